@@ -1,0 +1,107 @@
+import { type Kysely, sql } from 'kysely';
+
+/**
+ * All instants are epoch milliseconds. Columns named `*_sealed` hold AES-256-GCM cipher text.
+ * `owner` is 'file' for what the declared file owns (then `local_name` is its key there), else null.
+ * `row_version` grows with every write of the row.
+ */
+const STATEMENTS = [
+  `CREATE TABLE workspaces (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL)`,
+  `CREATE TABLE tokens (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
+    name TEXT NOT NULL, scope TEXT NOT NULL CHECK (scope IN ('read', 'write')),
+    hash TEXT NOT NULL UNIQUE, is_operator INTEGER NOT NULL DEFAULT 0,
+    created_at INTEGER NOT NULL, revoked_at INTEGER)`,
+  // What is the same for every kind has a column; the kind's own attributes are JSON, their secret
+  // parts (header values) apart and sealed.
+  `CREATE TABLE monitors (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
+    type TEXT NOT NULL CHECK (type IN ('http', 'tcp', 'dns')), name TEXT NOT NULL,
+    active INTEGER NOT NULL, attributes TEXT NOT NULL, secrets_sealed BLOB,
+    probe_version INTEGER NOT NULL DEFAULT 1, activated_at INTEGER NOT NULL,
+    owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
+  'CREATE INDEX monitors_workspace ON monitors (workspace_id, id)',
+  `CREATE TABLE notifications (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
+    name TEXT, provider_type TEXT NOT NULL, settings_sealed BLOB NOT NULL,
+    state TEXT NOT NULL DEFAULT 'ok' CHECK (state IN ('ok', 'failing')), state_reason TEXT,
+    owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
+  'CREATE INDEX notifications_workspace ON notifications (workspace_id, id)',
+  // A channel is enabled for a monitor by a link. The link remembers what it was last told.
+  `CREATE TABLE links (
+    monitor_id INTEGER NOT NULL REFERENCES monitors ON DELETE CASCADE,
+    notification_id INTEGER NOT NULL REFERENCES notifications ON DELETE CASCADE,
+    announced TEXT NOT NULL DEFAULT 'active' CHECK (announced IN ('active', 'degraded', 'error')),
+    incident TEXT, PRIMARY KEY (monitor_id, notification_id)) WITHOUT ROWID`,
+  'CREATE INDEX links_notification ON links (notification_id, monitor_id)',
+  `CREATE TABLE status_pages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
+    slug TEXT NOT NULL UNIQUE, custom_domain TEXT UNIQUE, attributes TEXT NOT NULL, secrets_sealed BLOB,
+    published INTEGER NOT NULL DEFAULT 1, theme TEXT NOT NULL DEFAULT 'system',
+    owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
+  `CREATE TABLE component_groups (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
+    page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE, attributes TEXT NOT NULL,
+    owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
+  `CREATE TABLE components (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
+    page_id INTEGER NOT NULL REFERENCES status_pages ON DELETE CASCADE,
+    group_id INTEGER REFERENCES component_groups, monitor_id INTEGER REFERENCES monitors,
+    attributes TEXT NOT NULL,
+    owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
+  // One row per monitor: what the evaluation needs after a restart. `votes` is a JSON array of votes.
+  `CREATE TABLE monitor_states (
+    monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
+    status TEXT NOT NULL CHECK (status IN ('active', 'degraded', 'error', 'unknown')),
+    since INTEGER NOT NULL, decided_slot INTEGER NOT NULL DEFAULT 0, votes TEXT NOT NULL DEFAULT '[]',
+    incident TEXT)`,
+  // `detail` is JSON: phases, attempts, timed_out, certificate_expires_at, body_truncated, reason.
+  `CREATE TABLE results (
+    monitor_id INTEGER NOT NULL, slot INTEGER NOT NULL, region TEXT NOT NULL,
+    outcome TEXT NOT NULL, version INTEGER NOT NULL, latency REAL, status_code INTEGER,
+    error_message TEXT, detail TEXT, agent TEXT, recorded_at INTEGER NOT NULL,
+    PRIMARY KEY (monitor_id, slot, region)) WITHOUT ROWID`,
+  `CREATE TABLE transitions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, monitor_id INTEGER NOT NULL, from_status TEXT NOT NULL,
+    to_status TEXT NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL, slot INTEGER,
+    votes TEXT NOT NULL, incident TEXT)`,
+  'CREATE INDEX transitions_monitor ON transitions (monitor_id, id)',
+  `CREATE TABLE incidents (
+    key TEXT PRIMARY KEY, monitor_id INTEGER NOT NULL, opened_at INTEGER NOT NULL,
+    closed_at INTEGER, closure TEXT) WITHOUT ROWID`,
+  'CREATE INDEX incidents_monitor ON incidents (monitor_id, opened_at)',
+  // The outbox and, after sending, the ledger. `alert` is the JSON snapshot; `uid` is the webhook-id.
+  `CREATE TABLE deliveries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE,
+    notification_id INTEGER NOT NULL REFERENCES notifications ON DELETE CASCADE,
+    monitor_id INTEGER NOT NULL, alert TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'dead')),
+    attempts INTEGER NOT NULL DEFAULT 0, next_attempt_at INTEGER, last_error TEXT,
+    created_at INTEGER NOT NULL, finished_at INTEGER)`,
+  "CREATE INDEX deliveries_pending ON deliveries (notification_id, monitor_id, id) WHERE state = 'pending'",
+  'CREATE INDEX deliveries_channel ON deliveries (notification_id, id)',
+  `CREATE TABLE delivery_attempts (
+    delivery_id INTEGER NOT NULL REFERENCES deliveries ON DELETE CASCADE, number INTEGER NOT NULL,
+    at INTEGER NOT NULL, duration REAL NOT NULL, outcome TEXT NOT NULL, status_code INTEGER, error TEXT,
+    PRIMARY KEY (delivery_id, number)) WITHOUT ROWID`,
+  `CREATE TABLE stream_position (
+    id INTEGER PRIMARY KEY CHECK (id = 1), stream_created TEXT NOT NULL, sequence INTEGER NOT NULL,
+    message_id TEXT NOT NULL, message_time INTEGER NOT NULL)`,
+  // `last_seen_at`: when the region last had a live agent, written at least once a minute while it has.
+  'CREATE TABLE region_presence (region TEXT PRIMARY KEY, last_seen_at INTEGER NOT NULL) WITHOUT ROWID',
+  // Intervals without a live agent; `ended_at` null while it lasts.
+  `CREATE TABLE region_absences (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, region TEXT NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER)`,
+  // installation (id), job_key, declared_digest …
+  'CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
+];
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
+}

@@ -1,0 +1,162 @@
+import type { Generated } from 'kysely';
+
+/** Row types of the tables; `migrations/` says what they mean. Booleans are 0 or 1. */
+export interface Database {
+  workspaces: { id: Generated<number>; name: string; created_at: number };
+  tokens: {
+    id: Generated<number>;
+    workspace_id: number;
+    name: string;
+    scope: 'read' | 'write';
+    hash: string;
+    is_operator: Generated<number>;
+    created_at: number;
+    revoked_at: number | null;
+  };
+  monitors: {
+    id: Generated<number>;
+    workspace_id: number;
+    type: 'http' | 'tcp' | 'dns';
+    name: string;
+    active: number;
+    attributes: string;
+    secrets_sealed: Uint8Array | null;
+    probe_version: Generated<number>;
+    activated_at: number;
+    owner: string | null;
+    local_name: string | null;
+    row_version: Generated<number>;
+    created_at: number;
+    updated_at: number;
+  };
+  notifications: {
+    id: Generated<number>;
+    workspace_id: number;
+    name: string | null;
+    provider_type: string;
+    settings_sealed: Uint8Array;
+    state: Generated<'ok' | 'failing'>;
+    state_reason: string | null;
+    owner: string | null;
+    local_name: string | null;
+    row_version: Generated<number>;
+    created_at: number;
+    updated_at: number;
+  };
+  links: {
+    monitor_id: number;
+    notification_id: number;
+    announced: Generated<'active' | 'degraded' | 'error'>;
+    incident: string | null;
+  };
+  status_pages: {
+    id: Generated<number>;
+    workspace_id: number;
+    slug: string;
+    custom_domain: string | null;
+    attributes: string;
+    secrets_sealed: Uint8Array | null;
+    published: Generated<number>;
+    theme: Generated<'system' | 'light' | 'dark'>;
+    owner: string | null;
+    local_name: string | null;
+    row_version: Generated<number>;
+    created_at: number;
+    updated_at: number;
+  };
+  component_groups: {
+    id: Generated<number>;
+    workspace_id: number;
+    page_id: number;
+    attributes: string;
+    owner: string | null;
+    local_name: string | null;
+    row_version: Generated<number>;
+    created_at: number;
+    updated_at: number;
+  };
+  components: {
+    id: Generated<number>;
+    workspace_id: number;
+    page_id: number;
+    group_id: number | null;
+    monitor_id: number | null;
+    attributes: string;
+    owner: string | null;
+    local_name: string | null;
+    row_version: Generated<number>;
+    created_at: number;
+    updated_at: number;
+  };
+  monitor_states: {
+    monitor_id: number;
+    status: 'active' | 'degraded' | 'error' | 'unknown';
+    since: number;
+    decided_slot: Generated<number>;
+    votes: Generated<string>;
+    incident: string | null;
+  };
+  results: {
+    monitor_id: number;
+    slot: number;
+    region: string;
+    outcome: 'passed' | 'degraded' | 'failed' | 'not_run';
+    version: number;
+    latency: number | null;
+    status_code: number | null;
+    error_message: string | null;
+    detail: string | null;
+    agent: string | null;
+    recorded_at: number;
+  };
+  transitions: {
+    id: Generated<number>;
+    monitor_id: number;
+    from_status: string;
+    to_status: string;
+    reason: string;
+    at: number;
+    slot: number | null;
+    votes: string;
+    incident: string | null;
+  };
+  incidents: {
+    key: string;
+    monitor_id: number;
+    opened_at: number;
+    closed_at: number | null;
+    closure: string | null;
+  };
+  deliveries: {
+    id: Generated<number>;
+    uid: string;
+    notification_id: number;
+    monitor_id: number;
+    alert: string;
+    state: 'pending' | 'delivered' | 'dead';
+    attempts: Generated<number>;
+    next_attempt_at: number | null;
+    last_error: string | null;
+    created_at: number;
+    finished_at: number | null;
+  };
+  delivery_attempts: {
+    delivery_id: number;
+    number: number;
+    at: number;
+    duration: number;
+    outcome: string;
+    status_code: number | null;
+    error: string | null;
+  };
+  stream_position: {
+    id: number;
+    stream_created: string;
+    sequence: number;
+    message_id: string;
+    message_time: number;
+  };
+  region_presence: { region: string; last_seen_at: number };
+  region_absences: { id: Generated<number>; region: string; started_at: number; ended_at: number | null };
+  facts: { key: string; value: string };
+}

@@ -1,0 +1,28 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { Kysely } from 'kysely';
+import type { Database } from './schema.ts';
+
+/**
+ * The database. One writer at a time: transactions queue behind each other (in memory, not on
+ * SQLite's lock), so the recorder and a long declaration never interleave.
+ */
+export interface Store {
+  /** Reads on a worker thread with a connection of its own; sees committed data only. */
+  readonly read: Kysely<Database>;
+  /**
+   * Runs `work` inside BEGIN IMMEDIATE … COMMIT. When it throws or COMMIT fails everything is rolled
+   * back, no `onCommit` task runs, and the error is passed on. `work` may await (a long declaration
+   * yields to the event loop between chunks); the next transaction starts after it.
+   */
+  transaction<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface Transaction {
+  /** Query builder on the writing connection, inside this transaction. */
+  readonly db: Kysely<Database>;
+  /** The writing connection itself, for prepared statements (the recorder). Never BEGIN or COMMIT on it. */
+  readonly sqlite: DatabaseSync;
+  /** Runs synchronously after the commit, in order of registration, before the next transaction starts. Must not throw. */
+  onCommit(task: () => void): void;
+}

@@ -1,0 +1,31 @@
+/**
+ * Every maximum of the service in one table. Lengths are in UTF-16 code units, sizes in bytes,
+ * durations in milliseconds.
+ */
+export const LIMITS = {
+  monitorName: 256,
+  monitorDescription: 1_024,
+  target: 2_048,
+  timeoutMs: 120_000,
+  defaultTimeoutMs: 45_000,
+  retries: 10,
+  defaultRetries: 3,
+  headers: 20,
+  headerValueBytes: 8 * 1_024,
+  requestBodyBytes: 256 * 1_024,
+  assertions: 10,
+  pageText: 256,
+  pageDescription: 1_024,
+  componentText: 256,
+  componentDescription: 1_024,
+  errorMessage: 500,
+  responseBodyBytes: 2 * 1_024 * 1_024,
+  keptBodiesBytes: 64 * 1_024 * 1_024,
+  redirects: 10,
+  listDefault: 50,
+  listMaximum: 100,
+  apiBodyBytes: 1_024 * 1_024,
+  jobsPerMessage: 64,
+  resultsPerMessage: 64,
+  messageBytes: 256 * 1_024,
+} as const;

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { LIMITS } from '../limits.ts';
+
+/**
+ * What a probe needs to know of a monitor, as it travels inside a job. The names are the resource
+ * attributes'; values were validated when the monitor was declared, so these schemas bound sizes and
+ * shapes only. Milliseconds throughout.
+ */
+const attempts = {
+  /** Bound on one attempt, DNS and body included; never 0 here (0 is resolved to the default before). */
+  timeout: z.number().int().min(1).max(LIMITS.timeoutMs),
+  retry: z.number().int().min(0).max(LIMITS.retries),
+  /** 0: never degraded. */
+  degraded_at: z.number().min(0),
+};
+
+const keyValue = z.object({
+  key: z.string().max(LIMITS.headerValueBytes),
+  value: z.string().max(LIMITS.headerValueBytes),
+});
+
+export const NUMBER_COMPARATORS = ['eq', 'neq', 'gt', 'gte', 'lt', 'lte'] as const;
+export const STRING_COMPARATORS = [
+  'contains',
+  'not_contains',
+  'eq',
+  'neq',
+  'empty',
+  'not_empty',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+] as const;
+export const RECORD_COMPARATORS = ['eq', 'neq', 'contains', 'not_contains'] as const;
+export const RECORD_TYPES = ['A', 'AAAA', 'CNAME', 'MX', 'TXT'] as const;
+export const HTTP_METHODS = ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+
+export type NumberComparator = (typeof NUMBER_COMPARATORS)[number];
+export type StringComparator = (typeof STRING_COMPARATORS)[number];
+export type RecordComparator = (typeof RECORD_COMPARATORS)[number];
+export type RecordType = (typeof RECORD_TYPES)[number];
+
+export const statusCodeAssertion = z.object({
+  target: z.number().int(),
+  comparator: z.enum(NUMBER_COMPARATORS),
+});
+export const bodyAssertion = z.object({ target: z.string(), comparator: z.enum(STRING_COMPARATORS) });
+export const headerAssertion = z.object({
+  key: z.string(),
+  target: z.string(),
+  comparator: z.enum(STRING_COMPARATORS),
+});
+export const recordAssertion = z.object({
+  record: z.enum(RECORD_TYPES),
+  target: z.string(),
+  comparator: z.enum(RECORD_COMPARATORS),
+});
+
+export const httpCheck = z.object({
+  type: z.literal('http'),
+  url: z.string().max(LIMITS.target),
+  method: z.enum(HTTP_METHODS),
+  headers: z.array(keyValue).max(LIMITS.headers),
+  body: z.string().max(LIMITS.requestBodyBytes),
+  follow_redirects: z.boolean(),
+  status_code_assertions: z.array(statusCodeAssertion).max(LIMITS.assertions),
+  body_assertions: z.array(bodyAssertion).max(LIMITS.assertions),
+  header_assertions: z.array(headerAssertion).max(LIMITS.assertions),
+  ...attempts,
+});
+
+export const tcpCheck = z.object({ type: z.literal('tcp'), uri: z.string().max(LIMITS.target), ...attempts });
+
+export const dnsCheck = z.object({
+  type: z.literal('dns'),
+  uri: z.string().max(LIMITS.target),
+  record_assertions: z.array(recordAssertion).max(LIMITS.assertions),
+  ...attempts,
+});
+
+export const check = z.discriminatedUnion('type', [httpCheck, tcpCheck, dnsCheck]);
+
+export type HttpCheck = z.infer<typeof httpCheck>;
+export type TcpCheck = z.infer<typeof tcpCheck>;
+export type DnsCheck = z.infer<typeof dnsCheck>;
+export type Check = z.infer<typeof check>;
+export type CheckKind = Check['type'];

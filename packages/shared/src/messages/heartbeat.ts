@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { checkResult } from './check-result.ts';
+import { MESSAGE_VERSION } from './subjects.ts';
+
+/** A heartbeat is due this often; an agent that missed three is gone. */
+export const HEARTBEAT_INTERVAL_MS = 2_000;
+export const HEARTBEATS_MISSED = 3;
+
+/** Most jobs an agent may hold, which bounds a heartbeat to some 500 KB (NATS allows 1 MB). */
+export const MAX_HELD_JOBS = 16_000;
+
+const agentId = z.string().min(1).max(128);
+
+/** [monitor, slot] */
+const jobKey = z.tuple([z.number().int().positive(), z.number().int().nonnegative()]);
+export type JobKey = z.infer<typeof jobKey>;
+
+/** `svc.agents.<region>`, every 2 s and at once after a (re)connect. */
+export const heartbeat = z.object({
+  v: z.literal(MESSAGE_VERSION),
+  kind: z.literal('heartbeat'),
+  agent: agentId,
+  version: z.string().max(64),
+  /** Attempts it runs at once. */
+  capacity: z.number().int().positive(),
+  /** Attempts in progress. */
+  running: z.number().int().nonnegative(),
+  /** Jobs accepted and not yet reported: until their result is acknowledged by the stream. */
+  held: z.array(jobKey).max(MAX_HELD_JOBS),
+  /** Largest event-loop delay since the last heartbeat, ms. */
+  loop_delay_ms: z.number().nonnegative(),
+  /** Agent's wall clock, epoch ms: shows clocks that are off. */
+  clock: z.number().int(),
+  started_at: z.number().int(),
+  /** It takes no new jobs and ends soon. */
+  draining: z.boolean(),
+});
+export type Heartbeat = z.infer<typeof heartbeat>;
+
+/** Why an offered job was not taken. `held` and `finished` mean that its result is on its way. */
+export const REFUSALS = ['held', 'finished', 'full', 'draining', 'invalid'] as const;
+export type Refusal = (typeof REFUSALS)[number];
+
+/** `svc.agents.<region>`, at once after a batch of jobs was read. */
+export const acceptance = z.object({
+  v: z.literal(MESSAGE_VERSION),
+  kind: z.literal('acceptance'),
+  agent: agentId,
+  batch: z.string().max(64),
+  accepted: z.array(jobKey).max(64),
+  refused: z.array(z.tuple([z.number().int(), z.number().int(), z.enum(REFUSALS)])).max(64),
+});
+export type Acceptance = z.infer<typeof acceptance>;
+
+/** `svc.agents.<region>`: the answer to `run_now`. */
+export const runOutcome = z.object({
+  v: z.literal(MESSAGE_VERSION),
+  kind: z.literal('run_outcome'),
+  agent: agentId,
+  run: z.string().max(64),
+  result: checkResult.omit({ monitor: true, version: true, slot: true, token: true }),
+});
+export type RunOutcome = z.infer<typeof runOutcome>;
+
+export const agentMessage = z.discriminatedUnion('kind', [heartbeat, acceptance, runOutcome]);
+export type AgentMessage = z.infer<typeof agentMessage>;
