@@ -1,0 +1,89 @@
+import type { Clock } from '@svc/shared/clock.ts';
+
+type Timer = { at: number; task: () => void; everyMs: number | null };
+
+/** A clock that stands still until told: timers run in order of their instants, inside `advance`. */
+export class FakeClock implements Clock {
+  #wall: number;
+  #monotonic = 0;
+  readonly #timers = new Set<Timer>();
+
+  constructor(wall = Date.UTC(2026, 0, 1)) {
+    this.#wall = wall;
+  }
+
+  wall(): number {
+    return this.#wall;
+  }
+
+  monotonic(): number {
+    return this.#monotonic;
+  }
+
+  after(delayMs: number, task: () => void): () => void {
+    return this.#add({ at: this.#monotonic + Math.max(0, delayMs), task, everyMs: null });
+  }
+
+  every(intervalMs: number, task: () => void): () => void {
+    return this.#add({ at: this.#monotonic + intervalMs, task, everyMs: intervalMs });
+  }
+
+  /** Moves both clocks on by `ms` and runs what falls due on the way, each at its own instant. */
+  advance(ms: number): void {
+    const end = this.#monotonic + ms;
+    for (let timer = this.#next(end); timer; timer = this.#next(end)) {
+      this.#moveTo(Math.max(timer.at, this.#monotonic));
+      if (timer.everyMs === null) this.#timers.delete(timer);
+      else timer.at += timer.everyMs;
+      timer.task();
+    }
+    this.#moveTo(end);
+  }
+
+  /** As {@link advance}, but lets promises settle after each timer: for code that awaits between timers. */
+  async advanceSettling(ms: number): Promise<void> {
+    const end = this.#monotonic + ms;
+    await settle();
+    for (let timer = this.#next(end); timer; timer = this.#next(end)) {
+      this.#moveTo(Math.max(timer.at, this.#monotonic));
+      if (timer.everyMs === null) this.#timers.delete(timer);
+      else timer.at += timer.everyMs;
+      timer.task();
+      await settle();
+    }
+    this.#moveTo(end);
+    await settle();
+  }
+
+  /** Sets the system's clock: `wall` jumps, `monotonic` and timers do not. */
+  stepWall(ms: number): void {
+    this.#wall += ms;
+  }
+
+  get pendingTimers(): number {
+    return this.#timers.size;
+  }
+
+  #add(timer: Timer): () => void {
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
+  }
+
+  #next(end: number): Timer | undefined {
+    let first: Timer | undefined;
+    for (const timer of this.#timers) {
+      if (timer.at <= end && (first === undefined || timer.at < first.at)) first = timer;
+    }
+    return first;
+  }
+
+  #moveTo(monotonic: number): void {
+    this.#wall += monotonic - this.#monotonic;
+    this.#monotonic = monotonic;
+  }
+}
+
+/** Lets pending promise callbacks and one turn of the event loop run. */
+export function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
