@@ -1,0 +1,100 @@
+import type { Transaction } from '../store/store.ts';
+import type { AttributesOf, ResourceKind } from './kinds.ts';
+
+/** Who changes the declarations: a request of the HTTP API, or the declared file. */
+export type Actor = 'api' | 'file';
+
+export type ChangeContext = { readonly workspaceId: number; readonly actor: Actor };
+
+/**
+ * The one way in which declared resources change. Rows, links, the monitors in memory and what a change
+ * does to states and incidents move together: all of it after the commit, or nothing.
+ */
+export interface Configuration {
+  /**
+   * Runs `work` in one transaction of the store; transactions queue behind each other and behind the
+   * recorder, so `work` must not wait for anything but this change. When it throws, everything is rolled
+   * back and the error is passed on.
+   *
+   * @throws ConfigurationError (`NotFound`, `Conflict`, `InvalidReference`, `PreconditionFailed`)
+   * @throws StoreError when the database could not do it (full disk, …)
+   */
+  transaction<T>(context: ChangeContext, work: (change: ConfigurationChange) => Promise<T>): Promise<T>;
+  /**
+   * Without a declared file its entries stay and become editable over the API: to be called at a start
+   * without one. Answers how many there were.
+   */
+  releaseFileOwnership(): Promise<number>;
+}
+
+/**
+ * Open only while the `work` it was given to runs. Attributes are normalized ones (parsed by the
+ * resource's schema, defaults filled in), secrets in clear; references are decimal ids as text, as in
+ * the API, and must belong to the same workspace.
+ */
+export interface ConfigurationChange {
+  readonly context: ChangeContext;
+  /** The transaction itself, for what must be kept together with the change (facts, idempotency keys). */
+  readonly tx: Transaction;
+
+  /**
+   * @param declared key of the entry in the declared file, with which it is owned by the file from now on
+   * @returns the new id
+   * @throws InvalidReference, Conflict `taken`
+   */
+  create<K extends ResourceKind>(
+    kind: K,
+    attributes: AttributesOf<K>,
+    declared?: { localName: string },
+  ): Promise<number>;
+
+  /**
+   * Replaces all attributes. Equal attributes write nothing and leave the row's version alone. By the
+   * API it fails for what the file owns; by the file, `declared` takes over what exists already.
+   *
+   * @param options.expectedVersion the row's version that the caller has seen
+   * @throws NotFound, PreconditionFailed, InvalidReference, Conflict `taken` or `declared-in-file`
+   */
+  update<K extends ResourceKind>(
+    kind: K,
+    id: number,
+    attributes: AttributesOf<K>,
+    options?: { expectedVersion?: number; declared?: { localName: string } },
+  ): Promise<void>;
+
+  /**
+   * Removes the resource with what makes no sense without it: a page's components and groups, a
+   * monitor's and a channel's links. A group's components stay, without a group. A monitor that
+   * components show is refused, unless `cascade` removes those too.
+   *
+   * @throws NotFound, PreconditionFailed, Conflict `in-use` or `declared-in-file`
+   */
+  remove(
+    kind: ResourceKind,
+    id: number,
+    options?: { cascade?: boolean; expectedVersion?: number },
+  ): Promise<void>;
+
+  /**
+   * What people set beside the declaration, on pages of either owner.
+   *
+   * @throws NotFound, PreconditionFailed
+   */
+  setAppearance(
+    pageId: number,
+    appearance: { published?: boolean; theme?: PageTheme },
+    options?: { expectedVersion?: number },
+  ): Promise<void>;
+
+  /** Marks a channel that cannot deliver (an operator's setting is missing), or one that can again. Not a new row version. */
+  setChannelState(notificationId: number, state: 'ok' | 'failing', reason: string | null): Promise<void>;
+
+  /**
+   * Lets the event loop turn when this change has held it for long (about 10 ms). The methods above do so
+   * by themselves; call it in long loops of other work between them.
+   */
+  breathe(): Promise<void>;
+}
+
+export const PAGE_THEMES = ['system', 'light', 'dark'] as const;
+export type PageTheme = (typeof PAGE_THEMES)[number];
