@@ -1,0 +1,66 @@
+// Before `npm start` and `npm test`: installs what is missing and says what it does. Plain JavaScript
+// with Node's own modules only, because it runs on Node 20 in a fresh clone.
+import { spawnSync } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { obtainNatsServer } from './nats-server.mjs';
+
+const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
+const OLDEST_NODE = 20;
+
+const say = (/** @type {string} */ line) => console.log(`svc: ${line}`);
+
+function checkNode() {
+  const major = Number(process.versions.node.split('.')[0]);
+  if (major >= OLDEST_NODE) return;
+  fail(
+    `this is Node ${process.versions.node}; Node ${OLDEST_NODE} or newer is needed to install svc (https://nodejs.org)`,
+  );
+}
+
+/** npm rewrites its hidden lock file at the end of every install, so an older one means work to do. */
+function isInstalled() {
+  const installed = join(PROJECT, 'node_modules', '.package-lock.json');
+  if (!existsSync(installed) || !existsSync(join(PROJECT, 'node_modules', 'node', 'bin', 'node')))
+    return false;
+  return statSync(installed).mtimeMs >= statSync(join(PROJECT, 'package-lock.json')).mtimeMs;
+}
+
+function installPackages() {
+  if (isInstalled()) return;
+  say('installing packages (npm ci), a minute or less …');
+  // Engine warnings are expected: the packages want Node 24, which is itself one of the packages.
+  const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: PROJECT,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    shell: process.platform === 'win32',
+  });
+  if (npm.status !== 0)
+    fail('npm ci failed (above); check the network or the npm registry setting and try again');
+  if (!isInstalled()) {
+    fail(
+      'npm ci ran, but Node 24 is not in node_modules/node/bin: install scripts may be disabled (npm config get ignore-scripts)',
+    );
+  }
+}
+
+async function prepare() {
+  checkNode();
+  installPackages();
+  if (process.env['SVC_NATS_URL'] && process.argv[2] === 'start') return;
+  const server = await obtainNatsServer(say);
+  if (process.argv[2] !== 'start') say(`nats-server ${server.version} (${server.path})`);
+}
+
+/** @returns {never} */
+function fail(/** @type {string} */ why) {
+  console.error(`svc: ${why}`);
+  process.exit(1);
+}
+
+try {
+  await prepare();
+} catch (error) {
+  fail(error instanceof Error ? error.message : String(error));
+}

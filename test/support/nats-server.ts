@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findNatsServer } from '../../deploy/local/nats-server.mjs';
+
+export type NatsServer = {
+  /** `nats://127.0.0.1:<port>`; the port stays the same over {@link NatsServer.restart}. */
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  readonly storeDir: string;
+  /** SIGTERM, and waits for the end. */
+  stop(): Promise<void>;
+  /** SIGKILL, and waits for the end. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port and store after `stop` or `kill`. `beforeStart` may change the store. */
+  restart(beforeStart?: (storeDir: string) => Promise<void>): Promise<void>;
+  /** Stops it and deletes the store. */
+  dispose(): Promise<void>;
+};
+
+/**
+ * A real nats-server with JetStream on a free loopback port and a store of its own.
+ *
+ * @param configuration further lines of its configuration file (accounts, limits); without them
+ *   anybody may do anything
+ */
+export async function startNatsServer(configuration = ''): Promise<NatsServer> {
+  const binary = await findNatsServer();
+  const directory = await mkdtemp(join(tmpdir(), 'svc-nats-'));
+  const storeDir = join(directory, 'jetstream');
+  let port = -1;
+  let child: ChildProcess;
+
+  async function start(): Promise<void> {
+    const configFile = join(directory, 'nats.conf');
+    await writeFile(configFile, `jetstream { store_dir: ${JSON.stringify(storeDir)} }\n${configuration}\n`);
+    await rm(join(directory, 'ports'), { recursive: true, force: true });
+    await mkdir(join(directory, 'ports'));
+    child = spawn(
+      binary.path,
+      ['-c', configFile, '-a', '127.0.0.1', '-p', String(port), '--ports_file_dir', join(directory, 'ports')],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    await untilReady(child);
+    if (port === -1) port = await portOf(join(directory, 'ports', `nats-server_${child.pid}.ports`));
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill(signal);
+    await exited;
+  }
+
+  await start();
+  return {
+    get url() {
+      return `nats://127.0.0.1:${port}`;
+    },
+    get port() {
+      return port;
+    },
+    get pid() {
+      return child.pid ?? -1;
+    },
+    storeDir,
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+    async restart(beforeStart) {
+      await beforeStart?.(storeDir);
+      await start();
+    },
+    async dispose() {
+      await end('SIGKILL');
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The server says on stderr when it takes connections; what it said before is the error when it ends instead. */
+function untilReady(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let said = '';
+    child.stderr?.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      if (said.includes('Server is ready')) resolve();
+    });
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`nats-server ended with ${code}:\n${said}`)));
+  });
+}
+
+async function portOf(file: string): Promise<number> {
+  const ports = JSON.parse(await readFile(file, 'utf8')) as { nats: string[] };
+  return Number(new URL(ports.nats[0] ?? '').port);
+}
