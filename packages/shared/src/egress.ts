@@ -1,0 +1,179 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { SvcError } from './errors.ts';
+
+/**
+ * The one guard of outgoing connections: agents ask it about every address they probe, the coordinator
+ * about every address it posts alerts to. It judges addresses, never names: ask it about the address
+ * that is really dialled, after resolving and after every redirect.
+ */
+export interface EgressGuard {
+  /** @param address an IP literal without brackets; anything else is denied. */
+  verdict(address: string): EgressVerdict;
+}
+
+export type EgressVerdict = { allowed: true } | { allowed: false; rule: string };
+
+/** Raised by those who dial: the guard denied every address they could have used. */
+export class EgressDeniedError extends SvcError {
+  readonly address: string;
+
+  constructor(address: string, rule: string) {
+    super('EEGRESS', `connections to ${address} are denied by the operator's egress rules (${rule})`);
+    this.address = address;
+  }
+}
+
+export type EgressOptions = {
+  /**
+   * What is denied before the operator says anything. `agent`: link-local and cloud metadata, because
+   * people monitor their own private networks. `channel`: everything that is not the public internet.
+   */
+  base: 'agent' | 'channel';
+  /** Denied as well; CIDRs or single addresses as {@link parseCidrList} returns them. */
+  deny: readonly string[];
+  /** Allowed whatever denies it. */
+  allow: readonly string[];
+};
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6;
+type Rule = { range: Address; prefix: number; text: string };
+
+// IANA special-purpose registries (RFC 6890) and the vendors' metadata addresses: AWS, Azure, Google and
+// most others 169.254.169.254 (AWS also fd00:ec2::254, Google also fd20:ce::254), Alibaba 100.100.100.200,
+// Oracle 192.0.0.192, Azure's wire server 168.63.129.16.
+const LINK_LOCAL_AND_METADATA: readonly (readonly [cidr: string, name: string])[] = [
+  ['169.254.0.0/16', 'link-local and cloud metadata'],
+  ['fe80::/10', 'link-local'],
+  ['fd00:ec2::254', 'cloud metadata'],
+  ['fd20:ce::254', 'cloud metadata'],
+  ['100.100.100.200', 'cloud metadata'],
+  ['192.0.0.192', 'cloud metadata'],
+  ['168.63.129.16', 'cloud metadata'],
+];
+
+const NOT_PUBLIC: readonly (readonly [cidr: string, name: string])[] = [
+  ['0.0.0.0/8', 'this network'],
+  ['10.0.0.0/8', 'private'],
+  ['100.64.0.0/10', 'shared address space'],
+  ['127.0.0.0/8', 'loopback'],
+  ['172.16.0.0/12', 'private'],
+  ['192.0.0.0/24', 'protocol assignments'],
+  ['192.0.2.0/24', 'documentation'],
+  ['192.88.99.0/24', '6to4 relay'],
+  ['192.168.0.0/16', 'private'],
+  ['198.18.0.0/15', 'benchmarking'],
+  ['198.51.100.0/24', 'documentation'],
+  ['203.0.113.0/24', 'documentation'],
+  ['224.0.0.0/3', 'multicast and reserved'],
+  ['::/96', 'unspecified, loopback and IPv4-compatible'],
+  ['64:ff9b::/96', 'NAT64'],
+  ['64:ff9b:1::/48', 'local NAT64'],
+  ['100::/64', 'discard'],
+  ['2001::/23', 'protocol assignments and Teredo'],
+  ['2001:db8::/32', 'documentation'],
+  ['2002::/16', '6to4'],
+  ['3fff::/20', 'documentation'],
+  ['5f00::/16', 'segment routing'],
+  ['fc00::/7', 'unique local'],
+  ['fec0::/10', 'site-local'],
+  ['ff00::/8', 'multicast'],
+];
+
+const ALLOWED: EgressVerdict = { allowed: true };
+const MAX_CACHED = 4_096;
+
+/** @throws TypeError when an entry is no CIDR. */
+export function createEgressGuard(options: EgressOptions): EgressGuard {
+  const builtIn =
+    options.base === 'agent' ? LINK_LOCAL_AND_METADATA : [...LINK_LOCAL_AND_METADATA, ...NOT_PUBLIC];
+  const deny = [
+    ...options.deny.map((cidr) => parseRule(cidr)),
+    ...builtIn.map(([cidr, name]) => parseRule(cidr, `${cidr}, ${name}`)),
+  ];
+  const allow = options.allow.map((cidr) => parseRule(cidr));
+  // Targets repeat every period, so nearly every verdict is a look-up. A full cache is emptied: simpler
+  // than evicting, and it costs some microseconds per address once in a while.
+  const cache = new Map<string, EgressVerdict>();
+
+  return {
+    verdict(address) {
+      const known = cache.get(address);
+      if (known !== undefined) return known;
+      const verdict = judge(address, deny, allow);
+      if (cache.size >= MAX_CACHED) cache.clear();
+      cache.set(address, verdict);
+      return verdict;
+    },
+  };
+}
+
+/**
+ * Reads a list of CIDRs and addresses separated by commas or white space, as settings hold it.
+ *
+ * @throws TypeError naming the first entry that is wrong and how.
+ */
+export function parseCidrList(text: string): string[] {
+  const entries = text.split(/[\s,]+/).filter((entry) => entry !== '');
+  for (const entry of entries) parseRule(entry);
+  return entries;
+}
+
+function judge(text: string, deny: readonly Rule[], allow: readonly Rule[]): EgressVerdict {
+  if (isIP(text) === 0) return { allowed: false, rule: 'not an IP address' };
+  // Every form is judged by itself: allowing 64:ff9b::/96 opens the translator, not what lies behind it.
+  for (const form of formsOf(ipaddr.parse(text))) {
+    if (allow.some((rule) => covers(rule, form))) continue;
+    const denied = deny.find((rule) => covers(rule, form));
+    if (denied) return { allowed: false, rule: denied.text };
+  }
+  return ALLOWED;
+}
+
+/** The address itself and the IPv4 address that a translator or tunnel would take it to. */
+function formsOf(address: Address): Address[] {
+  if (address instanceof ipaddr.IPv4) return [address];
+  // The kernel dials ::ffff:a.b.c.d as a.b.c.d: there is no IPv6 form to judge.
+  if (address.isIPv4MappedAddress()) return [address.toIPv4Address()];
+  const bytes = address.toByteArray();
+  if (covers(NAT64, address)) return [address, new ipaddr.IPv4(bytes.slice(12))];
+  if (covers(SIX_TO_FOUR, address)) return [address, new ipaddr.IPv4(bytes.slice(2, 6))];
+  return [address];
+}
+
+function covers(rule: Rule, address: Address): boolean {
+  return rule.range.kind() === address.kind() && address.match(rule.range, rule.prefix);
+}
+
+function parseRule(cidr: string, text = cidr): Rule {
+  const [address = '', length, ...rest] = cidr.split('/');
+  const family = isIP(address);
+  if (family === 0 || address.includes('%') || rest.length > 0) {
+    throw new TypeError(`"${cidr}" is neither an IP address nor a CIDR such as 10.0.0.0/8 or fd00::/8`);
+  }
+  const bits = family === 4 ? 32 : 128;
+  const prefix = length === undefined ? bits : Number(length);
+  if (length !== undefined && !(/^\d{1,3}$/.test(length) && prefix <= bits)) {
+    throw new TypeError(`"${cidr}": the prefix length must be 0 to ${bits}`);
+  }
+  const range = ipaddr.parse(address);
+  if (range instanceof ipaddr.IPv6 && range.isIPv4MappedAddress()) {
+    throw new TypeError(`"${cidr}": write IPv4-mapped ranges as IPv4`);
+  }
+  const network = networkOf(range, prefix);
+  if (network.toNormalizedString() !== range.toNormalizedString()) {
+    throw new TypeError(`"${cidr}" has bits set after its prefix; did you mean ${network}/${prefix}?`);
+  }
+  return { range, prefix, text };
+}
+
+function networkOf(address: Address, prefix: number): Address {
+  const bytes = address.toByteArray().map((byte, index) => {
+    const kept = Math.min(8, Math.max(0, prefix - index * 8));
+    return byte & (0xff00 >> kept) & 0xff;
+  });
+  return ipaddr.fromByteArray(bytes);
+}
+
+const NAT64 = parseRule('64:ff9b::/96');
+const SIX_TO_FOUR = parseRule('2002::/16');
