@@ -1,0 +1,107 @@
+/**
+ * Every setting of every part of svc, so that each part can tell a misspelt name from another part's
+ * setting. A part's own table (see `settings.ts`) can only use names that stand here.
+ */
+const PLAIN_SETTINGS = [
+  'SVC_LISTEN',
+  'SVC_PUBLIC_URL',
+  'SVC_DATA_DIR',
+  'SVC_NATS_CREDS',
+  'SVC_NATS_CA',
+  'SVC_NATS_SERVER',
+  'SVC_CONFIG',
+  'SVC_CONFIG_ALLOW_DELETE',
+  'SVC_REGIONS',
+  'SVC_REGION',
+  'SVC_AGENT_ID',
+  'SVC_CONCURRENCY',
+  'SVC_AGENT_LISTEN',
+  'SVC_BASE_URL',
+  'SVC_DNS_SERVERS',
+  'SVC_EGRESS_DENY',
+  'SVC_EGRESS_ALLOW',
+  'SVC_CHANNEL_EGRESS_ALLOW',
+  'SVC_RESULT_RETENTION_DAYS',
+  'SVC_MAIL_FROM',
+  'SVC_TWILIO_ACCOUNT_SID',
+  'SVC_TWILIO_SMS_FROM',
+  'SVC_TWILIO_WHATSAPP_FROM',
+  'SVC_TWILIO_CONTENT_SID_ERROR',
+  'SVC_TWILIO_CONTENT_SID_DEGRADED',
+  'SVC_TWILIO_CONTENT_SID_RECOVERED',
+  'SVC_TWILIO_CONTENT_SID_TEST',
+  'SVC_TWILIO_BASE_URL',
+  'SVC_TELEGRAM_BASE_URL',
+  'SVC_INCIDENT_A_BASE_URL',
+  'SVC_INCIDENT_B_US_BASE_URL',
+  'SVC_INCIDENT_B_EU_BASE_URL',
+  'SVC_PUSH_A_BASE_URL',
+  'SVC_LOG_LEVEL',
+  // Between our own processes, not for operators:
+  'SVC_DRAIN_MS',
+  'SVC_SUPERVISED',
+] as const;
+
+/**
+ * Settings whose value may carry a credential (URLs with a password among them): each can also be given as the path of
+ * a file in `<NAME>_FILE`, and no message shows its value.
+ */
+const SECRET_SETTINGS = [
+  'SVC_API_TOKEN',
+  'SVC_SECRET_KEY',
+  'SVC_DATABASE_URL',
+  'SVC_NATS_URL',
+  'SVC_NATS_NKEY',
+  'SVC_METRICS_TOKEN',
+  'SVC_SMTP_URL',
+  'SVC_TWILIO_AUTH_TOKEN',
+  'SVC_TELEGRAM_BOT_TOKEN',
+] as const;
+
+export type SettingName = (typeof PLAIN_SETTINGS)[number] | (typeof SECRET_SETTINGS)[number];
+
+const secrets: ReadonlySet<string> = new Set(SECRET_SETTINGS);
+
+export function isSecretSetting(name: SettingName): boolean {
+  return secrets.has(name);
+}
+
+/** Name of the variable that gives a secret setting as a file. */
+export function fileVariantOf(name: SettingName): string {
+  return `${name}_FILE`;
+}
+
+/** Every variable svc reads, file variants included. */
+export const KNOWN_VARIABLES: ReadonlySet<string> = new Set([
+  ...PLAIN_SETTINGS,
+  ...SECRET_SETTINGS,
+  ...SECRET_SETTINGS.map(fileVariantOf),
+]);
+
+/** The known variable that takes the fewest edits to get from `name`; the first of several. */
+export function nearestKnownVariable(name: string): string {
+  let nearest = '';
+  let fewest = Number.POSITIVE_INFINITY;
+  for (const known of KNOWN_VARIABLES) {
+    const edits = editDistance(name, known);
+    if (edits < fewest) {
+      fewest = edits;
+      nearest = known;
+    }
+  }
+  return nearest;
+}
+
+/** Levenshtein distance: insertions, deletions and substitutions of one character. */
+export function editDistance(from: string, to: string): number {
+  let previous = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const substitution = (previous[column - 1] ?? 0) + (from[row - 1] === to[column - 1] ? 0 : 1);
+      current.push(Math.min(substitution, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[to.length] ?? 0;
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+
+/** Schemas for the text of environment variables. Add `.optional()` where unset is fine. */
+
+/** A decimal whole number within bounds, both included. */
+export function wholeNumber(minimum: number, maximum: number) {
+  const message = `must be a whole number from ${minimum} to ${maximum}`;
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, message)
+    .transform(Number)
+    .refine((value) => value >= minimum && value <= maximum, message);
+}
+
+/** `0` or `1`. */
+export const onOff = z.enum(['0', '1'], { error: 'must be 0 or 1' }).transform((text) => text === '1');
+
+/** Comma-separated; spaces around items and empty items are dropped. */
+export const commaList = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+);
+
+export type ListenAddress = { host: string; port: number };
+
+/** `host:port`, IPv6 addresses in brackets; port 0 lets the system choose. */
+export const listenAddress = z.string().transform((text, context): ListenAddress => {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65_535) {
+    context.addIssue({ code: 'custom', message: 'must be host:port, with an IPv6 address in brackets' });
+    return z.NEVER;
+  }
+  return { host: match[1] ?? match[2] ?? '', port };
+});
+
+/** An address of one of `protocols` (`['nats:', 'tls:']`); the value is left as it was written. */
+export function urlOf(protocols: readonly string[]) {
+  const message = `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`;
+  return z
+    .string()
+    .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), message);
+}

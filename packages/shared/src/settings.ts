@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import type { z } from 'zod';
+import { messageOf, SvcError } from './errors.ts';
+import {
+  fileVariantOf,
+  isSecretSetting,
+  KNOWN_VARIABLES,
+  nearestKnownVariable,
+  type SettingName,
+} from './setting-names.ts';
+
+/** One environment variable of a process. */
+export type Setting<Schema extends z.ZodType = z.ZodType> = {
+  name: SettingName;
+  /** One sentence for people, shown by `--help`. */
+  description: string;
+  /** Text that is parsed when the variable is unset. */
+  default?: string;
+  /** Shown as default where there is none to parse: `generated`, `system's`. */
+  defaultShown?: string;
+  /** Between our own processes: left out of `--help`. */
+  isInternal?: boolean;
+  /** Parses the variable's text; gets `undefined` when it is unset and has no default. */
+  schema: Schema;
+};
+
+export type SettingsTable = { readonly [key: string]: Setting };
+
+export type SettingsOf<Table extends SettingsTable> = { [K in keyof Table]: z.output<Table[K]['schema']> };
+
+/** The environment cannot be used. `problems` has one line per bad variable; none shows a secret. */
+export class SettingsError extends SvcError {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(
+      'bad-settings',
+      `cannot start with these settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+    );
+    this.problems = problems;
+  }
+}
+
+/**
+ * Reads the settings of one process from its environment. An empty variable counts as unset.
+ *
+ * @returns the parsed values under the table's keys, and warnings about `SVC_*` names no part of svc
+ *   knows (a warning only: Kubernetes injects such names by itself)
+ * @throws SettingsError with everything that is wrong, not only the first
+ */
+export function readEnvironment<Table extends SettingsTable>(
+  table: Table,
+  environment: NodeJS.ProcessEnv,
+): { values: SettingsOf<Table>; warnings: string[] } {
+  const problems: string[] = [];
+  const values: { [key: string]: unknown } = {};
+  for (const [key, setting] of Object.entries(table)) {
+    const text = textOf(setting.name, environment);
+    if ('problem' in text) {
+      problems.push(text.problem);
+      continue;
+    }
+    const value = text.value ?? setting.default;
+    const parsed = setting.schema.safeParse(value);
+    if (parsed.success) values[key] = parsed.data;
+    else problems.push(problemOf(setting, value, parsed.error));
+  }
+  if (problems.length > 0) throw new SettingsError(problems);
+  // Every key of the table was parsed by its own schema above.
+  return { values: values as SettingsOf<Table>, warnings: unknownNames(environment) };
+}
+
+/** The table as text for `--help`, one setting after the other in the table's order. */
+export function describeSettings(table: SettingsTable): string {
+  const shown = Object.values(table).filter((setting) => setting.isInternal !== true);
+  const width = Math.max(...shown.map((setting) => setting.name.length));
+  return shown
+    .map((setting) => {
+      const fallback = setting.defaultShown ?? setting.default;
+      const notes = [
+        fallback === undefined ? '' : `default ${fallback}`,
+        isSecretSetting(setting.name) ? `or ${fileVariantOf(setting.name)}` : '',
+      ].filter((note) => note !== '');
+      return `  ${setting.name.padEnd(width)}  ${setting.description}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`;
+    })
+    .join('\n');
+}
+
+type Text = { value: string | undefined } | { problem: string };
+
+function textOf(name: SettingName, environment: NodeJS.ProcessEnv): Text {
+  const direct = environment[name] || undefined;
+  if (!isSecretSetting(name)) return { value: direct };
+  const variant = fileVariantOf(name);
+  const path = environment[variant] || undefined;
+  if (path === undefined) return { value: direct };
+  if (direct !== undefined) return { problem: `${name}: set either it or ${variant}, not both` };
+  try {
+    // Editors and `echo` end a file with a line feed that is no part of the secret.
+    const content = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+    return content === '' ? { problem: `${variant}: the file is empty` } : { value: content };
+  } catch (error) {
+    return { problem: `${variant}: ${messageOf(error)}` };
+  }
+}
+
+function problemOf(setting: Setting, value: string | undefined, error: z.ZodError): string {
+  if (value === undefined) return `${setting.name} is required: ${setting.description}`;
+  const what = error.issues.map((issue) => issue.message).join('; ');
+  return isSecretSetting(setting.name)
+    ? `${setting.name}: ${what}`
+    : `${setting.name}: ${what} (got ${JSON.stringify(value)})`;
+}
+
+function unknownNames(environment: NodeJS.ProcessEnv): string[] {
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('SVC_') && !KNOWN_VARIABLES.has(name))
+    .sort()
+    .map((name) => `${name} is not a setting of svc; the nearest is ${nearestKnownVariable(name)}`);
+}
