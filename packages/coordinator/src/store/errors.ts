@@ -1,0 +1,86 @@
+import { SvcError } from '@svc/shared/errors.ts';
+
+export const STORE_ERROR_CODES = [
+  /** The disk is full, or a quota is reached. */
+  'store-full',
+  /** Another program holds a lock on the database. */
+  'store-busy',
+  /** The operating system could not read or write. */
+  'store-io',
+  'store-readonly',
+  'store-corrupt',
+  'store-constraint',
+  /** Too many reads wait already. */
+  'store-overloaded',
+  /** The thread that reads has died; the next read starts another. */
+  'store-reader-lost',
+  'store-closed',
+  /** Another coordinator uses this file. */
+  'store-in-use',
+  /** Written by a newer version of svc. */
+  'store-newer',
+  /** Not a database of svc. */
+  'store-foreign',
+  /** The secret key does not fit the database, or a sealed value was tampered with. */
+  'store-key',
+  'store-error',
+] as const;
+export type StoreErrorCode = (typeof STORE_ERROR_CODES)[number];
+
+const RETRYABLE: ReadonlySet<StoreErrorCode> = new Set([
+  'store-full',
+  'store-busy',
+  'store-io',
+  'store-overloaded',
+  'store-reader-lost',
+]);
+
+/** The database could not do what was asked. `retryable`: the same may succeed later without anybody changing the code. */
+export class StoreError extends SvcError {
+  declare readonly code: StoreErrorCode;
+
+  constructor(code: StoreErrorCode, message: string, options?: { cause?: unknown }) {
+    super(code, message, options);
+  }
+
+  get retryable(): boolean {
+    return RETRYABLE.has(this.code);
+  }
+}
+
+/** What is kept of an error of SQLite when it crosses threads. */
+export type SqliteFailure = { message: string; errcode: number };
+
+/** Primary result codes of https://www.sqlite.org/rescode.html */
+const CODE_OF: ReadonlyMap<number, StoreErrorCode> = new Map([
+  [5, 'store-busy'],
+  [6, 'store-busy'],
+  [8, 'store-readonly'],
+  [10, 'store-io'],
+  [11, 'store-corrupt'],
+  [13, 'store-full'],
+  [14, 'store-io'],
+  [19, 'store-constraint'],
+  [26, 'store-corrupt'],
+]);
+
+export function isSqliteFailure(error: unknown): error is Error & SqliteFailure {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number';
+}
+
+/** A failure of SQLite as StoreError; everything else unchanged. SQLite's messages name tables and columns, never values. */
+export function toStoreError(error: unknown): unknown {
+  return isSqliteFailure(error) ? storeErrorOf(error, error) : error;
+}
+
+export function storeErrorOf(failure: SqliteFailure, cause?: unknown): StoreError {
+  // The low byte is the primary code; the rest says more about it.
+  const code = CODE_OF.get(failure.errcode & 0xff) ?? 'store-error';
+  return new StoreError(code, `database: ${failure.message}`, cause === undefined ? {} : { cause });
+}
+
+/** Whether a UNIQUE constraint refused the row, and on which column (`status_pages.slug`). */
+export function uniqueViolation(error: unknown): string | null {
+  if (!(error instanceof StoreError) || error.code !== 'store-constraint') return null;
+  return /UNIQUE constraint failed: ([\w.]+)/.exec(error.message)?.[1] ?? null;
+}

@@ -1,0 +1,49 @@
+import { Kysely, sql } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import { StoreError } from './errors.ts';
+import { MIGRATIONS } from './migrations/index.ts';
+import type { Database } from './schema.ts';
+import { type Execute, sqliteDialect } from './sqlite-dialect.ts';
+
+const MIGRATION_TABLE = 'kysely_migration';
+
+/**
+ * Brings the database up to this version of svc; a migration is applied whole or not at all.
+ *
+ * @returns the names of the migrations that were applied
+ * @throws StoreError `store-newer`, `store-foreign`, or what the database answered
+ */
+export async function migrate(execute: Execute, path: string): Promise<string[]> {
+  const db = new Kysely<Database>({ dialect: sqliteDialect(execute) });
+  await refuseUnknown(db, path);
+  const migrator = new Migrator({
+    db,
+    migrationTableName: MIGRATION_TABLE,
+    provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
+  });
+  const { error, results } = await migrator.migrateToLatest();
+  if (error instanceof StoreError) throw error;
+  if (error !== undefined) {
+    throw new StoreError('store-error', `${path}: the database could not be brought up to date`, {
+      cause: error,
+    });
+  }
+  return (results ?? [])
+    .filter(({ status }) => status === 'Success')
+    .map(({ migrationName }) => migrationName);
+}
+
+async function refuseUnknown(db: Kysely<Database>, path: string): Promise<void> {
+  const tables = await sql<{ name: string }>`SELECT name FROM sqlite_master WHERE type = 'table'`.execute(db);
+  if (tables.rows.length === 0) return;
+  if (!tables.rows.some(({ name }) => name === MIGRATION_TABLE)) {
+    throw new StoreError('store-foreign', `${path} is a database, but not one of svc`);
+  }
+  const applied = await sql<{ name: string }>`SELECT name FROM ${sql.table(MIGRATION_TABLE)}`.execute(db);
+  const newer = applied.rows.map(({ name }) => name).filter((name) => !Object.hasOwn(MIGRATIONS, name));
+  if (newer.length === 0) return;
+  throw new StoreError(
+    'store-newer',
+    `${path} was written by a newer version of svc (${newer.sort().join(', ')}): start that version or a later one`,
+  );
+}

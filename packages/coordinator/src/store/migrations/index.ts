@@ -1,0 +1,7 @@
+import type { Migration } from 'kysely/migration';
+import * as initial from './0001-initial.ts';
+
+/** All migrations by name, in the order of their names. A list and not a folder: it must survive bundling. */
+export const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-initial': initial,
+};

@@ -1,0 +1,79 @@
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type DialectAdapter,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import type { StatementOutcome } from './statements.ts';
+
+/** Runs one statement; where (this thread or another) is its business. Rejects with StoreError. */
+export type Execute = (sql: string, parameters: readonly unknown[]) => Promise<StatementOutcome>;
+
+/** Kysely over SQLite: one connection that runs statements one after the other through `execute`. */
+export function sqliteDialect(execute: Execute): Dialect {
+  return {
+    createDriver: () => new SingleConnectionDriver(execute),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createAdapter: () => new TransactionalDdlAdapter(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+  };
+}
+
+/** Kysely assumes that SQLite cannot roll back CREATE TABLE. It can, so a migration is applied whole or not at all. */
+class TransactionalDdlAdapter extends SqliteAdapter implements DialectAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+class SingleConnectionDriver implements Driver {
+  readonly #connection: DatabaseConnection;
+
+  constructor(execute: Execute) {
+    this.#connection = connection(execute);
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    return this.#connection;
+  }
+
+  async beginTransaction(on: DatabaseConnection): Promise<void> {
+    await on.executeQuery(CompiledQuery.raw('BEGIN IMMEDIATE'));
+  }
+
+  async commitTransaction(on: DatabaseConnection): Promise<void> {
+    await on.executeQuery(CompiledQuery.raw('COMMIT'));
+  }
+
+  async rollbackTransaction(on: DatabaseConnection): Promise<void> {
+    await on.executeQuery(CompiledQuery.raw('ROLLBACK'));
+  }
+
+  async releaseConnection(): Promise<void> {}
+
+  /** Who made the connection closes it. */
+  async destroy(): Promise<void> {}
+}
+
+function connection(execute: Execute): DatabaseConnection {
+  return {
+    async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+      const outcome = await execute(query.sql, query.parameters);
+      return {
+        rows: outcome.rows as R[],
+        numAffectedRows: BigInt(outcome.changes),
+        insertId: BigInt(outcome.lastInsertRowid),
+      };
+    },
+    streamQuery() {
+      throw new Error('rows are not streamed: ask for a page at a time');
+    },
+  };
+}
