@@ -1,0 +1,99 @@
+import type { NumberComparator, StringComparator } from '../messages/check.ts';
+
+/** Whether `seen` stands in the relation `comparator` to `target`. */
+export function compareNumber(seen: number, comparator: NumberComparator, target: number): boolean {
+  switch (comparator) {
+    case 'eq':
+      return seen === target;
+    case 'neq':
+      return seen !== target;
+    case 'gt':
+      return seen > target;
+    case 'gte':
+      return seen >= target;
+    case 'lt':
+      return seen < target;
+    case 'lte':
+      return seen <= target;
+    default:
+      return unknownComparator(comparator);
+  }
+}
+
+/**
+ * Whether `seen` stands in the relation `comparator` to `target`. `gt`, `gte`, `lt` and `lte` compare
+ * as numbers when both sides are finite decimal numbers, else by code point; `empty` and `not_empty`
+ * look at `seen` only.
+ */
+export function compareText(seen: string, comparator: StringComparator, target: string): boolean {
+  switch (comparator) {
+    case 'contains':
+      return seen.includes(target);
+    case 'not_contains':
+      return !seen.includes(target);
+    case 'eq':
+      return seen === target;
+    case 'neq':
+      return seen !== target;
+    case 'empty':
+      return seen === '';
+    case 'not_empty':
+      return seen !== '';
+    case 'gt':
+      return order(seen, target) > 0;
+    case 'gte':
+      return order(seen, target) >= 0;
+    case 'lt':
+      return order(seen, target) < 0;
+    case 'lte':
+      return order(seen, target) <= 0;
+    default:
+      return unknownComparator(comparator);
+  }
+}
+
+function order(a: string, b: string): number {
+  const left = decimalNumber(a);
+  const right = left === undefined ? undefined : decimalNumber(b);
+  if (left === undefined || right === undefined) return compareCodePoints(a, b);
+  return left - right;
+}
+
+// Longer texts are no numbers that anybody compares; the bound keeps a 2 MiB body of digits cheap.
+const MAX_NUMBER_LENGTH = 1_000;
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
+
+/**
+ * The finite number that `text` writes in decimal digits, with optional sign, fraction and exponent.
+ * White space around it is allowed, because bodies tend to end with a line feed.
+ */
+export function decimalNumber(text: string): number | undefined {
+  const trimmed = text.trim();
+  if (trimmed.length > MAX_NUMBER_LENGTH || !DECIMAL.test(trimmed)) return undefined;
+  const value = Number(trimmed);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/**
+ * Orders texts by code point: negative when `a` comes first, 0 when equal. Comparing code units, as `<`
+ * does, would put U+E000–U+FFFF after the characters beyond them, which are written as surrogates.
+ */
+export function compareCodePoints(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index += 1) {
+    const left = a.charCodeAt(index);
+    const right = b.charCodeAt(index);
+    if (left !== right) return rank(left) - rank(right);
+  }
+  return a.length - b.length;
+}
+
+/** Puts surrogates (U+D800–U+DFFF) after all other code units and keeps the order otherwise. */
+function rank(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit >= 0xe000 ? unit - 0x800 : unit + 0x2000;
+}
+
+function unknownComparator(comparator: never): never {
+  throw new TypeError(`unknown comparator ${String(comparator)}`);
+}

@@ -1,0 +1,123 @@
+import { LIMITS } from '../limits.ts';
+import type { HttpCheck, NumberComparator, StringComparator } from '../messages/check.ts';
+import { compareNumber, compareText } from './compare.ts';
+
+export type ResponseAssertions = Pick<
+  HttpCheck,
+  'status_code_assertions' | 'header_assertions' | 'body_assertions'
+>;
+
+export type ObservedResponse = {
+  statusCode: number;
+  /**
+   * Values by header name in lower case; a header that came several times has its values joined by
+   * `, `. A header that is not there is judged as the empty text.
+   */
+  headers: ReadonlyMap<string, string>;
+  /** The decoded body, at most its first 2 MiB; read only when there are body assertions. */
+  body: string;
+};
+
+/**
+ * Judges a response: all assertions must hold, and without a status-code assertion the status must be
+ * 200–299.
+ *
+ * @returns what was expected and what was seen of the first assertion that does not hold (status, then
+ *   headers, then body; at most 500 characters), or undefined when all hold.
+ */
+export function evaluateResponse(
+  assertions: ResponseAssertions,
+  response: ObservedResponse,
+): string | undefined {
+  return (
+    failedStatus(assertions.status_code_assertions, response.statusCode) ??
+    failedHeader(assertions.header_assertions, response.headers) ??
+    failedBody(assertions.body_assertions, response.body)
+  );
+}
+
+function failedStatus(
+  assertions: ResponseAssertions['status_code_assertions'],
+  seen: number,
+): string | undefined {
+  if (assertions.length === 0) {
+    return seen >= 200 && seen <= 299 ? undefined : `expected a status code from 200 to 299, saw ${seen}`;
+  }
+  for (const { comparator, target } of assertions) {
+    if (!compareNumber(seen, comparator, target)) {
+      return `expected a status code ${NUMBER_WORDS[comparator]} ${target}, saw ${seen}`;
+    }
+  }
+  return undefined;
+}
+
+function failedHeader(
+  assertions: ResponseAssertions['header_assertions'],
+  headers: ReadonlyMap<string, string>,
+): string | undefined {
+  for (const { key, comparator, target } of assertions) {
+    const seen = headers.get(key.toLowerCase());
+    if (compareText(seen ?? '', comparator, target)) continue;
+    return failure(`header ${clip(key, 100)}`, comparator, target, seen ?? '', seen === undefined);
+  }
+  return undefined;
+}
+
+function failedBody(assertions: ResponseAssertions['body_assertions'], body: string): string | undefined {
+  for (const { comparator, target } of assertions) {
+    if (!compareText(body, comparator, target)) return failure('the body', comparator, target, body, false);
+  }
+  return undefined;
+}
+
+const NUMBER_WORDS = {
+  eq: 'equal to',
+  neq: 'other than',
+  gt: 'greater than',
+  gte: 'of at least',
+  lt: 'less than',
+  lte: 'of at most',
+} as const satisfies Record<NumberComparator, string>;
+
+/** How an expectation reads; the comparators that look at one side only name no target. */
+const TEXT_WORDS = {
+  contains: 'to contain',
+  not_contains: 'not to contain',
+  eq: 'to equal',
+  neq: 'to differ from',
+  empty: 'to be empty',
+  not_empty: 'not to be empty',
+  gt: 'to be greater than',
+  gte: 'to be at least',
+  lt: 'to be less than',
+  lte: 'to be at most',
+} as const satisfies Record<StringComparator, string>;
+
+function failure(
+  subject: string,
+  comparator: StringComparator,
+  target: string,
+  seen: string,
+  isAbsent: boolean,
+): string {
+  const needsTarget = comparator !== 'empty' && comparator !== 'not_empty';
+  const expected = needsTarget ? `${TEXT_WORDS[comparator]} ${quote(target, 140)}` : TEXT_WORDS[comparator];
+  const found = isAbsent ? 'nothing: it is absent' : quote(seen, 140);
+  return clip(`expected ${subject} ${expected}, saw ${found}`, LIMITS.errorMessage);
+}
+
+/** A quoted excerpt on one line, with the length of what was cut. */
+function quote(text: string, length: number): string {
+  if (text === '') return 'an empty text';
+  const excerpt = printable(text.slice(0, length));
+  return text.length > length ? `"${excerpt}…" (${text.length} characters)` : `"${excerpt}"`;
+}
+
+/** Control characters and lone surrogates have no place in a message that ends up in mails and terminals. */
+function printable(text: string): string {
+  return text.toWellFormed().replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
+}
+
+function clip(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1).toWellFormed()}…` : text;
+}
