@@ -42,7 +42,7 @@ export class NatsServerMissing extends Error {}
  * @throws {NatsServerMissing} naming what was looked at
  */
 export async function findNatsServer(environment = process.env) {
-  const given = environment['SVC_NATS_SERVER'];
+  const given = environment.SVC_NATS_SERVER;
   if (given !== undefined && given !== '') {
     const version = await versionOf(given);
     if (version === null)
@@ -54,7 +54,7 @@ export async function findNatsServer(environment = process.env) {
     }
     return { path: given, version, source: 'SVC_NATS_SERVER' };
   }
-  const folders = [...(environment['PATH'] ?? '').split(delimiter), ...SYSTEM_FOLDERS];
+  const folders = [...(environment.PATH ?? '').split(delimiter), ...SYSTEM_FOLDERS];
   for (const folder of new Set(folders)) {
     const found = await usable(join(folder, 'nats-server'), 'PATH');
     if (found !== null) return found;
@@ -78,7 +78,7 @@ export async function obtainNatsServer(say, environment = process.env) {
   try {
     return await findNatsServer(environment);
   } catch (error) {
-    if (environment['SVC_NATS_SERVER']) throw error;
+    if (environment.SVC_NATS_SERVER) throw error;
     failures.push('PATH and the project cache: not there, or older than 2.9.10');
   }
   const ways = [

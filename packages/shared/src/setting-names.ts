@@ -22,6 +22,7 @@ const PLAIN_SETTINGS = [
   'SVC_EGRESS_ALLOW',
   'SVC_CHANNEL_EGRESS_ALLOW',
   'SVC_RESULT_RETENTION_DAYS',
+  'SVC_RESULTS_MAX_BYTES',
   'SVC_MAIL_FROM',
   'SVC_TWILIO_ACCOUNT_SID',
   'SVC_TWILIO_SMS_FROM',
@@ -39,6 +40,7 @@ const PLAIN_SETTINGS = [
   'SVC_LOG_LEVEL',
   // Between our own processes, not for operators:
   'SVC_DRAIN_MS',
+  'SVC_NATS_ADDRESS',
   'SVC_SUPERVISED',
 ] as const;
 

@@ -1,0 +1,32 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+
+/**
+ * The port for the NATS server of this data folder: the one it had before, so that agents that outlive
+ * a restart find it again, or a free one, which is then remembered.
+ */
+export async function choosePort(file: string): Promise<number> {
+  const remembered = Number(await readFile(file, 'utf8').catch(missingIsEmpty));
+  if (Number.isInteger(remembered) && remembered > 0 && (await bind(remembered)) !== null) return remembered;
+  const port = await bind(0);
+  if (port === null) throw new Error('no free loopback port could be had for NATS');
+  await writeFile(file, `${port}\n`);
+  return port;
+}
+
+function missingIsEmpty(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOENT') return '';
+  throw error;
+}
+
+/** The port when it could be bound and is free again, else null. */
+function bind(port: number): Promise<number | null> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(null));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : null));
+    });
+  });
+}

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+
+/** The part of a log line that people are shown. Other keys are kept for `SVC_LOG_LEVEL=debug`. */
+const logLine = z.looseObject({
+  level: z.number(),
+  time: z.number(),
+  msg: z.string().default(''),
+  event: z.string().optional(),
+});
+
+const transition = z.object({
+  monitor: z.object({ id: z.number(), name: z.string() }),
+  from: z.string(),
+  to: z.string(),
+  reason: z.string(),
+  detail: z.string().optional(),
+});
+
+const WARN = 40;
+const ERROR = 50;
+
+/** `green('text')`, or the text alone where colour is not wanted. */
+export type Paint = { [C in 'green' | 'yellow' | 'red' | 'grey' | 'bold']: (text: string) => string };
+
+const CODES = { green: 32, yellow: 33, red: 31, grey: 90, bold: 1 } as const;
+
+/** Colour on a terminal, plain text elsewhere (https://no-color.org). */
+export function paintFor(stream: { isTTY?: boolean }, environment: NodeJS.ProcessEnv): Paint {
+  const isColoured = stream.isTTY === true && !environment.NO_COLOR;
+  const paint = (code: number) => (text: string) => (isColoured ? `\u001b[${code}m${text}\u001b[0m` : text);
+  return {
+    green: paint(CODES.green),
+    yellow: paint(CODES.yellow),
+    red: paint(CODES.red),
+    grey: paint(CODES.grey),
+    bold: paint(CODES.bold),
+  };
+}
+
+/**
+ * What to show for one line of a part's standard error: a change of status, a warning or an error;
+ * null for the rest (unless everything is asked for). Lines that are not ours are shown as they are,
+ * because a crash says why on them.
+ */
+export function render(part: string, line: string, paint: Paint, showsAll: boolean): string | null {
+  const parsed = logLine.safeParse(parseJson(line));
+  if (!parsed.success) return line.trim() === '' ? null : `${' '.repeat(10)}${paint.grey(part)}  ${line}`;
+  const { level, time, msg, event } = parsed.data;
+  const clock = paint.grey(new Date(time).toTimeString().slice(0, 8));
+  if (event === 'transition') {
+    const change = transition.safeParse(parsed.data);
+    if (change.success) return `${clock}  ${renderTransition(change.data, paint)}`;
+  }
+  if (level < WARN && !showsAll) return null;
+  const mark =
+    level >= ERROR ? paint.red('error') : level >= WARN ? paint.yellow('warn ') : paint.grey('info ');
+  return `${clock}  ${mark} ${paint.grey(part)}  ${msg}${detailOf(parsed.data)}`;
+}
+
+function renderTransition(change: z.infer<typeof transition>, paint: Paint): string {
+  const colour = { active: paint.green, degraded: paint.yellow, error: paint.red }[change.to] ?? paint.grey;
+  const detail = change.detail === undefined ? '' : `: ${change.detail}`;
+  return `${colour('●')} ${paint.bold(change.monitor.name)}  ${change.from} → ${colour(change.to)}  ${paint.grey(`(${change.reason}${detail})`)}`;
+}
+
+const HIDDEN = new Set(['level', 'time', 'msg', 'part', 'event', 'pid', 'hostname']);
+
+function detailOf(fields: Record<string, unknown>): string {
+  const shown = Object.entries(fields).filter(([key]) => !HIDDEN.has(key));
+  if (shown.length === 0) return '';
+  return `  ${shown.map(([key, value]) => `${key}=${textOf(value)}`).join(' ')}`;
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'object' && value !== null && 'message' in value) return String(value.message);
+  return JSON.stringify(value);
+}
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return null; // Not a log line of ours.
+  }
+}

@@ -1,0 +1,129 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+
+/** How a part ended: `exit code 1`, `signal SIGKILL`, or why it could not be started. */
+export type End = { why: string; code: number | null };
+
+export type PartEvents = {
+  /** A process was started, for the first time or again. */
+  started(part: Part): void;
+  /** One line of its standard error. */
+  line(part: Part, line: string): void;
+  /** It ended without being told to; it is started again after `delayMs`. */
+  ended(part: Part, end: End, delayMs: number): void;
+  /** It ended by itself with an exit code before it was ever ready: starting it again would not help. */
+  gaveUp(part: Part, end: End): void;
+};
+
+export type PartCommand = {
+  name: string;
+  command: string;
+  args: readonly string[];
+  env: Record<string, string>;
+  /** Node children get an IPC channel whose end tells them that the supervisor is gone. */
+  hasChannel: boolean;
+  /** Whether a line of its standard error says that it does its work now. */
+  isReadyLine(line: string): boolean;
+  /** It is killed when it has not ended this long after SIGTERM, ms. */
+  stopWithinMs: number;
+};
+
+const FIRST_RESTART_MS = 250;
+const LONGEST_RESTART_MS = 10_000;
+/** A part that ran this long was well: its next failure starts the back-off anew. */
+const WELL_AFTER_MS = 10_000;
+
+/**
+ * One child process that is kept running: started again with growing waits when it dies, and stopped
+ * for good by {@link Part.stop}.
+ *
+ *     idle → running → (died) → waiting → running → … → stopped
+ *
+ * It runs in a session of its own, so that Ctrl-C in the terminal reaches only the supervisor, which
+ * then stops the parts in order.
+ */
+export class Part {
+  readonly name: string;
+  readonly #command: PartCommand;
+  readonly #events: PartEvents;
+  #child: ChildProcess | null = null;
+  #restart: NodeJS.Timeout | null = null;
+  #restarts = 0;
+  #isStopping = false;
+  #wasReady = false;
+  #ready = Promise.withResolvers<void>();
+
+  constructor(command: PartCommand, events: PartEvents) {
+    this.name = command.name;
+    this.#command = command;
+    this.#events = events;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
+  /** Resolves when the part is ready for the first time; never when it gives up. */
+  start(): Promise<void> {
+    this.#spawn();
+    return this.#ready.promise;
+  }
+
+  /** SIGTERM, and SIGKILL when that takes too long. Resolves when it is gone. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    if (this.#restart !== null) clearTimeout(this.#restart);
+    const child = this.#child;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    const deadline = setTimeout(() => child.kill('SIGKILL'), this.#command.stopWithinMs);
+    await ended;
+    clearTimeout(deadline);
+  }
+
+  kill(): void {
+    this.#isStopping = true;
+    this.#child?.kill('SIGKILL');
+  }
+
+  #spawn(): void {
+    const { command, args, env, hasChannel } = this.#command;
+    const startedAt = performance.now();
+    const child = spawn(command, args, {
+      env,
+      detached: true,
+      stdio: hasChannel ? ['ignore', 'inherit', 'pipe', 'ipc'] : ['ignore', 'ignore', 'pipe'],
+    });
+    this.#child = child;
+    this.#events.started(this);
+    if (child.stderr) createInterface({ input: child.stderr }).on('line', (line) => this.#line(line));
+    child.once('error', (error) => this.#ended({ why: error.message, code: 1 }, startedAt));
+    child.once('exit', (code, signal) => {
+      this.#ended({ why: signal === null ? `exit code ${code}` : `signal ${signal}`, code }, startedAt);
+    });
+  }
+
+  #line(line: string): void {
+    if (this.#command.isReadyLine(line)) {
+      this.#wasReady = true;
+      this.#ready.resolve();
+    }
+    this.#events.line(this, line);
+  }
+
+  #ended(end: End, startedAt: number): void {
+    if (this.#isStopping) return;
+    if (!this.#wasReady && end.code !== null && end.code !== 0) {
+      this.#isStopping = true;
+      this.#events.gaveUp(this, end);
+      return;
+    }
+    if (performance.now() - startedAt >= WELL_AFTER_MS) this.#restarts = 0;
+    const delayMs = Math.min(FIRST_RESTART_MS * 2 ** this.#restarts, LONGEST_RESTART_MS);
+    this.#restarts += 1;
+    this.#events.ended(this, end, delayMs);
+    this.#restart = setTimeout(() => this.#spawn(), delayMs);
+  }
+}

@@ -1,0 +1,241 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Region } from '@svc/shared/regions.ts';
+import { choosePort } from './nats-port.ts';
+import { type Paint, render } from './output.ts';
+import { type End, Part, type PartEvents } from './part.ts';
+
+export type LocalServiceOptions = {
+  /** Root of the repository. */
+  project: string;
+  dataDir: string;
+  regions: readonly Region[];
+  environment: NodeJS.ProcessEnv;
+  /** Path of the binary; null when `SVC_NATS_URL` names a server that runs already. */
+  natsServer: string | null;
+  configFile: string;
+  paint: Paint;
+  print(line: string): void;
+};
+
+/** Agents drain for 2 s; with the rest all is down within the 5 s that Ctrl-C may take. */
+const AGENT_DRAIN_MS = 2_000;
+const AGENT_STOP_MS = 2_600;
+const COORDINATOR_STOP_MS = 1_400;
+const NATS_STOP_MS = 700;
+
+/** A young generation of this size keeps a busy agent's memory low; measured in docs/benchmarks.md. */
+const AGENT_FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=256'];
+
+/** All parts of svc on this machine: NATS, then the coordinator and the agents. */
+export class LocalService {
+  readonly #options: LocalServiceOptions;
+  readonly #events: PartEvents;
+  #nats: Part | null = null;
+  #coordinator: Part | null = null;
+  #agents: Part[] = [];
+  #guard: ChildProcess | null = null;
+  #giveUp: () => void = () => {};
+  #stopping: Promise<void> | null = null;
+
+  constructor(options: LocalServiceOptions) {
+    this.#options = options;
+    const { paint, print } = options;
+    const showsAll = /^(debug|trace)$/.test(options.environment.SVC_LOG_LEVEL ?? '');
+    this.#events = {
+      started: (part) => {
+        if (part === this.#nats) this.#guardNats();
+      },
+      line: (part, line) => {
+        // NATS logs to a format of its own; only what it says when it cannot go on matters here.
+        if (part === this.#nats && !/\[(ERR|FTL)\]/.test(line)) return;
+        const shown = render(part.name, line, paint, showsAll);
+        if (shown !== null) print(shown);
+      },
+      ended: (part, end, delayMs) => {
+        print(
+          `${this.#clock()}  ${paint.yellow('warn ')} ${part.name} ended (${end.why}); starting it again in ${delayMs / 1000} s`,
+        );
+      },
+      gaveUp: (part, end) => this.#gaveUp(part, end),
+    };
+  }
+
+  get isStopping(): boolean {
+    return this.#stopping !== null;
+  }
+
+  /** Called when a part cannot be started at all, after why has been printed. */
+  onGiveUp(listener: () => void): void {
+    this.#giveUp = listener;
+  }
+
+  /** Resolves when every part does its work. */
+  async start(): Promise<void> {
+    const { print, paint, regions } = this.#options;
+    print(paint.bold('svc is starting'));
+    const nats = await this.#startNats();
+    const common = this.#environmentOf(nats);
+    this.#coordinator = this.#nodePart(
+      'coordinator',
+      'packages/coordinator/src/main.ts',
+      [],
+      COORDINATOR_STOP_MS,
+      common,
+    );
+    this.#agents = regions.map((region) =>
+      this.#nodePart(`agent ${region}`, 'packages/agent/src/main.ts', AGENT_FLAGS, AGENT_STOP_MS, {
+        ...common,
+        SVC_REGION: region,
+        SVC_DRAIN_MS: String(AGENT_DRAIN_MS),
+      }),
+    );
+    await Promise.all([this.#coordinator.start(), ...this.#agents.map((agent) => agent.start())]);
+    if (this.isStopping) return;
+    for (const line of this.#summary(nats.url, common.SVC_PUBLIC_URL ?? '')) print(line);
+  }
+
+  /** Agents first, so that their last results are recorded; NATS last. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopAll();
+    return this.#stopping;
+  }
+
+  kill(): void {
+    for (const part of this.#parts()) part.kill();
+  }
+
+  async #stopAll(): Promise<void> {
+    this.#options.print('stopping …');
+    await Promise.all(this.#agents.map((agent) => agent.stop()));
+    await this.#coordinator?.stop();
+    await this.#nats?.stop();
+    this.#guard?.kill('SIGKILL');
+    this.#options.print('stopped');
+  }
+
+  #parts(): Part[] {
+    return [...this.#agents, this.#coordinator, this.#nats].filter((part) => part !== null);
+  }
+
+  async #startNats(): Promise<{ url: string; address: string }> {
+    const { natsServer, environment, dataDir } = this.#options;
+    if (natsServer === null) {
+      const url = environment.SVC_NATS_URL ?? '';
+      return { url, address: addressOf(url) };
+    }
+    const store = join(dataDir, 'nats');
+    mkdirSync(store, { recursive: true });
+    const port = await choosePort(join(dataDir, 'nats.port'));
+    const configFile = join(dataDir, 'nats.conf');
+    writeFileSync(configFile, natsConfiguration(port, store));
+    this.#nats = new Part(
+      {
+        name: 'nats-server',
+        command: natsServer,
+        args: ['-c', configFile],
+        env: { ...definedOf(environment), GOMEMLIMIT: '256MiB' },
+        hasChannel: false,
+        isReadyLine: (line) => line.includes('Server is ready'),
+        stopWithinMs: NATS_STOP_MS,
+      },
+      this.#events,
+    );
+    await this.#nats.start();
+    const address = `127.0.0.1:${port}`;
+    return { url: `nats://${address}`, address };
+  }
+
+  #environmentOf(nats: { url: string; address: string }): Record<string, string> {
+    const { environment, dataDir, configFile } = this.#options;
+    return {
+      ...definedOf(environment),
+      SVC_DATA_DIR: dataDir,
+      SVC_CONFIG: configFile,
+      SVC_NATS_URL: nats.url,
+      SVC_NATS_ADDRESS: nats.address,
+      SVC_PUBLIC_URL: environment.SVC_PUBLIC_URL || `http://${environment.SVC_LISTEN || '127.0.0.1:8080'}`,
+      SVC_SUPERVISED: '1',
+    };
+  }
+
+  #nodePart(
+    name: string,
+    file: string,
+    flags: readonly string[],
+    stopWithinMs: number,
+    env: Record<string, string>,
+  ): Part {
+    const command = {
+      name,
+      command: process.execPath,
+      args: [...flags, join(this.#options.project, file)],
+      env,
+      hasChannel: true,
+      isReadyLine: (line: string) => line.includes('"event":"ready"'),
+      stopWithinMs,
+    };
+    return new Part(command, this.#events);
+  }
+
+  /**
+   * Ends NATS when this process is gone without having stopped it (`kill -9`): a shell waits for the
+   * end of the pipe that only we hold. The parts that are Node see the end of their channel instead.
+   */
+  #guardNats(): void {
+    const pid = this.#nats?.pid;
+    if (pid === undefined || this.isStopping) return;
+    this.#guard?.kill('SIGKILL');
+    this.#guard = spawn('sh', ['-c', 'read -r _; kill "$1"', 'guard', String(pid)], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    });
+    this.#guard.unref();
+  }
+
+  #gaveUp(part: Part, end: End): void {
+    const { print, paint } = this.#options;
+    print(`${this.#clock()}  ${paint.red('error')} ${part.name} cannot start (${end.why}); see above`);
+    this.#giveUp();
+  }
+
+  #summary(natsUrl: string, publicUrl: string): string[] {
+    const { paint, regions, dataDir, configFile, environment } = this.#options;
+    const token = environment.SVC_API_TOKEN ? 'SVC_API_TOKEN' : join(dataDir, 'api-token');
+    return [
+      `${paint.green('svc runs.')} Ctrl-C stops it.`,
+      `  API       ${publicUrl}/v1/monitors   (token: ${token})`,
+      `  reference ${publicUrl}/v1/openapi.json`,
+      `  declared  ${configFile}`,
+      `  agents    ${regions.join(', ')}`,
+      `  NATS      ${natsUrl.replace(/\/\/[^@/]*@/, '//')}`,
+      `  data      ${dataDir}`,
+    ];
+  }
+
+  #clock(): string {
+    return this.#options.paint.grey(new Date().toTimeString().slice(0, 8));
+  }
+}
+
+function natsConfiguration(port: number, store: string): string {
+  return [
+    `listen: 127.0.0.1:${port}`,
+    `jetstream { store_dir: ${JSON.stringify(store)} }`,
+    // A frozen agent must not stall the coordinator's publishing for the default 10 s.
+    'write_deadline: "2s"',
+    '',
+  ].join('\n');
+}
+
+function addressOf(url: string): string {
+  const first = url.split(',')[0] ?? '';
+  return URL.canParse(first) ? new URL(first).host : first;
+}
+
+function definedOf(environment: NodeJS.ProcessEnv): Record<string, string> {
+  const defined: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) if (value !== undefined) defined[name] = value;
+  return defined;
+}

@@ -1,0 +1,72 @@
+/**
+ * `npm start`: NATS, the coordinator and one agent per region as child processes, kept running until
+ * Ctrl-C. Prints what runs where, then one line per change of status.
+ */
+import { mkdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { messageOf } from '@svc/shared/errors.ts';
+import { isRegion, REGIONS } from '@svc/shared/regions.ts';
+import { lockDataFolder } from './lock.ts';
+import { findNatsServer } from './nats-server.mjs';
+import { paintFor } from './output.ts';
+import { LocalService } from './service.ts';
+
+const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
+
+async function main(): Promise<void> {
+  const environment = process.env;
+  const regions = regionsOf(environment.SVC_REGIONS || 'hosta-fra,hostb-par,hostc-us-east4');
+  const dataDir = resolve(environment.SVC_DATA_DIR || join(PROJECT, 'data'));
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const unlock = lockDataFolder(dataDir);
+  const service = new LocalService({
+    project: PROJECT,
+    dataDir,
+    regions,
+    environment,
+    natsServer: environment.SVC_NATS_URL ? null : (await findNatsServer()).path,
+    configFile: resolve(environment.SVC_CONFIG || join(dirname(fileURLToPath(import.meta.url)), 'svc.yaml')),
+    paint: paintFor(process.stdout, environment),
+    print: (line) => console.log(line),
+  });
+  const stopped = Promise.withResolvers<number>();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      // Asked twice: the person does not want to wait.
+      if (service.isStopping) service.kill();
+      else void service.stop().then(() => stopped.resolve(0));
+    });
+  }
+  service.onGiveUp(() => void service.stop().then(() => stopped.resolve(1)));
+  // Not awaited: a part that cannot start leaves this pending, and `onGiveUp` ends the wait below.
+  service.start().catch((error: unknown) => {
+    console.error(`svc: ${messageOf(error)}`);
+    void service.stop().then(() => stopped.resolve(1));
+  });
+  process.exitCode = await stopped.promise;
+  unlock();
+}
+
+function regionsOf(text: string) {
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  const regions = names.filter(isRegion);
+  const unknown = names.filter((name) => !isRegion(name));
+  if (unknown.length > 0) {
+    throw new Error(
+      `SVC_REGIONS: ${unknown.join(', ')}: no such region; the regions are ${REGIONS.join(', ')}`,
+    );
+  }
+  if (regions.length === 0) throw new Error('SVC_REGIONS: name at least one region');
+  return [...new Set(regions)];
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(`svc: ${messageOf(error)}`);
+  process.exitCode = 1;
+}

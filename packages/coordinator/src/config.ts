@@ -1,0 +1,111 @@
+import { LOG_LEVELS } from '@svc/shared/log.ts';
+import { commaList, listenAddress, onOff, urlOf, wholeNumber } from '@svc/shared/setting-schemas.ts';
+import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
+import { z } from 'zod';
+
+const GIBIBYTE = 1024 ** 3;
+
+const optionalText = z.string().optional();
+
+/** Every setting of the coordinator. The channels' operator settings stand in `notify/operator-settings.ts`. */
+export const COORDINATOR_SETTINGS = {
+  listen: {
+    name: 'SVC_LISTEN',
+    description: 'address of the API',
+    default: '127.0.0.1:8080',
+    schema: listenAddress,
+  },
+  publicUrl: {
+    name: 'SVC_PUBLIC_URL',
+    description: 'address under which people reach it, for links',
+    defaultShown: 'http://<listen>',
+    schema: urlOf(['http:', 'https:']).optional(),
+  },
+  dataDir: {
+    name: 'SVC_DATA_DIR',
+    description: 'folder of the SQLite file and of generated secrets',
+    default: './data',
+    schema: z.string(),
+  },
+  databaseUrl: {
+    name: 'SVC_DATABASE_URL',
+    description: 'where the database is; this version knows sqlite:<path>',
+    defaultShown: 'sqlite:<data>/svc.db',
+    schema: z
+      .string()
+      .regex(/^sqlite:.+/, 'must be sqlite:<path>; PostgreSQL is not available in this version')
+      .optional(),
+  },
+  natsUrl: {
+    name: 'SVC_NATS_URL',
+    description: 'NATS servers, separated by commas',
+    schema: z.string().min(1),
+  },
+  natsCredentials: { name: 'SVC_NATS_CREDS', description: 'path of a .creds file', schema: optionalText },
+  natsNkey: { name: 'SVC_NATS_NKEY', description: 'nkey seed', schema: optionalText },
+  natsCa: {
+    name: 'SVC_NATS_CA',
+    description: "path of the NATS server's CA certificate",
+    schema: optionalText,
+  },
+  apiToken: {
+    name: 'SVC_API_TOKEN',
+    description: 'first API token (write scope)',
+    defaultShown: 'generated, kept in the data folder',
+    schema: z.string().min(16, 'must have at least 16 characters').max(512).optional(),
+  },
+  secretKey: {
+    name: 'SVC_SECRET_KEY',
+    description: '32 bytes in base64 that encrypt stored secrets',
+    defaultShown: 'generated, kept in the data folder',
+    schema: z
+      .string()
+      .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64')
+      .optional(),
+  },
+  config: { name: 'SVC_CONFIG', description: 'path of the declared file', schema: optionalText },
+  allowsDelete: {
+    name: 'SVC_CONFIG_ALLOW_DELETE',
+    description: '1: the declared file may delete more than half of what it owns',
+    default: '0',
+    schema: onOff,
+  },
+  channelEgressAllow: {
+    name: 'SVC_CHANNEL_EGRESS_ALLOW',
+    description: 'private CIDRs that channel URLs may reach',
+    default: '',
+    schema: commaList,
+  },
+  retentionDays: {
+    name: 'SVC_RESULT_RETENTION_DAYS',
+    description: 'days for which single results are kept',
+    default: '14',
+    schema: wholeNumber(1, 3_650),
+  },
+  resultsMaxBytes: {
+    name: 'SVC_RESULTS_MAX_BYTES',
+    description: 'bound on the results NATS keeps until they are recorded, bytes',
+    default: String(2 * GIBIBYTE),
+    schema: wholeNumber(16 * 1024 ** 2, 1_024 * GIBIBYTE),
+  },
+  metricsToken: {
+    name: 'SVC_METRICS_TOKEN',
+    description: 'bearer token that /metrics asks for',
+    schema: optionalText,
+  },
+  logLevel: {
+    name: 'SVC_LOG_LEVEL',
+    description: `least level that is logged: ${LOG_LEVELS.join(', ')}`,
+    default: 'info',
+    schema: z.enum(LOG_LEVELS),
+  },
+  isSupervised: {
+    name: 'SVC_SUPERVISED',
+    description: 'ends when the supervisor is gone',
+    default: '0',
+    isInternal: true,
+    schema: onOff,
+  },
+} as const satisfies SettingsTable;
+
+export type CoordinatorConfig = SettingsOf<typeof COORDINATOR_SETTINGS>;
