@@ -1,0 +1,84 @@
+import { LIMITS } from '../limits.ts';
+import { type NormalizedAttributes, optional, required, singleBlock } from '../resources/definition.ts';
+import {
+  chatId,
+  credential,
+  email,
+  headerValue,
+  httpUrl,
+  outgoingHeaderName,
+  phoneNumber,
+  topic,
+} from '../resources/texts.ts';
+import { choice, objects, text } from '../resources/values.ts';
+
+const address = text({ min: 1, max: LIMITS.target, check: httpUrl, form: 'http(s) URL' });
+const secret = text({ min: 1, max: LIMITS.credential, check: credential });
+const phone = text({ min: 1, check: phoneNumber, form: 'international format, +4915112345678' });
+
+const webhookUrl = {
+  webhook_url: required(address, 'Address of the incoming webhook.', { sensitive: true }),
+};
+
+/**
+ * The twelve kinds of channel with their settings: the block that a notification carries under the
+ * name of its kind.
+ */
+export const CHANNEL_BLOCKS = {
+  email: singleBlock('E-mail.', {
+    email: required(text({ min: 1, max: 320, check: email, form: 'e-mail address' }), 'Recipient.'),
+  }),
+  webhook: singleBlock('Custom HTTP endpoint: a POST with a JSON body.', {
+    endpoint: required(address, 'Address that the alert is posted to.'),
+    headers: optional(
+      objects(LIMITS.headers, {
+        key: required(
+          text({ min: 1, max: LIMITS.headerName, check: outgoingHeaderName, form: 'header name' }),
+          'Header name.',
+        ),
+        value: required(
+          text({ maxBytes: LIMITS.headerValueBytes, check: headerValue, form: 'at most 8 KiB' }),
+          'Header value.',
+          { sensitive: true },
+        ),
+      }),
+      'Headers sent with the alert, for example a shared secret. They win over the ones we set.',
+    ),
+  }),
+  sms: singleBlock('SMS.', { phone_number: required(phone, 'Recipient.') }),
+  messenger_b: singleBlock('Messaging app on a phone number.', {
+    phone_number: required(phone, 'Recipient.'),
+  }),
+  messenger_a: singleBlock('Chat messenger with a bot.', {
+    chat_id: required(
+      text({ min: 1, check: chatId, form: 'number or @name' }),
+      'Chat that the bot writes to.',
+    ),
+  }),
+  chat_a: singleBlock('Team chat, webhook.', webhookUrl),
+  chat_b: singleBlock('Team chat, incoming webhook.', webhookUrl),
+  chat_c: singleBlock('Workspace chat space, webhook.', webhookUrl),
+  incident_a: singleBlock('Incident alerting.', {
+    integration_key: required(secret, 'Integration key.', { sensitive: true }),
+  }),
+  incident_b: singleBlock('Incident management.', {
+    api_key: required(secret, 'API key.', { sensitive: true }),
+    region: required(choice(['us', 'eu']), 'Region of the account.'),
+  }),
+  incident_c: singleBlock('On-call management.', webhookUrl),
+  push_a: singleBlock('Push-notification topic service.', {
+    topic: required(text({ min: 1, check: topic, form: '1 to 64 letters, digits, - and _' }), 'Topic.'),
+    server_url: optional(address, 'Server, where it is not the default one.'),
+    token: optional(secret, 'Bearer token.', { sensitive: true }),
+  }),
+};
+
+export type ChannelKind = keyof typeof CHANNEL_BLOCKS;
+
+/** In the order of the specification. */
+export const CHANNEL_KINDS = Object.keys(CHANNEL_BLOCKS) as [ChannelKind, ...ChannelKind[]];
+
+/** Normalized settings by kind. */
+export type ChannelSettings = {
+  [K in ChannelKind]: NormalizedAttributes<(typeof CHANNEL_BLOCKS)[K]['attributes']>;
+};

@@ -1,0 +1,23 @@
+import { LIMITS } from '../limits.ts';
+import { computed, type Normalized, type ResourceDefinition, required } from './definition.ts';
+import { oneLine } from './texts.ts';
+import { reference, text } from './values.ts';
+
+export const componentGroup = {
+  kind: 'svc_status_page_component_group',
+  title: 'Status page component group',
+  description: 'A named group of components of one status page.',
+  constants: {},
+  attributes: {
+    page_id: required(reference('svc_status_page'), 'Page it belongs to.', { replaces: true }),
+    name: required(text({ min: 1, max: LIMITS.componentText, check: oneLine }), 'Name that is shown.'),
+    id: computed(text(), 'Id, a decimal number as text.'),
+    created_at: computed(text(), 'When it was created (RFC 3339).'),
+    updated_at: computed(text(), 'When it was last changed (RFC 3339).'),
+  },
+  blocks: {},
+  rules: [],
+  apiMembers: [],
+} satisfies ResourceDefinition;
+
+export type StatusPageComponentGroup = Normalized<typeof componentGroup>;

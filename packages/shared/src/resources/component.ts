@@ -1,0 +1,64 @@
+import { LIMITS } from '../limits.ts';
+import {
+  computed,
+  type Normalized,
+  optional,
+  type ResourceDefinition,
+  type Rule,
+  required,
+} from './definition.ts';
+import { oneLine } from './texts.ts';
+import { choice, number, reference, text } from './values.ts';
+
+export const COMPONENT_TYPES = ['monitor', 'static'] as const;
+
+const position = number({ min: -2_147_483_648, max: 2_147_483_647 });
+
+const monitorOfType: Rule = {
+  description: '`monitor_id` is required when `type` is `monitor`, and only allowed then.',
+  check: ({ type, monitor_id }) => {
+    if (type === 'monitor' && (monitor_id ?? null) === null) {
+      return [{ path: ['monitor_id'], message: 'is required when type is monitor' }];
+    }
+    if (type === 'static' && (monitor_id ?? null) !== null) {
+      return [
+        { path: ['monitor_id'], message: 'is only for type monitor: remove it, or set type to monitor' },
+      ];
+    }
+    return [];
+  },
+};
+
+export const component = {
+  kind: 'svc_status_page_component',
+  title: 'Status page component',
+  description: 'A line of a status page: a monitor with its state and history, or a static text.',
+  constants: {},
+  attributes: {
+    page_id: required(reference('svc_status_page'), 'Page it belongs to.', { replaces: true }),
+    type: required(choice(COMPONENT_TYPES), 'Whether it shows a monitor or is static.', { replaces: true }),
+    monitor_id: optional(
+      reference('svc_http_monitor', 'svc_tcp_monitor', 'svc_dns_monitor'),
+      'Monitor that it shows; required when `type` is `monitor`.',
+    ),
+    name: optional(
+      text({ max: LIMITS.componentText, check: oneLine }),
+      "Name that is shown; without one, the monitor's.",
+    ),
+    description: optional(text({ max: LIMITS.componentDescription }), 'Description that is shown.'),
+    order: optional(position, 'Place on the page, ascending.'),
+    group_id: optional(
+      reference('svc_status_page_component_group'),
+      'Group it belongs to, of the same page.',
+    ),
+    group_order: optional(position, 'Place within the group, ascending.'),
+    id: computed(text(), 'Id, a decimal number as text.'),
+    created_at: computed(text(), 'When it was created (RFC 3339).'),
+    updated_at: computed(text(), 'When it was last changed (RFC 3339).'),
+  },
+  blocks: {},
+  rules: [monitorOfType],
+  apiMembers: ['warnings'],
+} satisfies ResourceDefinition;
+
+export type StatusPageComponent = Normalized<typeof component>;

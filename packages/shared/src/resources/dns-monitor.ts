@@ -1,0 +1,39 @@
+import { LIMITS } from '../limits.ts';
+import { RECORD_COMPARATORS, RECORD_TYPES } from '../messages/check.ts';
+import { type Normalized, type ResourceDefinition, repeatedBlock, required } from './definition.ts';
+import { MONITOR_API_MEMBERS, naming, running } from './monitor-common.ts';
+import { domainName } from './texts.ts';
+import { choice, text } from './values.ts';
+
+export const dnsMonitor = {
+  kind: 'svc_dns_monitor',
+  title: 'DNS monitor',
+  description:
+    'Resolves a domain name and judges the records. Only the asserted record types are asked; without assertions A and AAAA, of which one must answer.',
+  constants: { type: 'dns' as const },
+  attributes: {
+    ...naming,
+    uri: required(
+      text({ min: 1, max: LIMITS.target, check: domainName, form: 'domain name' }),
+      'Domain name that is resolved.',
+    ),
+    ...running,
+  },
+  blocks: {
+    record_assertions: repeatedBlock(LIMITS.assertions, 'Assertions on the records.', {
+      record: required(choice(RECORD_TYPES), 'Record type.'),
+      target: required(
+        text({ max: LIMITS.assertionTarget }),
+        'Expected value: an address, a name without trailing dot, `10 mail.example.com` for MX, the text for TXT.',
+      ),
+      comparator: required(
+        choice(RECORD_COMPARATORS),
+        'eq and contains hold when some record matches, neq and not_contains when none does.',
+      ),
+    }),
+  },
+  rules: [],
+  apiMembers: MONITOR_API_MEMBERS,
+} satisfies ResourceDefinition;
+
+export type DnsMonitor = Normalized<typeof dnsMonitor>;

@@ -1,0 +1,68 @@
+import { LIMITS } from '../limits.ts';
+import { HTTP_METHODS, NUMBER_COMPARATORS, STRING_COMPARATORS } from '../messages/check.ts';
+import {
+  type Normalized,
+  type ResourceDefinition,
+  repeatedBlock,
+  required,
+  withDefault,
+} from './definition.ts';
+import { MONITOR_API_MEMBERS, naming, running } from './monitor-common.ts';
+import { headerName, headerValue, httpUrl, probeHeaderName } from './texts.ts';
+import { bool, choice, number, text } from './values.ts';
+
+const headerKey = text({ min: 1, max: LIMITS.headerName, check: probeHeaderName, form: 'header name' });
+const assertionTarget = text({ max: LIMITS.assertionTarget });
+
+export const httpMonitor = {
+  kind: 'svc_http_monitor',
+  title: 'HTTP monitor',
+  description:
+    'Sends an HTTP request and judges the response. Without a status code assertion a status from 200 to 299 is required; all assertions must hold.',
+  constants: { type: 'http' as const },
+  attributes: {
+    ...naming,
+    url: required(
+      text({ min: 1, max: LIMITS.target, check: httpUrl, form: 'http(s) URL' }),
+      'What is requested.',
+    ),
+    method: withDefault(choice(HTTP_METHODS), 'GET', 'Request method.'),
+    body: withDefault(
+      text({ maxBytes: LIMITS.requestBodyBytes, form: 'at most 256 KiB' }),
+      '',
+      'Request body, meant for POST, PUT and PATCH.',
+    ),
+    follow_redirects: withDefault(bool, true, 'Whether redirects are followed, at most ten.'),
+    ...running,
+  },
+  blocks: {
+    headers: repeatedBlock(LIMITS.headers, 'Request headers.', {
+      key: required(headerKey, 'Header name. Headers of the connection itself cannot be set.'),
+      value: required(
+        text({ maxBytes: LIMITS.headerValueBytes, check: headerValue, form: 'at most 8 KiB' }),
+        'Header value.',
+        { sensitive: true },
+      ),
+    }),
+    status_code_assertions: repeatedBlock(LIMITS.assertions, 'Assertions on the status code.', {
+      target: required(number({ min: 100, max: 599 }), 'Status code compared with.'),
+      comparator: required(choice(NUMBER_COMPARATORS), 'How the status code compares with the target.'),
+    }),
+    body_assertions: repeatedBlock(LIMITS.assertions, 'Assertions on the response body (its first 2 MiB).', {
+      target: required(assertionTarget, 'Text compared with; empty and not_empty ignore it.'),
+      comparator: required(choice(STRING_COMPARATORS), 'How the body compares with the target.'),
+    }),
+    header_assertions: repeatedBlock(LIMITS.assertions, 'Assertions on response headers.', {
+      key: required(
+        text({ min: 1, max: LIMITS.headerName, check: headerName, form: 'header name' }),
+        'Header name; case does not matter. An absent header is the empty text.',
+      ),
+      target: required(assertionTarget, 'Text compared with; empty and not_empty ignore it.'),
+      comparator: required(choice(STRING_COMPARATORS), 'How the header compares with the target.'),
+    }),
+  },
+  rules: [],
+  apiMembers: MONITOR_API_MEMBERS,
+} satisfies ResourceDefinition;
+
+export type HttpMonitor = Normalized<typeof httpMonitor>;

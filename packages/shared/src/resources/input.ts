@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import { nearest } from '../nearest.ts';
+import type {
+  Attribute,
+  Attributes,
+  Block,
+  NormalizedAttributes,
+  ResourceDefinition,
+  Rule,
+} from './definition.ts';
+import { expected, listOf, quoted } from './wording.ts';
+
+/**
+ * Who wrote the input. Over the API, read-only members are ignored, so that an answer can be sent
+ * back; in the declared file they are unknown, and ids may be references (`${svc_http_monitor.api.id}`)
+ * that are resolved when the declaration is applied.
+ */
+export type Surface = 'api' | 'file';
+
+/** One thing wrong with an input; `path` leads to the member at fault, also when that is not there. */
+export type Issue = { readonly path: readonly (string | number)[]; readonly message: string };
+
+/**
+ * The schema of a resource as users write it: unknown members are refused, `null` equals omitted,
+ * the output is normalized. Rules over several attributes are checked also when other members are
+ * wrong, so that everything is reported at once.
+ */
+export function inputSchema<T>(definition: ResourceDefinition, surface: Surface): z.ZodType<T> {
+  const written: z.ZodRawShape = {
+    ...attributesShape(definition.attributes, surface),
+    ...Object.fromEntries(
+      Object.entries(definition.blocks).map(([name, block]) => [name, blockSchema(block, surface)]),
+    ),
+  };
+  const members = [...Object.keys(written), ...Object.keys(definition.constants)];
+  const readOnly = surface === 'api' ? readOnlyShape(definition) : {};
+  return strictObject({ ...readOnly, ...written })
+    .superRefine(
+      (value, context) => {
+        for (const breach of breaches(definition.rules, value)) {
+          context.addIssue({ code: 'custom', path: [...breach.path], message: breach.message });
+        }
+      },
+      { when: () => true },
+    )
+    .transform((value) => {
+      const all: Record<string, unknown> = { ...value, ...definition.constants };
+      const normalized = Object.fromEntries(members.map((name) => [name, all[name]]));
+      return (definition.arrange?.(normalized) ?? normalized) as T;
+    });
+}
+
+/** Like {@link inputSchema} for the attributes of one object inside a resource. */
+export function attributesSchema<A extends Attributes>(
+  attributes: A,
+  surface: Surface = 'api',
+): z.ZodType<NormalizedAttributes<A>> {
+  return strictObject(attributesShape(attributes, surface)) as unknown as z.ZodType<NormalizedAttributes<A>>;
+}
+
+function attributesShape(attributes: Attributes, surface: Surface): z.ZodRawShape {
+  return Object.fromEntries(
+    Object.entries(attributes)
+      .filter(([, attribute]) => attribute.presence !== 'computed')
+      .map(([name, attribute]) => [name, attributeSchema(attribute, surface)]),
+  );
+}
+
+function attributeSchema(attribute: Attribute, surface: Surface): z.ZodType {
+  const { value, presence, description } = attribute;
+  const schema = surface === 'file' ? (value.inFile ?? value.schema) : value.schema;
+  if (presence === 'required') return schema.meta({ description });
+  const fallback = attribute.default ?? null;
+  return schema
+    .nullish()
+    .meta({ description, ...(presence === 'default' ? { default: fallback } : {}) })
+    .transform((given) => given ?? fallback);
+}
+
+function blockSchema(block: Block, surface: Surface): z.ZodType {
+  const { description } = block;
+  const one = attributesSchema(block.attributes, surface);
+  return block.nesting === 'single'
+    ? one
+        .nullish()
+        .transform((given) => given ?? null)
+        .meta({ description })
+    : listOf(one, block.maximum)
+        .nullish()
+        .transform((given) => given ?? [])
+        .meta({ description });
+}
+
+function readOnlyShape(definition: ResourceDefinition): z.ZodRawShape {
+  const computed = Object.entries(definition.attributes).filter(
+    ([, { presence }]) => presence === 'computed',
+  );
+  const ignored = [...computed.map(([name]) => name), ...definition.apiMembers];
+  return {
+    ...Object.fromEntries(ignored.map((name) => [name, z.unknown().optional().meta({ readOnly: true })])),
+    ...Object.fromEntries(
+      Object.entries(definition.constants).map(([name, constant]) => [
+        name,
+        z
+          .literal(constant, {
+            error: ({ input }) =>
+              `is ${typeof input === 'string' ? quoted(input) : 'something else'}, but this resource's ${name} is "${constant}" and cannot be changed`,
+          })
+          .nullish(),
+      ]),
+    ),
+  };
+}
+
+/** Unknown members make one issue with a line for each of them; {@link issuesOf} takes it apart. */
+function strictObject(shape: z.ZodRawShape) {
+  const known = Object.keys(shape);
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? (issue.keys as string[]).map((name) => unknownMember(name, known)).join('\n')
+        : expected('a mapping')(issue),
+  });
+}
+
+function unknownMember(name: string, known: readonly string[]): string {
+  const meant = nearest(name, known);
+  return meant === null
+    ? `is not known here: allowed are ${known.join(', ')}`
+    : `is not known here: did you mean "${meant}"?`;
+}
+
+function breaches(rules: readonly Rule[], value: unknown) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  return rules.flatMap((rule) => [...rule.check(value as Record<string, unknown>)]);
+}
+
+/** What is wrong, one issue per member, in the order of the paths' discovery. */
+export function issuesOf(error: z.ZodError): Issue[] {
+  return error.issues.flatMap((issue): Issue[] => {
+    const path = issue.path.map((step) => (typeof step === 'number' ? step : String(step)));
+    if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
+    const messages = issue.message.split('\n');
+    return issue.keys.map((key, index) => ({
+      path: [...path, key],
+      message: messages[index] ?? 'is not known here',
+    }));
+  });
+}

@@ -1,0 +1,53 @@
+import { LIMITS } from '../limits.ts';
+import { PERIODICITIES } from '../periodicity.ts';
+import { REGIONS } from '../regions.ts';
+import { computed, optional, required, withDefault } from './definition.ts';
+import { headerValue, httpUrl, oneLine, outgoingHeaderName } from './texts.ts';
+import { bool, choice, choiceSet, number, text, textMap } from './values.ts';
+
+export const MONITOR_STATUS_VALUES = ['active', 'degraded', 'error', 'unknown'] as const;
+
+/** What the three kinds of monitor have in common, before and after what is their own. */
+export const naming = {
+  name: required(text({ min: 1, max: LIMITS.monitorName, check: oneLine }), 'Name, for people.'),
+};
+
+export const running = {
+  periodicity: required(choice(PERIODICITIES), 'How often it is checked.'),
+  timeout: withDefault(
+    number({ min: 0, max: LIMITS.timeoutMs, unit: 'ms' }),
+    LIMITS.defaultTimeoutMs,
+    'Bound on one attempt, name resolution and body included. 0 means the default.',
+  ),
+  degraded_at: withDefault(
+    number({ min: 0, max: Number.MAX_SAFE_INTEGER, unit: 'ms', fraction: true }),
+    0,
+    'A successful check that takes longer counts as degraded. 0 means never.',
+  ),
+  retry: withDefault(
+    number({ min: 0, max: LIMITS.retries }),
+    LIMITS.defaultRetries,
+    'Further attempts after a failed one, before the check counts as failed.',
+  ),
+  active: withDefault(bool, false, 'Whether it is checked.'),
+  public: withDefault(bool, false, 'Whether its name, state and history may appear on public status pages.'),
+  description: optional(text({ max: LIMITS.monitorDescription }), 'Description, for people.'),
+  regions: optional(
+    choiceSet(REGIONS),
+    'Regions it is checked from. Without any: every region that has a live agent.',
+  ),
+  otlp_endpoint: optional(
+    text({ min: 1, max: LIMITS.target, check: httpUrl, form: 'http(s) URL' }),
+    'OpenTelemetry endpoint (OTLP over HTTP) that its metrics are exported to.',
+  ),
+  otlp_headers: optional(
+    textMap(LIMITS.headers, outgoingHeaderName, { maxBytes: LIMITS.headerValueBytes, check: headerValue }),
+    'Headers sent with exports, for authentication or to name the tenant.',
+    { sensitive: true },
+  ),
+  id: computed(text(), 'Id, a decimal number as text.'),
+  status: computed(choice(MONITOR_STATUS_VALUES), 'Status by the latest verdict.'),
+};
+
+/** What the API answers beside the attributes. */
+export const MONITOR_API_MEMBERS = ['regions_status', 'created_at', 'updated_at'];

@@ -1,0 +1,73 @@
+import {
+  CHANNEL_BLOCKS,
+  CHANNEL_KINDS,
+  type ChannelKind,
+  type ChannelSettings,
+} from '../channels/settings.ts';
+import { LIMITS } from '../limits.ts';
+import {
+  computed,
+  optional,
+  type ResourceDefinition,
+  type Rule,
+  required,
+  withDefault,
+} from './definition.ts';
+import { oneLine } from './texts.ts';
+import { choice, referenceSet, text } from './values.ts';
+
+const oneMatchingBlock: Rule = {
+  description: 'Exactly one of the provider blocks is given: the one named like `provider_type`.',
+  check: (given) => {
+    const kind = CHANNEL_KINDS.find((candidate) => candidate === given.provider_type);
+    const blocks = CHANNEL_KINDS.filter((candidate) => (given[candidate] ?? null) !== null);
+    if (kind === undefined) return [];
+    const foreign = blocks.filter((block) => block !== kind);
+    return [
+      ...(blocks.includes(kind)
+        ? []
+        : [{ path: [kind], message: `is required when provider_type is ${kind}` }]),
+      ...foreign.map((block) => ({
+        path: [block],
+        message: `does not belong to provider_type ${kind}: remove it, or set provider_type to ${block}`,
+      })),
+    ];
+  },
+};
+
+export const notification = {
+  kind: 'svc_notification',
+  title: 'Notification channel',
+  description: 'A channel that receives the alerts of the monitors associated with it.',
+  constants: {},
+  attributes: {
+    name: optional(text({ max: LIMITS.channelName, check: oneLine }), 'Name, for people.'),
+    provider_type: required(choice(CHANNEL_KINDS), 'Kind of channel.'),
+    monitor_ids: withDefault(
+      referenceSet('svc_http_monitor', 'svc_tcp_monitor', 'svc_dns_monitor'),
+      [],
+      'Monitors whose alerts it receives.',
+    ),
+    id: computed(text(), 'Id, a decimal number as text.'),
+    created_at: computed(text(), 'When it was created (RFC 3339).'),
+    updated_at: computed(text(), 'When it was last changed (RFC 3339).'),
+  },
+  blocks: CHANNEL_BLOCKS,
+  rules: [oneMatchingBlock],
+  apiMembers: ['state', 'state_reason'],
+  arrange: ({ name, provider_type, monitor_ids, ...blocks }) => ({
+    name,
+    provider_type,
+    monitor_ids,
+    settings: blocks[provider_type as ChannelKind],
+  }),
+} satisfies ResourceDefinition;
+
+/** Normalized: the settings of its kind, in the API under the name of the kind. */
+export type NotificationOf<K extends ChannelKind> = {
+  name: string | null;
+  provider_type: K;
+  monitor_ids: string[];
+  settings: ChannelSettings[K];
+};
+export type Notification = { [K in ChannelKind]: NotificationOf<K> }[ChannelKind];

@@ -1,0 +1,14 @@
+import type { Notification, ResourceKind, Resources } from './registry.ts';
+
+/**
+ * Normalized attributes as users write and read them: the settings of a channel stand under the name
+ * of its kind. Everything else is written as it is normalized.
+ */
+export function presented<K extends ResourceKind>(
+  kind: K,
+  attributes: Resources[K],
+): Record<string, unknown> {
+  if (kind !== 'svc_notification') return { ...attributes };
+  const { settings, ...rest } = attributes as Notification;
+  return { ...rest, [rest.provider_type]: settings };
+}

@@ -1,0 +1,51 @@
+import type { Attributes } from './definition.ts';
+import { DEFINITIONS, type ResourceKind } from './registry.ts';
+
+/**
+ * Where the secrets of a kind of resource are, as users write it; `*` stands for every member of a
+ * list or mapping: `['headers', '*', 'value']`.
+ */
+export function secretPaths(kind: ResourceKind): readonly (readonly string[])[] {
+  return SECRET_PATHS[kind];
+}
+
+/** What a secret is shown as to those who may not read it. */
+export const MASK = '********';
+
+/** A copy of a resource as users write it (blocks under their names) with its secrets masked; null stays null. */
+export function masked<T extends object>(kind: ResourceKind, resource: T): T {
+  return SECRET_PATHS[kind].reduce<unknown>(maskAt, resource) as T;
+}
+
+function maskAt(value: unknown, path: readonly string[]): unknown {
+  const [step, ...rest] = path;
+  if (value === null || value === undefined) return value;
+  if (step === undefined) return MASK;
+  if (typeof value !== 'object') return value;
+  if (Array.isArray(value)) return value.map((member) => maskAt(member, rest));
+  const entries = Object.entries(value).map(([name, member]) => [
+    name,
+    step === '*' || name === step ? maskAt(member, rest) : member,
+  ]);
+  return Object.fromEntries(entries);
+}
+
+const SECRET_PATHS = Object.fromEntries(
+  Object.entries(DEFINITIONS).map(([kind, definition]) => [
+    kind,
+    [
+      ...pathsIn(definition.attributes),
+      ...Object.entries(definition.blocks).flatMap(([name, block]) =>
+        pathsIn(block.attributes).map((path) => [name, ...(block.nesting === 'list' ? ['*'] : []), ...path]),
+      ),
+    ],
+  ]),
+) as unknown as Readonly<Record<ResourceKind, readonly (readonly string[])[]>>;
+
+function pathsIn(attributes: Attributes): string[][] {
+  return Object.entries(attributes).flatMap(([name, { sensitive, value }]) => {
+    if (value.attributes !== undefined) return pathsIn(value.attributes).map((path) => [name, '*', ...path]);
+    if (!sensitive) return [];
+    return [value.type === 'map' ? [name, '*'] : [name]];
+  });
+}

@@ -1,0 +1,26 @@
+import { LIMITS } from '../limits.ts';
+import { type Normalized, type ResourceDefinition, required } from './definition.ts';
+import { MONITOR_API_MEMBERS, naming, running } from './monitor-common.ts';
+import { hostAndPort } from './texts.ts';
+import { text } from './values.ts';
+
+export const tcpMonitor = {
+  kind: 'svc_tcp_monitor',
+  title: 'TCP monitor',
+  description:
+    'Opens a TCP connection and closes it. The check fails when there is none within the time-out.',
+  constants: { type: 'tcp' as const },
+  attributes: {
+    ...naming,
+    uri: required(
+      text({ min: 1, max: LIMITS.target, check: hostAndPort, form: 'host:port' }),
+      'Host name or IP address, and port; IPv6 addresses in brackets.',
+    ),
+    ...running,
+  },
+  blocks: {},
+  rules: [],
+  apiMembers: MONITOR_API_MEMBERS,
+} satisfies ResourceDefinition;
+
+export type TcpMonitor = Normalized<typeof tcpMonitor>;

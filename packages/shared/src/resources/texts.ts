@@ -1,0 +1,192 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { domainToASCII } from 'node:url';
+
+/**
+ * Forms of text values. Each function answers what is wrong with the text and what to do, or null
+ * when nothing is. Texts are kept as they were written: nothing here trims or changes case.
+ */
+export type TextCheck = (text: string) => string | null;
+
+export const oneLine: TextCheck = (text) =>
+  /[\u0000-\u001f\u007f]/.test(text) ? 'must be one line without control characters' : null;
+
+/** Anything that an encoder can write as UTF-8. */
+export const wellFormed: TextCheck = (text) =>
+  text.isWellFormed() ? null : 'contains half of a surrogate pair, which is not a character';
+
+function url(text: string, schemes: readonly string[]): string | null {
+  const names = schemes.map((scheme) => (scheme === 'mailto:' ? scheme : `${scheme}//`)).join(' or ');
+  // The URL parser silently drops tabs and line ends and trims blanks; what is probed must be what was written.
+  if (/[\u0000-\u0020\u007f]/.test(text)) {
+    return 'must not contain blanks or control characters: write a blank as %20';
+  }
+  const parsed = URL.parse(text);
+  if (parsed === null) {
+    return schemes.some((scheme) => text.toLowerCase().startsWith(scheme))
+      ? 'is not a valid URL'
+      : `must be a URL that starts with ${names}`;
+  }
+  if (!schemes.includes(parsed.protocol)) return `must be a URL that starts with ${names}`;
+  if (parsed.protocol === 'mailto:') return email(parsed.pathname);
+  if (!/^https?:\/\//i.test(text)) return `must be a URL that starts with ${names}`;
+  if (parsed.port === '0') return 'must not name port 0';
+  if (parsed.username !== '' || parsed.password !== '') {
+    return 'must not contain a user name or password: send them in a header';
+  }
+  return null;
+}
+
+export const httpUrl: TextCheck = (text) => url(text, ['https:', 'http:']);
+
+export const contactUrl: TextCheck = (text) => url(text, ['https:', 'http:', 'mailto:']);
+
+/** RFC 1035 lengths; underscores are in use (`_dmarc.example.com`), a final dot is allowed. */
+export const domainName: TextCheck = (text) => {
+  if (text.includes('://')) return 'must be a domain name without a scheme, like example.com';
+  if (isIP(text.replace(/^\[(.*)\]$/, '$1')) !== 0) return 'must be a domain name, not an IP address';
+  if (/:\d*$/.test(text)) return 'must be a domain name without a port, like example.com';
+  if (text.includes('/')) return 'must be a domain name without a path, like example.com';
+  return isHostName(text) ? null : 'is not a domain name like example.com';
+};
+
+/** `host:port`, with brackets around an IPv6 address. */
+export const hostAndPort: TextCheck = (text) => {
+  if (text.includes('://')) return 'must be host:port without a scheme, like example.com:443';
+  if (isIPv6(text)) return 'needs brackets around the IPv6 address and a port, like [::1]:443';
+  const parts = splitHostAndPort(text);
+  if (parts === null) {
+    return text.includes(':') && !text.startsWith('[') && text.split(':').length > 2
+      ? 'needs brackets around an IPv6 address, like [::1]:443'
+      : 'must be host:port, like example.com:443';
+  }
+  if (!/^\d{1,5}$/.test(parts.port) || Number(parts.port) < 1 || Number(parts.port) > 65_535) {
+    return `has the port "${parts.port}": ports are whole numbers from 1 to 65535`;
+  }
+  if (parts.isBracketed) {
+    return isIPv6(parts.host) ? null : `has "${parts.host}" in brackets, which is not an IPv6 address`;
+  }
+  return isIPv4(parts.host) || isHostName(parts.host)
+    ? null
+    : `has the host "${parts.host}", which is neither a host name nor an IP address`;
+};
+
+/** Splits at the last colon outside brackets; null when there is none. Does not judge the parts. */
+export function splitHostAndPort(text: string): { host: string; port: string; isBracketed: boolean } | null {
+  const match = /^(?:\[([^\]]*)\]|([^:[\]]*)):([^:]*)$/.exec(text);
+  if (match === null) return null;
+  return { host: match[1] ?? match[2] ?? '', port: match[3] ?? '', isBracketed: match[1] !== undefined };
+}
+
+function isHostName(text: string): boolean {
+  const ascii = /^[\u0000-\u007f]*$/.test(text) ? text : domainToASCII(text);
+  const name = ascii.replace(/\.$/, '');
+  if (name.length < 1 || name.length > 253) return false;
+  const labels = name.split('.');
+  // A last label of digits only would be read as (part of) an IPv4 address.
+  if (/^\d+$/.test(labels.at(-1) ?? '')) return false;
+  return labels.every((label) => /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i.test(label));
+}
+
+/** A name that a page can be served under: several labels, no port, as browsers send it. */
+export const customDomain: TextCheck = (text) => {
+  const wrong = domainName(text);
+  if (wrong !== null) return wrong;
+  if (text !== text.toLowerCase()) return 'must be in lower case';
+  if (!text.includes('.') || text.endsWith('.')) return 'must be a full domain name like status.example.com';
+  return null;
+};
+
+export const emailDomain: TextCheck = (text) => {
+  if (text.includes('@')) return 'must be the part after the @ only, like example.com';
+  return domainName(text);
+};
+
+export const email: TextCheck = (text) => {
+  const at = text.lastIndexOf('@');
+  const local = text.slice(0, at);
+  const isValid =
+    at > 0 &&
+    local.length <= 64 &&
+    /^[^\s@<>(),:;"\\[\]\u0000-\u001f\u007f]+$/.test(local) &&
+    !/^\.|\.\.|\.$/.test(local) &&
+    domainName(text.slice(at + 1)) === null;
+  return isValid ? null : 'is not an e-mail address like ops@example.com';
+};
+
+/** E.164: a plus sign, the country's prefix, at most 15 digits in all. */
+export const phoneNumber: TextCheck = (text) =>
+  /^\+[1-9]\d{6,14}$/.test(text)
+    ? null
+    : 'is not a phone number in international format: + and 7 to 15 digits without blanks, like +4915112345678';
+
+export const slug: TextCheck = (text) =>
+  /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(text)
+    ? null
+    : 'may contain lower-case letters a to z, digits and, between them, hyphens';
+
+/** RFC 9110, section 5.1: a token. */
+export const headerName: TextCheck = (text) =>
+  /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text)
+    ? null
+    : 'is not a header name: letters, digits and hyphens, without blanks or colon';
+
+/** Never tells the value, which may be a secret. */
+export const headerValue: TextCheck = (text) => {
+  if (/[\r\n\u0000]/.test(text)) return 'must not contain line ends or NUL';
+  if (/[^\t\u0020-\u007e\u0080-\u00ff]/.test(text)) {
+    return 'contains characters that an HTTP header cannot carry: use Latin-1 characters, encode others';
+  }
+  return null;
+};
+
+/** A key or token that travels in a header or as a JSON member. */
+export const credential: TextCheck = (text) =>
+  /^[\u0021-\u007e]+$/.test(text) ? null : 'must be printable ASCII without blanks';
+
+export const chatId: TextCheck = (text) =>
+  /^(?:-?\d{1,20}|@[A-Za-z0-9_]{3,32})$/.test(text)
+    ? null
+    : 'is not a chat id: a number like -1001234567890, or @name of a public channel';
+
+export const topic: TextCheck = (text) =>
+  /^[-_A-Za-z0-9]{1,64}$/.test(text)
+    ? null
+    : 'is not a topic: 1 to 64 letters, digits, hyphens and underscores';
+
+export const identifier: TextCheck = (text) =>
+  /^[1-9]\d{0,14}$/.test(text) ? null : 'is not an id: a decimal number as text, like "12"';
+
+/** A reference of the declared file: `${svc_http_monitor.api.id}`. */
+export const REFERENCE = /^\$\{(svc_[a-z_]+)\.([^.{}\s]+)\.id\}$/;
+
+export const declaredIdentifier: TextCheck = (text) =>
+  REFERENCE.test(text) || identifier(text) === null
+    ? null
+    : `is not a reference like \${svc_http_monitor.api.id}, nor an id like "12"`;
+
+/** Lower-case names of headers that frame a message or belong to the connection: those are ours to set. */
+const FRAMING_HEADERS = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** For requests that probe: `Host` may be set there, to reach one of several sites of an address. */
+export const probeHeaderName: TextCheck = (text) => {
+  const name = text.toLowerCase();
+  if (FRAMING_HEADERS.has(name) || name.startsWith('proxy-')) {
+    return `must not be "${text}": that header is set by the connection itself`;
+  }
+  return headerName(text);
+};
+
+/** For requests to channels and exporters. */
+export const outgoingHeaderName: TextCheck = (text) =>
+  text.toLowerCase() === 'host'
+    ? `must not be "${text}": that header is set by the connection itself`
+    : probeHeaderName(text);

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import type { Attributes, Value } from './definition.ts';
+import { attributesSchema } from './input.ts';
+import { declaredIdentifier, identifier, type TextCheck, wellFormed } from './texts.ts';
+import { expected, listOf, quoted, tooMany } from './wording.ts';
+
+/**
+ * The types of values that definitions are made of. Messages are written to follow the attribute's
+ * name (`periodicity: "2m" is not one of …`) and say what to do; values of sensitive attributes are
+ * checked by functions that do not repeat them.
+ */
+
+type TextBounds = {
+  min?: number;
+  max?: number;
+  /** In bytes of UTF-8. */
+  maxBytes?: number;
+  check?: TextCheck;
+  form?: string;
+};
+
+function textSchema({ min = 0, max, maxBytes, check }: TextBounds): z.ZodType<string, string> {
+  let schema = z.string({ error: expected('a text') });
+  if (min > 0) {
+    schema = schema.min(min, {
+      error: min === 1 ? 'must not be empty' : `must have at least ${min} characters`,
+      abort: true,
+    });
+  }
+  if (max !== undefined) {
+    schema = schema.max(max, {
+      error: ({ input }) => `has ${String(input).length} characters, at most ${max} are allowed`,
+      abort: true,
+    });
+  }
+  return schema.superRefine((text, context) => {
+    const wrong = wellFormed(text) ?? tooManyBytes(text, maxBytes) ?? check?.(text) ?? null;
+    if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
+  });
+}
+
+function tooManyBytes(text: string, maxBytes: number | undefined): string | null {
+  // No character has more than three bytes per code unit.
+  if (maxBytes === undefined || text.length * 3 <= maxBytes) return null;
+  const bytes = Buffer.byteLength(text);
+  return bytes > maxBytes ? `has ${bytes} bytes, at most ${maxBytes} are allowed` : null;
+}
+
+export function text(bounds: TextBounds = {}): Value<string> {
+  return {
+    type: 'string',
+    schema: textSchema(bounds),
+    ...(bounds.min === undefined ? {} : { minimumLength: bounds.min }),
+    ...(bounds.max === undefined ? {} : { maximumLength: bounds.max }),
+    ...(bounds.form === undefined ? {} : { form: bounds.form }),
+  };
+}
+
+function choiceSchema<const T extends readonly [string, ...string[]]>(options: T) {
+  return z.enum(options, {
+    error: ({ input }) =>
+      typeof input === 'string'
+        ? `${quoted(input)} is not one of ${options.join(', ')}`
+        : expected('a text')({ input }),
+  });
+}
+
+export function choice<const T extends readonly [string, ...string[]]>(options: T): Value<T[number]> {
+  return { type: 'string', schema: choiceSchema(options), oneOf: options };
+}
+
+type NumberBounds = { min: number; max: number; unit?: 'ms'; fraction?: boolean };
+
+export function number({ min, max, unit, fraction = false }: NumberBounds): Value<number> {
+  const outside = ({ input }: { input?: unknown }) =>
+    max === Number.MAX_SAFE_INTEGER
+      ? `is ${input}: ${min} or more is allowed`
+      : `is ${input}: ${min} to ${max} is allowed`;
+  const base = z.number({
+    error: (issue) =>
+      typeof issue.input === 'number' ? 'must be a finite number' : expected('a number')(issue),
+  });
+  const bounded = base.min(min, { error: outside, abort: true }).max(max, { error: outside, abort: true });
+  return {
+    type: 'number',
+    schema: fraction
+      ? bounded
+      : bounded.multipleOf(1, { error: ({ input }) => `is ${input}: must be a whole number` }),
+    minimum: min,
+    ...(max === Number.MAX_SAFE_INTEGER ? {} : { maximum: max }),
+    ...(unit === undefined ? {} : { unit }),
+  };
+}
+
+export const bool: Value<boolean> = {
+  type: 'bool',
+  schema: z.boolean({ error: expected('true or false') }),
+};
+
+/** Members in the order of `options`, none twice; an empty set is none. */
+export function choiceSet<const T extends readonly [string, ...string[]]>(
+  options: T,
+): Value<T[number][] | null> {
+  return {
+    type: 'set',
+    schema: z.array(choiceSchema(options), { error: expected('a list') }).transform((members) => {
+      const present = new Set<string>(members);
+      return present.size === 0 ? null : options.filter((option) => present.has(option));
+    }),
+    oneOf: options,
+  };
+}
+
+/** A decimal id as text. */
+export function reference(...kinds: [string, ...string[]]): Value<string> {
+  return {
+    type: 'string',
+    schema: textSchema({ check: identifier }),
+    inFile: textSchema({ check: declaredIdentifier }),
+    references: kinds,
+  };
+}
+
+/** Ids in ascending order, none twice. */
+export function referenceSet(...kinds: [string, ...string[]]): Value<string[]> {
+  const setOf = (check: TextCheck) =>
+    z.array(textSchema({ check }), { error: expected('a list') }).transform(sortedIds);
+  return { type: 'set', schema: setOf(identifier), inFile: setOf(declaredIdentifier), references: kinds };
+}
+
+/** Ascending by number, none twice; what is no number (a reference not resolved yet) follows, by code point. */
+export function sortedIds(ids: readonly string[]): string[] {
+  return [...new Set(ids)].sort((a, b) => {
+    const numbers = Number(a) - Number(b);
+    if (!Number.isNaN(numbers)) return numbers;
+    const isNumber = Number(!/^\d/.test(a)) - Number(!/^\d/.test(b));
+    return isNumber !== 0 ? isNumber : a < b ? -1 : 1;
+  });
+}
+
+/** Texts in the order given. */
+export function textList(bounds: TextBounds & { maximumItems: number }): Value<string[]> {
+  return {
+    type: 'list',
+    schema: listOf(textSchema(bounds), bounds.maximumItems),
+    maximumItems: bounds.maximumItems,
+    ...(bounds.form === undefined ? {} : { form: bounds.form }),
+  };
+}
+
+/** Texts by name; the names are checked by `key`. */
+export function textMap(
+  maximumItems: number,
+  key: TextCheck,
+  value: TextBounds,
+): Value<Record<string, string>> {
+  return {
+    type: 'map',
+    schema: z
+      .record(z.string(), textSchema(value), { error: expected('a mapping') })
+      .superRefine((members, context) => {
+        const names = Object.keys(members);
+        if (names.length > maximumItems) {
+          context.addIssue({ code: 'custom', message: tooMany(names.length, maximumItems) });
+        }
+        for (const name of names) {
+          const wrong = key(name);
+          if (wrong !== null) context.addIssue({ code: 'custom', path: [name], message: wrong });
+        }
+      }),
+    maximumItems,
+  };
+}
+
+/** A list of mappings with these attributes. */
+export function objects<A extends Attributes>(maximumItems: number, attributes: A) {
+  return {
+    type: 'objects' as const,
+    schema: listOf(attributesSchema(attributes), maximumItems),
+    maximumItems,
+    attributes,
+  };
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+
+/**
+ * Messages about values of the wrong kind. They are written to follow the attribute's name:
+ * `timeout: must be a number, not a text`.
+ */
+type Article = 'a text' | 'a number' | 'true or false' | 'a list' | 'a mapping';
+
+/** For a value of another type, or a required one that is missing. */
+export function expected(article: Article) {
+  return (issue: { input?: unknown }) =>
+    issue.input === undefined || issue.input === null
+      ? 'is required'
+      : `must be ${article}, not ${articleOf(issue.input)}`;
+}
+
+function articleOf(value: unknown): Article {
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'string') return 'a text';
+  if (typeof value === 'number' || typeof value === 'bigint') return 'a number';
+  return typeof value === 'boolean' ? 'true or false' : 'a mapping';
+}
+
+/** A bounded list. */
+export function listOf<T>(schema: z.ZodType<T>, maximum: number): z.ZodType<T[]> {
+  return z.array(schema, { error: expected('a list') }).max(maximum, {
+    error: ({ input }) => tooMany(Array.isArray(input) ? input.length : 0, maximum),
+  });
+}
+
+export function tooMany(count: number, maximum: number): string {
+  return `has ${count} entries, at most ${maximum} are allowed`;
+}
+
+/** A value as it is repeated in a message; not for secrets. */
+export function quoted(value: string): string {
+  return `"${value.length > 60 ? `${value.slice(0, 60)}…` : value}"`;
+}
