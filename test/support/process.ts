@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+export type LogLine = { level: number; msg: string; event?: string } & Record<string, unknown>;
+
+/**
+ * One of our programs as a child process whose log lines can be waited for. It can be killed and
+ * started again with the same environment.
+ */
+export class Program {
+  readonly #file: string;
+  readonly #environment: Record<string, string>;
+  readonly #flags: readonly string[];
+  readonly #waiting = new Set<{ isIt: (line: LogLine) => boolean; resolve: (line: LogLine) => void }>();
+  readonly lines: LogLine[] = [];
+  /** What it wrote that is not a log line: stack traces, warnings of Node. */
+  readonly noise: string[] = [];
+  #child: ChildProcess | null = null;
+
+  /** @param file path from the root of the repository */
+  constructor(file: string, environment: Record<string, string>, flags: readonly string[] = []) {
+    this.#file = file;
+    this.#environment = environment;
+    this.#flags = flags;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? -1;
+  }
+
+  /** Resolves at the log line that says it does its work; rejects when it ends before. */
+  async start(): Promise<void> {
+    const child = spawn(process.execPath, [...this.#flags, this.#file], {
+      cwd: ROOT,
+      env: { PATH: process.env.PATH ?? '', ...this.#environment },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.#child = child;
+    const ready = this.line((line) => line.event === 'ready');
+    if (child.stderr) createInterface({ input: child.stderr }).on('line', (text) => this.#read(text));
+    const ended = once(child, 'exit').then(([code]) => {
+      throw new Error(`${this.#file} ended with ${code}:\n${this.noise.join('\n')}\n${this.lastLines()}`);
+    });
+    await Promise.race([ready, ended]);
+    ended.catch(() => {}); // Later ends are the test's business.
+  }
+
+  /** The next log line (from now on) that `isIt` accepts. */
+  line(isIt: (line: LogLine) => boolean): Promise<LogLine> {
+    return new Promise((resolve) => this.#waiting.add({ isIt, resolve }));
+  }
+
+  /** Resolves with the exit code, or the signal's name. */
+  async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
+    const child = this.#child;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return null;
+    const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+    child.kill(signal);
+    const [code, by] = await exited;
+    return code ?? by;
+  }
+
+  lastLines(): string {
+    return this.lines
+      .slice(-20)
+      .map((line) => JSON.stringify(line))
+      .join('\n');
+  }
+
+  #read(text: string): void {
+    const line = parse(text);
+    if (line === null) {
+      this.noise.push(text);
+      return;
+    }
+    this.lines.push(line);
+    for (const waiter of this.#waiting) {
+      if (!waiter.isIt(line)) continue;
+      this.#waiting.delete(waiter);
+      waiter.resolve(line);
+    }
+  }
+}
+
+function parse(text: string): LogLine | null {
+  try {
+    return JSON.parse(text) as LogLine;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,86 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type ReceivedRequest = {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  /** The body as text. */
+  text: string;
+  /** The body as JSON; undefined when it is none. */
+  json: unknown;
+};
+
+export type Receiver = {
+  readonly url: string;
+  /** All that came so far, in order of arrival. */
+  readonly requests: readonly ReceivedRequest[];
+  /** The first `count` requests, as soon as there are so many. */
+  received(count: number): Promise<readonly ReceivedRequest[]>;
+  /** Decides every following answer; the default answers 200 with an empty body. */
+  answerWith(handler: (request: ReceivedRequest, response: ServerResponse) => void): void;
+  close(): Promise<void>;
+};
+
+/** An HTTP server on a free loopback port that keeps what it is sent. */
+export async function startReceiver(): Promise<Receiver> {
+  const requests: ReceivedRequest[] = [];
+  const waiting = new Set<{ count: number; resolve: () => void }>();
+  let answer: (request: ReceivedRequest, response: ServerResponse) => void = (_request, response) =>
+    response.end();
+
+  const server = createServer((message, response) => {
+    void readRequest(message).then((request) => {
+      requests.push(request);
+      for (const waiter of waiting) if (requests.length >= waiter.count) waiter.resolve();
+      answer(request, response);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    async received(count) {
+      if (requests.length < count) {
+        await new Promise<void>((resolve) => {
+          const waiter = { count, resolve: () => resolve() };
+          waiting.add(waiter);
+        });
+      }
+      return requests.slice(0, count);
+    },
+    answerWith(handler) {
+      answer = handler;
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function readRequest(message: IncomingMessage): Promise<ReceivedRequest> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of message) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString();
+  return {
+    method: message.method ?? '',
+    path: message.url ?? '',
+    headers: message.headers,
+    text,
+    json: parse(text),
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // Not JSON; the text is there.
+  }
+}
