@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import type { Logger } from '@svc/shared/log.ts';
 import { Kysely } from 'kysely';
 import { Checkpoints } from './checkpoints.ts';
@@ -17,6 +17,9 @@ import type { Store, Transaction } from './store.ts';
 /** ms that a transaction waits for another program's lock (a backup, a shell) before it fails as `store-busy`. */
 const BUSY_LIMIT_MS = 5_000;
 const BUSY_RETRY_MS = 25;
+
+/** ms that tasks after a commit may hold the thread. */
+const TURN_MS = 10;
 
 /**
  * Opens the SQLite file at `path`, makes it when it is not there, and brings it up to date.
@@ -128,7 +131,7 @@ class SqliteStore implements Store {
       throw toStoreError(error);
     }
     this.#checkpoints.committed();
-    for (const task of afterCommit) this.#runTask(task);
+    await this.#runTasks(afterCommit);
     return outcome;
   }
 
@@ -151,6 +154,17 @@ class SqliteStore implements Store {
   #rollBack(): void {
     if (!this.#sqlite.isOpen || !this.#sqlite.isTransaction) return;
     this.#sqlite.exec('ROLLBACK');
+  }
+
+  async #runTasks(tasks: readonly (() => void)[]): Promise<void> {
+    let turnBegan = performance.now();
+    for (const task of tasks) {
+      if (performance.now() - turnBegan > TURN_MS) {
+        await setImmediate();
+        turnBegan = performance.now();
+      }
+      this.#runTask(task);
+    }
   }
 
   #runTask(task: () => void): void {

@@ -138,6 +138,7 @@ export interface Database {
     next_attempt_at: number | null;
     last_error: string | null;
     created_at: number;
+    replayed_at: number | null;
     finished_at: number | null;
   };
   delivery_attempts: {

@@ -23,6 +23,10 @@ export interface Transaction {
   readonly db: Kysely<Database>;
   /** The writing connection itself, for prepared statements (the recorder). Never BEGIN or COMMIT on it. */
   readonly sqlite: DatabaseSync;
-  /** Runs synchronously after the commit, in order of registration, before the next transaction starts. Must not throw. */
+  /**
+   * Runs after the commit, in order of registration, before the next transaction starts. Must not throw.
+   * Tasks run synchronously, one after the other; only when they have held the thread for 10 ms
+   * (thousands of them, after a long declaration) does the event loop get a turn between two.
+   */
   onCommit(task: () => void): void;
 }

@@ -77,15 +77,19 @@ const STATEMENTS = [
     closed_at INTEGER, closure TEXT) WITHOUT ROWID`,
   'CREATE INDEX incidents_monitor ON incidents (monitor_id, opened_at)',
   // The outbox and, after sending, the ledger. `alert` is the JSON snapshot; `uid` is the webhook-id.
+  // `attempts` counts all of them; after a replay the schedule starts anew at `replayed_at`.
+  // A test's `monitor_id` is 0.
   `CREATE TABLE deliveries (
     id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE,
     notification_id INTEGER NOT NULL REFERENCES notifications ON DELETE CASCADE,
     monitor_id INTEGER NOT NULL, alert TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('pending', 'delivered', 'dead')),
     attempts INTEGER NOT NULL DEFAULT 0, next_attempt_at INTEGER, last_error TEXT,
-    created_at INTEGER NOT NULL, finished_at INTEGER)`,
+    created_at INTEGER NOT NULL, replayed_at INTEGER, finished_at INTEGER)`,
   "CREATE INDEX deliveries_pending ON deliveries (notification_id, monitor_id, id) WHERE state = 'pending'",
   'CREATE INDEX deliveries_channel ON deliveries (notification_id, id)',
+  // For the retention.
+  'CREATE INDEX deliveries_finished ON deliveries (finished_at) WHERE finished_at IS NOT NULL',
   `CREATE TABLE delivery_attempts (
     delivery_id INTEGER NOT NULL REFERENCES deliveries ON DELETE CASCADE, number INTEGER NOT NULL,
     at INTEGER NOT NULL, duration REAL NOT NULL, outcome TEXT NOT NULL, status_code INTEGER, error TEXT,

@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Names in the data folder of the secrets that svc makes itself when the settings give none. */
+export const SECRET_KEY_FILE = 'secret-key';
+export const API_TOKEN_FILE = 'api-token';
+
+/**
+ * The secret kept in `folder` under `name`, made by `generate` when there is none. Only the owner may
+ * read the file. Of several processes that start at once, all get the same secret; a crash leaves a
+ * whole file or none.
+ */
+export async function generatedSecret(folder: string, name: string, generate: () => string): Promise<string> {
+  const path = join(folder, name);
+  const known = await readSecret(path);
+  if (known !== null) return known;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await createWhole(path, `${generate()}\n`);
+  const made = await readSecret(path);
+  if (made === null) throw new Error(`${path} is empty: remove it to have a new secret made`);
+  return made;
+}
+
+async function readSecret(path: string): Promise<string | null> {
+  try {
+    const text = (await readFile(path, 'utf8')).trim();
+    if (text === '') throw new Error(`${path} is empty: remove it to have a new secret made`);
+    return text;
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return null;
+    throw error;
+  }
+}
+
+/** Written beside and then linked: unlike rename, a link never replaces what another process made first. */
+async function createWhole(path: string, text: string): Promise<void> {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  const file = await open(draft, 'wx', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  try {
+    await link(draft, path);
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) throw error;
+  } finally {
+    await unlink(draft);
+  }
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
