@@ -1,0 +1,131 @@
+/**
+ * CPU and memory of the agent per check, beside blackbox_exporter's per probe and beside bare sockets,
+ * all on the same target, in turns within one run.
+ */
+import type { Check } from '@svc/shared/messages/check.ts';
+import { AgentLoad } from './agent-load.ts';
+import { hasBlackbox, startBlackbox } from './blackbox.ts';
+import { Children } from './children.ts';
+import { pace } from './pace.ts';
+import { cpuMs, median, residentMiB } from './process-usage.ts';
+import { formatTable } from './table.ts';
+
+const RATE = 1_000;
+const ROUND_SECONDS = 4;
+const ROUNDS = 5;
+const KINDS = ['http', 'tcp'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** The same flags `npm start` gives its agents. */
+const AGENT_FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=256'];
+
+function checkOf(kind: Kind, port: number): Check {
+  const common = { timeout: 5_000, retry: 0, degraded_at: 0 };
+  if (kind === 'tcp') return { type: 'tcp', uri: `127.0.0.1:${port}`, ...common };
+  return {
+    type: 'http',
+    url: `http://127.0.0.1:${port}/`,
+    method: 'GET',
+    headers: [],
+    body: '',
+    follow_redirects: true,
+    status_code_assertions: [],
+    body_assertions: [],
+    header_assertions: [],
+    ...common,
+  };
+}
+
+/** CPU ms of one process per check over one round. */
+type Round = (kind: Kind) => Promise<number>;
+
+async function measure(): Promise<void> {
+  const children = new Children();
+  const load = await AgentLoad.start(AGENT_FLAGS);
+  try {
+    const target = await children.node('test/bench/target-process.ts');
+    const port = Number(target.line);
+    const subjects = new Map<string, Round>([
+      ['agent', (kind) => agentRound(load, checkOf(kind, port))],
+      ['bare socket', (kind) => bareRound(children, port, kind)],
+    ]);
+    if (hasBlackbox()) {
+      const blackbox = await startBlackbox(children, port);
+      subjects.set('blackbox_exporter', (kind) => blackboxRound(blackbox, kind));
+    } else {
+      console.log(
+        'blackbox_exporter is not installed: no comparison with it (Debian: prometheus-blackbox-exporter)',
+      );
+    }
+    const figures = new Map<string, number[]>();
+    for (let round = 0; round <= ROUNDS; round += 1) {
+      for (const kind of KINDS) {
+        for (const [name, run] of subjects) {
+          const figure = await run(kind);
+          // Round 0 warms up: JIT, caches, connection pools.
+          if (round > 0) figures.set(`${kind} ${name}`, [...(figures.get(`${kind} ${name}`) ?? []), figure]);
+        }
+      }
+    }
+    report(figures);
+    console.log(`agent memory after ${load.results} checks: ${residentMiB(load.agent.pid).toFixed(0)} MiB`);
+    console.log(`outcomes: ${JSON.stringify(Object.fromEntries(load.outcomes))}`);
+  } finally {
+    await load.stop();
+    await children.endAll();
+  }
+}
+
+function report(figures: Map<string, number[]>): void {
+  const rows = [...figures].map(([name, values]) => {
+    const kind = name.split(' ')[0];
+    const peer = figures.get(`${kind} blackbox_exporter`);
+    const ratios = peer?.map((value, index) => (values[index] ?? Number.NaN) / value) ?? [];
+    return [name, median(values).toFixed(3), ratios.length === 0 ? '–' : median(ratios).toFixed(2)];
+  });
+  console.log(formatTable(['at 1,000/s', 'CPU ms per check', '× blackbox_exporter'], rows));
+}
+
+async function agentRound(load: AgentLoad, check: Check): Promise<number> {
+  const before = { cpu: cpuMs(load.agent.pid), results: load.results };
+  await load.offer(check, RATE, ROUND_SECONDS);
+  await settle();
+  return (cpuMs(load.agent.pid) - before.cpu) / (load.results - before.results);
+}
+
+async function blackboxRound(
+  blackbox: Awaited<ReturnType<typeof startBlackbox>>,
+  kind: Kind,
+): Promise<number> {
+  let succeeded = 0;
+  const before = cpuMs(blackbox.pid);
+  await pace(
+    RATE,
+    ROUND_SECONDS,
+    blackbox.prober(kind, (success) => {
+      if (success) succeeded += 1;
+    }),
+  );
+  await settle();
+  return (cpuMs(blackbox.pid) - before) / succeeded;
+}
+
+async function bareRound(children: Children, port: number, kind: Kind): Promise<number> {
+  const { pid } = await children.node('test/bench/bare-socket-process.ts', [
+    String(port),
+    String(RATE),
+    String(ROUND_SECONDS + 1),
+    kind,
+  ]);
+  await settle(); // Its start-up is not what is measured.
+  const before = cpuMs(pid);
+  const startedAt = performance.now();
+  await settle(ROUND_SECONDS * 1_000 - 500);
+  return (cpuMs(pid) - before) / (((performance.now() - startedAt) / 1_000) * RATE);
+}
+
+function settle(ms = 500): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+await measure();

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import type { Check } from '@svc/shared/messages/check.ts';
+import {
+  agentsSubject,
+  jobsSubject,
+  MESSAGE_VERSION,
+  resultsSubject,
+} from '@svc/shared/messages/subjects.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
+import { pino } from 'pino';
+import { startNatsServer } from '../support/nats-server.ts';
+import { Program } from '../support/process.ts';
+
+const REGION = 'hosta-fra';
+const JOBS_PER_MESSAGE = 50;
+
+/** A real agent with a real NATS server, and this process in the coordinator's place. */
+export class AgentLoad {
+  readonly agent: Program;
+  readonly #bus: NatsBus;
+  readonly #dispose: () => Promise<void>;
+  #slot = 1;
+  #results = 0;
+  readonly #outcomes = new Map<string, number>();
+
+  private constructor(agent: Program, bus: NatsBus, dispose: () => Promise<void>) {
+    this.agent = agent;
+    this.#bus = bus;
+    this.#dispose = dispose;
+    bus.subscribe(resultsSubject(REGION), (message) => {
+      const batch = JSON.parse(Buffer.from(message.data).toString()) as { results: { outcome: string }[] };
+      this.#results += batch.results.length;
+      for (const { outcome } of batch.results)
+        this.#outcomes.set(outcome, (this.#outcomes.get(outcome) ?? 0) + 1);
+    });
+    bus.subscribe(agentsSubject(REGION), () => {});
+  }
+
+  static async start(flags: readonly string[]): Promise<AgentLoad> {
+    const server = await startNatsServer();
+    const bus = await connectBus({ url: server.url, name: 'bench', log: pino({ level: 'silent' }) });
+    await new NatsResultStream(bus).ensure({ maxBytes: 256 * 1024 ** 2 });
+    const agent = new Program(
+      'packages/agent/src/main.ts',
+      { SVC_NATS_URL: server.url, SVC_REGION: REGION, SVC_LOG_LEVEL: 'info' },
+      flags,
+    );
+    await agent.start();
+    return new AgentLoad(agent, bus, async () => {
+      await agent.end('SIGKILL');
+      await bus.close();
+      await server.dispose();
+    });
+  }
+
+  get results(): number {
+    return this.#results;
+  }
+
+  /** How many results had each outcome so far. */
+  get outcomes(): ReadonlyMap<string, number> {
+    return this.#outcomes;
+  }
+
+  /** Publishes jobs at a steady rate; resolves after the last was published. */
+  async offer(check: Check, rate: number, seconds: number): Promise<void> {
+    const intervalMs = (JOBS_PER_MESSAGE / rate) * 1_000;
+    const total = Math.ceil((rate * seconds) / JOBS_PER_MESSAGE);
+    const start = performance.now();
+    for (let sent = 0; sent < total; ) {
+      const due = Math.min(total, Math.floor((performance.now() - start) / intervalMs) + 1);
+      for (; sent < due; sent += 1) this.#publish(check);
+      await new Promise((resolve) => setTimeout(resolve, Math.min(20, intervalMs)));
+    }
+  }
+
+  #publish(check: Check): void {
+    this.#slot += 1;
+    const jobs = Array.from({ length: JOBS_PER_MESSAGE }, (_, index) => ({
+      monitor: index + 1,
+      version: 1,
+      slot: this.#slot,
+      token: 'bench',
+      start_within_ms: 10_000,
+      check,
+    }));
+    this.#bus.publish(
+      jobsSubject(REGION),
+      JSON.stringify({ v: MESSAGE_VERSION, kind: 'jobs', batch: randomUUID(), jobs }),
+    );
+  }
+
+  stop(): Promise<void> {
+    return this.#dispose();
+  }
+}

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+
+/** Linux reports CPU time in ticks of 10 ms (`getconf CLK_TCK` is 100 on every platform Node runs on). */
+const TICK_MS = 10;
+const PAGE_KIB = 4;
+
+/** CPU time a process has used so far, all its threads, user and system; ms. */
+export function cpuMs(pid: number): number {
+  const fields = statOf(pid);
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+/** Resident memory of a process, MiB. */
+export function residentMiB(pid: number): number {
+  return (Number(statOf(pid)[21]) * PAGE_KIB) / 1024;
+}
+
+/** Fields of /proc/<pid>/stat from the third on; the second, the name, may contain spaces. */
+function statOf(pid: number): string[] {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1
+    ? (sorted[middle] ?? Number.NaN)
+    : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
+}
+
+/** The value below which `share` (0 to 1) of the values lie. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
