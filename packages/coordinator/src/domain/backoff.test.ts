@@ -1,0 +1,58 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { DELIVERY_LIFETIME_MS, nextAttemptAt, RETRY_AFTER_MAXIMUM_MS } from './backoff.ts';
+
+const MINUTE = 60_000;
+
+/** Instants of all attempts, relative to the queueing, when each attempt takes no time and fails. */
+function attemptInstants(random: number): number[] {
+  const instants = [0];
+  for (;;) {
+    const next = nextAttemptAt({ attempts: instants.length, queuedAt: 0, now: instants.at(-1)!, random });
+    if (next === null) return instants;
+    instants.push(next);
+  }
+}
+
+describe('nextAttemptAt', () => {
+  test('attempts at 0, 5 s, 15 s, 30 s, 1, 2, 5, 10, 20, 30 min, then hourly to 24 h', () => {
+    const minutes = attemptInstants(0.5).map((at) => at / MINUTE);
+    expect(minutes.slice(0, 12)).toEqual([0, 5 / 60, 0.25, 0.5, 1, 2, 5, 10, 20, 30, 90, 150]);
+    expect(minutes.at(-1)).toBe(24 * 60);
+  });
+
+  test('the spread is 25 % either way', () => {
+    expect(nextAttemptAt({ attempts: 1, queuedAt: 0, now: 0, random: 0 })).toBe(3_750);
+    expect(nextAttemptAt({ attempts: 1, queuedAt: 0, now: 0, random: 0.999_999_9 })).toBe(6_250);
+  });
+
+  test.each([
+    ['lengthens a wait', 120_000, 120_000],
+    ['never shortens one', 1_000, 5_000],
+    ['counts for an hour at most', 10 * RETRY_AFTER_MAXIMUM_MS, RETRY_AFTER_MAXIMUM_MS],
+  ])('Retry-After %s', (_name, retryAfterMs, expected) => {
+    expect(nextAttemptAt({ attempts: 1, queuedAt: 0, now: 0, retryAfterMs, random: 0.5 })).toBe(expected);
+  });
+
+  test('a delivery that was never tried in 24 h has one attempt and is then given up', () => {
+    const now = DELIVERY_LIFETIME_MS + 1;
+    expect(nextAttemptAt({ attempts: 1, queuedAt: 0, now, random: 0.5 })).toBeNull();
+  });
+
+  test('always later than now, never past the end of the lifetime, never more than 75 min ahead', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 100 }),
+        fc.integer({ min: 0, max: DELIVERY_LIFETIME_MS - 1 }),
+        fc.option(fc.double({ min: 0, max: 1e9, noNaN: true }), { nil: undefined }),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (attempts, now, retryAfterMs, random) => {
+          const next = nextAttemptAt({ attempts, queuedAt: 0, now, retryAfterMs, random });
+          expect(next).not.toBeNull();
+          expect(next).toBeGreaterThan(now);
+          expect(next).toBeLessThanOrEqual(Math.min(DELIVERY_LIFETIME_MS, now + 75 * MINUTE));
+        },
+      ),
+    );
+  });
+});

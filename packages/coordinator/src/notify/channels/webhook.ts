@@ -1,0 +1,61 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import type { ChannelSettings } from '@svc/shared/channels/settings.ts';
+import type { Channel, SendResult } from '../channel.ts';
+import { type HttpPost, mergeHeaders, type PostResult } from '../http-post.ts';
+
+/** A custom HTTP endpoint: the specification's flat JSON, with the configured headers and no signature. */
+export function webhookChannel(post: HttpPost): Channel<'webhook'> {
+  return {
+    async send(settings, alert, context) {
+      const headers = mergeHeaders(
+        {
+          'content-type': 'application/json',
+          'user-agent': 'svc',
+          // Names from Standard Webhooks 1.0.0: the id stays over all attempts, the time is the attempt's, in seconds.
+          'webhook-id': context.deliveryId,
+          'webhook-timestamp': String(Math.floor(context.attemptAt / 1_000)),
+        },
+        settings.headers ?? [],
+      );
+      const result = await post({
+        url: settings.endpoint,
+        headers,
+        body: JSON.stringify(renderWebhook(alert)),
+        secrets: secretsOf(settings),
+        signal: context.signal,
+      });
+      return judge(result);
+    },
+  };
+}
+
+/** The body: exactly these members, the optional ones whenever they apply. */
+export function renderWebhook(alert: Alert) {
+  return {
+    monitor: { id: alert.monitor.id, name: alert.monitor.name, url: alert.monitor.url },
+    cronTimestamp: alert.cronTimestamp,
+    status: alert.status,
+    ...(alert.statusCode === undefined ? {} : { statusCode: alert.statusCode }),
+    ...(alert.latency === undefined ? {} : { latency: alert.latency }),
+    ...(alert.errorMessage === undefined ? {} : { errorMessage: alert.errorMessage }),
+  };
+}
+
+/** 410 is how a receiver says "never again"; everything else may be a fault that is repaired within a day. */
+function judge(result: PostResult): SendResult {
+  if (result.kind === 'unanswered') {
+    const outcome = result.failure === 'invalid-request' ? 'permanent-channel' : 'retry';
+    return { outcome, error: result.error };
+  }
+  const { statusCode, retryAfterMs, excerpt } = result;
+  if (statusCode >= 200 && statusCode <= 299) return { outcome: 'delivered', statusCode };
+  const error = `the receiver answered ${statusCode}${excerpt === '' ? '' : `: ${excerpt}`}`;
+  if (statusCode === 410) return { outcome: 'permanent-channel', error, statusCode };
+  return { outcome: 'retry', error, statusCode, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+}
+
+/** Header values, and what people put into the address to authenticate: its query. */
+function secretsOf(settings: ChannelSettings['webhook']): string[] {
+  const query = URL.canParse(settings.endpoint) ? [...new URL(settings.endpoint).searchParams.values()] : [];
+  return [...(settings.headers ?? []).map(({ value }) => value), ...query];
+}

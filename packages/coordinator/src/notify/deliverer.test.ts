@@ -1,0 +1,413 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
+import { createEgressGuard } from '@svc/shared/egress.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
+import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { Deliverer } from './deliverer.ts';
+import { createDeliveries } from './deliveries.ts';
+import { createHttpPost } from './http-post.ts';
+import type { FinishedAttempt } from './ledger.ts';
+import { createOutbox } from './outbox.ts';
+import { createChannels, type StoredChannel } from './registry.ts';
+
+const HOUR = 3_600_000;
+const log = createLogger('test', 'silent');
+const post = (clock: FakeClock) =>
+  createHttpPost({ clock, guard: createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.0/8'] }) });
+
+let folder: string;
+let store: Store;
+let clock: FakeClock;
+let receiver: Receiver;
+let bench: Bench;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-deliverer-'));
+  store = await openStore({ path: join(folder, 'svc.db'), log });
+  clock = new FakeClock();
+  receiver = await startReceiver();
+  bench = new Bench();
+});
+
+afterEach(async () => {
+  await bench.stop();
+  await receiver.close();
+  await store.close();
+  await rm(folder, { recursive: true });
+});
+
+/** A deliverer over the real store, with channels by id. */
+class Bench {
+  readonly channels = new Map<number, StoredChannel>();
+  readonly attempts: FinishedAttempt[] = [];
+  #waiting: { count: number; resolve: () => void }[] = [];
+  deliverer = this.#create();
+
+  #create(): Deliverer {
+    const deliverer = new Deliverer({
+      store,
+      clock,
+      log,
+      channels: createChannels(post(clock)),
+      source: { find: async (id) => this.channels.get(id) ?? null },
+      random: () => 0.5,
+    });
+    deliverer.onRecorded((attempt) => {
+      this.attempts.push(attempt);
+      this.#waiting = this.#waiting.filter(({ count, resolve }) => {
+        if (this.attempts.length < count) return true;
+        resolve();
+        return false;
+      });
+    });
+    return deliverer;
+  }
+
+  /** Until so many attempts were recorded, all together. */
+  async recorded(count: number): Promise<void> {
+    if (this.attempts.length >= count) return;
+    await new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));
+  }
+
+  async webhook(path: string): Promise<number> {
+    return this.channel({
+      kind: 'webhook',
+      settings: {
+        endpoint: `${receiver.url}${path}`,
+        headers: [{ key: 'Authorization', value: 'Bearer s3cr3t-token' }],
+      },
+    });
+  }
+
+  async channel(channel: StoredChannel): Promise<number> {
+    const id = await store.transaction(async (tx) => {
+      await tx.db
+        .insertInto('workspaces')
+        .values({ id: 1, name: 'default', created_at: 0 })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+      const { insertId } = await tx.db
+        .insertInto('notifications')
+        .values({
+          workspace_id: 1,
+          name: null,
+          provider_type: channel.kind,
+          settings_sealed: new Uint8Array(),
+          state_reason: null,
+          owner: null,
+          local_name: null,
+          created_at: 0,
+          updated_at: 0,
+        })
+        .executeTakeFirstOrThrow();
+      return Number(insertId);
+    });
+    this.channels.set(id, channel);
+    return id;
+  }
+
+  /** Queues one alert per status, in one transaction. */
+  async queue(notificationId: number, monitorId: number, ...statuses: AlertStatus[]): Promise<void> {
+    const outbox = createOutbox(clock, (delivery) => this.deliverer.wake(delivery));
+    await store.transaction((tx) => {
+      for (const status of statuses) {
+        outbox.enqueue(tx, { notificationId, monitorId, alert: alertOf(monitorId, status) });
+      }
+    });
+  }
+
+  async restart(): Promise<void> {
+    await this.deliverer.stop();
+    this.deliverer = this.#create();
+    await this.deliverer.start();
+  }
+
+  stop(): Promise<void> {
+    return this.deliverer.stop();
+  }
+}
+
+function alertOf(monitorId: number, status: AlertStatus): Alert {
+  return {
+    monitor: { id: monitorId, name: `Monitor ${monitorId}`, url: 'https://example.com/', type: 'http' },
+    status,
+    cronTimestamp: 1_700_000_000_000,
+    at: 1_700_000_000_500,
+    reason: 'test',
+    incident: 'incident-1',
+    regions: [],
+  };
+}
+
+const statusOf = (request: ReceivedRequest) => (request.json as { status: string }).status;
+const idOf = (request: ReceivedRequest) => request.headers['webhook-id'];
+const onPath = (path: string) => receiver.requests.filter((request) => request.path === path);
+const deliveries = () => store.read.selectFrom('deliveries').selectAll().orderBy('id').execute();
+const stateOf = (id: number) =>
+  store.read
+    .selectFrom('notifications')
+    .select(['state', 'state_reason'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+
+describe('delivering', () => {
+  test('an alert is sent once, recorded, and the channel is well', async () => {
+    await bench.deliverer.start();
+    const channel = await bench.webhook('/a');
+    await bench.queue(channel, 7, 'error');
+    await bench.recorded(1);
+    expect(receiver.requests).toHaveLength(1);
+    const [delivery] = await deliveries();
+    expect(delivery).toMatchObject({ state: 'delivered', attempts: 1, uid: idOf(receiver.requests[0]!) });
+    expect(await store.read.selectFrom('delivery_attempts').selectAll().execute()).toMatchObject([
+      { number: 1, outcome: 'delivered', status_code: 200, error: null },
+    ]);
+    expect(await stateOf(channel)).toEqual({ state: 'ok', state_reason: null });
+    expect(bench.deliverer.metrics.lanes).toBe(0);
+  });
+
+  test('500, then 429 with Retry-After, then nothing for an hour, then 200: one delivery, in order, one id', async () => {
+    let answer: 500 | 429 | 200 | 'silence' = 500;
+    receiver.answerWith((request, response) => {
+      if (request.path === '/healthy') response.end();
+      else if (answer === 500) response.writeHead(500).end('boom with s3cr3t-token');
+      else if (answer === 429) response.writeHead(429, { 'retry-after': '120' }).end();
+      else if (answer === 200) response.end();
+    });
+    await bench.deliverer.start();
+    const troubled = await bench.webhook('/troubled');
+    const healthy = await bench.webhook('/healthy');
+    const startedAt = clock.wall();
+    await bench.queue(troubled, 1, 'error', 'recovered');
+    await bench.queue(healthy, 1, 'error', 'recovered');
+
+    // Another channel of the same monitor has both of its alerts while the troubled one waits.
+    await bench.recorded(3);
+    expect(onPath('/healthy').map(statusOf)).toEqual(['error', 'recovered']);
+    expect(clock.wall()).toBe(startedAt);
+    expect(await stateOf(troubled)).toEqual({
+      state: 'failing',
+      state_reason: 'the receiver answered 500: boom with ********',
+    });
+
+    answer = 429;
+    clock.advance(5_000);
+    await bench.recorded(4);
+    answer = 'silence';
+    clock.advance(119_999);
+    expect(onPath('/troubled')).toHaveLength(2);
+    clock.advance(1);
+
+    // Each attempt ends after 15 s without an answer, the next one comes when its wait is over.
+    let recorded = 4;
+    while (clock.wall() < startedAt + HOUR) {
+      recorded += 1;
+      await receiver.received(recorded);
+      clock.advance(15_000);
+      await bench.recorded(recorded);
+      const { result, nextAttemptAt } = bench.attempts.at(-1)!;
+      expect(result).toEqual({ outcome: 'retry', error: 'no answer within 15 s' });
+      if (nextAttemptAt! >= startedAt + HOUR) answer = 200;
+      clock.advance(nextAttemptAt! - clock.wall());
+    }
+
+    await bench.recorded(recorded + 2);
+    const sent = onPath('/troubled');
+    expect(sent.map(statusOf)).toEqual([...Array<string>(recorded - 1).fill('error'), 'recovered']);
+    expect(new Set(sent.slice(0, -1).map(idOf)).size).toBe(1);
+    expect(idOf(sent.at(-1)!)).not.toBe(idOf(sent[0]!));
+    expect(await deliveries()).toMatchObject(Array(4).fill({ state: 'delivered' }));
+    expect(await stateOf(troubled)).toEqual({ state: 'ok', state_reason: null });
+  });
+
+  test("a monitor's failures do not hold up other monitors of the same channel", async () => {
+    receiver.answerWith((request, response) => {
+      const { monitor } = request.json as { monitor: { id: number } };
+      response.writeHead(monitor.id === 1 ? 500 : 200).end();
+    });
+    await bench.deliverer.start();
+    const channel = await bench.webhook('/a');
+    await bench.queue(channel, 1, 'error', 'recovered');
+    for (let monitor = 2; monitor <= 30; monitor++) await bench.queue(channel, monitor, 'error');
+    await bench.recorded(30);
+    const rows = await deliveries();
+    expect(rows.filter(({ state }) => state === 'delivered')).toHaveLength(29);
+    expect(rows.filter(({ state }) => state === 'pending').map(({ monitor_id }) => monitor_id)).toEqual([
+      1, 1,
+    ]);
+  });
+
+  test('at most eight at once to one channel', async () => {
+    let open = 0;
+    let most = 0;
+    const held: (() => void)[] = [];
+    receiver.answerWith((_request, response) => {
+      open += 1;
+      most = Math.max(most, open);
+      held.push(() => {
+        open -= 1;
+        response.end();
+      });
+      if (held.length >= 8) for (const release of held.splice(0)) setImmediate(release);
+    });
+    await bench.deliverer.start();
+    const channel = await bench.webhook('/a');
+    for (let monitor = 1; monitor <= 24; monitor++) await bench.queue(channel, monitor, 'error');
+    await bench.recorded(24);
+    expect(most).toBe(8);
+  });
+
+  test('410 is final: dead at once, visible, the next alert goes on', async () => {
+    receiver.answerWith((request, response) => {
+      response.writeHead(statusOf(request) === 'error' ? 410 : 200).end('gone');
+    });
+    await bench.deliverer.start();
+    const channel = await bench.webhook('/a');
+    await bench.queue(channel, 1, 'error', 'recovered');
+    await bench.recorded(2);
+    expect(await deliveries()).toMatchObject([
+      { state: 'dead', attempts: 1, last_error: 'the receiver answered 410: gone' },
+      { state: 'delivered', attempts: 1 },
+    ]);
+  });
+
+  test('dead after 24 hours, then the next in line has its turn', async () => {
+    receiver.answerWith((_request, response) => response.writeHead(503).end());
+    await bench.deliverer.start();
+    const channel = await bench.webhook('/a');
+    const startedAt = clock.wall();
+    await bench.queue(channel, 1, 'error', 'recovered');
+    for (let attempt = 1; ; attempt++) {
+      await bench.recorded(attempt);
+      const next = bench.attempts[attempt - 1]!.nextAttemptAt;
+      if (next === null) break;
+      clock.advance(next - clock.wall());
+    }
+    expect(clock.wall()).toBe(startedAt + 24 * HOUR);
+    expect(bench.attempts.length).toBeGreaterThanOrEqual(30);
+    // The second one is as old: it has its one attempt.
+    await bench.recorded(bench.attempts.length + 1);
+    expect(await deliveries()).toMatchObject([{ state: 'dead' }, { state: 'dead', attempts: 1 }]);
+  });
+
+  test('a kind that this version does not know is dead with the reason, not lost', async () => {
+    await bench.deliverer.start();
+    const channel = await bench.channel({ kind: 'sms', settings: { phone_number: '+4915112345678' } });
+    await bench.queue(channel, 1, 'error');
+    await bench.recorded(1);
+    const reason = 'sms channels are not available in this version';
+    expect(await deliveries()).toMatchObject([{ state: 'dead', last_error: reason }]);
+    expect(await stateOf(channel)).toEqual({ state: 'failing', state_reason: reason });
+  });
+
+  test('a channel that is deleted takes its queue along', async () => {
+    receiver.answerWith((_request, response) => response.writeHead(500).end());
+    await bench.deliverer.start();
+    const channel = await bench.webhook('/a');
+    await bench.queue(channel, 1, 'error', 'recovered');
+    await bench.recorded(1);
+    await store.transaction((tx) => tx.db.deleteFrom('notifications').where('id', '=', channel).execute());
+    clock.advance(5_000);
+    await store.transaction(() => {});
+    expect(await deliveries()).toEqual([]);
+  });
+});
+
+describe('restarts', () => {
+  test('what was queued before the start is sent at the start, in order per monitor', async () => {
+    const channel = await bench.webhook('/a');
+    await bench.queue(channel, 1, 'error', 'degraded', 'recovered');
+    await bench.queue(channel, 2, 'error');
+    await bench.deliverer.start();
+    await bench.recorded(4);
+    const ofFirst = receiver.requests.filter(
+      ({ json }) => (json as { monitor: { id: number } }).monitor.id === 1,
+    );
+    expect(ofFirst.map(statusOf)).toEqual(['error', 'degraded', 'recovered']);
+  });
+
+  test('an attempt cut off by the stop is made again with the same id', async () => {
+    let isSilent = true;
+    receiver.answerWith((_request, response) => {
+      if (!isSilent) response.end();
+    });
+    await bench.deliverer.start();
+    const channel = await bench.webhook('/a');
+    await bench.queue(channel, 1, 'error');
+    await receiver.received(1);
+    const stopped = bench.stop();
+    clock.advance(2_000);
+    await stopped;
+    isSilent = false;
+    await bench.restart();
+    await bench.recorded(1);
+    expect(receiver.requests.map(idOf)).toEqual([idOf(receiver.requests[0]!), idOf(receiver.requests[0]!)]);
+    expect(await deliveries()).toMatchObject([{ state: 'delivered', attempts: 1 }]);
+  });
+
+  test('the wait and the place in the schedule survive', async () => {
+    receiver.answerWith((_request, response) => response.writeHead(500).end());
+    await bench.deliverer.start();
+    const channel = await bench.webhook('/a');
+    await bench.queue(channel, 1, 'error');
+    await bench.recorded(1);
+    clock.advance(5_000);
+    await bench.recorded(2);
+    await bench.restart();
+    clock.advance(9_999);
+    expect(receiver.requests).toHaveLength(2);
+    clock.advance(1);
+    await bench.recorded(3);
+    expect(bench.attempts.at(-1)?.nextAttemptAt).toBe(clock.wall() + 15_000);
+  });
+});
+
+describe('by hand', () => {
+  const byHand = () =>
+    createDeliveries({ store, clock, deliverer: bench.deliverer, publicUrl: 'http://svc.example' });
+
+  test('a dead delivery is replayed with the same id and a fresh schedule, but only a dead one', async () => {
+    let status = 410;
+    receiver.answerWith((_request, response) => response.writeHead(status).end());
+    await bench.deliverer.start();
+    const channel = await bench.webhook('/a');
+    await bench.queue(channel, 1, 'error');
+    await bench.recorded(1);
+    const { id } = (await deliveries())[0]!;
+    clock.advance(30 * HOUR);
+    status = 500;
+    expect(await byHand().replay(id)).toBe('replayed');
+    await bench.recorded(2);
+    expect(bench.attempts.at(-1)?.nextAttemptAt).toBe(clock.wall() + 5_000);
+    expect(await byHand().replay(id)).toBe('not-dead');
+    status = 200;
+    clock.advance(5_000);
+    await bench.recorded(3);
+    expect(new Set(receiver.requests.map(idOf)).size).toBe(1);
+    expect(await deliveries()).toMatchObject([{ state: 'delivered', attempts: 3 }]);
+    expect(await byHand().replay(99)).toBe('not-found');
+  });
+
+  test('a test is one attempt that stands in the ledger', async () => {
+    receiver.answerWith((_request, response) => response.writeHead(500).end('no'));
+    await bench.deliverer.start();
+    const channel = await bench.webhook('/a');
+    const outcome = await byHand().sendTest(channel);
+    expect(outcome.result).toEqual({
+      outcome: 'retry',
+      statusCode: 500,
+      error: 'the receiver answered 500: no',
+    });
+    expect(receiver.requests).toHaveLength(1);
+    expect(receiver.requests[0]?.json).toMatchObject({ monitor: { id: 0, name: 'Test' }, status: 'error' });
+    expect(await deliveries()).toMatchObject([
+      { id: outcome.deliveryId, monitor_id: 0, state: 'dead', attempts: 1 },
+    ]);
+  });
+});

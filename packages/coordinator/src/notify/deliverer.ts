@@ -1,0 +1,348 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { nextAttemptAt } from '../domain/backoff.ts';
+import type { Store } from '../store/store.ts';
+import type { SendContext, SendOutcome, SendResult } from './channel.ts';
+import { type FinishedAttempt, type LaneId, Ledger } from './ledger.ts';
+import type { QueuedDelivery } from './outbox.ts';
+import { type Channels, type StoredChannel, sendThrough } from './registry.ts';
+
+/** Where the deliverer finds a channel's settings, in clear; null when the channel is gone. */
+export interface ChannelSource {
+  find(notificationId: number): Promise<StoredChannel | null>;
+}
+
+export type DelivererOptions = {
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  channels: Channels;
+  source: ChannelSource;
+  /** Uniform in [0, 1), for the spread of attempts. */
+  random?: () => number;
+};
+
+/**
+ * Sends at once to one channel. After a failure only two, so that a receiver that hangs holds few of
+ * the places that all channels share, and is not flooded while it recovers.
+ */
+const SENDS_PER_CHANNEL = 8;
+const SENDS_PER_FAILING_CHANNEL = 2;
+const SENDS_IN_ALL = 512;
+
+/** How long {@link Deliverer.stop} lets running sends end by themselves, ms. */
+const STOP_GRACE_MS = 2_000;
+
+/**
+ * Deliveries of one monitor to one channel. A lane is in exactly one of these places: `ready` (in its
+ * channel's queue, waiting for a place), `sending` (until the attempt is recorded), `waiting` (a timer
+ * runs until the head's next attempt). Of its deliveries it holds at most the head, and that only when
+ * it is sent at once: backlogs stay in the database.
+ */
+type Lane = LaneId & {
+  readonly queue: ChannelQueue;
+  loaded: QueuedDelivery | null;
+  /** Something was queued since the lane last looked at the database. */
+  isWoken: boolean;
+  cancelTimer: (() => void) | null;
+};
+
+type ChannelQueue = {
+  readonly notificationId: number;
+  /** All lanes, wherever they are. */
+  readonly lanes: Map<number, Lane>;
+  /** First in, first out. */
+  readonly ready: Set<Lane>;
+  sending: number;
+  isFailing: boolean;
+};
+
+export type DelivererMetrics = {
+  attempts: Readonly<Record<SendOutcome, number>>;
+  /** Monitors and channels with pending deliveries. */
+  lanes: number;
+  sending: number;
+};
+
+/**
+ * Sends what the outbox holds: at least once, in order per monitor and channel, channels independent of
+ * each other. A delivery that was made but not recorded (a crash in between) is sent again with the
+ * same id.
+ */
+export class Deliverer {
+  readonly #options: DelivererOptions;
+  readonly #random: () => number;
+  readonly #ledger: Ledger;
+  readonly #queues = new Map<number, ChannelQueue>();
+  /** Queues that have ready lanes but found no place in all. */
+  readonly #starved = new Set<ChannelQueue>();
+  readonly #sends = new Set<Promise<void>>();
+  readonly #abort = new AbortController();
+  readonly #attempts: Record<SendOutcome, number> = {
+    delivered: 0,
+    retry: 0,
+    'permanent-message': 0,
+    'permanent-channel': 0,
+  };
+  readonly #listeners = new Set<(attempt: FinishedAttempt) => void>();
+  #state: 'new' | 'loading' | 'running' | 'stopped' = 'new';
+
+  constructor(options: DelivererOptions) {
+    this.#options = options;
+    this.#random = options.random ?? Math.random;
+    this.#ledger = new Ledger(options);
+  }
+
+  get metrics(): DelivererMetrics {
+    let lanes = 0;
+    for (const queue of this.#queues.values()) lanes += queue.lanes.size;
+    return { attempts: { ...this.#attempts }, lanes, sending: this.#sends.size };
+  }
+
+  /** Takes up everything pending. Deliveries queued meanwhile are taken up too. */
+  async start(): Promise<void> {
+    this.#state = 'loading';
+    const now = this.#options.clock.wall();
+    for await (const page of this.#ledger.pendingLanes()) {
+      for (const { notificationId, monitorId, nextAttemptAt: at } of page) {
+        // It may be there already: something was queued behind its older deliveries while we were loading.
+        const lane = this.#lane(notificationId, monitorId);
+        if (at === null || at <= now) lane.queue.ready.add(lane);
+        else {
+          lane.queue.ready.delete(lane);
+          this.#wait(lane, at);
+        }
+      }
+    }
+    if (this.#state !== 'loading') return;
+    this.#state = 'running';
+    for (const queue of this.#queues.values()) this.#pump(queue);
+  }
+
+  /** Running sends may end by themselves for 2 s, then they are cut off; what is not recorded stays pending. */
+  async stop(): Promise<void> {
+    this.#state = 'stopped';
+    for (const queue of this.#queues.values()) {
+      for (const lane of queue.lanes.values()) lane.cancelTimer?.();
+    }
+    const cancelGrace = this.#options.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
+    await Promise.all(this.#sends);
+    cancelGrace();
+    await this.#ledger.close();
+  }
+
+  /** A delivery was committed. Synchronous: the request is on its way within the same turn where a place is free. */
+  wake(delivery: QueuedDelivery): void {
+    if (this.#state === 'new' || this.#state === 'stopped') return;
+    const known = this.#queues.get(delivery.notificationId)?.lanes.get(delivery.monitorId);
+    if (known !== undefined) {
+      known.isWoken = true;
+      return;
+    }
+    const lane = this.#lane(delivery.notificationId, delivery.monitorId);
+    this.#makeReady(lane, delivery);
+  }
+
+  /** A dead delivery is pending again: the lane looks at the database now, whatever it was waiting for. */
+  wakeReplayed(lane: LaneId): void {
+    if (this.#state === 'new' || this.#state === 'stopped') return;
+    const known = this.#queues.get(lane.notificationId)?.lanes.get(lane.monitorId);
+    if (known === undefined) this.#makeReady(this.#lane(lane.notificationId, lane.monitorId), null);
+    else if (known.cancelTimer === null) known.isWoken = true;
+    else {
+      known.cancelTimer();
+      known.cancelTimer = null;
+      this.#makeReady(known, null);
+    }
+  }
+
+  /** Called after each attempt's record is committed. Returns a function that unregisters. */
+  onRecorded(listener: (attempt: FinishedAttempt) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** One attempt outside of any queue. Never rejects. */
+  async attempt(notificationId: number, alert: Alert, context: SendContext): Promise<SendResult> {
+    const result = await this.#attempt(notificationId, alert, context);
+    this.#attempts[result.outcome] += 1;
+    return result;
+  }
+
+  async #attempt(notificationId: number, alert: Alert, context: SendContext): Promise<SendResult> {
+    const { source, channels, log } = this.#options;
+    try {
+      const channel = await source.find(notificationId);
+      if (channel === null) return { outcome: 'permanent-channel', error: 'the channel is gone' };
+      return await sendThrough(channels, channel, alert, context);
+    } catch (error) {
+      // Not the receiver's doing (unreadable settings, a defect): its text stays in the log.
+      log.error({ error: messageOf(error), notificationId }, 'sending an alert failed on our side');
+      return { outcome: 'retry', error: 'svc could not send it (see the log of the coordinator)' };
+    }
+  }
+
+  #lane(notificationId: number, monitorId: number): Lane {
+    let queue = this.#queues.get(notificationId);
+    if (queue === undefined) {
+      queue = { notificationId, lanes: new Map(), ready: new Set(), sending: 0, isFailing: false };
+      this.#queues.set(notificationId, queue);
+    }
+    let lane = queue.lanes.get(monitorId);
+    if (lane === undefined) {
+      lane = { notificationId, monitorId, queue, loaded: null, isWoken: false, cancelTimer: null };
+      queue.lanes.set(monitorId, lane);
+    }
+    return lane;
+  }
+
+  #remove(lane: Lane): void {
+    lane.queue.lanes.delete(lane.monitorId);
+    if (lane.queue.lanes.size === 0) this.#queues.delete(lane.notificationId);
+  }
+
+  #makeReady(lane: Lane, head: QueuedDelivery | null): void {
+    lane.loaded = head;
+    lane.queue.ready.add(lane);
+    this.#pump(lane.queue);
+    if (lane.queue.ready.has(lane)) lane.loaded = null;
+  }
+
+  #wait(lane: Lane, until: number): void {
+    lane.cancelTimer = this.#options.clock.after(until - this.#options.clock.wall(), () => {
+      lane.cancelTimer = null;
+      this.#makeReady(lane, null);
+    });
+  }
+
+  /** Starts as many of the channel's ready lanes as there are places. */
+  #pump(queue: ChannelQueue): void {
+    if (this.#state !== 'running') return;
+    const places = queue.isFailing ? SENDS_PER_FAILING_CHANNEL : SENDS_PER_CHANNEL;
+    for (const lane of queue.ready) {
+      if (queue.sending >= places) return;
+      if (this.#sends.size >= SENDS_IN_ALL) {
+        this.#starved.add(queue);
+        return;
+      }
+      queue.ready.delete(lane);
+      queue.sending += 1;
+      const send = this.#send(lane).finally(() => {
+        queue.sending -= 1;
+        this.#sends.delete(send);
+        this.#pump(queue);
+        this.#pumpStarved();
+      });
+      this.#sends.add(send);
+    }
+  }
+
+  #pumpStarved(): void {
+    for (const queue of this.#starved) {
+      if (this.#sends.size >= SENDS_IN_ALL) return;
+      this.#starved.delete(queue);
+      this.#pump(queue);
+    }
+  }
+
+  /** The lane's head: one attempt and its record. The one place where errors of this loop end. */
+  async #send(lane: Lane): Promise<void> {
+    const { clock, log } = this.#options;
+    try {
+      const delivery = lane.loaded ?? (await this.#head(lane));
+      lane.loaded = null;
+      if (delivery === null) return;
+      const at = clock.wall();
+      const startedAt = clock.monotonic();
+      const { signal } = this.#abort;
+      const result = await this.attempt(lane.notificationId, delivery.alert, {
+        deliveryId: delivery.uid,
+        attemptAt: at,
+        signal,
+      });
+      // Cut off by the stop: nobody knows whether it arrived. It stays as it was and is sent again.
+      if (signal.aborted && result.outcome !== 'delivered') return;
+      lane.queue.isFailing = result.outcome === 'retry';
+      const next = this.#nextAttempt(delivery, result);
+      await this.#record(lane, {
+        delivery,
+        at,
+        durationMs: clock.monotonic() - startedAt,
+        result,
+        nextAttemptAt: next,
+      });
+    } catch (error) {
+      log.error({ error: messageOf(error), ...laneOf(lane) }, 'taking up a delivery failed');
+      if (this.#state === 'running') this.#wait(lane, clock.wall() + 1_000);
+    }
+  }
+
+  /** Resolves when the attempt is recorded, or when the stop no longer waits for that. */
+  #record(lane: Lane, attempt: FinishedAttempt): Promise<void> {
+    const { signal } = this.#abort;
+    return new Promise((resolve) => {
+      const giveUp = () => resolve();
+      signal.addEventListener('abort', giveUp, { once: true });
+      this.#ledger.record(attempt, (following) => {
+        signal.removeEventListener('abort', giveUp);
+        this.#settle(lane, attempt.nextAttemptAt, following);
+        for (const listener of this.#listeners) listener(attempt);
+        resolve();
+      });
+    });
+  }
+
+  /** Null removes the lane, unless something came in since the database was asked. */
+  async #head(lane: Lane): Promise<QueuedDelivery | null> {
+    lane.isWoken = false;
+    const head = await this.#ledger.head(lane);
+    if (head === null) {
+      if (lane.isWoken) return this.#head(lane);
+      this.#remove(lane);
+    }
+    return head;
+  }
+
+  #nextAttempt(delivery: QueuedDelivery, result: SendResult): number | null {
+    const { clock, log } = this.#options;
+    if (result.outcome === 'delivered') return null;
+    const next =
+      result.outcome === 'retry'
+        ? nextAttemptAt({
+            attempts: delivery.tries + 1,
+            queuedAt: delivery.queuedAt,
+            now: clock.wall(),
+            retryAfterMs: result.retryAfterMs,
+            random: this.#random(),
+          })
+        : null;
+    const ids = {
+      deliveryId: delivery.id,
+      notificationId: delivery.notificationId,
+      monitorId: delivery.monitorId,
+    };
+    if (next === null)
+      log.warn({ ...ids, outcome: result.outcome, reason: result.error }, 'alert delivery given up');
+    else
+      log.info(
+        { ...ids, reason: result.error, nextAttemptAt: next },
+        'alert delivery failed, tried again later',
+      );
+    return next;
+  }
+
+  /** Right after the commit of an attempt, before any later transaction can wake this lane. */
+  #settle(lane: Lane, next: number | null, following: QueuedDelivery | null): void {
+    lane.isWoken = false;
+    if (this.#state !== 'running') return;
+    if (next !== null) this.#wait(lane, next);
+    else if (following !== null) this.#makeReady(lane, following);
+    else this.#remove(lane);
+  }
+}
+
+function laneOf({ notificationId, monitorId }: LaneId): LaneId {
+  return { notificationId, monitorId };
+}

@@ -1,0 +1,215 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
+import { Client, type Dispatcher } from 'undici';
+import { guardedConnector, type Resolve, resolveAsSystem } from './dial.ts';
+import { excerptOf, maskSecrets } from './mask.ts';
+
+/** ms */
+const CONNECT_TIMEOUT_MS = 5_000;
+/** The whole exchange: name, connection, request and as much of the reply as is read. ms */
+const TOTAL_TIMEOUT_MS = 15_000;
+const REPLY_BYTES = 64 * 1_024;
+/** UTF-16 code units: well below 1 KiB with what is put before it. */
+const EXCERPT_LENGTH = 500;
+
+export type PostRequest = {
+  readonly url: string;
+  /** Names and values, already merged: {@link mergeHeaders}. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string;
+  /** Must not appear in what is said about the attempt, even when the receiver repeats them. */
+  readonly secrets: readonly string[];
+  readonly signal: AbortSignal;
+};
+
+export type PostReply = {
+  kind: 'answered';
+  statusCode: number;
+  /** From `Retry-After`, seconds or date; ms, >= 0. */
+  retryAfterMs?: number;
+  /** The first 64 KiB; for reading by the channel, never for logs. */
+  body: string;
+  /** What people may see of the reply: one masked line, '' when there was no body. */
+  excerpt: string;
+};
+
+/** Why there was no answer. */
+export const POST_FAILURES = [
+  'invalid-request',
+  'egress-denied',
+  'unresolved',
+  'unreachable',
+  'certificate',
+  'timeout',
+  'aborted',
+  'broken',
+] as const;
+export type PostFailure = (typeof POST_FAILURES)[number];
+
+export type PostResult = PostReply | { kind: 'unanswered'; failure: PostFailure; error: string };
+
+/** One POST: no redirect is followed, nothing is tried again, never rejects. */
+export type HttpPost = (request: PostRequest) => Promise<PostResult>;
+
+export type HttpPostOptions = {
+  clock: Clock;
+  guard: EgressGuard;
+  resolve?: Resolve;
+};
+
+/**
+ * A fresh connection per request: alerts are rare, and a kept connection that the receiver closed in
+ * the meantime would cost the alert its first attempt. TLS sessions are resumed.
+ */
+export function createHttpPost({ clock, guard, resolve = resolveAsSystem }: HttpPostOptions): HttpPost {
+  const connect = guardedConnector(guard, resolve);
+
+  return async (request) => {
+    const abort = new AbortController();
+    const stop = (failure: PostFailure, error: string) => abort.abort(new PostAborted(failure, error));
+    const cancelTotal = clock.after(TOTAL_TIMEOUT_MS, () => stop('timeout', 'no answer within 15 s'));
+    const cancelConnect = clock.after(CONNECT_TIMEOUT_MS, () => stop('timeout', 'no connection within 5 s'));
+    const onAbort = () => stop('aborted', 'svc is stopping');
+    request.signal.addEventListener('abort', onAbort, { once: true });
+    if (request.signal.aborted) onAbort();
+
+    let client: Client | undefined;
+    try {
+      const url = new URL(request.url);
+      client = new Client(url.origin, {
+        connect: (options, callback) =>
+          connect(options, (...answer) => {
+            cancelConnect();
+            callback(...answer);
+          }),
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      });
+      const response = await client.request({
+        method: 'POST',
+        path: `${url.pathname}${url.search}`,
+        headers: request.headers.flat(),
+        body: request.body,
+        reset: true,
+        signal: abort.signal,
+      });
+      const body = await readReply(response.body, abort.signal);
+      const retryAfterMs = parseRetryAfter(response.headers['retry-after'], clock.wall());
+      return {
+        kind: 'answered',
+        statusCode: response.statusCode,
+        ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+        body,
+        excerpt: excerptOf(maskSecrets(body, request.secrets), EXCERPT_LENGTH),
+      };
+    } catch (error) {
+      return { kind: 'unanswered', ...failureOf(abort.signal.aborted ? abort.signal.reason : error) };
+    } finally {
+      cancelTotal();
+      cancelConnect();
+      request.signal.removeEventListener('abort', onAbort);
+      // Not awaited: it only waits for the socket to go, and nothing may hold up the delivery's result.
+      client?.destroy().catch(() => {});
+    }
+  };
+}
+
+class PostAborted extends Error {
+  readonly failure: PostFailure;
+
+  constructor(failure: PostFailure, message: string) {
+    super(message);
+    this.failure = failure;
+  }
+}
+
+/** The receiver has answered with its status: a body that breaks off or never ends changes nothing. */
+async function readReply(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size >= REPLY_BYTES || signal.aborted) break;
+    }
+  } catch {
+    // What has come so far is all there is.
+  }
+  return Buffer.concat(chunks).subarray(0, REPLY_BYTES).toString('utf8');
+}
+
+/** ms from now; undefined when absent or neither seconds nor a date. */
+export function parseRetryAfter(value: string | string[] | undefined, now: number): number | undefined {
+  const text = Array.isArray(value) ? value[0] : value;
+  if (text === undefined) return undefined;
+  if (/^\s*\d{1,9}\s*$/.test(text)) return Number(text) * 1_000;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}
+
+/** The request's own framing: configured headers of these names are left out. */
+const FRAMING = new Set([
+  'host',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+]);
+
+/** Ours, overridden by what the user configured (names ignore case), except for the framing headers. */
+export function mergeHeaders(
+  ours: Readonly<Record<string, string>>,
+  configured: readonly { key: string; value: string }[],
+): [name: string, value: string][] {
+  const theirs = configured.filter(({ key }) => {
+    const name = key.toLowerCase();
+    return !FRAMING.has(name) && !name.startsWith('proxy-');
+  });
+  const overridden = new Set(theirs.map(({ key }) => key.toLowerCase()));
+  return [
+    ...Object.entries(ours).filter(([name]) => !overridden.has(name.toLowerCase())),
+    ...theirs.map(({ key, value }): [string, string] => [key, value]),
+  ];
+}
+
+/** Says what happened by the error's code: messages of libraries may carry URLs and header values. */
+function failureOf(error: unknown): { failure: PostFailure; error: string } {
+  if (error instanceof PostAborted) return { failure: error.failure, error: error.message };
+  if (error instanceof EgressDeniedError) {
+    return {
+      failure: 'egress-denied',
+      error: `${error.message}; SVC_CHANNEL_EGRESS_ALLOW opens private ranges`,
+    };
+  }
+  // Happy eyeballs: several addresses failed, the first one stands for all.
+  if (error instanceof AggregateError && error.errors.length > 0) return failureOf(error.errors[0]);
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'ERR_INVALID_URL')
+    return { failure: 'invalid-request', error: 'the address is not a valid URL' };
+  if (code === 'UND_ERR_INVALID_ARG' || code === 'ERR_INVALID_CHAR') {
+    return { failure: 'invalid-request', error: 'the configured address or headers cannot be sent' };
+  }
+  if (RESOLVING.has(code))
+    return { failure: 'unresolved', error: `the host name could not be resolved (${code})` };
+  if (CONNECTING.has(code)) return { failure: 'unreachable', error: `no connection (${code})` };
+  if (/CERT|SIGNATURE|ERR_TLS_CERT|ISSUER|UNABLE_TO_/.test(code)) {
+    return { failure: 'certificate', error: `the receiver's TLS certificate was not accepted (${code})` };
+  }
+  return { failure: 'broken', error: `the connection failed (${code === '' ? 'unknown error' : code})` };
+}
+
+const RESOLVING = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EAI_NODATA', 'EAI_NONAME', 'ESERVFAIL']);
+const CONNECTING = new Set([
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EHOSTDOWN',
+  'ENETDOWN',
+  'EADDRNOTAVAIL',
+  'ETIMEDOUT',
+]);

@@ -1,0 +1,35 @@
+import { MASK } from '@svc/shared/resources/secrets.ts';
+
+/** Shorter values are left alone: replacing them would garble the text and hide nothing. */
+const SHORTEST = 4;
+const SHORTEST_WORD = 8;
+
+/**
+ * `text` without any of the secrets, whole or in the parts a receiver is likely to repeat (the token of
+ * `Bearer <token>`), nor in their URL-encoded or JSON-escaped form.
+ */
+export function maskSecrets(text: string, secrets: readonly string[]): string {
+  const patterns = new Set<string>();
+  for (const secret of secrets) {
+    if (secret.length >= SHORTEST) addForms(patterns, secret);
+    for (const word of secret.split(/\s+/)) if (word.length >= SHORTEST_WORD) addForms(patterns, word);
+  }
+  // Longest first, so that a secret containing another one is replaced as a whole.
+  const ordered = [...patterns].sort((a, b) => b.length - a.length);
+  return ordered.reduce((masked, pattern) => masked.replaceAll(pattern, MASK), text);
+}
+
+function addForms(patterns: Set<string>, secret: string): void {
+  patterns.add(secret);
+  patterns.add(encodeURIComponent(secret.toWellFormed()));
+  patterns.add(JSON.stringify(secret).slice(1, -1));
+}
+
+/** At most `length` UTF-16 code units of `text`, on one line, without control characters. */
+export function excerptOf(text: string, length: number): string {
+  const line = text
+    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\s]+/g, ' ')
+    .trim()
+    .toWellFormed();
+  return line.length <= length ? line : `${line.slice(0, length - 1).toWellFormed()}…`;
+}
