@@ -17,15 +17,19 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** Levenshtein distance: insertions, deletions and substitutions of one code unit. */
+/** Insertions, deletions, substitutions of one code unit, and swaps of two neighbours (optimal string alignment). */
 function editDistance(a: string, b: string): number {
+  let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const current = [i];
     for (let j = 1; j <= b.length; j++) {
       const substitution = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      current.push(Math.min(substitution, previous[j]! + 1, current[j - 1]! + 1));
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = isSwap ? beforePrevious[j - 2]! + 1 : Number.POSITIVE_INFINITY;
+      current.push(Math.min(substitution, swap, previous[j]! + 1, current[j - 1]! + 1));
     }
+    beforePrevious = previous;
     previous = current;
   }
   return previous[b.length]!;

@@ -3,6 +3,7 @@ import { HTTP_METHODS, NUMBER_COMPARATORS, STRING_COMPARATORS } from '../message
 import {
   type Normalized,
   type ResourceDefinition,
+  type Rule,
   repeatedBlock,
   required,
   withDefault,
@@ -13,6 +14,17 @@ import { bool, choice, number, text } from './values.ts';
 
 const headerKey = text({ min: 1, max: LIMITS.headerName, check: probeHeaderName, form: 'header name' });
 const assertionTarget = text({ max: LIMITS.assertionTarget });
+
+/** Bounds what escaping in JSON can make of a body or assertion: a job must fit a NATS message. */
+const fitsAJob: Rule = {
+  description: 'The monitor as a whole, written as JSON, has at most 768 KiB.',
+  check: (given) => {
+    const bytes = Buffer.byteLength(JSON.stringify(given));
+    return bytes <= LIMITS.checkBytes
+      ? []
+      : [{ path: [], message: `has ${bytes} bytes as JSON, at most ${LIMITS.checkBytes} are allowed` }];
+  },
+};
 
 export const httpMonitor = {
   kind: 'svc_http_monitor',
@@ -61,7 +73,7 @@ export const httpMonitor = {
       comparator: required(choice(STRING_COMPARATORS), 'How the header compares with the target.'),
     }),
   },
-  rules: [],
+  rules: [fitsAJob],
   apiMembers: MONITOR_API_MEMBERS,
 } satisfies ResourceDefinition;
 

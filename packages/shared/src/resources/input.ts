@@ -34,7 +34,7 @@ export function inputSchema<T>(definition: ResourceDefinition, surface: Surface)
   };
   const members = [...Object.keys(written), ...Object.keys(definition.constants)];
   const readOnly = surface === 'api' ? readOnlyShape(definition) : {};
-  return strictObject({ ...readOnly, ...written })
+  return strictObject({ ...readOnly, ...written }, Object.keys(written))
     .superRefine(
       (value, context) => {
         for (const breach of breaches(definition.rules, value)) {
@@ -55,7 +55,8 @@ export function attributesSchema<A extends Attributes>(
   attributes: A,
   surface: Surface = 'api',
 ): z.ZodType<NormalizedAttributes<A>> {
-  return strictObject(attributesShape(attributes, surface)) as unknown as z.ZodType<NormalizedAttributes<A>>;
+  const shape = attributesShape(attributes, surface);
+  return strictObject(shape, Object.keys(shape)) as unknown as z.ZodType<NormalizedAttributes<A>>;
 }
 
 function attributesShape(attributes: Attributes, surface: Surface): z.ZodRawShape {
@@ -113,8 +114,7 @@ function readOnlyShape(definition: ResourceDefinition): z.ZodRawShape {
 }
 
 /** Unknown members make one issue with a line for each of them; {@link issuesOf} takes it apart. */
-function strictObject(shape: z.ZodRawShape) {
-  const known = Object.keys(shape);
+function strictObject(shape: z.ZodRawShape, known: readonly string[]) {
   return z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'

@@ -1,0 +1,141 @@
+import type { Attribute, Attributes, ResourceDefinition, Value } from '../resources/definition.ts';
+import { DEFINITIONS } from '../resources/registry.ts';
+
+/** The reference pages by file name: one per declared resource, and an index. Markdown. */
+export function referencePages(): ReadonlyMap<string, string> {
+  const pages = Object.values(DEFINITIONS).map((definition): [string, string] => [
+    fileName(definition),
+    page(definition),
+  ]);
+  return new Map([['README.md', index()], ...pages]);
+}
+
+function fileName(definition: ResourceDefinition): string {
+  return `${definition.kind.replace(/^svc_/, '').replaceAll('_', '-')}.md`;
+}
+
+const GENERATED = '<!-- Generated from packages/shared/src/resources by `npm run docs`. -->';
+
+function index(): string {
+  const rows = Object.values(DEFINITIONS).map((definition) => [
+    `[\`${definition.kind}\`](${fileName(definition)})`,
+    definition.description,
+  ]);
+  return lines([
+    GENERATED,
+    '# Resources',
+    '',
+    'The same attributes are used in the declared file, in Terraform and over the HTTP API. Unknown attributes are refused; `null` means the same as leaving an attribute out.',
+    '',
+    ...table(['Resource', 'What it is'], rows),
+  ]);
+}
+
+function page(definition: ResourceDefinition): string {
+  const { attributes, blocks, rules } = definition;
+  const isWritten = ([, attribute]: [string, Attribute]) => attribute.presence !== 'computed';
+  const entries = Object.entries(attributes);
+  return lines([
+    GENERATED,
+    `# ${definition.title}: \`${definition.kind}\``,
+    '',
+    definition.description,
+    '',
+    '## Attributes',
+    '',
+    ...attributeTable(Object.fromEntries(entries.filter(isWritten))),
+    '',
+    'Read-only:',
+    '',
+    ...table(
+      ['Attribute', 'Type', 'Meaning'],
+      entries
+        .filter((entry) => !isWritten(entry))
+        .map(([name, { value, description }]) => [`\`${name}\``, typeOf(value), meaning(value, description)]),
+    ),
+    ...Object.entries(blocks).flatMap(([name, block]) => [
+      '',
+      `## Block \`${name}\``,
+      '',
+      `${block.description} ${block.nesting === 'list' ? `A list of at most ${block.maximum}.` : 'At most one.'}`,
+      '',
+      ...attributeTable(block.attributes),
+    ]),
+    ...(rules.length === 0 ? [] : ['', '## Rules', '', ...rules.map((rule) => `- ${rule.description}`)]),
+  ]);
+}
+
+function attributeTable(attributes: Attributes): string[] {
+  const rows = Object.entries(attributes).flatMap(([name, attribute]) => [
+    attributeRow(name, attribute),
+    ...Object.entries(attribute.value.attributes ?? {}).map(([member, inner]) =>
+      attributeRow(`${name}[].${member}`, inner),
+    ),
+  ]);
+  return table(['Attribute', 'Type', 'Needed', 'Default', 'Meaning'], rows);
+}
+
+function attributeRow(name: string, attribute: Attribute): string[] {
+  const notes = [
+    meaning(attribute.value, attribute.description),
+    attribute.sensitive ? 'Sensitive.' : '',
+    attribute.replaces ? 'Changing it makes a new object.' : '',
+  ];
+  return [
+    `\`${name}\``,
+    typeOf(attribute.value),
+    attribute.presence === 'required' ? 'required' : 'optional',
+    attribute.presence === 'default' ? `\`${JSON.stringify(attribute.default)}\`` : '',
+    notes.filter((note) => note !== '').join(' '),
+  ];
+}
+
+function typeOf({ type }: Value): string {
+  const names = {
+    string: 'text',
+    number: 'number',
+    bool: 'true or false',
+    set: 'set of texts',
+    list: 'list of texts',
+    map: 'texts by name',
+    objects: 'list of mappings',
+  } as const;
+  return names[type];
+}
+
+function meaning(value: Value, description: string): string {
+  const bounds = [
+    value.oneOf === undefined ? '' : `One of ${value.oneOf.map((option) => `\`${option}\``).join(', ')}.`,
+    value.references === undefined
+      ? ''
+      : `Refers to ${value.references.map((kind) => `\`${kind}\``).join(', ')}.`,
+    value.form === undefined ? '' : `Form: ${value.form}.`,
+    range(value),
+    lengths(value),
+    value.maximumItems === undefined ? '' : `At most ${value.maximumItems}.`,
+  ];
+  return [description, ...bounds.filter((bound) => bound !== '')].join(' ');
+}
+
+function range({ minimum, maximum, unit }: Value): string {
+  const suffix = unit === undefined ? '' : ` ${unit}`;
+  if (minimum === undefined) return '';
+  return maximum === undefined ? `${minimum}${suffix} or more.` : `${minimum} to ${maximum}${suffix}.`;
+}
+
+function lengths({ minimumLength, maximumLength }: Value): string {
+  if (maximumLength === undefined) return '';
+  return minimumLength === undefined
+    ? `At most ${maximumLength} characters.`
+    : `${minimumLength} to ${maximumLength} characters.`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const row = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [row(head), row(head.map(() => '---')), ...rows.map(row)];
+}
+
+function lines(parts: readonly string[]): string {
+  return `${parts.join('\n')}\n`;
+}
