@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import { paintFor, render } from './output.ts';
+
+const plain = paintFor({ isTTY: false }, {});
+const coloured = paintFor({ isTTY: true }, {});
+const time = new Date(2026, 0, 1, 12, 34, 56).getTime();
+const line = (fields: object) => JSON.stringify({ level: 30, time, part: 'coordinator', ...fields });
+
+test.each([
+  [
+    'a change of status',
+    line({
+      event: 'transition',
+      monitor: { id: 1, name: 'API' },
+      from: 'active',
+      to: 'error',
+      reason: 'majority-failed',
+      detail: 'hosta-fra, hostb-par: connection refused',
+      msg: 'status changed',
+    }),
+    '12:34:56  ● API  active → error  (majority-failed: hosta-fra, hostb-par: connection refused)',
+  ],
+  [
+    'a warning with its facts',
+    line({ level: 40, msg: 'results were dropped', count: 3, error: { message: 'disk full' } }),
+    '12:34:56  warn  coordinator  results were dropped  count=3 error=disk full',
+  ],
+  ['an error', line({ level: 50, msg: 'cannot write' }), '12:34:56  error coordinator  cannot write'],
+  ['a line of Node', 'Error: cannot find module', '          coordinator  Error: cannot find module'],
+])('%s is shown', (_name, input, shown) => {
+  expect(render('coordinator', input, plain, false)).toBe(shown);
+});
+
+test('what is of no interest is not shown, unless everything is asked for', () => {
+  const info = line({ msg: 'listening' });
+  expect(render('coordinator', info, plain, false)).toBeNull();
+  expect(render('coordinator', info, plain, true)).toBe('12:34:56  info  coordinator  listening');
+  expect(render('coordinator', '  ', plain, true)).toBeNull();
+});
+
+test('colour only on a terminal that wants it', () => {
+  expect(coloured.red('x')).toBe('\u001b[31mx\u001b[0m');
+  expect(plain.red('x')).toBe('x');
+  expect(paintFor({ isTTY: true }, { NO_COLOR: '1' }).red('x')).toBe('x');
+});
