@@ -79,31 +79,3 @@ export const KNOWN_VARIABLES: ReadonlySet<string> = new Set([
   ...SECRET_SETTINGS,
   ...SECRET_SETTINGS.map(fileVariantOf),
 ]);
-
-/** The known variable that takes the fewest edits to get from `name`; the first of several. */
-export function nearestKnownVariable(name: string): string {
-  let nearest = '';
-  let fewest = Number.POSITIVE_INFINITY;
-  for (const known of KNOWN_VARIABLES) {
-    const edits = editDistance(name, known);
-    if (edits < fewest) {
-      fewest = edits;
-      nearest = known;
-    }
-  }
-  return nearest;
-}
-
-/** Levenshtein distance: insertions, deletions and substitutions of one character. */
-export function editDistance(from: string, to: string): number {
-  let previous = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (let row = 1; row <= from.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= to.length; column++) {
-      const substitution = (previous[column - 1] ?? 0) + (from[row - 1] === to[column - 1] ? 0 : 1);
-      current.push(Math.min(substitution, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
-    }
-    previous = current;
-  }
-  return previous[to.length] ?? 0;
-}

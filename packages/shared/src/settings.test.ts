@@ -1,10 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { editDistance, KNOWN_VARIABLES, nearestKnownVariable } from './setting-names.ts';
 import { commaList, listenAddress, urlOf, wholeNumber } from './setting-schemas.ts';
 import { describeSettings, readEnvironment, SettingsError, type SettingsTable } from './settings.ts';
 
@@ -109,9 +107,13 @@ describe('reading the environment', () => {
       SVC_CONCURENCY: '5',
       SVC_SMTP_URL_FILE: '/x',
       SVC_LISTEN: 'x',
+      SVC_FRONTEND_SERVICE_HOST: '10.0.0.1',
       HOME: '/',
     });
-    expect(warnings).toEqual(['SVC_CONCURENCY is not a setting of svc; the nearest is SVC_CONCURRENCY']);
+    expect(warnings).toEqual([
+      'SVC_CONCURENCY is not a setting of svc; did you mean SVC_CONCURRENCY?',
+      'SVC_FRONTEND_SERVICE_HOST is not a setting of svc',
+    ]);
   });
 });
 
@@ -142,22 +144,5 @@ describe('schemas', () => {
     expect(urlOf(['http:', 'https:']).safeParse('https://a.example').success).toBe(true);
     expect(urlOf(['http:', 'https:']).safeParse('ftp://a.example').success).toBe(false);
     expect(urlOf(['http:']).safeParse('a.example').success).toBe(false);
-  });
-});
-
-describe('nearest name', () => {
-  test('a known name is its own nearest', () => {
-    for (const name of KNOWN_VARIABLES) expect(nearestKnownVariable(name)).toBe(name);
-  });
-
-  test('edit distance is symmetric, zero only for equals, and at most the longer length', () => {
-    fc.assert(
-      fc.property(fc.string({ maxLength: 12 }), fc.string({ maxLength: 12 }), (left, right) => {
-        const edits = editDistance(left, right);
-        expect(edits).toBe(editDistance(right, left));
-        expect(edits === 0).toBe(left === right);
-        expect(edits).toBeLessThanOrEqual(Math.max(left.length, right.length));
-      }),
-    );
   });
 });

@@ -1,13 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 import { messageOf, SvcError } from './errors.ts';
-import {
-  fileVariantOf,
-  isSecretSetting,
-  KNOWN_VARIABLES,
-  nearestKnownVariable,
-  type SettingName,
-} from './setting-names.ts';
+import { nearest } from './nearest.ts';
+import { fileVariantOf, isSecretSetting, KNOWN_VARIABLES, type SettingName } from './setting-names.ts';
 
 /** One environment variable of a process. */
 export type Setting<Schema extends z.ZodType = z.ZodType> = {
@@ -116,5 +111,8 @@ function unknownNames(environment: NodeJS.ProcessEnv): string[] {
   return Object.keys(environment)
     .filter((name) => name.startsWith('SVC_') && !KNOWN_VARIABLES.has(name))
     .sort()
-    .map((name) => `${name} is not a setting of svc; the nearest is ${nearestKnownVariable(name)}`);
+    .map((name) => {
+      const meant = nearest(name, KNOWN_VARIABLES);
+      return `${name} is not a setting of svc${meant === null ? '' : `; did you mean ${meant}?`}`;
+    });
 }
