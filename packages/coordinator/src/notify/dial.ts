@@ -15,13 +15,20 @@ export const resolveAsSystem: Resolve = (hostname) =>
     });
   });
 
+/** ms */
+const ABANDONED_AFTER_MS = 10_000;
+
 /**
  * Connector for undici that asks the guard about the address that is dialled. A `lookup` alone is not
- * enough: sockets never call it for IP literals. TLS is verified, HTTP/1.1 only, no proxy, and no
- * time-out of its own (whoever dials has one).
+ * enough: sockets never call it for IP literals. TLS is verified, HTTP/1.1 only, no proxy. Whoever dials
+ * has the time-out; the one here only ends sockets that nobody waits for any more.
  */
 export function guardedConnector(guard: EgressGuard, resolve: Resolve): buildConnector.connector {
-  const connect = buildConnector({ allowH2: false, timeout: 0, lookup: guardedLookup(guard, resolve) });
+  const connect = buildConnector({
+    allowH2: false,
+    timeout: ABANDONED_AFTER_MS,
+    lookup: guardedLookup(guard, resolve),
+  });
   return (options, callback) => {
     if (isIP(options.hostname) !== 0) {
       const verdict = guard.verdict(options.hostname);

@@ -85,6 +85,11 @@ export function createHttpPost({ clock, guard, resolve = resolveAsSystem }: Http
         headersTimeout: 0,
         bodyTimeout: 0,
       });
+      const opened = client;
+      // A request that still waits for its connection does not see its signal: the client has to go.
+      abort.signal.addEventListener('abort', () =>
+        opened.destroy(abort.signal.reason as Error).catch(() => {}),
+      );
       const response = await client.request({
         method: 'POST',
         path: `${url.pathname}${url.search}`,
@@ -144,7 +149,7 @@ export function parseRetryAfter(value: string | string[] | undefined, now: numbe
   const text = Array.isArray(value) ? value[0] : value;
   if (text === undefined) return undefined;
   if (/^\s*\d{1,9}\s*$/.test(text)) return Number(text) * 1_000;
-  const date = Date.parse(text);
+  const date = text.endsWith('GMT') ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 

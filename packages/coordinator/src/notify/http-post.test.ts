@@ -1,0 +1,240 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import { type AddressInfo, createServer as createSocketServer } from 'node:net';
+import { createEgressGuard } from '@svc/shared/egress.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
+import { SELF_SIGNED } from '../../../../test/support/self-signed.ts';
+import type { Resolve } from './dial.ts';
+import { createHttpPost, mergeHeaders, type PostRequest, parseRetryAfter } from './http-post.ts';
+
+const clock = new FakeClock();
+const closing: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+async function receive(): Promise<Receiver> {
+  const receiver = await startReceiver();
+  closing.push(() => receiver.close());
+  return receiver;
+}
+
+async function listen(server: Server | ReturnType<typeof createSocketServer>): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+function poster(allow: string[] = ['127.0.0.0/8'], resolve?: Resolve) {
+  const guard = createEgressGuard({ base: 'channel', deny: [], allow });
+  return createHttpPost({ clock, guard, ...(resolve === undefined ? {} : { resolve }) });
+}
+
+function request(url: string, more: Partial<PostRequest> = {}): PostRequest {
+  const { signal } = new AbortController();
+  return { url, headers: [], body: '{}', secrets: [], signal, ...more };
+}
+
+describe('the exchange', () => {
+  test('posts the body with its headers over a connection of its own', async () => {
+    const receiver = await receive();
+    const result = await poster()(
+      request(`${receiver.url}/hook?a=1`, { body: '{"ä":1}', headers: [['x-one', '1']] }),
+    );
+    expect(result).toMatchObject({ kind: 'answered', statusCode: 200, excerpt: '' });
+    expect(receiver.requests[0]).toMatchObject({ method: 'POST', path: '/hook?a=1', json: { ä: 1 } });
+    expect(receiver.requests[0]?.headers).toMatchObject({
+      'x-one': '1',
+      connection: 'close',
+      'content-length': '8',
+    });
+  });
+
+  test('never follows a redirect', async () => {
+    const receiver = await receive();
+    receiver.answerWith((_request, response) =>
+      response.writeHead(307, { location: `${receiver.url}/elsewhere` }).end(),
+    );
+    expect(await poster()(request(receiver.url))).toMatchObject({ kind: 'answered', statusCode: 307 });
+    expect(receiver.requests).toHaveLength(1);
+  });
+
+  test('reads 64 KiB of an endless reply and no more', async () => {
+    const receiver = await receive();
+    receiver.answerWith((_request, response) => {
+      const more = () => {
+        while (response.write(Buffer.alloc(65_536, 97)));
+      };
+      response.on('drain', more);
+      more();
+    });
+    const result = await poster()(request(receiver.url));
+    expect(result).toMatchObject({ kind: 'answered', statusCode: 200 });
+    expect(result.kind === 'answered' && result.body.length).toBe(65_536);
+    expect(result.kind === 'answered' && result.excerpt.length).toBe(500);
+  });
+
+  test('what a receiver repeats of the secrets is masked', async () => {
+    const receiver = await receive();
+    receiver.answerWith((_request, response) =>
+      response.writeHead(401).end('bad token "tok+en/123" tok%2Ben%2F123\n!'),
+    );
+    const result = await poster()(request(receiver.url, { secrets: ['Bearer tok+en/123'] }));
+    expect(result).toMatchObject({ excerpt: 'bad token "********" ******** !' });
+  });
+
+  test('a status that came counts, even when the body breaks off', async () => {
+    const port = await listen(
+      createSocketServer((socket) => {
+        socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf'));
+      }),
+    );
+    expect(await poster()(request(`http://127.0.0.1:${port}`))).toMatchObject({
+      kind: 'answered',
+      body: 'half',
+    });
+  });
+});
+
+describe('no answer', () => {
+  test('is said after 15 s of silence', async () => {
+    const receiver = await receive();
+    receiver.answerWith(() => {});
+    const result = poster()(request(receiver.url));
+    await receiver.received(1);
+    clock.advance(15_000);
+    expect(await result).toEqual({ kind: 'unanswered', failure: 'timeout', error: 'no answer within 15 s' });
+  });
+
+  test('is said after 5 s without a connection', async () => {
+    const never: Resolve = () => new Promise(() => {});
+    const result = poster([], never)(request('http://dead.example/'));
+    clock.advance(5_000);
+    expect(await result).toEqual({
+      kind: 'unanswered',
+      failure: 'timeout',
+      error: 'no connection within 5 s',
+    });
+  });
+
+  test('is said at once when the caller stops', async () => {
+    const receiver = await receive();
+    receiver.answerWith(() => {});
+    const abort = new AbortController();
+    const result = poster()(request(receiver.url, { signal: abort.signal }));
+    await receiver.received(1);
+    abort.abort();
+    expect(await result).toMatchObject({ kind: 'unanswered', failure: 'aborted' });
+    expect(await poster()(request(receiver.url, { signal: abort.signal }))).toMatchObject({
+      failure: 'aborted',
+    });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('names the cause, without the address', async () => {
+    const server = createServer();
+    const port = await listen(server);
+    closing.pop();
+    server.close();
+    await once(server, 'close');
+    expect(await poster()(request(`http://127.0.0.1:${port}/secret-path`))).toEqual({
+      kind: 'unanswered',
+      failure: 'unreachable',
+      error: 'no connection (ECONNREFUSED)',
+    });
+  });
+
+  test('a certificate that nobody vouches for is refused', async () => {
+    const receiver = createSecureServer(
+      { key: SELF_SIGNED.key, cert: SELF_SIGNED.cert },
+      (_request, response) => response.end(),
+    );
+    const port = await listen(receiver);
+    expect(await poster()(request(`https://127.0.0.1:${port}/`))).toMatchObject({
+      kind: 'unanswered',
+      failure: 'certificate',
+    });
+  });
+
+  test('what cannot be sent is said without its value', async () => {
+    const result = await poster()(request('http://127.0.0.1:1/', { headers: [['x', 'se\r\ncret']] }));
+    expect(result).toMatchObject({ failure: 'invalid-request' });
+    expect(JSON.stringify(result)).not.toContain('cret');
+    expect(await poster()(request('nonsense'))).toMatchObject({ failure: 'invalid-request' });
+  });
+});
+
+describe('the guard sees the address that is dialled', () => {
+  test.each([
+    ['an IPv4 literal', (port: number) => `http://127.0.0.1:${port}/`],
+    ['a decimal literal', (port: number) => `http://2130706433:${port}/`],
+    ['an IPv4-mapped literal', (port: number) => `http://[::ffff:127.0.0.1]:${port}/`],
+    ['a name', (port: number) => `http://localhost:${port}/`],
+  ])('%s', async (_name, url) => {
+    const receiver = await receive();
+    const result = await poster([])(request(url(Number(new URL(receiver.url).port))));
+    expect(result).toMatchObject({ kind: 'unanswered', failure: 'egress-denied' });
+    expect(result.kind === 'unanswered' && result.error).toContain('SVC_CHANNEL_EGRESS_ALLOW');
+    expect(receiver.requests).toHaveLength(0);
+  });
+
+  test('of several addresses only the allowed ones are dialled', async () => {
+    const receiver = await receive();
+    const resolve: Resolve = async () => [
+      { address: '169.254.169.254', family: 4 },
+      { address: '127.0.0.1', family: 4 },
+    ];
+    const url = `http://both.example:${new URL(receiver.url).port}/`;
+    expect(await poster(['127.0.0.1'], resolve)(request(url))).toMatchObject({ kind: 'answered' });
+  });
+
+  test('one query per name at a time', async () => {
+    const receiver = await receive();
+    let queries = 0;
+    const resolve: Resolve = async () => {
+      queries += 1;
+      return [{ address: '127.0.0.1', family: 4 }];
+    };
+    const post = poster(['127.0.0.1'], resolve);
+    const url = `http://one.example:${new URL(receiver.url).port}/`;
+    await Promise.all([post(request(url)), post(request(url)), post(request(url))]);
+    expect(queries).toBe(1);
+    await post(request(url));
+    expect(queries).toBe(2);
+  });
+});
+
+test('configured headers win over ours whatever their case, framing ones are left out', () => {
+  const merged = mergeHeaders({ 'content-type': 'application/json', 'user-agent': 'svc' }, [
+    { key: 'Content-Type', value: 'application/vnd.x+json' },
+    { key: 'Content-Length', value: '1' },
+    { key: 'HOST', value: 'evil' },
+    { key: 'Proxy-Authorization', value: 'x' },
+    { key: 'X-A', value: '1' },
+    { key: 'x-a', value: '2' },
+  ]);
+  expect(merged).toEqual([
+    ['user-agent', 'svc'],
+    ['Content-Type', 'application/vnd.x+json'],
+    ['X-A', '1'],
+    ['x-a', '2'],
+  ]);
+});
+
+test.each([
+  [undefined, undefined],
+  ['120', 120_000],
+  [' 0 ', 0],
+  ['Thu, 01 Jan 2026 00:00:30 GMT', 30_000],
+  ['Thu, 01 Jan 1970 00:00:00 GMT', 0],
+  ['soon', undefined],
+  ['-5', undefined],
+  [['7', '9'], 7_000],
+])('Retry-After %j is %j ms', (value, expected) => {
+  expect(parseRetryAfter(value, Date.UTC(2026, 0, 1))).toBe(expected);
+});

@@ -1,0 +1,27 @@
+import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
+import { openSettings } from '../configuration/rows.ts';
+import type { Secrets } from '../store/secrets.ts';
+import type { Store } from '../store/store.ts';
+import type { ChannelSource } from './deliverer.ts';
+import type { StoredChannel } from './registry.ts';
+
+/**
+ * The declared channels. Looked up for every attempt, so that a corrected address counts from the next
+ * attempt on and settings in clear are not kept.
+ */
+export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
+  return {
+    async find(notificationId) {
+      const row = await store.read
+        .selectFrom('notifications')
+        .select(['provider_type', 'settings_sealed'])
+        .where('id', '=', notificationId)
+        .executeTakeFirst();
+      if (row === undefined) return null;
+      const kind = CHANNEL_KINDS.find((known) => known === row.provider_type);
+      if (kind === undefined) throw new RangeError(`channel ${notificationId} is of an unknown kind`);
+      // Sealed after the resource's schema had normalized them.
+      return { kind, settings: openSettings(secrets, row.settings_sealed) } as StoredChannel;
+    },
+  };
+}
