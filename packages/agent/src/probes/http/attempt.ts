@@ -1,0 +1,324 @@
+import { isIP } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import { evaluateResponse } from '@svc/shared/assertions/evaluate.ts';
+import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import { LIMITS } from '@svc/shared/limits.ts';
+import type { HttpCheck } from '@svc/shared/messages/check.ts';
+import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import { onAbort } from '../../on-abort.ts';
+import { type ResolvedAddress, ResolveError, type Resolver } from '../../resolve/resolver.ts';
+import type { ProbeContext, ProbeOutcome } from '../probe.ts';
+import { type BodyEnd, type BodyListener, type BodySink, CountedBody, KeptBody } from './body.ts';
+import { DecodedBody, parseCodings } from './decoded-body.ts';
+import { Exchange, type ExchangeFailure, type ExchangeListener } from './exchange.ts';
+import { firstHop, type Hop, hostOf, isRedirect, redirectedHop } from './hop.ts';
+import type { KeptBodies } from './kept-bodies.ts';
+import { renderRequest } from './request.ts';
+import { excerpt, type ResponseHead } from './response-head.ts';
+import { type Phase, Stopwatch } from './stopwatch.ts';
+
+export type AttemptParts = {
+  resolver: Resolver;
+  egress: EgressGuard;
+  keptBodies: KeptBodies;
+  userAgent: string;
+  secureContext: () => SecureContext;
+};
+
+/**
+ * One attempt: for each hop resolve, ask the guard, exchange; then judge the last response. Ends by
+ * `#settle` exactly once, whatever happens first: verdict, failure, time-out or abort; nothing of it is
+ * left behind then.
+ */
+export class Attempt implements ExchangeListener, BodyListener {
+  readonly #check: HttpCheck;
+  readonly #context: ProbeContext;
+  readonly #parts: AttemptParts;
+  readonly #resolve: (outcome: ProbeOutcome) => void;
+  readonly #deadlineAt: number;
+  readonly #timer: NodeJS.Timeout;
+  #unregister: (() => void) | undefined;
+  readonly #stopwatch = new Stopwatch();
+  #hop: Hop | undefined;
+  #redirects = 0;
+  #lookup: AbortController | undefined;
+  #exchange: Exchange | undefined;
+  #head: ResponseHead | undefined;
+  /** When the last byte has come. */
+  #measured: ReturnType<Stopwatch['read']> | undefined;
+  #body: BodySink | undefined;
+  #certificateExpiresAt: number | undefined;
+  #isSettled = false;
+
+  constructor(
+    check: HttpCheck,
+    context: ProbeContext,
+    parts: AttemptParts,
+    resolve: (outcome: ProbeOutcome) => void,
+  ) {
+    this.#check = check;
+    this.#context = context;
+    this.#parts = parts;
+    this.#resolve = resolve;
+    this.#deadlineAt = performance.now() + context.timeoutMs;
+    this.#timer = setTimeout(this.#timedOut, context.timeoutMs);
+  }
+
+  start(): void {
+    this.#unregister = onAbort(this.#context.signal, this.#aborted);
+    if (this.#isSettled) return;
+    const hop = firstHop(this.#check);
+    if (typeof hop === 'string') this.#fail(hop);
+    else this.#startHop(hop);
+  }
+
+  #startHop(hop: Hop): void {
+    this.#hop = hop;
+    this.#head = undefined;
+    try {
+      const host = hostOf(hop.url);
+      const family = isIP(host);
+      if (family !== 0) {
+        this.#openTo([{ address: host, family: family === 4 ? 4 : 6 }]);
+        return;
+      }
+      this.#lookup = new AbortController();
+      const found = this.#parts.resolver.resolve(host, this.#lookup.signal);
+      if (Array.isArray(found)) {
+        this.#openTo(found);
+        return;
+      }
+      this.#stopwatch.enter('dns');
+      found.then(this.#resolved, this.#lookupFailed);
+    } catch (error) {
+      this.#lookupFailed(error);
+    }
+  }
+
+  readonly #resolved = (addresses: readonly ResolvedAddress[]): void => {
+    if (this.#isSettled) return;
+    try {
+      this.#openTo(addresses);
+    } catch (error) {
+      this.#defect(error);
+    }
+  };
+
+  readonly #lookupFailed = (error: unknown): void => {
+    if (this.#isSettled) return;
+    if (!(error instanceof ResolveError)) this.#defect(error);
+    else if (error.code === 'ECANCELLED') this.#aborted();
+    else this.#fail(error.message, error.code === 'ETIMEOUT');
+  };
+
+  #openTo(addresses: readonly ResolvedAddress[]): void {
+    const hop = this.#hop;
+    if (hop === undefined) throw new TypeError('no hop to open');
+    this.#lookup = undefined;
+    let denied: EgressDeniedError | undefined;
+    const allowed = addresses.filter(({ address }) => {
+      const verdict = this.#parts.egress.verdict(address);
+      if (!verdict.allowed) denied ??= new EgressDeniedError(address, verdict.rule);
+      return verdict.allowed;
+    });
+    if (allowed.length === 0) {
+      this.#denied(denied?.message ?? 'the host has no address');
+      return;
+    }
+    const request = renderRequest(hop, this.#parts.userAgent);
+    if ('problem' in request) {
+      this.#fail(request.problem);
+      return;
+    }
+    this.#stopwatch.enter('connect');
+    const { egress, secureContext } = this.#parts;
+    const remainingMs = Math.max(1, this.#deadlineAt - performance.now());
+    const { signal } = this.#context;
+    this.#exchange = new Exchange(
+      { hop, request: request.text, addresses: allowed, egress, secureContext, remainingMs, signal },
+      this,
+    );
+    this.#exchange.start();
+  }
+
+  onPhase(phase: Phase): void {
+    this.#stopwatch.enter(phase);
+  }
+
+  /** With several TLS hops the certificate that expires first. */
+  onCertificate(expiresAt: number): void {
+    this.#certificateExpiresAt = Math.min(expiresAt, this.#certificateExpiresAt ?? expiresAt);
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#head = head;
+    const location = head.headers.get('location');
+    if (this.#check.follow_redirects && isRedirect(head.statusCode) && location !== undefined) {
+      this.#redirect(head.statusCode, location);
+      return;
+    }
+    if (this.#check.body_assertions.length === 0) {
+      this.#body = new CountedBody(this);
+      return;
+    }
+    const contentEncoding = head.headers.get('content-encoding');
+    const codings = parseCodings(contentEncoding);
+    if (codings === undefined) {
+      this.#fail(`the body's Content-Encoding is not known here: ${excerpt(contentEncoding ?? '')}`);
+    } else if (codings.length === 0) {
+      this.#body = new KeptBody(this, this.#parts.keptBodies);
+    } else {
+      this.#body = new DecodedBody(codings, this, this.#parts.keptBodies);
+    }
+  }
+
+  #redirect(statusCode: number, location: string): void {
+    const hop = this.#hop;
+    if (hop === undefined) throw new TypeError('redirected without a hop');
+    this.#exchange?.close();
+    this.#redirects += 1;
+    if (this.#redirects > LIMITS.redirects) {
+      this.#fail(`more than ${LIMITS.redirects} redirects`);
+      return;
+    }
+    const next = redirectedHop(hop, statusCode, location);
+    if (typeof next === 'string') this.#fail(next);
+    else this.#startHop(next);
+  }
+
+  onBody(bytes: Buffer, start: number, end: number): void {
+    if (this.#body?.write(bytes, start, end) === false) this.#exchange?.pause();
+  }
+
+  onBodyDrained(): void {
+    this.#exchange?.resume();
+  }
+
+  onComplete(): void {
+    // Decoding and judging come after the last byte and are no part of the latency.
+    this.#measured = this.#stopwatch.read();
+    this.#body?.end();
+  }
+
+  onBodyEnd(end: BodyEnd): void {
+    switch (end.kind) {
+      case 'complete':
+        this.#judge(false);
+        return;
+      case 'truncated':
+        this.#judge(true);
+        return;
+      case 'no-room':
+        this.#notRun('overloaded', 'the memory for kept response bodies is used up');
+        return;
+      case 'undecodable':
+        this.#fail(end.message);
+        return;
+      default:
+        throw new TypeError(`unknown end of body ${String(end satisfies never)}`);
+    }
+  }
+
+  #judge(isTruncated: boolean): void {
+    const head = this.#head;
+    if (head === undefined || this.#isSettled) return;
+    const measured = this.#measured ?? this.#stopwatch.read();
+    const body = this.#body?.text() ?? '';
+    const message = evaluateResponse(this.#check, {
+      statusCode: head.statusCode,
+      headers: head.headers,
+      body,
+    });
+    const outcome = this.#outcome(message === undefined ? 'passed' : 'failed', message, measured);
+    if (isTruncated) outcome.bodyTruncated = true;
+    this.#settle(outcome);
+  }
+
+  onFailure(failure: ExchangeFailure): void {
+    switch (failure.kind) {
+      case 'failed':
+        this.#fail(failure.message);
+        return;
+      case 'unable':
+        this.#notRun('overloaded', failure.message);
+        return;
+      case 'denied':
+        this.#denied(failure.message);
+        return;
+      case 'aborted':
+        this.#aborted();
+        return;
+      case 'defect':
+        this.#defect(failure.error);
+        return;
+      default:
+        throw new TypeError(`unknown failure ${String(failure satisfies never)}`);
+    }
+  }
+
+  readonly #timedOut = (): void => {
+    const after = this.#redirects === 0 ? '' : ` after ${this.#redirects} redirects`;
+    this.#fail(
+      `timed out after ${this.#context.timeoutMs} ms ${WAITED_FOR[this.#stopwatch.phase ?? 'connect']}${after}`,
+      true,
+    );
+  };
+
+  readonly #aborted = (): void => {
+    this.#notRun('shutting-down');
+  };
+
+  #defect(error: unknown): void {
+    this.#notRun('internal-error', messageOf(error));
+  }
+
+  /** The declared target is the operator's business; where a target redirects to is the target's. */
+  #denied(message: string): void {
+    if (this.#redirects === 0) this.#notRun('egress-denied', message);
+    else this.#fail(`redirected to where probes may not go: ${message}`);
+  }
+
+  #notRun(reason: NotRunReason, message?: string): void {
+    const outcome = this.#outcome('not_run', message);
+    outcome.reason = reason;
+    this.#settle(outcome);
+  }
+
+  #fail(message: string, timedOut = false): void {
+    const outcome = this.#outcome('failed', message);
+    if (timedOut) outcome.timedOut = true;
+    this.#settle(outcome);
+  }
+
+  #outcome(
+    kind: ProbeOutcome['outcome'],
+    message: string | undefined,
+    measured = this.#stopwatch.read(),
+  ): ProbeOutcome {
+    const outcome: ProbeOutcome = { outcome: kind, ...measured };
+    if (this.#head !== undefined) outcome.statusCode = this.#head.statusCode;
+    if (message !== undefined) outcome.errorMessage = message.slice(0, LIMITS.errorMessage);
+    if (this.#certificateExpiresAt !== undefined) outcome.certificateExpiresAt = this.#certificateExpiresAt;
+    return outcome;
+  }
+
+  #settle(outcome: ProbeOutcome): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    clearTimeout(this.#timer);
+    this.#unregister?.();
+    this.#lookup?.abort();
+    this.#exchange?.close();
+    this.#body?.release();
+    this.#resolve(outcome);
+  }
+}
+
+const WAITED_FOR = {
+  dns: 'while resolving the name',
+  connect: 'while connecting',
+  tls: 'during the TLS handshake',
+  first_byte: 'while waiting for the first byte',
+  transfer: 'while reading the response',
+} as const satisfies Record<Phase, string>;

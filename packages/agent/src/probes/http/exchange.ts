@@ -1,0 +1,220 @@
+import { connect, type OnReadOpts, type Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import type { EgressGuard } from '@svc/shared/egress.ts';
+import type { ResolvedAddress } from '../../resolve/resolver.ts';
+import { type DialResult, dial } from '../dial.ts';
+import { type Hop, hostOf, portOf, serverNameOf } from './hop.ts';
+import { ResponseError } from './response-error.ts';
+import { type ResponseListener, ResponseParser } from './response-parser.ts';
+import { describeSocketError, isOurFailure } from './socket-failure.ts';
+import type { Phase } from './stopwatch.ts';
+import { openTls, type Secured } from './tls.ts';
+
+export interface ExchangeListener extends ResponseListener {
+  /** The exchange goes on to `phase`. */
+  onPhase(phase: Phase): void;
+  onCertificate(expiresAt: number): void;
+  /** The end of the exchange; the connection is closed. */
+  onFailure(failure: ExchangeFailure): void;
+}
+
+export type ExchangeFailure =
+  /** The target's doing. */
+  | { kind: 'failed'; message: string }
+  /** This machine is out of descriptors, ports or memory. */
+  | { kind: 'unable'; message: string }
+  | { kind: 'denied'; message: string }
+  | { kind: 'aborted' }
+  /** Thrown by our own code. */
+  | { kind: 'defect'; error: unknown };
+
+export type ExchangeOptions = {
+  hop: Hop;
+  /** As {@link renderRequest} made it. */
+  request: string;
+  /** Not empty, every one allowed by the guard. */
+  addresses: readonly ResolvedAddress[];
+  egress: EgressGuard;
+  secureContext: () => SecureContext;
+  /** What is left of the attempt, ms; only choosing among several addresses needs it. */
+  remainingMs: number;
+  signal: AbortSignal;
+};
+
+/**
+ * One request and its response over one fresh connection.
+ *
+ * Written for the least work per check: no stream machinery between socket and parser, one read buffer
+ * for all plain sockets, no listener beyond four. The listener hears nothing after {@link close}.
+ */
+export class Exchange {
+  readonly #options: ExchangeOptions;
+  readonly #listener: ExchangeListener;
+  readonly #parser: ResponseParser;
+  #socket: Socket | undefined;
+  #isClosed = false;
+  #hasFirstByte = false;
+
+  constructor(options: ExchangeOptions, listener: ExchangeListener) {
+    this.#options = options;
+    this.#listener = listener;
+    this.#parser = new ResponseParser(options.hop.method, listener);
+  }
+
+  start(): void {
+    const { addresses } = this.#options;
+    const [only] = addresses;
+    if (only !== undefined && addresses.length === 1) this.#openDirectly(only.address);
+    else this.#openBestOf(addresses);
+  }
+
+  /** Destroys the connection at once; may be called twice, and from within the listener. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#parser.stop();
+    this.#socket?.destroy();
+  }
+
+  pause(): void {
+    this.#socket?.pause();
+  }
+
+  resume(): void {
+    if (!this.#isClosed) this.#socket?.resume();
+  }
+
+  #openDirectly(address: string): void {
+    const { hop, request } = this.#options;
+    const port = portOf(hop.url);
+    const onread: OnReadOpts = { buffer: readBuffer(), callback: this.#received };
+    if (hop.url.protocol === 'https:') {
+      const socket = this.#openTls({ address, port, onread });
+      socket.once('connect', this.#handshaking);
+      return;
+    }
+    // Nagle's algorithm would hold back the last packet of a request that needs several.
+    const noDelay = request.length > ONE_PACKET;
+    const socket = connect({ host: address, port, autoSelectFamily: false, noDelay, onread });
+    this.#listenTo(socket);
+    socket.once('connect', this.#connected);
+  }
+
+  #openBestOf(addresses: readonly ResolvedAddress[]): void {
+    const { hop, egress, remainingMs, signal } = this.#options;
+    const resolver = { resolve: () => [...addresses], close: async () => {} };
+    dial(hostOf(hop.url), portOf(hop.url), { resolver, egress, timeoutMs: remainingMs, signal }).then(
+      (result) => this.#guarded(() => this.#dialled(result)),
+    );
+  }
+
+  #dialled(result: DialResult): void {
+    if (result.kind !== 'connected') {
+      this.#fail(result);
+      return;
+    }
+    const { socket } = result;
+    if (this.#isClosed) {
+      socket.destroy();
+      return;
+    }
+    if (this.#options.hop.url.protocol === 'https:') {
+      this.#openTls({ socket });
+      this.#handshaking();
+    } else {
+      this.#listenTo(socket);
+      this.#connected();
+    }
+    this.#socket?.on('data', (bytes: Buffer) => this.#received(bytes.length, bytes));
+  }
+
+  #openTls(via: { address: string; port: number; onread: OnReadOpts } | { socket: Socket }): Socket {
+    const socket = openTls({
+      serverName: serverNameOf(hostOf(this.#options.hop.url)),
+      context: this.#options.secureContext(),
+      via,
+      onSecured: (secured) => this.#guarded(() => this.#secured(secured)),
+    });
+    this.#listenTo(socket);
+    return socket;
+  }
+
+  #listenTo(socket: Socket): void {
+    this.#socket = socket;
+    // Stays on the socket for its life: an error after the end must not crash the process.
+    socket.on('error', this.#errored);
+    socket.once('end', this.#ended);
+    socket.once('close', this.#ended);
+  }
+
+  readonly #handshaking = (): void => {
+    if (!this.#isClosed) this.#listener.onPhase('tls');
+  };
+
+  #secured(secured: Secured): void {
+    if (this.#isClosed) return;
+    if (secured.certificateExpiresAt !== undefined)
+      this.#listener.onCertificate(secured.certificateExpiresAt);
+    if (secured.kind === 'untrusted') this.#fail({ kind: 'failed', message: secured.message });
+    else this.#connected();
+  }
+
+  readonly #connected = (): void => {
+    if (this.#isClosed) return;
+    this.#listener.onPhase('first_byte');
+    this.#socket?.write(this.#options.request, 'utf8');
+  };
+
+  /** `bytes` is the shared buffer, of which `count` bytes were just read. */
+  readonly #received = (count: number, bytes: Uint8Array): boolean => {
+    if (this.#isClosed) return true;
+    this.#guarded(() => {
+      if (!this.#hasFirstByte) {
+        this.#hasFirstByte = true;
+        this.#listener.onPhase('transfer');
+      }
+      this.#parser.push((bytes as Buffer).subarray(0, count));
+    });
+    return true;
+  };
+
+  readonly #ended = (): void => {
+    if (!this.#isClosed) this.#guarded(() => this.#parser.end());
+  };
+
+  readonly #errored = (error: NodeJS.ErrnoException): void => {
+    if (this.#isClosed) return;
+    const { hop } = this.#options;
+    const message = describeSocketError(error, hop.url.host);
+    this.#fail({ kind: isOurFailure(error) ? 'unable' : 'failed', message });
+  };
+
+  #guarded(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      const isTargets = error instanceof ResponseError;
+      this.#fail(isTargets ? { kind: 'failed', message: error.message } : { kind: 'defect', error });
+    }
+  }
+
+  #fail(failure: ExchangeFailure): void {
+    if (this.#isClosed) return;
+    this.close();
+    this.#listener.onFailure(failure);
+  }
+}
+
+/** What surely fits one packet: the smallest usual MTU less headers. */
+const ONE_PACKET = 1_200;
+
+const READ_BUFFER_BYTES = 64 * 1_024;
+const SHARED_READ_BUFFER = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
+
+/**
+ * On POSIX libuv fills the buffer and calls back in one step, and whatever is needed is copied in the
+ * callback, so all sockets share one. Windows hands buffers to the kernel while it waits.
+ */
+function readBuffer(): Buffer {
+  return process.platform === 'win32' ? Buffer.allocUnsafeSlow(READ_BUFFER_BYTES / 4) : SHARED_READ_BUFFER;
+}

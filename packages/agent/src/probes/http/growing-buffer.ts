@@ -1,0 +1,46 @@
+/**
+ * Bytes collected one piece after another in a buffer that doubles: however small the pieces are, it
+ * holds at most about twice what was collected (a list of pieces would cost some hundred bytes each).
+ */
+export class GrowingBuffer {
+  #bytes = EMPTY;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** What the next {@link append} of `size` bytes would make the buffer itself grow by. */
+  growthFor(size: number): number {
+    const needed = this.#length + size;
+    return needed <= this.#bytes.length ? 0 : capacityFor(needed) - this.#bytes.length;
+  }
+
+  append(source: Buffer, start: number, end: number): void {
+    const needed = this.#length + end - start;
+    if (needed > this.#bytes.length) {
+      const grown = Buffer.allocUnsafeSlow(capacityFor(needed));
+      this.#bytes.copy(grown, 0, 0, this.#length);
+      this.#bytes = grown;
+    }
+    source.copy(this.#bytes, this.#length, start, end);
+    this.#length = needed;
+  }
+
+  /** The bytes so far, not copied: valid until the next {@link append}. */
+  view(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  clear(): void {
+    this.#bytes = EMPTY;
+    this.#length = 0;
+  }
+}
+
+const EMPTY = Buffer.alloc(0);
+const SMALLEST = 1_024;
+
+function capacityFor(size: number): number {
+  return size <= SMALLEST ? SMALLEST : 2 ** Math.ceil(Math.log2(size));
+}

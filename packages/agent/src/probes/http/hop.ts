@@ -1,0 +1,108 @@
+import { isIP } from 'node:net';
+import type { HttpCheck } from '@svc/shared/messages/check.ts';
+
+type Header = HttpCheck['headers'][number];
+
+/** One request of an attempt: the declared one, or what a redirect made of it. */
+export type Hop = {
+  url: URL;
+  method: HttpCheck['method'];
+  headers: readonly Header[];
+  /** Empty when none is sent. */
+  body: string;
+  /** Whether user name and password of the declared URL are sent. */
+  sendsUrlCredentials: boolean;
+};
+
+/** The first hop, or why the declared target cannot be requested at all. */
+export function firstHop(check: HttpCheck): Hop | string {
+  const url = URL.canParse(check.url) ? new URL(check.url) : undefined;
+  if (url === undefined || !isHttp(url)) return 'the URL is no valid http or https URL';
+  // A body has no meaning with GET and HEAD (RFC 9110, section 9.3.1), and many servers refuse it.
+  const body = check.method === 'GET' || check.method === 'HEAD' ? '' : check.body;
+  return { url, method: check.method, headers: check.headers, body, sendsUrlCredentials: true };
+}
+
+/** Statuses whose `Location` is followed (Fetch standard, "redirect status"). */
+export function isRedirect(statusCode: number): boolean {
+  return (
+    statusCode === 301 || statusCode === 302 || statusCode === 303 || statusCode === 307 || statusCode === 308
+  );
+}
+
+/**
+ * The request that a redirect asks for, or why it cannot be followed.
+ *
+ * As in the Fetch standard: 303 becomes GET (but HEAD stays), 301 and 302 turn POST into GET, 307 and
+ * 308 keep method and body. Across origins only headers that carry no credentials go along, and once
+ * dropped they stay dropped, even if a later redirect leads back.
+ *
+ * @param location the header's value, one character per byte
+ */
+export function redirectedHop(hop: Hop, statusCode: number, location: string): Hop | string {
+  // Some servers send UTF-8 unescaped; as Latin-1 it would lead elsewhere.
+  const target = Buffer.from(location, 'latin1').toString();
+  if (!URL.canParse(target, hop.url.href)) return 'redirected to a Location that is no URL';
+  const url = new URL(target, hop.url);
+  if (!isHttp(url)) return `redirected to a ${url.protocol.slice(0, 20)} URL, which is not http or https`;
+  const becomesGet =
+    (statusCode === 303 && hop.method !== 'HEAD') ||
+    ((statusCode === 301 || statusCode === 302) && hop.method === 'POST');
+  const isSameOrigin = url.origin === hop.url.origin;
+  const headers = hop.headers.filter(
+    ({ key }) =>
+      (isSameOrigin || HARMLESS_HEADERS.has(key.toLowerCase())) &&
+      !(becomesGet && BODY_HEADERS.has(key.toLowerCase())),
+  );
+  // The user name and password of the declared URL hold for its whole origin.
+  if (isSameOrigin && hop.sendsUrlCredentials) {
+    url.username = hop.url.username;
+    url.password = hop.url.password;
+  }
+  return {
+    url,
+    method: becomesGet ? 'GET' : hop.method,
+    headers,
+    body: becomesGet ? '' : hop.body,
+    sendsUrlCredentials: hop.sendsUrlCredentials && isSameOrigin,
+  };
+}
+
+/**
+ * The configured headers that another origin may see. Everything else may be a credential under any
+ * name (`X-Api-Key`, `PRIVATE-TOKEN`), so this lists what is harmless, not what is dangerous.
+ */
+const HARMLESS_HEADERS = new Set([
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'cache-control',
+  'content-encoding',
+  'content-language',
+  'content-type',
+  'pragma',
+  'user-agent',
+]);
+
+const BODY_HEADERS = new Set(['content-encoding', 'content-language', 'content-location', 'content-type']);
+
+export function portOf({ port, protocol }: URL): number {
+  if (port !== '') return Number(port);
+  return protocol === 'https:' ? 443 : 80;
+}
+
+/** The host to resolve and dial: IPv6 literals without their brackets. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.charCodeAt(0) === OPENING_BRACKET ? hostname.slice(1, -1) : hostname;
+}
+
+/** Name for SNI and the certificate: never with the trailing dot that resolving knows. */
+export function serverNameOf(host: string): string {
+  return isIP(host) === 0 && host.endsWith('.') ? host.slice(0, -1) : host;
+}
+
+const OPENING_BRACKET = 0x5b;
+
+function isHttp({ protocol }: URL): boolean {
+  return protocol === 'http:' || protocol === 'https:';
+}

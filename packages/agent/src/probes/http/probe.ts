@@ -1,0 +1,38 @@
+import type { SecureContext } from 'node:tls';
+import type { EgressGuard } from '@svc/shared/egress.ts';
+import type { HttpCheck } from '@svc/shared/messages/check.ts';
+import type { Resolver } from '../../resolve/resolver.ts';
+import type { Probe, ProbeOutcome } from '../probe.ts';
+import { Attempt, type AttemptParts } from './attempt.ts';
+import { KeptBodies } from './kept-bodies.ts';
+import { type TlsOptions, trustedContext } from './tls.ts';
+
+export type HttpProbeOptions = {
+  resolver: Resolver;
+  egress: EgressGuard;
+  /** Default: 64 MiB for all attempts of this probe together. */
+  keptBodies?: KeptBodies;
+  /** What monitors send unless they configure their own. */
+  userAgent?: string;
+  tlsOptions?: TlsOptions;
+};
+
+/** The probe of HTTP monitors, over our own HTTP/1.1 client (decision 0020). */
+export function createHttpProbe(options: HttpProbeOptions): Probe<HttpCheck> {
+  let context: SecureContext | undefined;
+  const parts: AttemptParts = {
+    resolver: options.resolver,
+    egress: options.egress,
+    keptBodies: options.keptBodies ?? new KeptBodies(),
+    userAgent: options.userAgent ?? 'svc',
+    secureContext: () => {
+      context ??= trustedContext(options.tlsOptions ?? {});
+      return context;
+    },
+  };
+  return {
+    run: (check, probeContext) =>
+      new Promise<ProbeOutcome>((resolve) => new Attempt(check, probeContext, parts, resolve).start()),
+    async close() {},
+  };
+}

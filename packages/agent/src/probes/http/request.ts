@@ -1,0 +1,86 @@
+import type { Hop } from './hop.ts';
+
+/**
+ * Renders a request with its body as one text, to be sent as UTF-8 in one write.
+ *
+ * `Content-Length`, `Connection` and whatever else frames the message are ours; a configured `Host`,
+ * `User-Agent`, `Accept`, `Accept-Encoding` or `Authorization` replaces our own.
+ *
+ * @returns the text, or why the configured headers cannot be sent
+ */
+export function renderRequest(hop: Hop, userAgent: string): { text: string } | { problem: string } {
+  const { url, method, body } = hop;
+  let configured = '';
+  let has = 0;
+  for (const { key, value } of hop.headers) {
+    const name = key.toLowerCase();
+    if (FRAMING_HEADERS.has(name)) continue;
+    if (!TOKEN.test(key)) return { problem: `a configured header's name is not allowed in HTTP` };
+    if (FORBIDDEN_IN_VALUE.test(value))
+      return { problem: `the value of header ${key} has a control character` };
+    has |= DEFAULTED[name] ?? 0;
+    configured += `${key}: ${value}\r\n`;
+  }
+  let text = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
+  if ((has & HOST) === 0) text += `Host: ${url.host}\r\n`;
+  if ((has & USER_AGENT) === 0) text += `User-Agent: ${userAgent}\r\n`;
+  if ((has & ACCEPT) === 0) text += 'Accept: */*\r\n';
+  if ((has & ACCEPT_ENCODING) === 0) text += 'Accept-Encoding: gzip, deflate, br, zstd\r\n';
+  if (
+    (has & AUTHORIZATION) === 0 &&
+    hop.sendsUrlCredentials &&
+    (url.username !== '' || url.password !== '')
+  ) {
+    text += `Authorization: Basic ${basicCredentials(url)}\r\n`;
+  }
+  text += configured;
+  if (body !== '') text += `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+  else if (method === 'POST' || method === 'PUT' || method === 'PATCH') text += 'Content-Length: 0\r\n';
+  return { text: `${text}Connection: close\r\n\r\n${body}` };
+}
+
+const HOST = 1;
+const USER_AGENT = 2;
+const ACCEPT = 4;
+const ACCEPT_ENCODING = 8;
+const AUTHORIZATION = 16;
+
+/** Headers we send unless they are configured, as a bit each. */
+const DEFAULTED: Readonly<Record<string, number>> = {
+  __proto__: null as never,
+  host: HOST,
+  'user-agent': USER_AGENT,
+  accept: ACCEPT,
+  'accept-encoding': ACCEPT_ENCODING,
+  authorization: AUTHORIZATION,
+};
+
+/** Configured values of these are left out: they would contradict how the message is really framed. */
+const FRAMING_HEADERS = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const FORBIDDEN_IN_VALUE = /[\u0000-\u0008\u000a-\u001f\u007f]/;
+
+function basicCredentials({ username, password }: URL): string {
+  return Buffer.from(`${unescapePercent(username)}:${unescapePercent(password)}`).toString('base64');
+}
+
+/** A stray `%` stands for itself. */
+function unescapePercent(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
