@@ -1,3 +1,4 @@
+import type { THEMES } from '@svc/shared/resources/status-page.ts';
 import type { Transaction } from '../store/store.ts';
 import type { AttributesOf, ResourceKind } from './kinds.ts';
 
@@ -53,7 +54,7 @@ export interface ConfigurationChange {
    * API it fails for what the file owns; by the file, `declared` takes over what exists already.
    *
    * @param options.expectedVersion the row's version that the caller has seen
-   * @throws NotFound, PreconditionFailed, InvalidReference, Conflict `taken` or `declared-in-file`
+   * @throws NotFound, PreconditionFailed, InvalidReference, Immutable, Conflict `taken` or `declared-in-file`
    */
   update<K extends ResourceKind>(
     kind: K,
@@ -96,5 +97,4 @@ export interface ConfigurationChange {
   breathe(): Promise<void>;
 }
 
-export const PAGE_THEMES = ['system', 'light', 'dark'] as const;
-export type PageTheme = (typeof PAGE_THEMES)[number];
+export type PageTheme = (typeof THEMES)[number];

@@ -39,7 +39,7 @@ export class Conflict extends ConfigurationError {
   }
 }
 
-/** An attribute names a resource that is not there, is of the wrong kind, or may not be changed to (`page_id`, `type`). */
+/** An attribute names a resource that is not there, or is of the wrong kind or page. */
 export class InvalidReference extends ConfigurationError {
   constructor(message: string, path: AttributePath) {
     super('invalid-reference', message, path);
@@ -50,5 +50,12 @@ export class InvalidReference extends ConfigurationError {
 export class PreconditionFailed extends ConfigurationError {
   constructor(message: string) {
     super('precondition-failed', message);
+  }
+}
+
+/** The attribute cannot change while the resource lives: remove it and create another. */
+export class Immutable extends ConfigurationError {
+  constructor(message: string, path: AttributePath) {
+    super('immutable', message, path);
   }
 }

@@ -1,14 +1,43 @@
-/** Declared resources by the names that the declared file and Terraform use. */
-export const RESOURCE_KINDS = [
-  'svc_http_monitor',
-  'svc_tcp_monitor',
-  'svc_dns_monitor',
-  'svc_notification',
-  'svc_status_page',
-  'svc_status_page_component_group',
-  'svc_status_page_component',
-] as const;
-export type ResourceKind = (typeof RESOURCE_KINDS)[number];
+import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
+
+export type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
+export { RESOURCE_KINDS } from '@svc/shared/resources/registry.ts';
 
 /** Normalized attributes of one kind. */
-export type AttributesOf<K extends ResourceKind> = Record<K, Record<string, unknown>>[K];
+export type AttributesOf<K extends ResourceKind> = Resources[K];
+
+export type MonitorKind = 'svc_http_monitor' | 'svc_tcp_monitor' | 'svc_dns_monitor';
+
+/** Tables that keep declared resources. */
+export type ResourceTable = 'monitors' | 'notifications' | 'status_pages' | 'component_groups' | 'components';
+
+export const TABLE_OF = {
+  svc_http_monitor: 'monitors',
+  svc_tcp_monitor: 'monitors',
+  svc_dns_monitor: 'monitors',
+  svc_notification: 'notifications',
+  svc_status_page: 'status_pages',
+  svc_status_page_component_group: 'component_groups',
+  svc_status_page_component: 'components',
+} as const satisfies { [K in ResourceKind]: ResourceTable };
+
+export const RESOURCE_TABLES: readonly ResourceTable[] = [
+  'monitors',
+  'notifications',
+  'status_pages',
+  'component_groups',
+  'components',
+];
+
+/** For messages: `monitor 12`. */
+export const NOUN_OF: { readonly [T in ResourceTable]: string } = {
+  monitors: 'monitor',
+  notifications: 'notification',
+  status_pages: 'status page',
+  component_groups: 'component group',
+  components: 'component',
+};
+
+export function isMonitorKind(kind: ResourceKind): kind is MonitorKind {
+  return TABLE_OF[kind] === 'monitors';
+}

@@ -55,6 +55,10 @@ const STATEMENTS = [
     attributes TEXT NOT NULL,
     owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
+  'CREATE INDEX component_groups_page ON component_groups (page_id, id)',
+  'CREATE INDEX components_page ON components (page_id, id)',
+  'CREATE INDEX components_group ON components (group_id) WHERE group_id IS NOT NULL',
+  'CREATE INDEX components_monitor ON components (monitor_id) WHERE monitor_id IS NOT NULL',
   // One row per monitor: what the evaluation needs after a restart. `votes` is a JSON array of votes.
   `CREATE TABLE monitor_states (
     monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,

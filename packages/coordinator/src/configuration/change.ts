@@ -1,0 +1,120 @@
+import {
+  createComponent,
+  createGroup,
+  removeComponent,
+  removeGroup,
+  updateComponent,
+  updateGroup,
+} from './change-component.ts';
+import { createMonitor, removeMonitor, updateMonitor } from './change-monitor.ts';
+import { createNotification, removeNotification, updateNotification } from './change-notification.ts';
+import { createPage, removePage, setPageAppearance, updatePage } from './change-page.ts';
+import type { ConfigurationChange, PageTheme } from './configuration.ts';
+import { NotFound } from './errors.ts';
+import type { AttributesOf, ResourceKind } from './kinds.ts';
+import type { ChangeScope, WriteOptions } from './scope.ts';
+
+type Declared = { localName: string };
+type RemoveOptions = { cascade?: boolean; expectedVersion?: number };
+
+/** How one kind of resource is written. */
+type Writer<K extends ResourceKind> = {
+  create(scope: ChangeScope, attributes: AttributesOf<K>, declared?: Declared): Promise<number>;
+  update(scope: ChangeScope, id: number, attributes: AttributesOf<K>, options: WriteOptions): Promise<void>;
+  remove(scope: ChangeScope, id: number, options: RemoveOptions): Promise<void>;
+};
+
+const WRITERS: { readonly [K in ResourceKind]: Writer<K> } = {
+  svc_http_monitor: monitorWriter('svc_http_monitor'),
+  svc_tcp_monitor: monitorWriter('svc_tcp_monitor'),
+  svc_dns_monitor: monitorWriter('svc_dns_monitor'),
+  svc_notification: { create: createNotification, update: updateNotification, remove: removeNotification },
+  svc_status_page: { create: createPage, update: updatePage, remove: removePage },
+  svc_status_page_component_group: { create: createGroup, update: updateGroup, remove: removeGroup },
+  svc_status_page_component: { create: createComponent, update: updateComponent, remove: removeComponent },
+};
+
+function monitorWriter<K extends 'svc_http_monitor' | 'svc_tcp_monitor' | 'svc_dns_monitor'>(
+  kind: K,
+): Writer<K> {
+  return {
+    create: (scope, attributes, declared) => createMonitor(scope, kind, attributes, declared),
+    update: (scope, id, attributes, options) => updateMonitor(scope, kind, id, attributes, options),
+    remove: (scope, id, options) => removeMonitor(scope, kind, id, options),
+  };
+}
+
+/** The change that a transaction's work is given; of no use after the work has ended. */
+export class OpenChange implements ConfigurationChange {
+  readonly #scope: ChangeScope;
+  #isEnded = false;
+
+  constructor(scope: ChangeScope) {
+    this.#scope = scope;
+  }
+
+  get context() {
+    return this.#scope.context;
+  }
+
+  get tx() {
+    return this.#scope.tx;
+  }
+
+  async create<K extends ResourceKind>(
+    kind: K,
+    attributes: AttributesOf<K>,
+    declared?: Declared,
+  ): Promise<number> {
+    await this.breathe();
+    return WRITERS[kind].create(this.#scope, attributes, declared);
+  }
+
+  async update<K extends ResourceKind>(
+    kind: K,
+    id: number,
+    attributes: AttributesOf<K>,
+    options: WriteOptions = {},
+  ): Promise<void> {
+    await this.breathe();
+    return WRITERS[kind].update(this.#scope, id, attributes, options);
+  }
+
+  async remove(kind: ResourceKind, id: number, options: RemoveOptions = {}): Promise<void> {
+    await this.breathe();
+    return WRITERS[kind].remove(this.#scope, id, options);
+  }
+
+  async setAppearance(
+    pageId: number,
+    appearance: { published?: boolean; theme?: PageTheme },
+    options: { expectedVersion?: number } = {},
+  ): Promise<void> {
+    await this.breathe();
+    return setPageAppearance(this.#scope, pageId, appearance, options);
+  }
+
+  async setChannelState(
+    notificationId: number,
+    state: 'ok' | 'failing',
+    reason: string | null,
+  ): Promise<void> {
+    await this.breathe();
+    const { numUpdatedRows } = await this.tx.db
+      .updateTable('notifications')
+      .set({ state, state_reason: reason })
+      .where('id', '=', notificationId)
+      .where('workspace_id', '=', this.context.workspaceId)
+      .executeTakeFirstOrThrow();
+    if (numUpdatedRows === 0n) throw new NotFound(`there is no notification ${notificationId}`);
+  }
+
+  breathe(): Promise<void> {
+    if (this.#isEnded) throw new Error('this change has ended: its transaction is committed or rolled back');
+    return this.#scope.breathe();
+  }
+
+  end(): void {
+    this.#isEnded = true;
+  }
+}

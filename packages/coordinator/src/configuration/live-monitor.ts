@@ -1,0 +1,47 @@
+import { periodMs } from '@svc/shared/periodicity.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { toCheck } from '@svc/shared/resources/check.ts';
+import { longestCheckMs } from '../domain/longest-check.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
+import type { AttributesOf, MonitorKind } from './kinds.ts';
+
+/** What a monitor's row knows beside its attributes. */
+export type MonitorMetadata = {
+  readonly id: number;
+  readonly workspaceId: number;
+  readonly version: number;
+  readonly activatedAt: number;
+};
+
+/** @param attributes with secrets in clear */
+export function liveMonitor(metadata: MonitorMetadata, attributes: AttributesOf<MonitorKind>): LiveMonitor {
+  const check = toCheck(attributes);
+  return {
+    id: metadata.id,
+    workspaceId: metadata.workspaceId,
+    type: attributes.type,
+    name: attributes.name,
+    target: attributes.type === 'http' ? attributes.url : attributes.uri,
+    active: attributes.active,
+    periodMs: periodMs(attributes.periodicity),
+    regions: shared(attributes.regions),
+    version: metadata.version,
+    longestCheckMs: longestCheckMs(check.timeout, check.retry),
+    activatedAt: metadata.activatedAt,
+    checkText: JSON.stringify(check),
+  };
+}
+
+/** Most monitors name one of few sets of regions: kept once each, a hundred thousand of them stay small. */
+const SETS_KEPT = 1_000;
+const kept = new Map<string, readonly Region[]>();
+
+function shared(regions: readonly Region[] | null): readonly Region[] | null {
+  if (regions === null) return null;
+  const key = regions.join();
+  const known = kept.get(key);
+  if (known !== undefined) return known;
+  const frozen = Object.freeze([...regions]);
+  if (kept.size < SETS_KEPT) kept.set(key, frozen);
+  return frozen;
+}

@@ -1,0 +1,65 @@
+import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
+import type { Secrets } from '../store/secrets.ts';
+import type { Store } from '../store/store.ts';
+import { liveMonitor } from './live-monitor.ts';
+import { monitorAttributes } from './rows.ts';
+
+const PAGE_ROWS = 1_000;
+
+type Listener = (before: LiveMonitor | null, after: LiveMonitor | null) => void;
+
+/** The declared monitors of all workspaces in memory. Only {@link Configuration} changes them, after its commits. */
+export class MonitorsInMemory implements LiveMonitors {
+  readonly #byId = new Map<number, LiveMonitor>();
+  readonly #listeners = new Set<Listener>();
+
+  /** @throws StoreError `store-key` when a monitor's secrets do not open */
+  static async load(store: Store, secrets: Secrets): Promise<MonitorsInMemory> {
+    const monitors = new MonitorsInMemory();
+    for (let after = 0; ; ) {
+      const rows = await store.read
+        .selectFrom('monitors')
+        .selectAll()
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(PAGE_ROWS)
+        .execute();
+      for (const row of rows) {
+        const metadata = {
+          id: row.id,
+          workspaceId: row.workspace_id,
+          version: row.probe_version,
+          activatedAt: row.activated_at,
+        };
+        monitors.#byId.set(row.id, liveMonitor(metadata, monitorAttributes(secrets, row, 'open')));
+      }
+      const last = rows.at(-1);
+      if (last === undefined) return monitors;
+      after = last.id;
+    }
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  get(id: number): LiveMonitor | undefined {
+    return this.#byId.get(id);
+  }
+
+  values(): Iterable<LiveMonitor> {
+    return this.#byId.values();
+  }
+
+  onChange(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Puts `after` in the place of `before`, or takes it out when null, and tells the listeners. */
+  replace(before: LiveMonitor | null, after: LiveMonitor | null): void {
+    if (after !== null) this.#byId.set(after.id, after);
+    else if (before !== null) this.#byId.delete(before.id);
+    for (const listener of this.#listeners) listener(before, after);
+  }
+}
