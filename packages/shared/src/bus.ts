@@ -36,7 +36,13 @@ export type BusMessage = {
 };
 
 export interface BusSubscription {
+  /** At once; messages that are on their way are not handled any more. */
   close(): void;
+  /**
+   * Asks the server for no more and resolves when all it had sent was handled. Without a connection it
+   * closes at once. Never rejects.
+   */
+  drain(): Promise<void>;
 }
 
 /** The JetStream stream of results, as its single reader (the coordinator) sees it. */

@@ -9,6 +9,7 @@ import {
   type Msg,
   type NatsConnection,
   nkeyAuthenticator,
+  type Subscription,
 } from 'nats';
 import type { Bus, BusMessage, BusSubscription, PublishOptions } from './bus.ts';
 import { messageOf, SvcError } from './errors.ts';
@@ -81,7 +82,7 @@ export class NatsBus implements Bus {
   readonly #log: Logger;
   readonly #inboxPrefix: string;
   readonly #listeners = new Set<(isConnected: boolean) => void>();
-  /** Flushes that wait for an answer; a lost connection will never bring it. */
+  /** Flushes and drains that wait for an answer; a lost connection will never bring it. */
   readonly #flushes = new Set<(reason: BusDisconnected) => void>();
   #isConnected = true;
 
@@ -133,15 +134,30 @@ export class NatsBus implements Bus {
         }
       },
     });
-    return { close: () => subscription.unsubscribe() };
+    return { close: () => subscription.unsubscribe(), drain: () => this.#drain(subscription) };
+  }
+
+  async #drain(subscription: Subscription): Promise<void> {
+    if (subscription.isClosed()) return;
+    try {
+      if (this.#isConnected) await this.#unlessLost(subscription.drain());
+    } catch (error) {
+      this.#log.debug({ error: messageOf(error) }, 'draining a NATS subscription was cut short');
+    }
+    subscription.unsubscribe();
   }
 
   async flush(): Promise<void> {
     if (!this.#isConnected) throw new BusDisconnected();
+    await this.#unlessLost(this.connection.flush());
+  }
+
+  /** `answered`, or a rejection as soon as the connection is lost. */
+  async #unlessLost(answered: Promise<void>): Promise<void> {
     // Not Promise.race with one long-lived promise: that would keep a reaction for every flush ever made.
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#flushes.add(reject);
-    this.connection.flush().then(resolve, reject);
+    answered.then(resolve, reject);
     try {
       await promise;
     } finally {
