@@ -1,0 +1,90 @@
+import { LIMITS } from '@svc/shared/limits.ts';
+import type { Check } from '@svc/shared/messages/check.ts';
+import type { Attempt, CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
+import type { ProbeOutcome } from './probes/probe.ts';
+import { roundMs, roundPhases } from './rounding.ts';
+import type { Verdict } from './verdict.ts';
+
+/** What a check found out, without the job it was for. */
+export type RunResult = Omit<CheckResult, 'monitor' | 'version' | 'slot' | 'token'>;
+
+/**
+ * One check on its way through the runner. Instants are monotonic ms.
+ *
+ *     queued → attempting → done
+ *        ↑         ↓
+ *        └───── waiting        (failed, and another attempt is left)
+ */
+export type CheckRun = {
+  readonly check: Check;
+  readonly slot: number;
+  /** The first attempt may begin until then. */
+  readonly startBy: number;
+  /** Attempts it may make in all, >= 1. */
+  readonly attemptLimit: number;
+  /** Called once. */
+  readonly done: (result: RunResult) => void;
+  /** The monitor's last attempt, in an earlier check or in this one, timed out. */
+  isSlow: boolean;
+  state: 'queued' | 'attempting' | 'waiting' | 'done';
+  /** When it leaves `waiting`. */
+  wakeAt: number;
+  /** Of the first attempt; epoch ms. 0 before it. */
+  startedAtWall: number;
+  startedAt: number;
+  attemptStartedAt: number;
+  attempts: Attempt[];
+  lastFound: ProbeOutcome | null;
+};
+
+/** Adds the attempt that just ended to the history. */
+export function addAttempt(run: CheckRun, found: ProbeOutcome, verdict: Verdict): void {
+  run.lastFound = found;
+  run.attempts.push({
+    outcome: verdict.outcome,
+    started_ms: roundMs(run.attemptStartedAt - run.startedAt),
+    latency: roundMs(found.latency),
+    ...statusCodeOf(found),
+    ...errorMessageOf(found),
+    ...(found.timedOut === true ? { timed_out: true } : {}),
+  });
+}
+
+/** The result as the last attempt left it, under `verdict`. */
+export function resultOf(run: CheckRun, verdict: Verdict, wallNow: number): RunResult {
+  const found = run.lastFound;
+  const common = {
+    outcome: verdict.outcome,
+    ...(verdict.reason === undefined ? {} : { reason: verdict.reason }),
+    started_at: run.startedAtWall || wallNow,
+    attempts: run.attempts,
+  };
+  if (found === null) return common;
+  return {
+    ...common,
+    latency: roundMs(found.latency),
+    phases: roundPhases(found.latency, found.phases),
+    ...statusCodeOf(found),
+    ...errorMessageOf(found),
+    ...(found.timedOut === true ? { timed_out: true } : {}),
+    ...(found.certificateExpiresAt === undefined
+      ? {}
+      : { certificate_expires_at: Math.trunc(found.certificateExpiresAt) }),
+    ...(found.bodyTruncated === true ? { body_truncated: true } : {}),
+  };
+}
+
+/** Result of a check that no attempt was made of. */
+export function notAttempted(reason: NotRunReason, wallNow: number): RunResult {
+  return { outcome: 'not_run', reason, started_at: wallNow, attempts: [] };
+}
+
+function statusCodeOf(found: ProbeOutcome): { status_code?: number } {
+  return found.statusCode === undefined ? {} : { status_code: found.statusCode };
+}
+
+function errorMessageOf(found: ProbeOutcome): { error_message?: string } {
+  return found.errorMessage === undefined
+    ? {}
+    : { error_message: found.errorMessage.slice(0, LIMITS.errorMessage) };
+}

@@ -1,0 +1,73 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { JobKey } from '@svc/shared/messages/heartbeat.ts';
+
+/** Finished jobs are remembered at least this long, at most twice as long. */
+const FINISHED_MS = 300_000;
+/** Beyond this many they are forgotten earlier: 3,300 checks a second for five minutes, some 30 MB. */
+const FINISHED_LIMIT = 1_000_000;
+
+/**
+ * The jobs this agent answers for: held from acceptance until the stream has their result, then
+ * remembered as finished, so that a job offered twice is run once.
+ *
+ * A job that ended as `not_run` is forgotten at once: offered again, it is worth another try.
+ */
+export class HeldJobs {
+  readonly #clock: Clock;
+  readonly #held = new Map<string, JobKey>();
+  // Two generations of slots by monitor: the old one is thrown away as a whole, which costs no timer
+  // and no instant per job.
+  #finished = new Map<number, number[]>();
+  #finishedBefore = new Map<number, number[]>();
+  #finishedCount = 0;
+  #generationStartedAt: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#generationStartedAt = clock.monotonic();
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  keys(): JobKey[] {
+    return [...this.#held.values()];
+  }
+
+  stateOf(monitor: number, slot: number): 'held' | 'finished' | 'unknown' {
+    if (this.#held.has(textOf(monitor, slot))) return 'held';
+    this.#turnGeneration();
+    const isFinished =
+      this.#finished.get(monitor)?.includes(slot) === true ||
+      this.#finishedBefore.get(monitor)?.includes(slot) === true;
+    return isFinished ? 'finished' : 'unknown';
+  }
+
+  hold(monitor: number, slot: number): void {
+    this.#held.set(textOf(monitor, slot), [monitor, slot]);
+  }
+
+  /** The job's result is acknowledged (`finished`), or given up, so that nobody answers for the job (`forgotten`). */
+  release(monitor: number, slot: number, as: 'finished' | 'forgotten'): void {
+    this.#held.delete(textOf(monitor, slot));
+    if (as === 'forgotten') return;
+    this.#turnGeneration();
+    const slots = this.#finished.get(monitor);
+    if (slots === undefined) this.#finished.set(monitor, [slot]);
+    else slots.push(slot);
+    this.#finishedCount++;
+  }
+
+  #turnGeneration(): void {
+    const now = this.#clock.monotonic();
+    const age = now - this.#generationStartedAt;
+    if (age < FINISHED_MS && this.#finishedCount < FINISHED_LIMIT) return;
+    this.#finishedBefore = age < 2 * FINISHED_MS ? this.#finished : new Map();
+    this.#finished = new Map();
+    this.#finishedCount = 0;
+    this.#generationStartedAt = now;
+  }
+}
+
+const textOf = (monitor: number, slot: number): string => `${monitor}:${slot}`;

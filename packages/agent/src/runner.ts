@@ -1,0 +1,306 @@
+import { setMaxListeners } from 'node:events';
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import type { Check } from '@svc/shared/messages/check.ts';
+import type { CheckJob } from '@svc/shared/messages/check-job.ts';
+import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
+import { backoffMs } from './backoff.ts';
+import { addAttempt, type CheckRun, notAttempted, type RunResult, resultOf } from './check-run.ts';
+import { Heap } from './heap.ts';
+import type { Metrics } from './metrics.ts';
+import type { ProbeOutcome } from './probes/probe.ts';
+import { type Probes, runProbe } from './probes/registry.ts';
+import type { Starvation } from './starvation.ts';
+import { judgeAttempt, type Verdict } from './verdict.ts';
+
+/** How often the queue is searched for checks that came too late, and attempts for stuck ones. */
+const SWEEP_MS = 250;
+/** A probe that has not settled this long after its time-out never will. */
+const STUCK_MS = 10_000;
+/** What probes get to close their sockets once they were told to stop. */
+const ABORT_GRACE_MS = 500;
+
+export type RunnerOptions = {
+  probes: Probes;
+  /** Attempts at once; checks that wait between two attempts do not count. */
+  concurrency: number;
+  clock: Clock;
+  starvation: Pick<Starvation, 'delaySince'>;
+  /** 0 <= random() < 1, for the spread of back-off waits. */
+  random: () => number;
+  metrics: Metrics;
+  log: Logger;
+  /** Called once for every submitted job. */
+  onResult: (result: CheckResult) => void;
+};
+
+/**
+ * Runs checks: attempts, retries, their order, and how many at once.
+ *
+ * Free capacity goes to the oldest slot. Checks of monitors whose last attempt timed out may use half
+ * of the capacity only: when everything behind one network is down, the rest is still checked
+ * on time.
+ */
+export class Runner {
+  readonly #options: RunnerOptions;
+  readonly #slowLimit: number;
+  readonly #queue = new Heap<CheckRun>((run) => run.slot);
+  readonly #slowQueue = new Heap<CheckRun>((run) => run.slot);
+  readonly #waiting = new Heap<CheckRun>((run) => run.wakeAt);
+  readonly #attempting = new Set<CheckRun>();
+  readonly #abort = new AbortController();
+  #slowAttempts = 0;
+  #isDraining = false;
+  #wakeAt = Number.POSITIVE_INFINITY;
+  #cancelWake: () => void = () => {};
+  #cancelSweep: () => void = () => {};
+  /** Called when the last attempt in progress has ended. */
+  #onIdle: () => void = () => {};
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+    this.#slowLimit = Math.max(1, Math.floor(options.concurrency / 2));
+    setMaxListeners(0, this.#abort.signal);
+  }
+
+  /** Attempts in progress. */
+  get running(): number {
+    return this.#attempting.size;
+  }
+
+  /** Checks that wait for their place or for their next attempt. */
+  get pending(): number {
+    return this.#queue.size + this.#slowQueue.size + this.#waiting.size;
+  }
+
+  start(): void {
+    this.#cancelSweep = this.#options.clock.every(SWEEP_MS, () => this.#sweep());
+  }
+
+  /** Takes a job; its result comes through `onResult`, never before this returns. */
+  submit(job: CheckJob): void {
+    const { clock, onResult } = this.#options;
+    this.#enqueue(
+      newRun({
+        check: job.check,
+        slot: job.slot,
+        startBy: clock.monotonic() + job.start_within_ms,
+        attemptLimit: 1 + job.check.retry,
+        isSlow: job.slow === true,
+        done: (result) => onResult({ ...jobOf(job), ...result }),
+      }),
+    );
+    this.#fill();
+  }
+
+  /** One attempt at once, past the queue; `not_run` when there is no room for it. */
+  runNow(check: Check): Promise<RunResult> {
+    const { clock, concurrency } = this.#options;
+    const refusal: NotRunReason | null = this.#isDraining
+      ? 'shutting-down'
+      : this.#attempting.size >= concurrency
+        ? 'overloaded'
+        : null;
+    if (refusal !== null) return Promise.resolve(notAttempted(refusal, clock.wall()));
+    return new Promise((done) => {
+      const startBy = clock.monotonic();
+      this.#begin(newRun({ check, slot: 0, startBy, attemptLimit: 1, isSlow: false, done }));
+    });
+  }
+
+  /**
+   * Ends everything within `withinMs` and a grace of half a second. Checks with no attempt in progress
+   * come back as `not_run: shutting-down` at once, so that another agent can still run them in time;
+   * attempts in progress may finish, but are not followed by another.
+   */
+  async drain(withinMs: number): Promise<void> {
+    this.#isDraining = true;
+    const everything = (): boolean => true;
+    for (const heap of [this.#queue, this.#slowQueue, this.#waiting]) {
+      for (const run of heap.takeWhere(everything)) this.#finish(run, notRun('shutting-down'));
+    }
+    await this.#idleWithin(withinMs);
+    this.#abort.abort();
+    await this.#idleWithin(ABORT_GRACE_MS);
+    for (const run of [...this.#attempting]) this.#leaveAttempt(run, notRun('shutting-down'));
+    this.#cancelSweep();
+    this.#cancelWake();
+  }
+
+  #enqueue(run: CheckRun): void {
+    run.state = 'queued';
+    (run.isSlow ? this.#slowQueue : this.#queue).push(run);
+  }
+
+  #fill(): void {
+    while (this.#attempting.size < this.#options.concurrency) {
+      const run = this.#takeNext();
+      if (run === undefined) return;
+      if (isTooLate(run, this.#options.clock.monotonic())) this.#finish(run, notRun('overloaded'));
+      else this.#begin(run);
+    }
+  }
+
+  /** The oldest slot that may have a place. */
+  #takeNext(): CheckRun | undefined {
+    const next = this.#queue.peek();
+    const slow = this.#slowAttempts < this.#slowLimit ? this.#slowQueue.peek() : undefined;
+    if (slow !== undefined && (next === undefined || slow.slot < next.slot)) return this.#slowQueue.pop();
+    return this.#queue.pop();
+  }
+
+  #begin(run: CheckRun): void {
+    const { clock, probes, metrics } = this.#options;
+    const now = clock.monotonic();
+    if (run.attempts.length === 0) {
+      run.startedAt = now;
+      run.startedAtWall = clock.wall();
+    }
+    run.state = 'attempting';
+    run.attemptStartedAt = now;
+    this.#attempting.add(run);
+    if (run.isSlow) this.#slowAttempts++;
+    metrics.attempts++;
+    const attempt = run.attempts.length;
+    runProbe(probes, run.check, { timeoutMs: run.check.timeout, signal: this.#abort.signal }).then(
+      (found) => this.#onAttemptEnd(run, attempt, found),
+      (error: unknown) => {
+        this.#options.log.error({ type: run.check.type, error }, 'a probe failed against its contract');
+        this.#onAttemptEnd(run, attempt, internalError(error, clock.monotonic() - now));
+      },
+    );
+  }
+
+  #onAttemptEnd(run: CheckRun, attempt: number, found: ProbeOutcome): void {
+    // A probe that settles after it was given up.
+    if (run.state !== 'attempting' || run.attempts.length !== attempt) return;
+    const delay = this.#options.starvation.delaySince(run.attemptStartedAt);
+    const verdict = judgeAttempt(found, run.check, delay);
+    addAttempt(run, found, verdict);
+    this.#leaveAttempt(run, verdict);
+    this.#fill();
+  }
+
+  /** Gives its place back and decides what comes next for the check. */
+  #leaveAttempt(run: CheckRun, verdict: Verdict): void {
+    this.#attempting.delete(run);
+    if (run.isSlow) this.#slowAttempts--;
+    run.isSlow = run.lastFound?.timedOut === true;
+    const isRetried = verdict.outcome === 'failed' && run.attempts.length < run.attemptLimit;
+    if (!isRetried) this.#finish(run, verdict);
+    else if (this.#isDraining) this.#finish(run, notRun('shutting-down'));
+    else this.#wait(run);
+    if (this.#attempting.size === 0) this.#onIdle();
+  }
+
+  #finish(run: CheckRun, verdict: Verdict): void {
+    run.state = 'done';
+    this.#options.metrics.results[verdict.outcome]++;
+    run.done(resultOf(run, verdict, this.#options.clock.wall()));
+  }
+
+  #wait(run: CheckRun): void {
+    const { clock, random } = this.#options;
+    run.state = 'waiting';
+    run.wakeAt = clock.monotonic() + backoffMs(run.attempts.length, random());
+    this.#waiting.push(run);
+    this.#armWake();
+  }
+
+  /** One timer serves all waiting checks: it is set for the earliest. */
+  #armWake(): void {
+    const earliest = this.#waiting.peek();
+    if (earliest === undefined || earliest.wakeAt >= this.#wakeAt) return;
+    this.#cancelWake();
+    this.#wakeAt = earliest.wakeAt;
+    const delay = earliest.wakeAt - this.#options.clock.monotonic();
+    this.#cancelWake = this.#options.clock.after(Math.max(0, Math.ceil(delay)), () => this.#wake());
+  }
+
+  #wake(): void {
+    this.#wakeAt = Number.POSITIVE_INFINITY;
+    const now = this.#options.clock.monotonic();
+    for (let run = this.#waiting.peek(); run !== undefined && run.wakeAt <= now; run = this.#waiting.peek()) {
+      this.#waiting.pop();
+      this.#enqueue(run);
+    }
+    this.#armWake();
+    this.#fill();
+  }
+
+  #sweep(): void {
+    const now = this.#options.clock.monotonic();
+    for (const heap of [this.#queue, this.#slowQueue]) {
+      if (heap.size === 0) continue;
+      for (const run of heap.takeWhere((queued) => isTooLate(queued, now))) {
+        this.#finish(run, notRun('overloaded'));
+      }
+    }
+    for (const run of this.#attempting) {
+      const overdue = now - run.attemptStartedAt - run.check.timeout - STUCK_MS;
+      if (overdue > 0 && overdue > this.#options.starvation.delaySince(run.attemptStartedAt))
+        this.#giveUp(run);
+    }
+    this.#fill();
+  }
+
+  #giveUp(run: CheckRun): void {
+    this.#options.log.error({ type: run.check.type, timeoutMs: run.check.timeout }, 'a probe never settled');
+    const elapsed = this.#options.clock.monotonic() - run.attemptStartedAt;
+    const found = internalError(new Error('the probe never settled'), elapsed);
+    this.#onAttemptEnd(run, run.attempts.length, found);
+  }
+
+  #idleWithin(ms: number): Promise<void> {
+    if (this.#attempting.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancel = this.#options.clock.after(ms, resolve);
+      this.#onIdle = () => {
+        cancel();
+        resolve();
+      };
+    });
+  }
+}
+
+/** The part of a result that says which job it is for. */
+export function jobOf(
+  job: Omit<CheckJob, 'check'>,
+): Pick<CheckResult, 'monitor' | 'version' | 'slot' | 'token'> {
+  return { monitor: job.monitor, version: job.version, slot: job.slot, token: job.token };
+}
+
+type NewRun = Pick<CheckRun, 'check' | 'slot' | 'startBy' | 'attemptLimit' | 'isSlow' | 'done'>;
+
+function newRun(given: NewRun): CheckRun {
+  return {
+    ...given,
+    state: 'queued',
+    wakeAt: 0,
+    startedAtWall: 0,
+    startedAt: 0,
+    attemptStartedAt: 0,
+    attempts: [],
+    lastFound: null,
+  };
+}
+
+/** Only the first attempt has to begin in time; a check that was begun is brought to its end. */
+function isTooLate(run: CheckRun, now: number): boolean {
+  return run.attempts.length === 0 && now > run.startBy;
+}
+
+function notRun(reason: NotRunReason): Verdict {
+  return { outcome: 'not_run', reason };
+}
+
+function internalError(error: unknown, latency: number): ProbeOutcome {
+  return {
+    outcome: 'not_run',
+    reason: 'internal-error',
+    latency,
+    phases: {},
+    errorMessage: messageOf(error),
+  };
+}
