@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Bus } from '@svc/shared/bus.ts';
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import manifest from '../package.json' with { type: 'json' };
+import type { AgentConfig } from './config.ts';
+import { HealthServer } from './health-server.ts';
+import { Heartbeats } from './heartbeat.ts';
+import { HeldJobs } from './held-jobs.ts';
+import { Intake } from './intake.ts';
+import { createMetrics, type Metrics, renderMetrics } from './metrics.ts';
+import { Outbox } from './outbox.ts';
+import { closeProbes, type Probes } from './probes/registry.ts';
+import { Reporter } from './reporter.ts';
+import { Runner } from './runner.ts';
+import { Starvation } from './starvation.ts';
+
+/** Of the drain, this much at most is kept for results to be acknowledged. */
+const FLUSH_MS = 1_000;
+
+/** What the server gets to stop sending jobs. */
+const INTAKE_MS = 250;
+
+export type AgentOptions = {
+  config: Pick<AgentConfig, 'region' | 'agentId' | 'concurrency' | 'listen' | 'metricsToken' | 'drainMs'>;
+  /** Connected; the agent closes it at the end. */
+  bus: Bus;
+  /** Closed by the agent at the end. */
+  probes: Probes;
+  clock: Clock;
+  log: Logger;
+};
+
+/** One agent: takes its region's jobs, runs them, reports until the stream has every result. */
+export class Agent {
+  readonly id: string;
+  readonly metrics: Metrics = createMetrics();
+  readonly #options: AgentOptions;
+  readonly #starvation: Starvation;
+  readonly #held: HeldJobs;
+  readonly #outbox: Outbox;
+  readonly #reporter: Reporter;
+  readonly #runner: Runner;
+  readonly #intake: Intake;
+  readonly #heartbeats: Heartbeats;
+  readonly #health: HealthServer | null;
+  #stopped: Promise<void> | null = null;
+
+  constructor(options: AgentOptions) {
+    const { config, bus, probes, clock, log } = options;
+    const { metrics } = this;
+    this.#options = options;
+    this.id = config.agentId ?? generatedId();
+    const shared = { bus, clock, log, metrics };
+    const onResult = (result: CheckResult): void => this.#reporter.report(result);
+    this.#starvation = new Starvation(clock);
+    const held = new HeldJobs(clock);
+    this.#held = held;
+    this.#outbox = new Outbox({
+      ...shared,
+      subject: resultsSubject(config.region),
+      bootId: randomBytes(9).toString('base64url'),
+    });
+    this.#reporter = new Reporter({ agentId: this.id, outbox: this.#outbox, held, clock });
+    this.#runner = new Runner({
+      ...shared,
+      probes,
+      concurrency: config.concurrency,
+      starvation: this.#starvation,
+      random: Math.random,
+      onResult,
+    });
+    this.#intake = new Intake({
+      ...shared,
+      region: config.region,
+      agentId: this.id,
+      concurrency: config.concurrency,
+      runner: this.#runner,
+      held,
+      onResult,
+    });
+    this.#heartbeats = new Heartbeats({
+      ...shared,
+      subject: agentsSubject(config.region),
+      agentId: this.id,
+      version: manifest.version,
+      capacity: config.concurrency,
+      state: () => ({
+        running: this.#runner.running,
+        held: held.keys(),
+        loopDelayMs: this.#starvation.takeLargestDelay(),
+        isDraining: this.#intake.isDraining,
+      }),
+    });
+    this.#health = this.#createHealthServer();
+  }
+
+  /** Port of the health address, null when there is none. */
+  get healthPort(): number | null {
+    return this.#health?.port ?? null;
+  }
+
+  /** Resolves when the coordinator has been told that this agent takes jobs. */
+  async start(): Promise<void> {
+    const { bus, log } = this.#options;
+    await this.#health?.start();
+    this.#starvation.start();
+    this.#runner.start();
+    this.#outbox.start();
+    this.#intake.start();
+    try {
+      // A job is offered as soon as the first heartbeat is seen: the subscriptions must stand by then.
+      await bus.flush();
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, 'the connection was lost at the start; going on when it is back');
+    }
+    this.#heartbeats.start();
+  }
+
+  /** Ends within the drain time and some 300 ms: see {@link Runner.drain} for what becomes of the jobs. May be called twice. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    const { bus, probes, clock, config } = this.#options;
+    const endsAt = clock.monotonic() + config.drainMs;
+    const intakeStopped = this.#intake.stop(INTAKE_MS);
+    this.#heartbeats.beat();
+    await intakeStopped;
+    const flushMs = Math.min(FLUSH_MS, config.drainMs / 4);
+    await this.#runner.drain(Math.max(0, endsAt - flushMs - clock.monotonic()));
+    this.#reporter.flush();
+    await this.#outbox.stop(Math.max(100, endsAt - clock.monotonic()));
+    // The last word: it holds nothing any more.
+    this.#heartbeats.beat();
+    this.#heartbeats.stop();
+    this.#starvation.stop();
+    await this.#health?.stop();
+    await closeProbes(probes);
+    await bus.close();
+  }
+
+  #createHealthServer(): HealthServer | null {
+    const { config, bus } = this.#options;
+    if (config.listen === undefined) return null;
+    return new HealthServer({
+      listen: config.listen,
+      metricsToken: config.metricsToken,
+      isReady: () => bus.isConnected && !this.#intake.isDraining,
+      metrics: () =>
+        renderMetrics(this.metrics, {
+          running: this.#runner.running,
+          pending: this.#runner.pending,
+          held: this.#held.size,
+          outbox: this.#outbox.size,
+          isConnected: bus.isConnected,
+        }),
+    });
+  }
+}
+
+function generatedId(): string {
+  const name = hostname()
+    .replaceAll(/[^\w.-]/g, '-')
+    .slice(0, 64);
+  return `${name}-${randomBytes(4).toString('hex')}`;
+}

@@ -1,0 +1,105 @@
+import { parseCidrList } from '@svc/shared/egress.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import { LOG_LEVELS } from '@svc/shared/log.ts';
+import { REGIONS } from '@svc/shared/regions.ts';
+import { commaList, listenAddress, onOff, wholeNumber } from '@svc/shared/setting-schemas.ts';
+import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
+import { z } from 'zod';
+
+const optionalText = z.string().optional();
+
+const cidrList = z.string().transform((text, context): string[] => {
+  try {
+    return parseCidrList(text);
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: messageOf(error) });
+    return z.NEVER;
+  }
+});
+
+/** Every setting of the agent. */
+export const AGENT_SETTINGS = {
+  region: {
+    name: 'SVC_REGION',
+    description: 'region this agent probes from',
+    schema: z.enum(REGIONS, { error: `must be one of ${REGIONS.join(', ')}` }),
+  },
+  agentId: {
+    name: 'SVC_AGENT_ID',
+    description: 'name of this agent, different for every agent',
+    defaultShown: 'generated',
+    schema: z
+      .string()
+      .regex(/^[\w.-]{1,128}$/, 'must be 1 to 128 letters, digits, dots, dashes or underscores')
+      .optional(),
+  },
+  natsUrl: {
+    name: 'SVC_NATS_URL',
+    description: 'NATS servers, separated by commas',
+    schema: z.string().min(1),
+  },
+  natsCredentials: { name: 'SVC_NATS_CREDS', description: 'path of a .creds file', schema: optionalText },
+  natsNkey: { name: 'SVC_NATS_NKEY', description: 'nkey seed', schema: optionalText },
+  natsCa: {
+    name: 'SVC_NATS_CA',
+    description: "path of the NATS server's CA certificate",
+    schema: optionalText,
+  },
+  concurrency: {
+    name: 'SVC_CONCURRENCY',
+    description: 'attempts at once; checks that wait between two attempts do not count',
+    default: '4000',
+    schema: wholeNumber(1, 100_000),
+  },
+  listen: {
+    name: 'SVC_AGENT_LISTEN',
+    description: 'address of /healthz, /readyz and /metrics',
+    defaultShown: 'none',
+    schema: listenAddress.optional(),
+  },
+  metricsToken: {
+    name: 'SVC_METRICS_TOKEN',
+    description: 'bearer token that /metrics asks for',
+    schema: optionalText,
+  },
+  dnsServers: {
+    name: 'SVC_DNS_SERVERS',
+    description: 'resolvers for DNS monitors, host[:port] separated by commas',
+    defaultShown: "the system's",
+    schema: commaList.optional(),
+  },
+  egressDeny: {
+    name: 'SVC_EGRESS_DENY',
+    description: 'CIDRs that probes must not reach, besides link-local and cloud metadata addresses',
+    default: '',
+    schema: cidrList,
+  },
+  egressAllow: {
+    name: 'SVC_EGRESS_ALLOW',
+    description: 'CIDRs that probes may reach whatever denies them',
+    default: '',
+    schema: cidrList,
+  },
+  logLevel: {
+    name: 'SVC_LOG_LEVEL',
+    description: `least level that is logged: ${LOG_LEVELS.join(', ')}`,
+    default: 'info',
+    schema: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }),
+  },
+  drainMs: {
+    name: 'SVC_DRAIN_MS',
+    description: 'time for attempts in progress and results at the end',
+    default: '10000',
+    isInternal: true,
+    schema: wholeNumber(0, 600_000),
+  },
+  isSupervised: {
+    name: 'SVC_SUPERVISED',
+    description: 'ends when the supervisor is gone',
+    default: '0',
+    isInternal: true,
+    schema: onOff,
+  },
+} as const satisfies SettingsTable;
+
+export type AgentConfig = SettingsOf<typeof AGENT_SETTINGS>;

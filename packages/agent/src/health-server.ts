@@ -1,0 +1,89 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ListenAddress } from '@svc/shared/setting-schemas.ts';
+
+export type HealthServerOptions = {
+  listen: ListenAddress;
+  /** Asked for by `/metrics` as a bearer token; the other paths need none. */
+  metricsToken: string | undefined;
+  /** Connected and taking jobs. */
+  isReady: () => boolean;
+  /** Prometheus text. */
+  metrics: () => string;
+};
+
+type Page = { status: number; text: string; headers?: Record<string, string> };
+
+const PLAIN = 'text/plain; charset=utf-8';
+const PROMETHEUS = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** `/healthz` (the process works), `/readyz` (it takes jobs) and `/metrics` of one agent. */
+export class HealthServer {
+  readonly #options: HealthServerOptions;
+  readonly #server: Server;
+
+  constructor(options: HealthServerOptions) {
+    this.#options = options;
+    this.#server = createServer((request, response) => this.#answer(request, response));
+    this.#server.requestTimeout = 5_000;
+    this.#server.headersTimeout = 5_000;
+    this.#server.maxConnections = 64;
+  }
+
+  /** Rejects when the address cannot be listened on. */
+  async start(): Promise<void> {
+    const { host, port } = this.#options.listen;
+    this.#server.listen(port, host);
+    await once(this.#server, 'listening');
+  }
+
+  /** Port it listens on; only while it does. */
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    const { status, text, headers } = this.#pageFor(request);
+    // A body is not read; the connection ends with the answer.
+    response.writeHead(status, { 'Content-Type': PLAIN, Connection: 'close', ...headers }).end(text);
+  }
+
+  #pageFor(request: IncomingMessage): Page {
+    const { isReady, metrics } = this.#options;
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      return { status: 405, text: 'only GET and HEAD\n', headers: { Allow: 'GET, HEAD' } };
+    }
+    switch (request.url) {
+      case '/healthz':
+        return { status: 200, text: 'ok\n' };
+      case '/readyz':
+        return isReady() ? { status: 200, text: 'ok\n' } : { status: 503, text: 'not ready\n' };
+      case '/metrics':
+        return this.#isAuthorized(request)
+          ? { status: 200, text: metrics(), headers: { 'Content-Type': PROMETHEUS } }
+          : { status: 401, text: 'a bearer token is required\n', headers: { 'WWW-Authenticate': 'Bearer' } };
+      default:
+        return { status: 404, text: 'no such path\n' };
+    }
+  }
+
+  #isAuthorized(request: IncomingMessage): boolean {
+    const { metricsToken } = this.#options;
+    if (metricsToken === undefined) return true;
+    const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
+    return timingSafeEqual(digest(given), digest(metricsToken));
+  }
+}
+
+/** Equal lengths for the comparison in constant time. */
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -1,0 +1,77 @@
+import type { Bus } from '@svc/shared/bus.ts';
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { HEARTBEAT_INTERVAL_MS, type Heartbeat, type JobKey } from '@svc/shared/messages/heartbeat.ts';
+import { MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
+
+/** What a heartbeat says about this moment. */
+export type AgentState = {
+  running: number;
+  held: JobKey[];
+  loopDelayMs: number;
+  isDraining: boolean;
+};
+
+export type HeartbeatsOptions = {
+  bus: Bus;
+  subject: string;
+  agentId: string;
+  version: string;
+  capacity: number;
+  clock: Clock;
+  log: Logger;
+  state: () => AgentState;
+};
+
+/** Tells the coordinator every 2 s, and at once after a reconnect, that this agent lives and which jobs it holds. */
+export class Heartbeats {
+  readonly #options: HeartbeatsOptions;
+  readonly #startedAt: number;
+  #stopTimer: () => void = () => {};
+  #stopListening: () => void = () => {};
+
+  constructor(options: HeartbeatsOptions) {
+    this.#options = options;
+    this.#startedAt = options.clock.wall();
+  }
+
+  start(): void {
+    const { bus, clock } = this.#options;
+    this.#stopTimer = clock.every(HEARTBEAT_INTERVAL_MS, () => this.beat());
+    this.#stopListening = bus.onConnection((isConnected) => {
+      if (isConnected) this.beat();
+    });
+    this.beat();
+  }
+
+  stop(): void {
+    this.#stopTimer();
+    this.#stopListening();
+  }
+
+  /** One heartbeat now; none while disconnected. */
+  beat(): void {
+    const { bus, subject, agentId, version, capacity, clock, log, state } = this.#options;
+    if (!bus.isConnected) return;
+    const { running, held, loopDelayMs, isDraining } = state();
+    const heartbeat: Heartbeat = {
+      v: MESSAGE_VERSION,
+      kind: 'heartbeat',
+      agent: agentId,
+      version,
+      capacity,
+      running,
+      held,
+      loop_delay_ms: Math.round(loopDelayMs),
+      clock: Math.trunc(clock.wall()),
+      started_at: Math.trunc(this.#startedAt),
+      draining: isDraining,
+    };
+    try {
+      bus.publish(subject, JSON.stringify(heartbeat));
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, 'could not send a heartbeat');
+    }
+  }
+}

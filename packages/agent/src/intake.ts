@@ -1,0 +1,183 @@
+import type { Bus, BusMessage, BusSubscription } from '@svc/shared/bus.ts';
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import type { CheckJob, JobBatch, RunNow } from '@svc/shared/messages/check-job.ts';
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import {
+  type Acceptance,
+  MAX_HELD_JOBS,
+  type Refusal,
+  type RunOutcome,
+} from '@svc/shared/messages/heartbeat.ts';
+import { AGENT_QUEUE, agentsSubject, jobsSubject, MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { notAttempted } from './check-run.ts';
+import type { HeldJobs } from './held-jobs.ts';
+import { readJob, readJobsMessage } from './job-message.ts';
+import type { Metrics } from './metrics.ts';
+import { jobOf, type Runner } from './runner.ts';
+import { ThrottledLog } from './throttled-log.ts';
+
+/** An agent takes jobs for this many times its concurrency: those attempted, those queued, those between attempts. */
+const JOBS_PER_PLACE = 4;
+
+export type IntakeOptions = {
+  bus: Bus;
+  region: Region;
+  agentId: string;
+  concurrency: number;
+  runner: Pick<Runner, 'submit' | 'runNow' | 'running' | 'pending'>;
+  held: HeldJobs;
+  clock: Clock;
+  metrics: Metrics;
+  log: Logger;
+  /** For jobs that are answered without being run. */
+  onResult: (result: CheckResult) => void;
+};
+
+/**
+ * Takes jobs from the region's subject and says at once which of them it takes.
+ *
+ * Whatever cannot be read is dropped, counted and logged; nothing on the subject stops the loop.
+ */
+export class Intake {
+  readonly #options: IntakeOptions;
+  readonly #warnings: ThrottledLog;
+  #subscription: BusSubscription | null = null;
+  #isDraining = false;
+
+  constructor(options: IntakeOptions) {
+    this.#options = options;
+    this.#warnings = new ThrottledLog(options.log, options.clock);
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  start(): void {
+    const { bus, region } = this.#options;
+    this.#subscription = bus.subscribe(jobsSubject(region), (message) => this.#onMessage(message), {
+      queue: AGENT_QUEUE,
+    });
+  }
+
+  /**
+   * Refuses every job as `draining` from now on, so that the region's other agents get the next batches.
+   * Resolves when what was on its way has been answered, after `withinMs` at the latest.
+   */
+  async stop(withinMs: number): Promise<void> {
+    this.#isDraining = true;
+    const subscription = this.#subscription;
+    this.#subscription = null;
+    if (subscription === null) return;
+    await new Promise<void>((resolve) => {
+      const cancel = this.#options.clock.after(withinMs, resolve);
+      void subscription.drain().then(() => {
+        cancel();
+        resolve();
+      });
+    });
+    subscription.close();
+  }
+
+  #onMessage(message: BusMessage): void {
+    const read = readJobsMessage(message.data);
+    if (typeof read === 'string') {
+      this.#options.metrics.droppedMessages[read]++;
+      this.#warnings.warn('dropped a message on the jobs subject', {
+        reason: read,
+        bytes: message.data.length,
+      });
+      return;
+    }
+    switch (read.kind) {
+      case 'jobs':
+        this.#onBatch(read);
+        return;
+      case 'run_now':
+        void this.#onRunNow(read);
+        return;
+      default:
+        read satisfies never;
+    }
+  }
+
+  #onBatch(batch: JobBatch): void {
+    const { metrics, held, runner, onResult, clock } = this.#options;
+    const acceptance: Acceptance = {
+      v: MESSAGE_VERSION,
+      kind: 'acceptance',
+      agent: this.#options.agentId,
+      batch: batch.batch,
+      accepted: [],
+      refused: [],
+    };
+    const taken: CheckJob[] = [];
+    for (const value of batch.jobs) {
+      const read = readJob(value);
+      if (read.is === 'invalid') {
+        this.#dropJob(read.key, acceptance);
+        continue;
+      }
+      const { monitor, slot } = read.job;
+      const refusal = this.#refusalOf(monitor, slot, taken.length);
+      if (refusal !== null) {
+        metrics.refused[refusal]++;
+        acceptance.refused.push([monitor, slot, refusal]);
+        continue;
+      }
+      metrics.accepted++;
+      held.hold(monitor, slot);
+      acceptance.accepted.push([monitor, slot]);
+      if (read.is === 'job') taken.push(read.job);
+      else onResult({ ...jobOf(read.job), ...notAttempted('unsupported', clock.wall()) });
+    }
+    // The answer goes out before the first probe is begun: the coordinator waits for it.
+    this.#say(acceptance);
+    for (const job of taken) runner.submit(job);
+  }
+
+  #refusalOf(monitor: number, slot: number, takenFromBatch: number): Refusal | null {
+    const { held, runner, concurrency } = this.#options;
+    if (this.#isDraining) return 'draining';
+    const state = held.stateOf(monitor, slot);
+    if (state !== 'unknown') return state;
+    const jobs = runner.running + runner.pending + takenFromBatch;
+    const isFull = held.size >= MAX_HELD_JOBS || jobs >= JOBS_PER_PLACE * concurrency;
+    return isFull ? 'full' : null;
+  }
+
+  #dropJob(key: [monitor: number, slot: number] | null, acceptance: Acceptance): void {
+    this.#options.metrics.droppedJobs++;
+    this.#warnings.warn('dropped a job that cannot be read', { batch: acceptance.batch, job: key });
+    if (key === null) return;
+    this.#options.metrics.refused.invalid++;
+    acceptance.refused.push([key[0], key[1], 'invalid']);
+  }
+
+  async #onRunNow(request: RunNow): Promise<void> {
+    const result = await this.#options.runner.runNow(request.check);
+    this.#say({
+      v: MESSAGE_VERSION,
+      kind: 'run_outcome',
+      agent: this.#options.agentId,
+      run: request.run,
+      result,
+    });
+  }
+
+  /** Lost while disconnected: the coordinator offers the batch again and then hears `held`. */
+  #say(message: Acceptance | RunOutcome): void {
+    const { bus, region } = this.#options;
+    try {
+      bus.publish(agentsSubject(region), JSON.stringify(message));
+    } catch (error) {
+      this.#warnings.warn('could not answer the coordinator', {
+        kind: message.kind,
+        error: messageOf(error),
+      });
+    }
+  }
+}

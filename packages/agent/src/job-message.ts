@@ -1,0 +1,47 @@
+import type { CheckKind } from '@svc/shared/messages/check.ts';
+import { type CheckJob, checkJob, type JobsMessage, jobsMessage } from '@svc/shared/messages/check-job.ts';
+import { z } from 'zod';
+import type { DropReason } from './metrics.ts';
+
+/** A message above this is thrown away unread: four batches' worth, and the default limit of NATS itself. */
+const MAX_MESSAGE_BYTES = 1_024 * 1_024;
+
+const utf8 = new TextDecoder();
+
+/** Reads a message of the jobs subject; a reason instead when it is none. */
+export function readJobsMessage(data: Uint8Array): JobsMessage | DropReason {
+  if (data.length > MAX_MESSAGE_BYTES) return 'oversized';
+  let value: unknown;
+  try {
+    value = JSON.parse(utf8.decode(data));
+  } catch {
+    // What it was is of no use to anybody; that it came is counted.
+    return 'not-json';
+  }
+  const parsed = jobsMessage.safeParse(value);
+  return parsed.success ? parsed.data : 'invalid';
+}
+
+/** A job of a batch: readable, of a kind this agent does not know, or unreadable (with its key where that can be read). */
+export type ReadJob =
+  | { is: 'job'; job: CheckJob }
+  | { is: 'unsupported'; job: Omit<CheckJob, 'check'> }
+  | { is: 'invalid'; key: [monitor: number, slot: number] | null };
+
+const KNOWN_KINDS: { readonly [K in CheckKind]: true } = { http: true, tcp: true, dns: true };
+
+/** A job for an agent newer than this one. */
+const unknownKind = checkJob.omit({ check: true }).extend({
+  check: z.object({ type: z.string().refine((type) => !Object.hasOwn(KNOWN_KINDS, type)) }),
+});
+
+const jobKey = checkJob.pick({ monitor: true, slot: true });
+
+export function readJob(value: unknown): ReadJob {
+  const parsed = checkJob.safeParse(value);
+  if (parsed.success) return { is: 'job', job: parsed.data };
+  const newer = unknownKind.safeParse(value);
+  if (newer.success) return { is: 'unsupported', job: newer.data };
+  const key = jobKey.safeParse(value);
+  return { is: 'invalid', key: key.success ? [key.data.monitor, key.data.slot] : null };
+}
