@@ -1,5 +1,6 @@
 import { InvalidReference } from './errors.ts';
 import type { AttributesOf } from './kinds.ts';
+import { linkedMonitorIds } from './links.ts';
 import { notificationAttributes, notificationColumns } from './rows.ts';
 import { sameAttributes } from './same-attributes.ts';
 import { type ChangeScope, changesOwnership, revision, type WriteOptions, writable } from './scope.ts';
@@ -31,7 +32,7 @@ export async function updateNotification(
   options: WriteOptions,
 ): Promise<void> {
   const row = writable(scope, 'notifications', id, await find(scope, id), options);
-  const linked = await linkedMonitors(scope, id);
+  const linked = (await linkedMonitorIds(scope.tx.db, [id])).get(id) ?? [];
   const current = notificationAttributes(scope.secrets, row, linked, 'open');
   if (sameAttributes('svc_notification', current, attributes) && !changesOwnership(row, options)) return;
   const monitorIds = await existingMonitors(scope, attributes.monitor_ids);
@@ -97,16 +98,6 @@ async function existingMonitors(scope: ChangeScope, ids: readonly string[]): Pro
     }
   }
   return ids.map(Number);
-}
-
-async function linkedMonitors({ tx }: ChangeScope, id: number): Promise<number[]> {
-  const rows = await tx.db
-    .selectFrom('links')
-    .select('monitor_id')
-    .where('notification_id', '=', id)
-    .orderBy('monitor_id')
-    .execute();
-  return rows.map((row) => row.monitor_id);
 }
 
 function find({ tx, context }: ChangeScope, id: number) {

@@ -18,6 +18,38 @@ type Json = { [name: string]: unknown };
 /** Whether secrets are opened, or shown as a mask without being opened. */
 export type SecretsShown = 'open' | 'masked';
 
+/** What every kind has, as its users see it. */
+export type Metadata = {
+  readonly id: number;
+  readonly workspaceId: number;
+  /** Grows with every write: the ETag. */
+  readonly rowVersion: number;
+  /** 'file': declared there under `localName`, read-only for the API. */
+  readonly owner: 'file' | null;
+  readonly localName: string | null;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  /** Epoch ms. */
+  readonly updatedAt: number;
+};
+
+export function metadataOf(
+  row: Pick<
+    Row<ResourceTable>,
+    'id' | 'workspace_id' | 'row_version' | 'owner' | 'local_name' | 'created_at' | 'updated_at'
+  >,
+): Metadata {
+  return {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    rowVersion: row.row_version,
+    owner: row.owner === 'file' ? 'file' : null,
+    localName: row.local_name,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
 const SEAL = {
   notifications: 'notifications.settings',
   status_pages: 'status_pages.secrets',
