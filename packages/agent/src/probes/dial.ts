@@ -1,6 +1,7 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { messageOf } from '@svc/shared/errors.ts';
+import { isLocalFailure } from '../local-failure.ts';
 import { onAbort } from '../on-abort.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
 
@@ -158,7 +159,7 @@ class Dialling {
   }
 
   #allFailed(): void {
-    const ours = this.#failures.find(isOurs);
+    const ours = this.#failures.find(({ address, code }) => isLocalFailure(code, address.family));
     if (ours !== undefined) {
       this.#finish({ kind: 'unable', message: `cannot open a socket: ${ours.text}` });
       return;
@@ -206,22 +207,6 @@ type WithoutTimes = DialResult extends infer R
   : never;
 
 type Failure = { address: ResolvedAddress; code: string; text: string };
-
-/** Failures of this machine, which say nothing about the target. */
-function isOurs({ address, code }: Failure): boolean {
-  switch (code) {
-    case 'EMFILE':
-    case 'ENFILE':
-    case 'ENOBUFS':
-    case 'ENOMEM':
-      return true;
-    case 'EADDRNOTAVAIL':
-      // IPv4: no local port is left. IPv6: also what a machine without IPv6 says.
-      return address.family === 4;
-    default:
-      return false;
-  }
-}
 
 const PLAIN: Record<string, string> = {
   ECONNREFUSED: 'connection refused',

@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
-import ipaddr from 'ipaddr.js';
+import { domainToASCII } from 'node:url';
+import { canonicalAddress } from '../address.ts';
 import { LIMITS } from '../limits.ts';
 import type { DnsCheck, RecordComparator, RecordType } from '../messages/check.ts';
 
@@ -37,9 +37,9 @@ function holds({ record, comparator, target }: RecordAssertion, values: readonly
     case 'neq':
       return !values.some((value) => equals(record, value, target));
     case 'contains':
-      return values.some((value) => value.includes(fragment(record, target)));
+      return values.some((value) => contains(record, value, target));
     case 'not_contains':
-      return !values.some((value) => value.includes(fragment(record, target)));
+      return !values.some((value) => contains(record, value, target));
     default:
       throw new TypeError(`unknown comparator ${String(comparator satisfies never)}`);
   }
@@ -53,9 +53,11 @@ function equals(record: RecordType, value: string, target: string): boolean {
     case 'CNAME':
       return value === canonicalName(target.trim());
     case 'MX': {
-      const wanted = canonicalName(target.trim()).replace(/\s+/, ' ');
+      const [, preference, name = ''] = /^(?:(\d+)\s+)?(\S+)$/.exec(target.trim()) ?? [];
+      const wanted = canonicalName(name);
       // A target without preference matches the name of the mail server alone.
-      return value === wanted || (!/^\d+ /.test(wanted) && value.slice(value.indexOf(' ') + 1) === wanted);
+      if (preference === undefined) return value.slice(value.indexOf(' ') + 1) === wanted;
+      return value === `${Number(preference)} ${wanted}`;
     }
     case 'TXT':
       return value === target;
@@ -64,20 +66,28 @@ function equals(record: RecordType, value: string, target: string): boolean {
   }
 }
 
-/** Part of a value: only its case is made canonical, and that of TXT not, because text keeps its case. */
-function fragment(record: RecordType, target: string): string {
-  return record === 'TXT' ? target : target.toLowerCase();
+function contains(record: RecordType, value: string, part: string): boolean {
+  switch (record) {
+    case 'TXT':
+      // Text keeps its case.
+      return value.includes(part);
+    case 'A':
+    case 'AAAA':
+      // A whole address is found in any spelling; a part of one is compared as text.
+      return value.includes(canonicalAddress(part.trim()) ?? part.toLowerCase());
+    case 'CNAME':
+    case 'MX':
+      // With the dot that ends every name put back, `example.com.` is found as well as `mail.`.
+      return `${value}.`.includes(part.toLowerCase());
+    default:
+      throw new TypeError(`unknown record type ${String(record satisfies never)}`);
+  }
 }
 
-/** An address as RFC 5952 writes it; other text in lower case, so that it equals no address. */
-export function canonicalAddress(text: string): string {
-  // Not ipaddr.isValid: it takes "10" for an address.
-  return isIP(text) !== 0 ? ipaddr.parse(text).toString() : text.toLowerCase();
-}
-
-/** A name in lower case without its trailing dot. */
-export function canonicalName(text: string): string {
-  const lower = text.toLowerCase();
+/** A name in lower case without its trailing dot, IDNA names in their ASCII form. */
+function canonicalName(text: string): string {
+  // Only what is not ASCII goes through IDNA: it would refuse some names that DNS allows.
+  const lower = /^[\x00-\x7f]*$/.test(text) ? text.toLowerCase() : domainToASCII(text);
   return lower.length > 1 && lower.endsWith('.') ? lower.slice(0, -1) : lower;
 }
 

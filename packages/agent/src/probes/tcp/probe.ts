@@ -27,22 +27,25 @@ async function run(
 ): Promise<ProbeOutcome> {
   const target = parseHostPort(check.uri);
   if (target === null) {
-    // Declared targets were validated; this is a coordinator of another version.
-    const errorMessage = `not a host:port target: ${check.uri}`.slice(0, LIMITS.errorMessage);
-    return { outcome: 'not_run', reason: 'unsupported', latency: 0, phases: {}, errorMessage };
+    // Declared targets are validated, so this is rare; as a failure its owner gets to see it.
+    return {
+      outcome: 'failed',
+      latency: 0,
+      phases: {},
+      errorMessage: bounded(`not a host:port target: ${check.uri}`),
+    };
   }
-  const startedAt = performance.now();
   const result = await dial(target.host, target.port, { resolver, egress, timeoutMs, signal });
   // An orderly close (FIN), not a reset: many services log a reset of every probe as an error.
   if (result.kind === 'connected') result.socket.destroy();
-  return outcomeOf(result, performance.now() - startedAt);
+  return outcomeOf(result);
 }
 
-function outcomeOf(result: DialResult, elapsedMs: number): ProbeOutcome {
+function outcomeOf(result: DialResult): ProbeOutcome {
   const phases: Phases = {};
   if (result.dnsMs !== undefined) phases.dns = result.dnsMs;
   if (result.connectMs !== undefined) phases.connect = result.connectMs;
-  const common = { latency: (result.dnsMs ?? 0) + (result.connectMs ?? 0) || elapsedMs, phases };
+  const common = { latency: (result.dnsMs ?? 0) + (result.connectMs ?? 0), phases };
   switch (result.kind) {
     case 'connected':
       return { outcome: 'passed', ...common };

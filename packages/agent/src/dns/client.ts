@@ -1,0 +1,210 @@
+import { isIP } from 'node:net';
+import { isLocalFailure } from '../local-failure.ts';
+import { type DnsMessage, type DnsQuestion, RCODE } from './packet.ts';
+import type { Cancel } from './query.ts';
+import { type ServerAddress, serverName } from './servers.ts';
+import { queryOverTcp } from './tcp-query.ts';
+import { UdpServer } from './udp-server.ts';
+
+/** How long and how often servers are asked before a question is given up. */
+export type AskPolicy = {
+  /** Asked in this order, round after round; at least one. */
+  servers: readonly ServerAddress[];
+  /** How long to wait after try `n` (from 0) before the next, ms. An answer to an earlier try is still taken. */
+  waitMs: (n: number) => number;
+  /** Tries in all; may be Infinity when `timeoutMs` is not. */
+  tries: number;
+  /** Bound on the whole, ms; may be Infinity. */
+  timeoutMs: number;
+};
+
+export type DnsReply =
+  /** RCODE 0 or 3 (no such name): the servers know. */
+  | { kind: 'answer'; message: DnsMessage }
+  /** Every server answered that it cannot or will not tell, or cannot be reached. */
+  | { kind: 'failed'; why: string }
+  | { kind: 'silent'; why: string }
+  /** This machine could not ask, or the client was closed. */
+  | { kind: 'unable'; why: string };
+
+/**
+ * Asks DNS servers, in the event loop alone: no thread pool, a bounded number of sockets. One client
+ * serves all of an agent's look-ups.
+ */
+export class DnsClient {
+  readonly #servers = new Map<string, UdpServer>();
+  #isClosed = false;
+
+  /**
+   * Asks until there is a reply; `settle` is called once, never before this returns.
+   *
+   * @param question its name canonical, as `canonicalName` gives it
+   */
+  ask(question: DnsQuestion, policy: AskPolicy, settle: (reply: DnsReply) => void): Cancel {
+    if (this.#isClosed) {
+      process.nextTick(settle, { kind: 'unable', why: 'the agent is stopping' } satisfies DnsReply);
+      return () => {};
+    }
+    const asking = new Asking(question, policy, (server) => this.#udp(server), settle);
+    asking.next();
+    return asking.cancel;
+  }
+
+  /** Questions still open are settled as `unable`. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#servers.values()].map((server) => server.close()));
+  }
+
+  #udp(server: ServerAddress): UdpServer {
+    const key = serverName(server);
+    let udp = this.#servers.get(key);
+    if (udp === undefined) {
+      udp = new UdpServer(server);
+      this.#servers.set(key, udp);
+    }
+    return udp;
+  }
+}
+
+/** One question on its way through the servers. */
+class Asking {
+  readonly #question: DnsQuestion;
+  readonly #policy: AskPolicy;
+  readonly #udp: (server: ServerAddress) => UdpServer;
+  readonly #settle: (reply: DnsReply) => void;
+  /** Servers that have not yet said that they cannot help, the next to be asked first. */
+  readonly #hopeful: ServerAddress[];
+  readonly #reasons: string[] = [];
+  readonly #cancels: Cancel[] = [];
+  readonly #deadline: NodeJS.Timeout | undefined;
+  #wait: NodeJS.Timeout | undefined;
+  #tries = 0;
+  #ignored = 0;
+  #isLocal = false;
+  #isDone = false;
+
+  constructor(
+    question: DnsQuestion,
+    policy: AskPolicy,
+    udp: (server: ServerAddress) => UdpServer,
+    settle: (reply: DnsReply) => void,
+  ) {
+    this.#question = question;
+    this.#policy = policy;
+    this.#udp = udp;
+    this.#settle = settle;
+    this.#hopeful = [...policy.servers];
+    if (Number.isFinite(policy.timeoutMs)) {
+      this.#deadline = setTimeout(() => this.#givenUp(), policy.timeoutMs);
+    }
+  }
+
+  readonly cancel = (): void => {
+    this.#isDone = true;
+    clearTimeout(this.#deadline);
+    clearTimeout(this.#wait);
+    for (const cancel of this.#cancels) cancel();
+  };
+
+  readonly next = (): void => {
+    clearTimeout(this.#wait);
+    const server = this.#tries < this.#policy.tries ? this.#hopeful.shift() : undefined;
+    if (server === undefined) {
+      this.#givenUp();
+      return;
+    }
+    this.#hopeful.push(server);
+    const waitMs = this.#policy.waitMs(this.#tries++);
+    this.#wait = setTimeout(this.next, waitMs);
+    this.#send(server, true);
+  };
+
+  #send(server: ServerAddress, withEdns: boolean): void {
+    this.#cancels.push(
+      this.#udp(server).send({
+        question: this.#question,
+        withEdns,
+        answered: (message) => {
+          if (message.isTruncated) this.#overTcp(server);
+          else this.#answered(server, message, withEdns);
+        },
+        failed: (code) => this.#lost(server, code),
+        garbage: this.#garbage,
+      }),
+    );
+  }
+
+  #overTcp(server: ServerAddress): void {
+    this.#cancels.push(
+      queryOverTcp(server, {
+        question: this.#question,
+        withEdns: false,
+        answered: (message) => this.#answered(server, message, false),
+        failed: (code) => this.#lost(server, code, 'over TCP, after a truncated answer'),
+        garbage: this.#garbage,
+      }),
+    );
+  }
+
+  #answered(server: ServerAddress, message: DnsMessage, withEdns: boolean): void {
+    if (this.#isDone) return;
+    const { rcode } = message;
+    if (rcode === RCODE.ok || rcode === RCODE.noSuchName) {
+      this.#finish({ kind: 'answer', message });
+    } else if (withEdns && (rcode === RCODE.formatError || rcode === RCODE.notImplemented)) {
+      // A server from before EDNS (RFC 6891 section 6.2.2).
+      this.#send(server, false);
+    } else {
+      this.#discard(server, `${RCODE_NAMES[rcode] ?? `RCODE ${rcode}`} from ${serverName(server)}`);
+    }
+  }
+
+  #lost(server: ServerAddress, code: string, how = ''): void {
+    if (this.#isDone) return;
+    if (code === 'ECANCELLED') {
+      this.#finish({ kind: 'unable', why: 'the agent is stopping' });
+      return;
+    }
+    if (isLocalFailure(code, isIP(server.host) === 6 ? 6 : 4)) this.#isLocal = true;
+    const what = code === 'EBADRESP' ? 'malformed answer' : code;
+    this.#discard(server, `${what} from ${serverName(server)}${how === '' ? '' : ` ${how}`}`);
+  }
+
+  /** Asks the next server at once; this one has nothing more to say. */
+  #discard(server: ServerAddress, reason: string): void {
+    const index = this.#hopeful.indexOf(server);
+    if (index < 0) return;
+    this.#hopeful.splice(index, 1);
+    this.#reasons.push(reason);
+    if (this.#hopeful.length === 0) this.#givenUp();
+    else this.next();
+  }
+
+  readonly #garbage = (): void => {
+    this.#ignored++;
+  };
+
+  #givenUp(): void {
+    if (this.#hopeful.length === 0) {
+      this.#finish({ kind: this.#isLocal ? 'unable' : 'failed', why: this.#reasons.join(', ') });
+      return;
+    }
+    const malformed = this.#ignored === 0 ? [] : [`${this.#ignored} malformed answers ignored`];
+    const silent = `no answer from ${this.#hopeful.map(serverName).join(', ')}`;
+    this.#finish({ kind: 'silent', why: [silent, ...malformed, ...this.#reasons].join(', ') });
+  }
+
+  #finish(reply: DnsReply): void {
+    if (this.#isDone) return;
+    this.cancel();
+    this.#settle(reply);
+  }
+}
+
+const RCODE_NAMES: Record<number, string> = {
+  [RCODE.formatError]: 'FORMERR',
+  [RCODE.serverFailure]: 'SERVFAIL',
+  [RCODE.notImplemented]: 'NOTIMP',
+  [RCODE.refused]: 'REFUSED',
+};

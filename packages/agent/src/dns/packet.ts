@@ -1,0 +1,285 @@
+import { addressFromBytes } from '@svc/shared/address.ts';
+import { SvcError } from '@svc/shared/errors.ts';
+import { RECORD_TYPES, type RecordType } from '@svc/shared/messages/check.ts';
+
+/**
+ * DNS messages on the wire (RFC 1035, 3596, 6891): queries out, answers in. Names are held as text: lower
+ * case, without trailing dot, `.` for the root, bytes that are no printable ASCII as `\DDD`.
+ */
+
+/** The bytes are no DNS message, or the name cannot be put into one. */
+export class DnsFormatError extends SvcError {
+  constructor(message: string) {
+    super('EDNSFORMAT', message);
+  }
+}
+
+export type DnsQuestion = { name: string; type: RecordType };
+
+export type DnsRecord = { name: string; ttl: number } & (
+  | { type: 'A' | 'AAAA'; address: string }
+  | { type: 'CNAME'; target: string }
+  | { type: 'MX'; preference: number; exchange: string }
+  | { type: 'TXT'; text: string }
+);
+
+export type DnsMessage = {
+  id: number;
+  isResponse: boolean;
+  isTruncated: boolean;
+  /** RFC 1035 RCODE, 0 to 15. */
+  rcode: number;
+  /** Null when the message repeats none, or one that no probe asks. */
+  question: DnsQuestion | null;
+  /** The answer section; records of other types and classes are left out. */
+  answers: DnsRecord[];
+};
+
+export const RCODE = {
+  ok: 0,
+  formatError: 1,
+  serverFailure: 2,
+  noSuchName: 3,
+  notImplemented: 4,
+  refused: 5,
+};
+
+/** What we take over UDP without fragments (DNS flag day 2020). */
+const UDP_PAYLOAD_BYTES = 1_232;
+const HEADER_BYTES = 12;
+const MAX_NAME_BYTES = 255;
+/** Records read of one message: bounds the work that 64 KiB over TCP can cause. */
+const MAX_ANSWERS = 1_024;
+const CLASS_IN = 1;
+const TYPE_CODES: Record<RecordType, number> = { A: 1, CNAME: 5, MX: 15, TXT: 16, AAAA: 28 };
+const TYPE_OPT = 41;
+const TYPES = new Map<number, RecordType>(RECORD_TYPES.map((type) => [TYPE_CODES[type], type]));
+
+/**
+ * A query with recursion desired.
+ *
+ * @param withEdns offers answers up to 1,232 bytes; off for servers that choke on it
+ * @throws DnsFormatError when the name has an empty label, one over 63 bytes, or over 253 characters in all
+ */
+export function encodeQuery(id: number, { name, type }: DnsQuestion, withEdns: boolean): Buffer {
+  const encodedName = encodeName(name);
+  const query = Buffer.alloc(HEADER_BYTES + encodedName.length + 4 + (withEdns ? 11 : 0));
+  query.writeUInt16BE(id, 0);
+  query.writeUInt16BE(0x0100, 2); // RD
+  query.writeUInt16BE(1, 4);
+  query.writeUInt16BE(withEdns ? 1 : 0, 10);
+  encodedName.copy(query, HEADER_BYTES);
+  let at = HEADER_BYTES + encodedName.length;
+  at = query.writeUInt16BE(TYPE_CODES[type], at);
+  at = query.writeUInt16BE(CLASS_IN, at);
+  if (withEdns) {
+    at = query.writeUInt8(0, at); // root
+    at = query.writeUInt16BE(TYPE_OPT, at);
+    query.writeUInt16BE(UDP_PAYLOAD_BYTES, at); // version, flags and options stay 0
+  }
+  return query;
+}
+
+/** @throws DnsFormatError */
+export function encodeName(name: string): Buffer {
+  const bytes: number[] = [];
+  const bare = name.endsWith('.') && !name.endsWith('\\.') ? name.slice(0, -1) : name;
+  for (const label of bare === '' ? [] : splitLabels(bare)) {
+    if (label.length === 0) throw new DnsFormatError('the name has an empty label');
+    if (label.length > 63) throw new DnsFormatError('the name has a label of more than 63 bytes');
+    bytes.push(label.length, ...label);
+  }
+  bytes.push(0);
+  if (bytes.length > MAX_NAME_BYTES) throw new DnsFormatError('the name has more than 255 bytes');
+  return Buffer.from(bytes);
+}
+
+/**
+ * The name as {@link decodeMessage} would give it back.
+ *
+ * @throws DnsFormatError as {@link encodeName}
+ */
+export function canonicalName(name: string): string {
+  return new Reader(encodeName(name)).name();
+}
+
+function splitLabels(name: string): number[][] {
+  const labels: number[][] = [[]];
+  for (let at = 0; at < name.length; at++) {
+    const escaped = /^\\(\d{3}|.)/s.exec(name.slice(at, at + 4));
+    const character = name[at] as string;
+    if (escaped !== null) {
+      const text = escaped[1] as string;
+      labels.at(-1)?.push(byteOf(text.length === 3 ? Number(text) : text.charCodeAt(0)));
+      at += text.length;
+    } else if (character === '.') {
+      labels.push([]);
+    } else {
+      labels.at(-1)?.push(byteOf(character.charCodeAt(0)));
+    }
+  }
+  return labels;
+}
+
+function byteOf(code: number): number {
+  if (code > 255) throw new DnsFormatError('the name has a character of more than one byte');
+  return code;
+}
+
+/**
+ * Reads one message; nothing but what probes use is kept.
+ *
+ * @throws DnsFormatError whatever the bytes are
+ */
+export function decodeMessage(data: Uint8Array): DnsMessage {
+  if (data.length < HEADER_BYTES) throw new DnsFormatError('shorter than a header');
+  const reader = new Reader(data);
+  const id = reader.uint16();
+  const flags = reader.uint16();
+  const questions = reader.uint16();
+  const answerCount = reader.uint16();
+  reader.skip(4);
+  if (questions > 1) throw new DnsFormatError(`${questions} questions`);
+  if (answerCount > MAX_ANSWERS) throw new DnsFormatError(`${answerCount} answers`);
+  const isTruncated = (flags & 0x0200) !== 0;
+  const question = questions === 1 ? readQuestion(reader) : null;
+  // What a truncated message holds is asked for again over TCP; its last record may well be cut.
+  const answers = isTruncated ? [] : readAnswers(reader, answerCount);
+  return { id, isResponse: (flags & 0x8000) !== 0, isTruncated, rcode: flags & 0x0f, question, answers };
+}
+
+function readQuestion(reader: Reader): DnsQuestion | null {
+  const name = reader.name();
+  const type = TYPES.get(reader.uint16());
+  const isInternet = reader.uint16() === CLASS_IN;
+  return type !== undefined && isInternet ? { name, type } : null;
+}
+
+function readAnswers(reader: Reader, count: number): DnsRecord[] {
+  const answers: DnsRecord[] = [];
+  for (let index = 0; index < count; index++) {
+    const name = reader.name();
+    const type = TYPES.get(reader.uint16());
+    const isInternet = reader.uint16() === CLASS_IN;
+    const ttl = reader.uint32();
+    const end = reader.uint16() + reader.offset;
+    if (end > reader.length) throw new DnsFormatError('a record runs past the end');
+    if (type !== undefined && isInternet) {
+      answers.push(readData(reader, { name, ttl }, type, end));
+      if (reader.offset !== end) throw new DnsFormatError(`a ${type} record has the wrong length`);
+    }
+    reader.offset = end;
+  }
+  return answers;
+}
+
+function readData(
+  reader: Reader,
+  owner: { name: string; ttl: number },
+  type: RecordType,
+  end: number,
+): DnsRecord {
+  switch (type) {
+    case 'A':
+    case 'AAAA': {
+      const size = type === 'A' ? 4 : 16;
+      if (end - reader.offset !== size) throw new DnsFormatError(`an ${type} record has the wrong length`);
+      return { ...owner, type, address: addressFromBytes(reader.bytes(size)) };
+    }
+    case 'CNAME':
+      return { ...owner, type, target: reader.name() };
+    case 'MX':
+      return { ...owner, type, preference: reader.uint16(), exchange: reader.name() };
+    case 'TXT':
+      return { ...owner, type, text: readText(reader, end) };
+    default:
+      return type satisfies never;
+  }
+}
+
+/** Character strings (RFC 1035 section 3.3.14) joined without separator, read as UTF-8. */
+function readText(reader: Reader, end: number): string {
+  const chunks: Uint8Array[] = [];
+  while (reader.offset < end) {
+    const size = reader.uint8();
+    if (reader.offset + size > end) throw new DnsFormatError('a text runs past its record');
+    chunks.push(reader.bytes(size));
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+class Reader {
+  readonly #data: Uint8Array;
+  offset = 0;
+
+  constructor(data: Uint8Array) {
+    this.#data = data;
+  }
+
+  get length(): number {
+    return this.#data.length;
+  }
+
+  uint8(): number {
+    return this.#at(this.offset++);
+  }
+
+  uint16(): number {
+    return this.uint8() * 0x100 + this.uint8();
+  }
+
+  uint32(): number {
+    return this.uint16() * 0x1_0000 + this.uint16();
+  }
+
+  skip(count: number): void {
+    this.offset += count;
+  }
+
+  bytes(count: number): Uint8Array {
+    if (this.offset + count > this.#data.length) throw new DnsFormatError('cut short');
+    this.offset += count;
+    return this.#data.subarray(this.offset - count, this.offset);
+  }
+
+  /** A name, compressed or not (RFC 1035 section 4.1.4). */
+  name(): string {
+    let text = '';
+    let size = 1;
+    let at = this.offset;
+    // A pointer must lead to before the part it ends, so that no chain of them can loop.
+    let barrier = this.offset;
+    let isCompressed = false;
+    for (let length = this.#at(at++); length !== 0; length = this.#at(at++)) {
+      if (length >= 0xc0) {
+        const target = (length & 0x3f) * 0x100 + this.#at(at++);
+        if (target >= barrier) throw new DnsFormatError('a compression pointer does not lead back');
+        if (!isCompressed) this.offset = at;
+        isCompressed = true;
+        barrier = target;
+        at = target;
+        continue;
+      }
+      if (length > 63) throw new DnsFormatError('a label of unknown kind');
+      size += length + 1;
+      if (size > MAX_NAME_BYTES) throw new DnsFormatError('a name of more than 255 bytes');
+      if (text !== '') text += '.';
+      for (const end = at + length; at < end; at++) text += labelCharacter(this.#at(at));
+    }
+    if (!isCompressed) this.offset = at;
+    return text === '' ? '.' : text;
+  }
+
+  #at(offset: number): number {
+    const byte = this.#data[offset];
+    if (byte === undefined) throw new DnsFormatError('cut short');
+    return byte;
+  }
+}
+
+function labelCharacter(byte: number): string {
+  if (byte >= 0x41 && byte <= 0x5a) return String.fromCharCode(byte + 0x20);
+  if (byte === 0x2e || byte === 0x5c) return `\\${String.fromCharCode(byte)}`;
+  if (byte > 0x20 && byte < 0x7f) return String.fromCharCode(byte);
+  return `\\${String(byte).padStart(3, '0')}`;
+}

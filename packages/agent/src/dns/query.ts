@@ -1,0 +1,26 @@
+import type { DnsMessage, DnsQuestion } from './packet.ts';
+import { RCODE } from './packet.ts';
+
+/** One question to one server, over UDP or TCP, until it is answered or given up. */
+export type Query = {
+  /** The name is canonical: what {@link isAnswerTo} compares with. */
+  question: DnsQuestion;
+  withEdns: boolean;
+  /** Called once with a message that answers this very question. */
+  answered: (message: DnsMessage) => void;
+  /** Called once instead when the server cannot be asked; `code` is the system's (`ECONNREFUSED`). */
+  failed: (code: string) => void;
+  /** Called for bytes with the right id that are no answer to the question; the query goes on. */
+  garbage: () => void;
+};
+
+/** Gives a query up; none of its functions is called afterwards. May be called twice. */
+export type Cancel = () => void;
+
+/** Whether a message with the right id, from the right server, is the answer (RFC 5452 section 4.2). */
+export function isAnswerTo(message: DnsMessage, question: DnsQuestion): boolean {
+  if (!message.isResponse) return false;
+  // Servers that could not read a query, or would not, may leave its question out.
+  if (message.question === null) return message.rcode !== RCODE.ok && message.rcode !== RCODE.noSuchName;
+  return message.question.type === question.type && message.question.name === question.name;
+}

@@ -1,0 +1,197 @@
+import { domainToASCII } from 'node:url';
+import { evaluateRecords, type ObservedRecords } from '@svc/shared/assertions/records.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import { LIMITS } from '@svc/shared/limits.ts';
+import type { DnsCheck, RecordType } from '@svc/shared/messages/check.ts';
+import { recordsOf, textOf } from '../../dns/answers.ts';
+import { type AskPolicy, DnsClient, type DnsReply } from '../../dns/client.ts';
+import { canonicalName, type DnsQuestion, RCODE } from '../../dns/packet.ts';
+import type { Cancel } from '../../dns/query.ts';
+import { parseServer } from '../../dns/servers.ts';
+import { onAbort } from '../../on-abort.ts';
+import { SystemFiles } from '../../resolve/system-files.ts';
+import type { Probe, ProbeContext, ProbeOutcome } from '../probe.ts';
+
+export type DnsProbeOptions = {
+  /**
+   * Resolvers as the operator wrote them (`10.0.0.53`, `10.0.0.53:5353`, `[fd00::53]:53`), or those of the
+   * system's resolv.conf, as it is at the time of the check. Both are the operator's choice, so
+   * the egress rules do not apply to them (on some clouds the system's resolver is link-local).
+   */
+  servers: readonly string[] | 'system';
+};
+
+/** The first repetition of an unanswered query, then twice as late each time. */
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 5_000;
+
+/** Without assertions the name must have one of these. */
+const ADDRESS_TYPES: readonly RecordType[] = ['A', 'AAAA'];
+
+/**
+ * DNS: asks for the record types that are asserted, all at once, and judges the answers. A name that does
+ * not exist and one without such records are empty sets; SERVFAIL and silence are failures. Latency
+ * runs to the last answer that was needed.
+ *
+ * @throws TypeError when a server is not written as one, or the list is empty
+ */
+export function createDnsProbe(options: DnsProbeOptions): Probe<DnsCheck> {
+  const client = new DnsClient();
+  const servers = serversOf(options.servers);
+  return {
+    run: (check, context) =>
+      new Promise((settle) => new Lookup(check, context, client, settle).start(servers())),
+    close: () => client.close(),
+  };
+}
+
+function serversOf(servers: DnsProbeOptions['servers']): () => AskPolicy['servers'] {
+  if (servers === 'system') {
+    const system = new SystemFiles();
+    return () => system.resolvConf.servers;
+  }
+  if (servers.length === 0) throw new TypeError('no DNS server given');
+  const parsed = servers.map(parseServer);
+  return () => parsed;
+}
+
+type Failure = { message: string; timedOut?: true };
+
+/** One attempt: a question per record type, until `#finish` was called once. */
+class Lookup {
+  readonly #check: DnsCheck;
+  readonly #context: ProbeContext;
+  readonly #client: DnsClient;
+  readonly #settle: (outcome: ProbeOutcome) => void;
+  readonly #types: readonly RecordType[];
+  readonly #startedAt = performance.now();
+  readonly #seen: { -readonly [T in keyof ObservedRecords]: ObservedRecords[T] } = {};
+  readonly #questions: Cancel[] = [];
+  #unanswered: number;
+  /** Without assertions: the failure of one question, while the other may still be answered. */
+  #failure: Failure | undefined;
+  #isUnknownName = false;
+  #unregister: () => void = () => {};
+  #isDone = false;
+
+  constructor(
+    check: DnsCheck,
+    context: ProbeContext,
+    client: DnsClient,
+    settle: (outcome: ProbeOutcome) => void,
+  ) {
+    this.#check = check;
+    this.#context = context;
+    this.#client = client;
+    this.#settle = settle;
+    const asserted = new Set(check.record_assertions.map((assertion) => assertion.record));
+    this.#types = asserted.size > 0 ? [...asserted] : ADDRESS_TYPES;
+    this.#unanswered = this.#types.length;
+  }
+
+  start(servers: AskPolicy['servers']): void {
+    let name: string;
+    try {
+      name = canonicalName(asciiName(this.#check.uri));
+    } catch (error) {
+      this.#fail({ message: `not a domain name: ${messageOf(error)}` });
+      return;
+    }
+    this.#unregister = onAbort(this.#context.signal, () =>
+      this.#finish({ outcome: 'not_run', reason: 'shutting-down' }),
+    );
+    if (this.#isDone) return;
+    const { timeoutMs } = this.#context;
+    // A short time-out still leaves room for a second try: one lost datagram is no outage.
+    const firstWaitMs = Math.min(FIRST_WAIT_MS, Math.max(20, timeoutMs / 4));
+    const waitMs = (n: number) => Math.min(LONGEST_WAIT_MS, firstWaitMs * 2 ** n);
+    for (const type of this.#types) {
+      const question: DnsQuestion = { name, type };
+      const policy = { servers, waitMs, tries: Number.POSITIVE_INFINITY, timeoutMs };
+      this.#questions.push(this.#client.ask(question, policy, (reply) => this.#replied(question, reply)));
+    }
+  }
+
+  #replied(question: DnsQuestion, reply: DnsReply): void {
+    if (this.#isDone) return;
+    switch (reply.kind) {
+      case 'answer': {
+        const records = recordsOf(reply.message, question.name, question.type);
+        this.#seen[question.type] = records.map(textOf);
+        this.#isUnknownName ||= reply.message.rcode === RCODE.noSuchName;
+        this.#unanswered--;
+        this.#judge();
+        return;
+      }
+      case 'failed':
+        this.#lost({ message: `asking for ${question.type} of ${question.name} failed: ${reply.why}` });
+        return;
+      case 'silent': {
+        const within = `within ${this.#context.timeoutMs} ms`;
+        const message = `asking for ${question.type} of ${question.name}: ${reply.why} ${within}`;
+        this.#lost({ message, timedOut: true });
+        return;
+      }
+      case 'unable':
+        this.#finish({ outcome: 'not_run', reason: 'internal-error', errorMessage: bounded(reply.why) });
+        return;
+      default:
+        reply satisfies never;
+    }
+  }
+
+  #lost(failure: Failure): void {
+    this.#unanswered--;
+    if (this.#check.record_assertions.length > 0) this.#fail(failure);
+    else {
+      this.#failure ??= failure;
+      this.#judge();
+    }
+  }
+
+  #judge(): void {
+    const assertions = this.#check.record_assertions;
+    if (assertions.length === 0) {
+      // One address is all that is asked for: whichever answer has one settles it.
+      if (ADDRESS_TYPES.some((type) => (this.#seen[type]?.length ?? 0) > 0))
+        this.#finish({ outcome: 'passed' });
+      else if (this.#unanswered === 0) {
+        this.#fail(this.#failure ?? { message: this.#because('expected an A or AAAA record, saw none') });
+      }
+      return;
+    }
+    if (this.#unanswered > 0) return;
+    const failure = evaluateRecords(assertions, this.#seen);
+    if (failure === undefined) this.#finish({ outcome: 'passed' });
+    else this.#fail({ message: this.#because(failure) });
+  }
+
+  #because(failure: string): string {
+    return this.#isUnknownName ? `${failure} (NXDOMAIN: no such name)` : failure;
+  }
+
+  #fail({ message, timedOut }: Failure): void {
+    const failed = { outcome: 'failed', errorMessage: bounded(message) } as const;
+    this.#finish(timedOut === true ? { ...failed, timedOut } : failed);
+  }
+
+  #finish(verdict: Omit<ProbeOutcome, 'latency' | 'phases'>): void {
+    if (this.#isDone) return;
+    this.#isDone = true;
+    const latency = performance.now() - this.#startedAt;
+    this.#unregister();
+    for (const cancel of this.#questions) cancel();
+    this.#settle({ ...verdict, latency, phases: { dns: latency } });
+  }
+}
+
+/** IDNA names in their ASCII form; names that are ASCII stay as they are, `_dmarc` included. */
+function asciiName(name: string): string {
+  const bare = name.trim();
+  if (/^[\x00-\x7f]*$/.test(bare)) return bare;
+  const ascii = domainToASCII(bare);
+  if (ascii === '') throw new TypeError(`${bare.slice(0, 100)} has no IDNA form`);
+  return ascii;
+}
+
+const bounded = (message: string): string => message.slice(0, LIMITS.errorMessage);

@@ -1,0 +1,22 @@
+import { isIP } from 'node:net';
+import type { ResolvedAddress } from './resolver.ts';
+
+/** Names in lower case to their addresses, in the file's order. */
+export type HostsFile = ReadonlyMap<string, readonly ResolvedAddress[]>;
+
+/** Reads hosts(5). Lines whose first word is no address are passed over. */
+export function parseHostsFile(text: string): HostsFile {
+  const hosts = new Map<string, ResolvedAddress[]>();
+  for (const line of text.split('\n')) {
+    const [address = '', ...names] = line.replace(/#.*$/, '').trim().split(/\s+/);
+    const family = isIP(address);
+    if (family !== 4 && family !== 6) continue;
+    for (const name of names) {
+      const key = name.toLowerCase();
+      const known = hosts.get(key) ?? [];
+      if (!known.some((other) => other.address === address)) known.push({ address, family });
+      hosts.set(key, known);
+    }
+  }
+  return hosts;
+}

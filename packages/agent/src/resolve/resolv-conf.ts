@@ -1,0 +1,90 @@
+import { isIP } from 'node:net';
+import { parseServer, type ServerAddress } from '../dns/servers.ts';
+
+/** What resolv.conf(5) says that matters to us; `edns0`, `inet6`, `sortlist` and the like do not. */
+export type ResolvConf = {
+  servers: readonly ServerAddress[];
+  /** Suffixes tried for names with fewer than `ndots` dots. */
+  search: readonly string[];
+  ndots: number;
+  /** Wait for one server, ms. */
+  timeoutMs: number;
+  /** Rounds through all servers. */
+  attempts: number;
+  /** Start each look-up with another server. */
+  rotate: boolean;
+  /** Never ask for IPv6 addresses. */
+  noAaaa: boolean;
+};
+
+const MAX_SERVERS = 3;
+
+/**
+ * Reads resolv.conf(5) with the defaults and bounds of glibc; lines that make no sense are passed over, as
+ * there. A server may carry a port, `[10.0.0.53]:5353`, as on the BSDs.
+ *
+ * @param hostname of this machine: its domain is searched when the file says nothing
+ */
+export function parseResolvConf(text: string, hostname: string): ResolvConf {
+  const servers: ServerAddress[] = [];
+  const dot = hostname.indexOf('.');
+  let search = dot < 0 ? [] : [hostname.slice(dot + 1)];
+  const options = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const [keyword, ...values] = line
+      .replace(/[#;].*$/, '')
+      .trim()
+      .split(/\s+/);
+    if (keyword === 'nameserver' && values[0] !== undefined) {
+      const server = serverOf(values[0]);
+      if (server !== null && servers.length < MAX_SERVERS) servers.push(server);
+    } else if (keyword === 'domain' && values[0] !== undefined) search = [values[0]];
+    else if (keyword === 'search') search = values;
+    else if (keyword === 'options') {
+      for (const value of values) {
+        const [name = '', setting = ''] = value.split(':');
+        options.set(name, setting);
+      }
+    }
+  }
+  const number = (name: string, usual: number, least: number, most: number): number => {
+    const text = options.get(name) ?? '';
+    return /^\d+$/.test(text) ? Math.min(most, Math.max(least, Number(text))) : usual;
+  };
+  return {
+    servers: servers.length > 0 ? servers : [{ host: '127.0.0.1', port: 53 }],
+    search: search
+      .map((suffix) => suffix.replace(/^\.|\.$/g, '').toLowerCase())
+      .filter((suffix) => suffix !== ''),
+    ndots: number('ndots', 1, 0, 15),
+    timeoutMs: number('timeout', 5, 1, 30) * 1_000,
+    attempts: number('attempts', 2, 1, 5),
+    rotate: options.has('rotate'),
+    noAaaa: options.has('no-aaaa'),
+  };
+}
+
+/**
+ * Names to ask for, in order (as res_search(3)): a name with a trailing dot only as it is, one with at
+ * least `ndots` dots as it is first, others with the search list first.
+ */
+export function candidateNames(
+  host: string,
+  { search, ndots }: Pick<ResolvConf, 'search' | 'ndots'>,
+): string[] {
+  if (host.endsWith('.')) return [host.slice(0, -1)];
+  const dots = host.split('.').length - 1;
+  const searched = search.map((suffix) => `${host}.${suffix}`);
+  return dots >= ndots ? [host, ...searched] : [...searched, host];
+}
+
+function serverOf(text: string): ServerAddress | null {
+  const bracketedV4 = /^\[([\d.]+)\](:\d+)?$/.exec(text);
+  try {
+    if (bracketedV4 !== null) return parseServer(`${bracketedV4[1]}${bracketedV4[2] ?? ''}`);
+    return isIP(text) !== 0 || text.startsWith('[') ? parseServer(text) : null;
+  } catch {
+    // Not a server: passed over, as the system's resolver does.
+    return null;
+  }
+}

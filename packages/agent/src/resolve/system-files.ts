@@ -1,0 +1,68 @@
+import { readFileSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { type HostsFile, parseHostsFile } from './hosts-file.ts';
+import { parseResolvConf, type ResolvConf } from './resolv-conf.ts';
+
+export type SystemFilePaths = { hosts: string; resolvConf: string };
+
+export const SYSTEM_FILES: SystemFilePaths = { hosts: '/etc/hosts', resolvConf: '/etc/resolv.conf' };
+
+/** Files are looked at again after this long, at the next look-up. */
+const LOOK_AGAIN_MS = 1_000;
+
+/**
+ * The system's resolver configuration, read again when a file changed. A file that is missing or cannot be
+ * read counts as empty, as it does for the system.
+ *
+ * The calls are synchronous on purpose: they cost some microseconds once a second, and the asynchronous
+ * ones would queue in the thread pool that look-ups must not depend on.
+ */
+export class SystemFiles {
+  readonly #paths: SystemFilePaths;
+  readonly #now: () => number;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  #stamp = '';
+  #hosts: HostsFile = new Map();
+  #resolvConf: ResolvConf = parseResolvConf('', '');
+
+  /** @param now monotonic, ms */
+  constructor(paths: SystemFilePaths = SYSTEM_FILES, now: () => number = () => performance.now()) {
+    this.#paths = paths;
+    this.#now = now;
+  }
+
+  get hosts(): HostsFile {
+    this.#refresh();
+    return this.#hosts;
+  }
+
+  get resolvConf(): ResolvConf {
+    this.#refresh();
+    return this.#resolvConf;
+  }
+
+  #refresh(): void {
+    const now = this.#now();
+    if (now - this.#lookedAt < LOOK_AGAIN_MS) return;
+    this.#lookedAt = now;
+    const stamp = `${stampOf(this.#paths.hosts)} ${stampOf(this.#paths.resolvConf)}`;
+    if (stamp === this.#stamp) return;
+    this.#stamp = stamp;
+    this.#hosts = parseHostsFile(textOf(this.#paths.hosts));
+    this.#resolvConf = parseResolvConf(textOf(this.#paths.resolvConf), hostname());
+  }
+}
+
+function stampOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return stats === undefined ? '-' : `${stats.ino}/${stats.size}/${stats.mtimeNs}`;
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    // Missing or unreadable: as if empty.
+    return '';
+  }
+}

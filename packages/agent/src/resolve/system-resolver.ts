@@ -1,0 +1,195 @@
+import { isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
+import { SvcError } from '@svc/shared/errors.ts';
+import { type AskPolicy, DnsClient } from '../dns/client.ts';
+import { canonicalName, DnsFormatError } from '../dns/packet.ts';
+import type { Cancel } from '../dns/query.ts';
+import { onAbort } from '../on-abort.ts';
+import { type AddressLookupResult, interleave, lookUpAddresses } from './address-lookup.ts';
+import { numericAddress } from './numeric-address.ts';
+import { candidateNames, type ResolvConf } from './resolv-conf.ts';
+import { type ResolvedAddress, ResolveError, type Resolver } from './resolver.ts';
+import { SYSTEM_FILES, type SystemFilePaths, SystemFiles } from './system-files.ts';
+
+/**
+ * A resolver that follows the system's hosts file and resolv.conf, with its own DNS client. Nothing is
+ * cached between look-ups, so that every check measures DNS as it is (decision 0031); look-ups of one
+ * name that run at the same time share their queries.
+ *
+ * Not followed: nsswitch.conf (the order is always files, then dns), multicast DNS, and LOCALDOMAIN and
+ * RES_OPTIONS in the environment.
+ */
+export function createSystemResolver(paths: SystemFilePaths = SYSTEM_FILES): Resolver {
+  return new SystemResolver(paths);
+}
+
+const LOOPBACK: readonly ResolvedAddress[] = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+];
+
+type Lookup = { result: Promise<ResolvedAddress[]>; waiting: number; cancel: Cancel };
+
+class SystemResolver implements Resolver {
+  readonly #client = new DnsClient();
+  readonly #files: SystemFiles;
+  readonly #running = new Map<string, Lookup>();
+  #rotation = 0;
+  #isClosed = false;
+
+  constructor(paths: SystemFilePaths) {
+    this.#files = new SystemFiles(paths);
+  }
+
+  resolve(host: string, signal?: AbortSignal): ResolvedAddress[] | Promise<ResolvedAddress[]> {
+    const bare = host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
+    const family = isIP(bare);
+    if (family === 4 || family === 6) return [{ address: bare, family }];
+    return this.#known(bare) ?? this.#join(bare, signal);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#client.close();
+  }
+
+  /** What needs no query: numeric forms, the hosts file, localhost (RFC 6761 section 6.3). */
+  #known(host: string): ResolvedAddress[] | null {
+    const numeric = numericAddress(host);
+    if (numeric !== null) return [{ address: numeric, family: 4 }];
+    const name = host.toLowerCase().replace(/\.$/, '');
+    const listed = this.#files.hosts.get(name);
+    if (listed !== undefined) return interleave(ofFamily(listed, 6), ofFamily(listed, 4));
+    return name === 'localhost' || name.endsWith('.localhost') ? [...LOOPBACK] : null;
+  }
+
+  #join(host: string, signal: AbortSignal | undefined): Promise<ResolvedAddress[]> {
+    const key = host.toLowerCase();
+    const lookup = this.#running.get(key) ?? this.#start(host, key);
+    lookup.waiting++;
+    return new Promise((resolve, reject) => {
+      const unregister = onAbort(signal, () => {
+        if (--lookup.waiting === 0) {
+          this.#running.delete(key);
+          lookup.cancel();
+        }
+        reject(signal?.reason);
+      });
+      lookup.result.then(resolve, reject).finally(unregister);
+    });
+  }
+
+  #start(host: string, key: string): Lookup {
+    const search = new Search(
+      host,
+      this.#files.resolvConf,
+      this.#client,
+      this.#rotation++,
+      () => this.#isClosed,
+    );
+    const result = search.run().finally(() => {
+      if (this.#running.get(key) === lookup) this.#running.delete(key);
+    });
+    const lookup: Lookup = { result, waiting: 0, cancel: () => search.cancel() };
+    this.#running.set(key, lookup);
+    return lookup;
+  }
+}
+
+type NotFound = Exclude<AddressLookupResult, { kind: 'found' }>;
+
+/** One look-up: the name and its search list, one after the other, as res_search(3) does. */
+class Search {
+  readonly #host: string;
+  readonly #conf: ResolvConf;
+  readonly #client: DnsClient;
+  readonly #policy: AskPolicy;
+  readonly #isClosed: () => boolean;
+  #cancel: Cancel = () => {};
+  #isCancelled = false;
+
+  constructor(host: string, conf: ResolvConf, client: DnsClient, rotation: number, isClosed: () => boolean) {
+    this.#host = host;
+    this.#conf = conf;
+    this.#client = client;
+    this.#isClosed = isClosed;
+    const first = conf.rotate ? rotation % conf.servers.length : 0;
+    const servers = [...conf.servers.slice(first), ...conf.servers.slice(0, first)];
+    this.#policy = {
+      servers,
+      waitMs: () => conf.timeoutMs,
+      tries: conf.attempts * servers.length,
+      timeoutMs: Number.POSITIVE_INFINITY,
+    };
+  }
+
+  /** Drops the queries in progress; {@link run} then never settles. */
+  cancel(): void {
+    this.#isCancelled = true;
+    this.#cancel();
+  }
+
+  async run(): Promise<ResolvedAddress[]> {
+    let telling: NotFound | undefined;
+    for (const name of this.#names()) {
+      const result = await this.#ask(name);
+      if (result.kind === 'found') return result.addresses;
+      // Silence ends the search: the other names would meet it too.
+      if (result.kind === 'silent' || result.kind === 'unable') throw this.#error(result);
+      if (result.kind !== 'no-name') telling ??= result;
+    }
+    throw this.#error(telling ?? { kind: 'no-name' });
+  }
+
+  #names(): string[] {
+    try {
+      const ascii = /^[\x00-\x7f]*$/.test(this.#host) ? this.#host : domainToASCII(this.#host);
+      if (ascii === '' || /[\s/\\]/.test(ascii)) throw new DnsFormatError('not a host name');
+      const bare = canonicalName(ascii);
+      const names = candidateNames(ascii.endsWith('.') ? `${bare}.` : bare, this.#conf);
+      return names.filter((name) => name === bare || isName(name));
+    } catch (error) {
+      if (error instanceof DnsFormatError) throw new ResolveError('EBADNAME', this.#host, error.message);
+      throw error;
+    }
+  }
+
+  #ask(name: string): Promise<AddressLookupResult> {
+    const families: readonly (4 | 6)[] = this.#conf.noAaaa ? [4] : [4, 6];
+    return new Promise((settle) => {
+      if (this.#isCancelled) return;
+      this.#cancel = lookUpAddresses(this.#client, name, this.#policy, families, settle);
+    });
+  }
+
+  #error(result: NotFound): Error {
+    switch (result.kind) {
+      case 'no-name':
+        return new ResolveError('ENOTFOUND', this.#host, 'no such name (NXDOMAIN)');
+      case 'no-address':
+        return new ResolveError('ENODATA', this.#host, 'it has no address (neither A nor AAAA)');
+      case 'failed':
+        return new ResolveError('ESERVFAIL', this.#host, result.why);
+      case 'silent':
+        return new ResolveError('ETIMEOUT', this.#host, `timed out: ${result.why}`);
+      case 'unable':
+        if (this.#isClosed()) return new ResolveError('ECANCELLED', this.#host, result.why);
+        return new SvcError('ELOOKUP', `cannot ask for ${this.#host}: ${result.why}`);
+      default:
+        return result satisfies never;
+    }
+  }
+}
+
+/** Search suffixes come from a file: what makes no name with them is passed over. */
+function isName(name: string): boolean {
+  try {
+    return canonicalName(name) === name;
+  } catch {
+    return false;
+  }
+}
+
+function ofFamily(addresses: readonly ResolvedAddress[], family: 4 | 6): ResolvedAddress[] {
+  return addresses.filter((address) => address.family === family);
+}
