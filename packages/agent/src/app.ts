@@ -6,7 +6,6 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
-import manifest from '../package.json' with { type: 'json' };
 import type { AgentConfig } from './config.ts';
 import { HealthServer } from './health-server.ts';
 import { Heartbeats } from './heartbeat.ts';
@@ -14,10 +13,11 @@ import { HeldJobs } from './held-jobs.ts';
 import { Intake } from './intake.ts';
 import { createMetrics, type Metrics, renderMetrics } from './metrics.ts';
 import { Outbox } from './outbox.ts';
-import { closeProbes, type Probes } from './probes/registry.ts';
+import type { ProbeSet } from './probes/registry.ts';
 import { Reporter } from './reporter.ts';
 import { Runner } from './runner.ts';
 import { Starvation } from './starvation.ts';
+import { VERSION } from './version.ts';
 
 /** Of the drain, this much at most is kept for results to be acknowledged. */
 const FLUSH_MS = 1_000;
@@ -30,7 +30,7 @@ export type AgentOptions = {
   /** Connected; the agent closes it at the end. */
   bus: Bus;
   /** Closed by the agent at the end. */
-  probes: Probes;
+  probeSet: ProbeSet;
   clock: Clock;
   log: Logger;
 };
@@ -51,7 +51,7 @@ export class Agent {
   #stopped: Promise<void> | null = null;
 
   constructor(options: AgentOptions) {
-    const { config, bus, probes, clock, log } = options;
+    const { config, bus, probeSet, clock, log } = options;
     const { metrics } = this;
     this.#options = options;
     this.id = config.agentId ?? generatedId();
@@ -68,7 +68,7 @@ export class Agent {
     this.#reporter = new Reporter({ agentId: this.id, outbox: this.#outbox, held, clock });
     this.#runner = new Runner({
       ...shared,
-      probes,
+      probes: probeSet.probes,
       concurrency: config.concurrency,
       starvation: this.#starvation,
       random: Math.random,
@@ -87,7 +87,7 @@ export class Agent {
       ...shared,
       subject: agentsSubject(config.region),
       agentId: this.id,
-      version: manifest.version,
+      version: VERSION,
       capacity: config.concurrency,
       state: () => ({
         running: this.#runner.running,
@@ -128,7 +128,7 @@ export class Agent {
   }
 
   async #stop(): Promise<void> {
-    const { bus, probes, clock, config } = this.#options;
+    const { bus, probeSet, clock, config } = this.#options;
     const endsAt = clock.monotonic() + config.drainMs;
     const intakeStopped = this.#intake.stop(INTAKE_MS);
     this.#heartbeats.beat();
@@ -142,7 +142,7 @@ export class Agent {
     this.#heartbeats.stop();
     this.#starvation.stop();
     await this.#health?.stop();
-    await closeProbes(probes);
+    await probeSet.close();
     await bus.close();
   }
 

@@ -5,17 +5,29 @@ import { REGIONS } from '@svc/shared/regions.ts';
 import { commaList, listenAddress, onOff, wholeNumber } from '@svc/shared/setting-schemas.ts';
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
 import { z } from 'zod';
+import { parseServer } from './dns/servers.ts';
 
 const optionalText = z.string().optional();
 
-const cidrList = z.string().transform((text, context): string[] => {
+const cidrList = z.string().transform((text, context) => orProblem(context, () => parseCidrList(text)));
+
+const dnsServers = commaList.transform((servers, context) =>
+  orProblem(context, () => {
+    if (servers.length === 0) throw new TypeError('names no server');
+    for (const server of servers) parseServer(server);
+    return servers;
+  }),
+);
+
+/** What `parse` returns; what it throws is the problem with the setting. */
+function orProblem<T>(context: z.core.$RefinementCtx, parse: () => T): T {
   try {
-    return parseCidrList(text);
+    return parse();
   } catch (error) {
     context.addIssue({ code: 'custom', message: messageOf(error) });
     return z.NEVER;
   }
-});
+}
 
 /** Every setting of the agent. */
 export const AGENT_SETTINGS = {
@@ -66,7 +78,7 @@ export const AGENT_SETTINGS = {
     name: 'SVC_DNS_SERVERS',
     description: 'resolvers for DNS monitors, host[:port] separated by commas',
     defaultShown: "the system's",
-    schema: commaList.optional(),
+    schema: dnsServers.optional(),
   },
   egressDeny: {
     name: 'SVC_EGRESS_DENY',

@@ -1,8 +1,46 @@
+import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Check, CheckKind } from '@svc/shared/messages/check.ts';
+import { createSystemResolver } from '../resolve/system-resolver.ts';
+import { createDnsProbe } from './dns/probe.ts';
+import { createHttpProbe } from './http/probe.ts';
 import type { Probe, ProbeContext, ProbeOutcome } from './probe.ts';
+import { createTcpProbe } from './tcp/probe.ts';
 
 /** One probe for every kind of check. */
 export type Probes = { readonly [K in CheckKind]: Probe<Extract<Check, { type: K }>> };
+
+/** The probes with what they share. */
+export type ProbeSet = {
+  readonly probes: Probes;
+  /** No attempt is in progress any more. */
+  close(): Promise<void>;
+};
+
+export type ProbeSetOptions = {
+  userAgent: string;
+  /** Resolvers for DNS monitors; undefined: the system's. */
+  dnsServers: readonly string[] | undefined;
+  egressDeny: readonly string[];
+  egressAllow: readonly string[];
+};
+
+export function createProbeSet(options: ProbeSetOptions): ProbeSet {
+  const { userAgent, dnsServers, egressDeny, egressAllow } = options;
+  const egress = createEgressGuard({ base: 'agent', deny: egressDeny, allow: egressAllow });
+  const resolver = createSystemResolver();
+  const probes = {
+    http: createHttpProbe({ resolver, egress, userAgent }),
+    tcp: createTcpProbe({ resolver, egress }),
+    dns: createDnsProbe({ servers: dnsServers ?? 'system' }),
+  } satisfies Probes;
+  return {
+    probes,
+    async close() {
+      await Promise.all(Object.values(probes).map((probe) => probe.close()));
+      await resolver.close();
+    },
+  };
+}
 
 /** Runs one attempt with the probe of the check's kind. `async`, so that even a probe that throws at once only rejects. */
 export async function runProbe(probes: Probes, check: Check, context: ProbeContext): Promise<ProbeOutcome> {
@@ -16,9 +54,4 @@ export async function runProbe(probes: Probes, check: Check, context: ProbeConte
     default:
       return check satisfies never;
   }
-}
-
-/** Closes all of them; no attempt is in progress any more. */
-export async function closeProbes(probes: Probes): Promise<void> {
-  await Promise.all(Object.values(probes).map((probe) => probe.close()));
 }

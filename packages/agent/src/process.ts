@@ -1,0 +1,87 @@
+import { systemClock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import { connectBus } from '@svc/shared/nats-bus.ts';
+import { describeSettings, readEnvironment, SettingsError } from '@svc/shared/settings.ts';
+import { Agent } from './app.ts';
+import { AGENT_SETTINGS, type AgentConfig } from './config.ts';
+import { createProbeSet } from './probes/registry.ts';
+import { VERSION } from './version.ts';
+
+/** After the drain time, before the process ends itself whatever is left to do. */
+const EXIT_GRACE_MS = 500;
+
+/** Runs one agent for the life of this process. */
+export async function runAgent(args: readonly string[]): Promise<void> {
+  if (args.includes('--help')) {
+    process.stdout.write(
+      `The agent takes its settings from the environment:\n\n${describeSettings(AGENT_SETTINGS)}\n`,
+    );
+    return;
+  }
+  const settings = readSettings();
+  if (settings === null) return;
+  const { values: config, warnings } = settings;
+  const log = createLogger('agent', config.logLevel);
+  for (const warning of warnings) log.warn(warning);
+
+  let agent: Agent | null = null;
+  let isEnding = false;
+  const end = (why: string): void => {
+    // A second signal means: now.
+    if (isEnding) process.exit(1);
+    isEnding = true;
+    log.info({ why, drainMs: config.drainMs }, 'the agent is ending');
+    if (agent === null) process.exit(0);
+    // A server that is frozen, not gone, must not keep us.
+    setTimeout(() => process.exit(1), config.drainMs + EXIT_GRACE_MS).unref();
+    void agent.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ error }, 'the agent did not end cleanly');
+        process.exit(1);
+      },
+    );
+  };
+  endWhenAsked(config, end);
+
+  // Waits for a server that is not up yet, for ever.
+  const bus = await connectBus({
+    url: config.natsUrl,
+    name: `svc agent ${config.region}`,
+    inboxPrefix: `_INBOX_${config.region}`,
+    log,
+    ...(config.natsCredentials === undefined ? {} : { credentialsFile: config.natsCredentials }),
+    ...(config.natsNkey === undefined ? {} : { nkeySeed: config.natsNkey }),
+    ...(config.natsCa === undefined ? {} : { caFile: config.natsCa }),
+  });
+  const probeSet = createProbeSet({ ...config, userAgent: `svc/${VERSION}` });
+  agent = new Agent({ config, bus, probeSet, clock: systemClock, log });
+  try {
+    await agent.start();
+  } catch (error) {
+    log.fatal({ error: messageOf(error) }, 'the agent cannot start');
+    process.exit(1);
+  }
+  log.info({ event: 'ready', agent: agent.id, region: config.region }, 'the agent takes jobs');
+}
+
+function readSettings(): { values: AgentConfig; warnings: string[] } | null {
+  try {
+    return readEnvironment(AGENT_SETTINGS, process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+    return null;
+  }
+}
+
+function endWhenAsked(config: AgentConfig, end: (why: string) => void): void {
+  process.on('SIGTERM', () => end('SIGTERM'));
+  process.on('SIGINT', () => end('SIGINT'));
+  if (!config.isSupervised) return;
+  // The supervisor holds the other end of the channel; without it nobody would ever end this process.
+  if (process.connected) process.on('disconnect', () => end('the supervisor is gone'));
+  else end('the supervisor is gone');
+}
