@@ -19,14 +19,20 @@ export function sqliteDialect(execute: Execute): Dialect {
   return {
     createDriver: () => new SingleConnectionDriver(execute),
     createQueryCompiler: () => new SqliteQueryCompiler(),
-    createAdapter: () => new TransactionalDdlAdapter(),
+    createAdapter: () => new NodeSqliteAdapter(),
     createIntrospector: (db) => new SqliteIntrospector(db),
   };
 }
 
-/** Kysely assumes that SQLite cannot roll back CREATE TABLE. It can, so a migration is applied whole or not at all. */
-class TransactionalDdlAdapter extends SqliteAdapter implements DialectAdapter {
+/** Where this SQLite can more than Kysely assumes. */
+class NodeSqliteAdapter extends SqliteAdapter implements DialectAdapter {
+  /** CREATE TABLE is rolled back too, so a migration is applied whole or not at all. */
   override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+
+  /** `execute` keeps its own queue, which is bounded; Kysely's before it would not be. */
+  override get supportsMultipleConnections(): boolean {
     return true;
   }
 }

@@ -1,0 +1,268 @@
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { StoreError } from './errors.ts';
+import { openStore } from './open.ts';
+import { MAX_WAITING_READS } from './reader.ts';
+import type { Store, Transaction } from './store.ts';
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let path: string;
+let store: Store;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  path = join(folder.path, 'svc.db');
+  store = await openStore({ path, log: silentLog });
+});
+
+afterEach(async () => {
+  await store.close();
+  await folder.remove();
+});
+
+const addWorkspace = (name: string) => (tx: Transaction) =>
+  tx.db.insertInto('workspaces').values({ name, created_at: 1 }).execute();
+
+const names = async () => {
+  const rows = await store.read.selectFrom('workspaces').select('name').orderBy('id').execute();
+  return rows.map(({ name }) => name);
+};
+
+/** Resolves when `open` is called. */
+function gate(): { opened: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}
+
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'none',
+    (error: unknown) => (error instanceof StoreError ? error.code : error),
+  );
+
+describe('transactions', () => {
+  test('what is committed is read, also after opening again', async () => {
+    await store.transaction(addWorkspace('a'));
+    expect(await names()).toEqual(['a']);
+    await store.close();
+    store = await openStore({ path, log: silentLog });
+    expect(await names()).toEqual(['a']);
+  });
+
+  test('a failing transaction leaves nothing and passes its error on', async () => {
+    const boom = new Error('boom');
+    const told: string[] = [];
+    const failing = store.transaction(async (tx) => {
+      await addWorkspace('a')(tx);
+      tx.onCommit(() => told.push('committed'));
+      throw boom;
+    });
+    await expect(failing).rejects.toBe(boom);
+    expect(await names()).toEqual([]);
+    expect(told).toEqual([]);
+  });
+
+  test('a failing COMMIT leaves nothing either', async () => {
+    const told: string[] = [];
+    const failing = store.transaction((tx) => {
+      tx.sqlite.exec('PRAGMA defer_foreign_keys = 1');
+      tx.sqlite.exec(
+        "INSERT INTO tokens (workspace_id, name, scope, hash, created_at) VALUES (9, 'a', 'read', 'h', 1)",
+      );
+      tx.onCommit(() => told.push('committed'));
+    });
+    expect(await codeOf(failing)).toBe('store-constraint');
+    expect(told).toEqual([]);
+    await store.transaction(addWorkspace('next'));
+    expect(await names()).toEqual(['next']);
+  });
+
+  test('readers see committed data only', async () => {
+    await store.transaction(async (tx) => {
+      await addWorkspace('a')(tx);
+      expect(await names()).toEqual([]);
+      expect(await tx.db.selectFrom('workspaces').select('name').execute()).toEqual([{ name: 'a' }]);
+    });
+    expect(await names()).toEqual(['a']);
+  });
+
+  test('two writers queue: the second starts when the first has committed and told everybody', async () => {
+    const steps: string[] = [];
+    const { opened, open } = gate();
+    const first = store.transaction(async (tx) => {
+      steps.push('first begins');
+      tx.onCommit(() => steps.push('first told'));
+      await opened;
+      steps.push('first ends');
+    });
+    const second = store.transaction(() => {
+      steps.push('second');
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    open();
+    await Promise.all([first, second]);
+    expect(steps).toEqual(['first begins', 'first ends', 'first told', 'second']);
+  });
+
+  test('tasks after a commit run in order, and one that throws stops no other', async () => {
+    const told: number[] = [];
+    await store.transaction((tx) => {
+      tx.onCommit(() => told.push(1));
+      tx.onCommit(() => {
+        throw new Error('boom');
+      });
+      tx.onCommit(() => told.push(3));
+    });
+    expect(told).toEqual([1, 3]);
+  });
+
+  test('the writing connection refuses to work outside a transaction', async () => {
+    const kept = await store.transaction(({ db }) => db);
+    expect(await codeOf(kept.insertInto('workspaces').values({ name: 'a', created_at: 1 }).execute())).toBe(
+      'store-error',
+    );
+  });
+
+  test('foreign keys are enforced', async () => {
+    const orphan = store.transaction(({ db }) =>
+      db.insertInto('links').values({ monitor_id: 1, notification_id: 1, incident: null }).execute(),
+    );
+    expect(await codeOf(orphan)).toBe('store-constraint');
+  });
+
+  test('waits for another program that writes, without holding the thread', async () => {
+    const other = new DatabaseSync(path);
+    other.exec('BEGIN IMMEDIATE');
+    const waiting = store.transaction(addWorkspace('a'));
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    other.exec('ROLLBACK');
+    other.close();
+    await waiting;
+    expect(await names()).toEqual(['a']);
+  });
+
+  test('a full disk is a retryable error, and the store goes on once there is room', async () => {
+    const pages = await store.transaction(({ sqlite }) => {
+      const row = sqlite.prepare('PRAGMA page_count').get() as { page_count: number };
+      sqlite.exec(`PRAGMA max_page_count = ${row.page_count}`);
+      return row.page_count;
+    });
+    const filling = store.transaction(({ db }) =>
+      db
+        .insertInto('facts')
+        .values({ key: 'big', value: 'x'.repeat(1_000_000) })
+        .execute(),
+    );
+    const error = await filling.catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(StoreError);
+    expect(error).toMatchObject({ code: 'store-full', retryable: true });
+    await store.transaction(({ sqlite }) => sqlite.exec(`PRAGMA max_page_count = ${pages * 1_000}`));
+    await store.transaction(addWorkspace('a'));
+    expect(await names()).toEqual(['a']);
+  });
+});
+
+describe('reads', () => {
+  test('errors of the reading thread are errors of the query', async () => {
+    const wrong = sql`SELECT * FROM nowhere`.execute(store.read);
+    await expect(wrong).rejects.toThrow('no such table: nowhere');
+    expect(await names()).toEqual([]);
+  });
+
+  test('cannot write', async () => {
+    const writing = store.read.insertInto('workspaces').values({ name: 'a', created_at: 1 }).execute();
+    expect(await codeOf(writing)).toBe('store-readonly');
+  });
+
+  test('the queue is bounded', async () => {
+    const outcomes = await Promise.all(
+      Array.from({ length: MAX_WAITING_READS + 1 }, () => codeOf(sql`SELECT 1`.execute(store.read))),
+    );
+    expect(outcomes.filter((code) => code === 'none')).toHaveLength(MAX_WAITING_READS);
+    expect(outcomes.filter((code) => code === 'store-overloaded')).toHaveLength(1);
+  });
+
+  test('bytes come back as they went', async () => {
+    const bytes = new Uint8Array([0, 255, 7]);
+    const { rows } = await sql<{ bytes: Uint8Array }>`SELECT ${bytes} AS bytes`.execute(store.read);
+    expect(rows).toEqual([{ bytes }]);
+  });
+});
+
+describe('closing', () => {
+  test('ends what waits, and everything after', async () => {
+    const endless = sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n`;
+    const reading = codeOf(endless.execute(store.read));
+    // The query is on its way once the event loop has turned.
+    await new Promise((resolve) => setImmediate(resolve));
+    await store.close();
+    expect(await reading).toBe('store-closed');
+    expect(await codeOf(names())).toBe('store-closed');
+    expect(await codeOf(store.transaction(() => 1))).toBe('store-closed');
+  });
+
+  test('waits for the transactions that were asked for', async () => {
+    const writing = [store.transaction(addWorkspace('a')), store.transaction(addWorkspace('b'))];
+    await store.close();
+    await Promise.all(writing);
+    store = await openStore({ path, log: silentLog });
+    expect(await names()).toEqual(['a', 'b']);
+  });
+
+  test('leaves one file: the journal is moved into it', async () => {
+    await store.transaction(addWorkspace('a'));
+    await store.close();
+    await expect(stat(`${path}-wal`)).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('opening', () => {
+  test('only the owner may read the file', async () => {
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect((await stat(`${path}-wal`)).mode & 0o777).toBe(0o600);
+  });
+
+  test('a second coordinator on the same file is refused until the first has closed', async () => {
+    const second = openStore({ path, log: silentLog });
+    await expect(second).rejects.toThrow('another coordinator uses');
+    expect(await codeOf(openStore({ path, log: silentLog }))).toBe('store-in-use');
+    await store.close();
+    store = await openStore({ path, log: silentLog });
+  });
+
+  test('a database of a newer version is refused and left as it is', async () => {
+    await store.close();
+    const newer = new DatabaseSync(path);
+    newer.exec("INSERT INTO kysely_migration VALUES ('0999-future', '2030-01-01')");
+    newer.close();
+    const before = await readFile(path);
+    await expect(openStore({ path, log: silentLog })).rejects.toThrow(/newer version of svc \(0999-future\)/);
+    expect((await readFile(path)).equals(before)).toBe(true);
+  });
+
+  test('a database of another program is refused and left as it is', async () => {
+    const other = join(folder.path, 'other.db');
+    const foreign = new DatabaseSync(other);
+    foreign.exec('CREATE TABLE notes (text)');
+    foreign.close();
+    expect(await codeOf(openStore({ path: other, log: silentLog }))).toBe('store-foreign');
+  });
+
+  test('a file that is no database is refused', async () => {
+    const other = join(folder.path, 'other.txt');
+    await writeFile(other, 'x'.repeat(5_000));
+    expect(await codeOf(openStore({ path: other, log: silentLog }))).toBe('store-corrupt');
+  });
+
+  test('an empty database gets every table of the schema', async () => {
+    const { rows } = await sql<{ name: string }>`
+      SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'kysely_%'
+      ORDER BY name`.execute(store.read);
+    expect(rows.map(({ name }) => name)).toContain('monitors');
+    expect(rows.length).toBeGreaterThanOrEqual(17);
+  });
+});
