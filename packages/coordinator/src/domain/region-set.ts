@@ -1,0 +1,38 @@
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+
+/**
+ * A set of regions as one integer: bit i stands for `REGIONS[i]` (28 of them, so it stays a small
+ * integer). Kept because the evaluation holds several sets per open slot, for 100,000 monitors.
+ */
+export type RegionSet = number;
+
+export const NO_REGIONS: RegionSet = 0;
+
+const BITS: ReadonlyMap<Region, number> = new Map(REGIONS.map((region, index) => [region, 1 << index]));
+
+export function bitOf(region: Region): RegionSet {
+  return BITS.get(region) ?? NO_REGIONS;
+}
+
+export function regionSet(regions: Iterable<Region>): RegionSet {
+  let set = NO_REGIONS;
+  for (const region of regions) set |= bitOf(region);
+  return set;
+}
+
+export const ALL_REGIONS: RegionSet = regionSet(REGIONS);
+
+export function hasRegion(set: RegionSet, region: Region): boolean {
+  return (set & bitOf(region)) !== 0;
+}
+
+/** How many regions the set holds. */
+export function sizeOf(set: RegionSet): number {
+  let size = 0;
+  for (let rest = set; rest !== 0; rest &= rest - 1) size += 1;
+  return size;
+}
+
+export function regionsOf(set: RegionSet): Region[] {
+  return REGIONS.filter((region) => hasRegion(set, region));
+}

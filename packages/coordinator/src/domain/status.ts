@@ -1,0 +1,126 @@
+import type { Region } from '@svc/shared/regions.ts';
+import type { MonitorStatus } from './monitor.ts';
+import { bitOf, type RegionSet, sizeOf } from './region-set.ts';
+
+/** What a region says about a monitor. `not_run` is no vote. */
+export type VoteOutcome = 'passed' | 'degraded' | 'failed';
+
+export type Vote = {
+  readonly region: Region;
+  readonly outcome: VoteOutcome;
+  /** The slot it reports on, epoch ms. */
+  readonly slot: number;
+  /** When its slot was decided and it became a vote, epoch ms on the slots' clock. */
+  readonly at: number;
+  /** It counts before this instant of the monotonic clock, ms: a step of the system's clock must not age it. */
+  readonly expiresAt: number;
+  /** ms */
+  readonly latency: number | null;
+  readonly statusCode: number | null;
+  readonly errorMessage: string | null;
+};
+
+/** Why the votes make the status they make. */
+export const VERDICT_REASONS = [
+  /** More than half of the votes failed: `error`. */
+  'majority-failed',
+  /** More than half of the votes failed or were degraded: `degraded`. */
+  'majority-degraded',
+  /** Some failed, but not more than half: `active`. */
+  'minority-failed',
+  /** Some were degraded and none failed, but not more than half: `active`. */
+  'minority-degraded',
+  'all-passed',
+  /** Fresh votes from fewer than half of the electorate: `unknown`. */
+  'too-few-votes',
+  /** None of the monitor's regions had an agent within 24 h: `unknown`. */
+  'no-electorate',
+] as const;
+export type VerdictReason = (typeof VERDICT_REASONS)[number];
+
+export type Verdict = { readonly status: MonitorStatus; readonly reason: VerdictReason };
+
+export type Tally = { failed: number; degraded: number; total: number };
+
+/** How long a vote counts after it became one, ms. */
+export function freshForMs(periodMs: number, longestCheckMs: number): number {
+  return Math.max(3 * periodMs, periodMs + longestCheckMs + 10_000);
+}
+
+/**
+ * Oldest slot that may still become a vote, as its age in ms. A check may take `longestCheckMs`, and
+ * then waits for the next slot (up to a period) to be decided (up to another). What is older was
+ * read late, after an outage of our own, and says nothing about now.
+ */
+export function votableForMs(periodMs: number, longestCheckMs: number): number {
+  return Math.max(3 * periodMs, 2 * periodMs + longestCheckMs + 10_000);
+}
+
+/**
+ * The regions whose votes are asked for: those declared (`null`: any) that had an agent within 24 h. A
+ * region that lost its agents stays in for that long, so that losing most regions leaves too few
+ * votes instead of handing the verdict to the rest.
+ */
+export function electorateOf(declared: RegionSet | null, hadAgent: RegionSet): RegionSet {
+  return declared === null ? hadAgent : declared & hadAgent;
+}
+
+/** Does the vote count at `now` (monotonic ms)? */
+export function isCounted(vote: Vote, electorate: RegionSet, now: number): boolean {
+  return vote.expiresAt > now && (electorate & bitOf(vote.region)) !== 0;
+}
+
+export function tally(votes: readonly Vote[], electorate: RegionSet, now: number): Tally {
+  const sum = { failed: 0, degraded: 0, total: 0 };
+  for (const vote of votes) {
+    if (!isCounted(vote, electorate, now)) continue;
+    sum.total += 1;
+    if (vote.outcome === 'failed') sum.failed += 1;
+    else if (vote.outcome === 'degraded') sum.degraded += 1;
+  }
+  return sum;
+}
+
+/** The status that so many votes of an electorate of `size` make. */
+export function statusOf(failed: number, degraded: number, total: number, size: number): MonitorStatus {
+  if (total === 0 || total * 2 < size) return 'unknown';
+  if (failed * 2 > total) return 'error';
+  if ((failed + degraded) * 2 > total) return 'degraded';
+  return 'active';
+}
+
+/**
+ * The verdict of `votes` at `now`: a quorum of the electorate, then the majority of its fresh votes.
+ *
+ * @param now monotonic ms, as the votes' `expiresAt`
+ */
+export function verdict(votes: readonly Vote[], electorate: RegionSet, now: number): Verdict {
+  const { failed, degraded, total } = tally(votes, electorate, now);
+  const status = statusOf(failed, degraded, total, sizeOf(electorate));
+  switch (status) {
+    case 'unknown':
+      return { status, reason: electorate === 0 ? 'no-electorate' : 'too-few-votes' };
+    case 'error':
+      return { status, reason: 'majority-failed' };
+    case 'degraded':
+      return { status, reason: 'majority-degraded' };
+    case 'active':
+      if (failed > 0) return { status, reason: 'minority-failed' };
+      return { status, reason: degraded > 0 ? 'minority-degraded' : 'all-passed' };
+  }
+}
+
+/**
+ * The monotonic instant at which ageing leaves too few votes for the electorate: when the vote expires
+ * without which fewer than half are left. Null when there were never enough, or nobody to ask.
+ */
+export function quorumEndsAt(votes: readonly Vote[], electorate: RegionSet): number | null {
+  const needed = Math.ceil(sizeOf(electorate) / 2);
+  if (needed === 0) return null;
+  const expiries: number[] = [];
+  for (const vote of votes) {
+    if ((electorate & bitOf(vote.region)) !== 0) expiries.push(vote.expiresAt);
+  }
+  expiries.sort((a, b) => b - a);
+  return expiries[needed - 1] ?? null;
+}

@@ -1,0 +1,73 @@
+import type { Alert, AlertStatus, Closure } from '@svc/shared/channels/alert.ts';
+import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
+import type { Vote } from '../domain/status.ts';
+
+export type AlertFacts = {
+  monitor: LiveMonitor;
+  status: AlertStatus;
+  /** The counted votes that made the verdict. */
+  votes: readonly Vote[];
+  /** Epoch ms. */
+  at: number;
+  reason: string;
+  incident: string;
+  closure?: Closure;
+};
+
+/**
+ * What a channel is told. The facts of a check are those of the newest vote that supports the verdict;
+ * without any vote (the monitor was deactivated while its status was unknown) there are none.
+ */
+export function alertOf(facts: AlertFacts): Alert {
+  const { monitor, status, votes, at, reason, incident, closure } = facts;
+  const vote = closure === undefined ? newestSupporting(votes, status) : newest(votes, () => true);
+  const alert: Alert = {
+    monitor: { id: monitor.id, name: monitor.name, url: monitor.target, type: monitor.type },
+    status,
+    cronTimestamp: vote?.slot ?? at,
+    at,
+    reason,
+    incident,
+    regions: votes.map(({ region, outcome }) => ({ region, outcome })),
+  };
+  if (vote !== null) {
+    if (vote.statusCode !== null) alert.statusCode = vote.statusCode;
+    if (vote.latency !== null) alert.latency = vote.latency;
+    if (vote.errorMessage !== null) alert.errorMessage = vote.errorMessage;
+  }
+  if (closure !== undefined) alert.closure = closure;
+  return alert;
+}
+
+/** What a channel hears about a monitor's status; null for `unknown`. */
+export function alertStatusOf(status: MonitorStatus): AlertStatus | null {
+  if (status === 'unknown') return null;
+  return status === 'active' ? 'recovered' : status;
+}
+
+function newestSupporting(votes: readonly Vote[], status: AlertStatus): Vote | null {
+  switch (status) {
+    case 'error':
+      return newest(votes, (vote) => vote.outcome === 'failed');
+    case 'degraded':
+      // More than half failed or are degraded: a degraded vote tells more about it than a failed one.
+      return (
+        newest(votes, (vote) => vote.outcome === 'degraded') ??
+        newest(votes, (vote) => vote.outcome === 'failed')
+      );
+    case 'recovered':
+      return (
+        newest(votes, (vote) => vote.outcome === 'passed') ??
+        newest(votes, (vote) => vote.outcome === 'degraded')
+      );
+  }
+}
+
+/** The vote of the newest slot; among equals the first in order. */
+function newest(votes: readonly Vote[], matches: (vote: Vote) => boolean): Vote | null {
+  let found: Vote | null = null;
+  for (const vote of votes) {
+    if (matches(vote) && (found === null || vote.slot > found.slot)) found = vote;
+  }
+  return found;
+}

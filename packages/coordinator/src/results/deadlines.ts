@@ -1,0 +1,107 @@
+import type { Clock } from '@svc/shared/clock.ts';
+
+type Entry = { at: number; id: number };
+
+/** Instants closer together than this are served by one timer, ms. */
+const COARSENESS_MS = 20;
+
+/**
+ * One alarm per id on one shared timer: a heap of the instants at which something is to be looked at.
+ * An alarm may come early (it is not taken out when the id's instant moves on), never late: `onDue`
+ * looks at what is due and arms the id anew.
+ */
+export class Deadlines {
+  readonly #clock: Clock;
+  readonly #onDue: (id: number) => void;
+  readonly #heap: Entry[] = [];
+  /** Earliest entry of each id in the heap. */
+  readonly #armed = new Map<number, number>();
+  #cancel: (() => void) | null = null;
+  #timerAt = Number.POSITIVE_INFINITY;
+  #isRunning = false;
+
+  constructor(clock: Clock, onDue: (id: number) => void) {
+    this.#clock = clock;
+    this.#onDue = onDue;
+  }
+
+  /** Alarms wait until this is called. */
+  start(): void {
+    this.#isRunning = true;
+    this.#schedule();
+  }
+
+  stop(): void {
+    this.#isRunning = false;
+    this.#cancel?.();
+    this.#cancel = null;
+    this.#timerAt = Number.POSITIVE_INFINITY;
+  }
+
+  /** @param at monotonic ms */
+  arm(id: number, at: number): void {
+    const armed = this.#armed.get(id);
+    if (armed !== undefined && armed <= at) return;
+    this.#armed.set(id, at);
+    this.#push({ at, id });
+    if (this.#isRunning && at < this.#timerAt) this.#schedule();
+  }
+
+  #schedule(): void {
+    const first = this.#heap[0];
+    if (first === undefined || first.at >= this.#timerAt) return;
+    this.#cancel?.();
+    const delay = Math.max(COARSENESS_MS, first.at - this.#clock.monotonic());
+    this.#timerAt = this.#clock.monotonic() + delay;
+    this.#cancel = this.#clock.after(delay, () => this.#fire());
+  }
+
+  #fire(): void {
+    this.#cancel = null;
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    const now = this.#clock.monotonic();
+    for (let first = this.#heap[0]; first !== undefined && first.at <= now; first = this.#heap[0]) {
+      this.#pop();
+      // An entry that was overtaken by an earlier one of the same id says nothing.
+      if (this.#armed.get(first.id) !== first.at) continue;
+      this.#armed.delete(first.id);
+      this.#onDue(first.id);
+    }
+    this.#schedule();
+  }
+
+  #push(entry: Entry): void {
+    const heap = this.#heap;
+    let index = heap.length;
+    heap.push(entry);
+    while (index > 0) {
+      const parentIndex = (index - 1) >> 1;
+      const parent = heap[parentIndex] as Entry;
+      if (parent.at <= entry.at) break;
+      heap[index] = parent;
+      index = parentIndex;
+    }
+    heap[index] = entry;
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return;
+    let index = 0;
+    for (;;) {
+      let childIndex = 2 * index + 1;
+      let child = heap[childIndex];
+      if (child === undefined) break;
+      const right = heap[childIndex + 1];
+      if (right !== undefined && right.at < child.at) {
+        child = right;
+        childIndex += 1;
+      }
+      if (last.at <= child.at) break;
+      heap[index] = child;
+      index = childIndex;
+    }
+    heap[index] = last;
+  }
+}

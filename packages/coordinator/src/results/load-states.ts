@@ -1,0 +1,146 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Region } from '@svc/shared/regions.ts';
+import { isRegion } from '@svc/shared/regions.ts';
+import { castVotes, type OpenSlot } from '../domain/decision.ts';
+import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
+import { bitOf } from '../domain/region-set.ts';
+import { freshForMs, type Vote, type VoteOutcome } from '../domain/status.ts';
+import type { TransitionReason } from '../domain/transition.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import type { EvaluatorParts } from './evaluator.ts';
+import { type MonitorState, newState } from './states.ts';
+import { type StoredVote, storedVotes } from './stored-votes.ts';
+
+/** Slots further ahead than this were recorded under a wrong clock: they would hide the ones to come, ms. */
+const BELIEVED_AHEAD_MS = 60_000;
+
+/** Monitors read per turn of the event loop. */
+const CHUNK = 200;
+
+type StateRow = {
+  id: number;
+  status: MonitorStatus;
+  since: number;
+  decidedSlot: number;
+  votes: string;
+  incident: string | null;
+  reason: TransitionReason | null;
+};
+
+type ResultRow = {
+  slot: number;
+  region: string;
+  outcome: VoteOutcome;
+  version: number;
+  latency: number | null;
+  statusCode: number | null;
+  errorMessage: string | null;
+};
+
+/**
+ * Reads the states of all monitors: what is stored of them, the results of slots that were not decided
+ * yet, and those that came after their slot's decision and wait for the next one.
+ */
+export async function loadStates(store: Store, parts: EvaluatorParts): Promise<void> {
+  // In a transaction: nothing may change between the chunks.
+  await store.transaction(async (tx) => {
+    const load = prepareLoad(tx, parts);
+    for (let after = 0; ; ) {
+      const rows = load.states(after);
+      for (const row of rows) load.one(row);
+      const last = rows.at(-1);
+      if (last === undefined) return;
+      after = last.id;
+      await setImmediate();
+    }
+  });
+}
+
+function prepareLoad({ sqlite }: Transaction, parts: EvaluatorParts) {
+  const states = sqlite.prepare(`
+    SELECT monitor_id AS id, status, since, decided_slot AS decidedSlot, votes, incident,
+      (SELECT reason FROM transitions WHERE monitor_id = monitor_states.monitor_id ORDER BY id DESC LIMIT 1)
+        AS reason
+    FROM monitor_states WHERE monitor_id > ? ORDER BY monitor_id LIMIT ${CHUNK}`);
+  const results = sqlite.prepare(`
+    SELECT slot, region, outcome, version, latency, status_code AS statusCode, error_message AS errorMessage
+    FROM results WHERE monitor_id = ? AND slot >= ? AND slot <= ? AND outcome <> 'not_run' ORDER BY slot`);
+  const now = parts.clock.monotonic();
+  const slotNow = parts.slotNow();
+  const newestBelieved = slotNow + BELIEVED_AHEAD_MS;
+
+  return {
+    states: (after: number) => states.all(after) as StateRow[],
+    one(row: StateRow): void {
+      const monitor = parts.monitors.get(row.id);
+      const state = newState(row.id, row.since);
+      state.status = row.status;
+      state.reason = row.reason ?? 'too-few-votes';
+      state.decidedSlot = row.decidedSlot > newestBelieved ? 0 : row.decidedSlot;
+      state.incident = row.incident;
+      if (monitor !== undefined) {
+        const freshMs = freshForMs(monitor.periodMs, monitor.longestCheckMs);
+        const votes = storedVotes.parse(JSON.parse(row.votes)).filter((vote) => vote.slot <= newestBelieved);
+        state.votes = votes.map((vote) => toVote(vote, now - (slotNow - vote.at) + freshMs));
+        if (monitor.active) {
+          const found = results.all(row.id, row.decidedSlot, newestBelieved) as ResultRow[];
+          addResults(state, monitor, found, { now, slotNow });
+        }
+      }
+      parts.states.set(state);
+    },
+  };
+}
+
+function addResults(
+  state: MonitorState,
+  monitor: LiveMonitor,
+  results: readonly ResultRow[],
+  { now, slotNow }: { now: number; slotNow: number },
+): void {
+  // When votes ended with a change of the declaration, results of that slot do not come back.
+  const hasVotesOfDecided = state.votes.some((vote) => vote.slot === state.decidedSlot);
+  const expiresAt = now + freshForMs(monitor.periodMs, monitor.longestCheckMs);
+  for (const row of results) {
+    if (row.version !== monitor.version || !isRegion(row.region)) continue;
+    if (monitor.regions !== null && !monitor.regions.includes(row.region)) continue;
+    const vote: Vote = { ...factsOf(row, row.region), at: slotNow, expiresAt };
+    if (row.slot > state.decidedSlot) report(state, monitor, vote, now, slotNow);
+    else if (hasVotesOfDecided && isNews(state, vote)) state.stragglers = castVotes(state.stragglers, [vote]);
+  }
+}
+
+function report(state: MonitorState, monitor: LiveMonitor, vote: Vote, now: number, slotNow: number): void {
+  let open: OpenSlot | undefined = state.open.at(-1);
+  if (open?.slot !== vote.slot) {
+    const deadline = now + Math.min(monitor.periodMs, vote.slot + monitor.periodMs - slotNow);
+    open = { slot: vote.slot, given: 0, answered: 0, isGivenKnown: false, deadline, reports: [] };
+    state.open.push(open);
+  }
+  open.given |= bitOf(vote.region);
+  open.answered |= bitOf(vote.region);
+  open.reports = [...open.reports, vote];
+}
+
+function isNews(state: MonitorState, vote: Vote): boolean {
+  const current = state.votes.find((old) => old.region === vote.region);
+  return current === undefined || current.slot < vote.slot;
+}
+
+function factsOf(row: ResultRow, region: Region) {
+  const { outcome, slot, latency, statusCode, errorMessage } = row;
+  return { region, outcome, slot, latency, statusCode, errorMessage };
+}
+
+function toVote(stored: StoredVote, expiresAt: number): Vote {
+  return {
+    region: stored.region,
+    outcome: stored.outcome,
+    slot: stored.slot,
+    at: stored.at,
+    expiresAt,
+    latency: stored.latency,
+    statusCode: stored.status_code,
+    errorMessage: stored.error_message,
+  };
+}

@@ -1,0 +1,264 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import type { Clock } from '@svc/shared/clock.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { FakeClock } from '../../../../../test/support/fake-clock.ts';
+import type { LiveMonitor, LiveMonitors } from '../../domain/monitor.ts';
+import { openStore } from '../../store/open.ts';
+import type { Store } from '../../store/store.ts';
+import { createDeclarationEffects } from '../declaration-effects.ts';
+import type { DeclarationEffects } from '../evaluation.ts';
+import { Evaluator, type RegionPresence, type StatusChange } from '../evaluator.ts';
+import { type OnNotRun, Recorder, type ResultMessage } from '../recorder.ts';
+import { States } from '../states.ts';
+
+export const THREE: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
+export const PERIOD = 30_000;
+
+export type Enqueued = { notificationId: number; monitorId: number; alert: Alert };
+
+/** The monitors in memory, set by hand. */
+export class DeclaredMonitors implements LiveMonitors {
+  readonly #monitors = new Map<number, LiveMonitor>();
+
+  get size(): number {
+    return this.#monitors.size;
+  }
+
+  get(id: number): LiveMonitor | undefined {
+    return this.#monitors.get(id);
+  }
+
+  values(): Iterable<LiveMonitor> {
+    return this.#monitors.values();
+  }
+
+  set(monitor: LiveMonitor): void {
+    this.#monitors.set(monitor.id, monitor);
+  }
+
+  delete(id: number): void {
+    this.#monitors.delete(id);
+  }
+
+  onChange(): () => void {
+    return () => {};
+  }
+}
+
+export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): LiveMonitor {
+  return {
+    id,
+    workspaceId: 1,
+    type: 'http',
+    name: `Monitor ${id}`,
+    target: 'http://127.0.0.1/',
+    active: true,
+    periodMs: PERIOD,
+    regions: THREE,
+    version: 1,
+    longestCheckMs: 10_000,
+    activatedAt: 0,
+    checkText: '{}',
+    ...changes,
+  };
+}
+
+export type Facts = Partial<CheckResult> & { outcome: Outcome };
+
+/**
+ * A recorder over a real database file and a clock that stands still. `restart` opens the file anew, as
+ * after a crash: what was not committed is gone.
+ */
+export class Recording {
+  readonly clock: FakeClock;
+  readonly monitors = new DeclaredMonitors();
+  readonly enqueued: Enqueued[] = [];
+  readonly changes: StatusChange[] = [];
+  readonly presence: RegionPresence & { had: Set<Region> };
+  store!: Store;
+  recorder!: Recorder;
+  effects!: DeclarationEffects;
+  states!: States;
+  onNotRun: OnNotRun = () => 'accept';
+  /** Thrown by the outbox when set: the transaction fails in its middle. */
+  outboxFailure: Error | null = null;
+  sequence = 0;
+  #directory = '';
+
+  constructor(clock = new FakeClock()) {
+    this.clock = clock;
+    const had = new Set<Region>(THREE);
+    this.presence = { had, hadAgentWithin24h: (region) => had.has(region), live: () => [...had] };
+  }
+
+  static async open(): Promise<Recording> {
+    const recording = new Recording();
+    recording.#directory = await mkdtemp(join(tmpdir(), 'svc-recorder-'));
+    await recording.start();
+    await recording.store.transaction(({ sqlite }) => {
+      sqlite.exec(
+        "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'test', 0) ON CONFLICT DO NOTHING",
+      );
+    });
+    return recording;
+  }
+
+  async start(): Promise<void> {
+    const log = createLogger('test', 'silent');
+    this.store = await openStore({ path: join(this.#directory, 'svc.db'), log });
+    this.states = new States();
+    const clock: Clock = this.clock;
+    const evaluator = new Evaluator({
+      states: this.states,
+      monitors: this.monitors,
+      presence: this.presence,
+      clock,
+      slotNow: () => this.clock.wall(),
+      outbox: {
+        enqueue: (tx, delivery) => {
+          if (this.outboxFailure !== null) throw this.outboxFailure;
+          tx.onCommit(() => this.enqueued.push(delivery));
+        },
+      },
+    });
+    evaluator.onTransition((change) => this.changes.push(change));
+    this.effects = createDeclarationEffects(evaluator);
+    this.recorder = new Recorder({
+      store: this.store,
+      evaluator,
+      tokens: { isValid: (token) => token === 'good' },
+      clock,
+      log,
+      onNotRun: (...args) => this.onNotRun(...args),
+    });
+    await this.recorder.load();
+  }
+
+  /** Ends without recording what is queued, and starts from the file. */
+  async restart(): Promise<void> {
+    await this.store.close();
+    await this.start();
+  }
+
+  async dispose(): Promise<void> {
+    await this.recorder.stop();
+    await this.store.close();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  /** Declares a monitor as the configuration does. */
+  async declare(monitor: LiveMonitor): Promise<void> {
+    const before = this.monitors.get(monitor.id) ?? null;
+    await this.store.transaction((tx) => {
+      if (before === null) {
+        tx.sqlite
+          .prepare(`INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at,
+            created_at, updated_at) VALUES (?, 1, 'http', ?, 1, '{}', 0, 0, 0)`)
+          .run(monitor.id, monitor.name);
+      }
+      this.effects.monitorChanged(tx, before, monitor);
+      tx.onCommit(() => this.monitors.set(monitor));
+    });
+  }
+
+  async remove(id: number): Promise<void> {
+    await this.store.transaction((tx) => {
+      this.effects.monitorChanged(tx, this.monitors.get(id) ?? null, null);
+      tx.sqlite.prepare('DELETE FROM monitors WHERE id = ?').run(id);
+      tx.onCommit(() => this.monitors.delete(id));
+    });
+  }
+
+  async channel(id: number, kind: string, monitorIds: readonly number[]): Promise<void> {
+    await this.store.transaction((tx) => {
+      tx.sqlite
+        .prepare(`INSERT INTO notifications (id, workspace_id, provider_type, settings_sealed, created_at, updated_at)
+          VALUES (?, 1, ?, x'', 0, 0)`)
+        .run(id, kind);
+      for (const monitorId of monitorIds) this.effects.linked(tx, monitorId, id);
+    });
+  }
+
+  /** One stream message with one result. */
+  message(monitorId: number, slot: number, region: Region, facts: Facts): ResultMessage {
+    this.sequence += 1;
+    const result: CheckResult = {
+      monitor: monitorId,
+      version: this.monitors.get(monitorId)?.version ?? 1,
+      slot,
+      token: 'good',
+      started_at: slot,
+      attempts: [],
+      latency: 12.5,
+      ...facts,
+    };
+    return {
+      region,
+      agent: 'agent-1',
+      results: [result],
+      position: {
+        created: 'stream-1',
+        sequence: this.sequence,
+        messageId: `m${this.sequence}`,
+        time: this.clock.wall(),
+      },
+    };
+  }
+
+  async report(monitorId: number, slot: number, region: Region, facts: Facts | Outcome): Promise<void> {
+    const full = typeof facts === 'string' ? { outcome: facts } : facts;
+    void this.recorder.record(this.message(monitorId, slot, region, full));
+    await this.recorder.flushed();
+  }
+
+  async abstain(monitorId: number, slot: number, region: Region, reason: NotRunReason): Promise<void> {
+    this.recorder.abstained(this.#monitor(monitorId), slot, region, reason);
+    await this.recorder.flushed();
+  }
+
+  async skip(monitorId: number, slot: number, region: Region): Promise<void> {
+    this.recorder.skipped(this.#monitor(monitorId), slot, region);
+    await this.recorder.flushed();
+  }
+
+  /** Opens the slot of now and has each region report, in this order. */
+  async slot(monitorId: number, outcomes: Partial<Record<Region, Facts | Outcome>>): Promise<number> {
+    const slot = this.clock.wall();
+    const regions = Object.keys(outcomes) as Region[];
+    this.recorder.opened(this.#monitor(monitorId), slot, regions);
+    for (const region of regions) await this.report(monitorId, slot, region, outcomes[region] ?? 'passed');
+    return slot;
+  }
+
+  /** Time passes; what falls due on the way is recorded at its instant. */
+  async pass(ms: number): Promise<void> {
+    await this.recorder.flushed();
+    for (let left = ms; left > 0; left -= 1_000) {
+      this.clock.advance(Math.min(1_000, left));
+      await this.recorder.flushed();
+    }
+  }
+
+  rows<T>(sql: string, ...parameters: number[]): Promise<T[]> {
+    return this.store.transaction(({ sqlite }) => sqlite.prepare(sql).all(...parameters) as T[]);
+  }
+
+  status(monitorId: number): string | undefined {
+    return this.states.get(monitorId)?.status;
+  }
+
+  alerts(): string[] {
+    return this.enqueued.map(({ alert }) => alert.status);
+  }
+
+  #monitor(id: number): LiveMonitor {
+    const monitor = this.monitors.get(id);
+    if (monitor === undefined) throw new Error(`no monitor ${id}`);
+    return monitor;
+  }
+}
