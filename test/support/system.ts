@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Region } from '@svc/shared/regions.ts';
+import { type NatsServer, startNatsServer } from './nats-server.ts';
+import { Program } from './process.ts';
+
+/** The flags `npm start` gives its agents. */
+const AGENT_FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=256'];
+
+export type SystemOptions = {
+  regions: readonly Region[];
+  /** The declared file: resources as the YAML file has them. */
+  declared: object;
+  environment?: Record<string, string>;
+};
+
+/**
+ * The whole service as processes of its own: a NATS server, the coordinator and one agent per region,
+ * with a data folder that is deleted at the end.
+ */
+export class System {
+  readonly nats: NatsServer;
+  readonly coordinator: Program;
+  readonly agents: ReadonlyMap<Region, Program>;
+  readonly url: string;
+  readonly token: string;
+  readonly #folder: string;
+
+  private constructor(parts: {
+    nats: NatsServer;
+    coordinator: Program;
+    agents: ReadonlyMap<Region, Program>;
+    url: string;
+    token: string;
+    folder: string;
+  }) {
+    this.nats = parts.nats;
+    this.coordinator = parts.coordinator;
+    this.agents = parts.agents;
+    this.url = parts.url;
+    this.token = parts.token;
+    this.#folder = parts.folder;
+  }
+
+  static async start(options: SystemOptions): Promise<System> {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-system-'));
+    const config = join(folder, 'svc.json');
+    await writeFile(config, JSON.stringify(options.declared));
+    const nats = await startNatsServer();
+    const port = await freePort();
+    const token = randomBytes(16).toString('hex');
+    const common = { SVC_NATS_URL: nats.url, SVC_LOG_LEVEL: 'info', ...options.environment };
+    const coordinator = new Program('packages/coordinator/src/main.ts', {
+      ...common,
+      SVC_LISTEN: `127.0.0.1:${port}`,
+      SVC_DATA_DIR: folder,
+      SVC_CONFIG: config,
+      SVC_API_TOKEN: token,
+      SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
+    });
+    const agents = new Map(
+      options.regions.map((region) => [
+        region,
+        new Program(
+          'packages/agent/src/main.ts',
+          { ...common, SVC_REGION: region, SVC_AGENT_ID: `agent-${region}`, SVC_DRAIN_MS: '2000' },
+          AGENT_FLAGS,
+        ),
+      ]),
+    );
+    const system = new System({ nats, coordinator, agents, url: `http://127.0.0.1:${port}`, token, folder });
+    try {
+      await Promise.all([coordinator.start(), ...[...agents.values()].map((agent) => agent.start())]);
+    } catch (error) {
+      await system.dispose();
+      throw error;
+    }
+    return system;
+  }
+
+  agent(region: Region): Program {
+    const agent = this.agents.get(region);
+    if (agent === undefined) throw new Error(`no agent runs in ${region}`);
+    return agent;
+  }
+
+  /** GET with the operator's token; the parsed body. */
+  async get<T>(path: string): Promise<T> {
+    const response = await fetch(`${this.url}${path}`, {
+      headers: { authorization: `Bearer ${this.token}` },
+    });
+    if (!response.ok) throw new Error(`GET ${path} answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as T;
+  }
+
+  /** Replaces the declared file; it is applied by itself. */
+  async declare(declared: object): Promise<void> {
+    await writeFile(join(this.#folder, 'svc.json'), JSON.stringify(declared));
+  }
+
+  /** Rows of the database as it is on disk now. */
+  query<Row>(sql: string, ...parameters: (string | number)[]): Row[] {
+    const database = new DatabaseSync(join(this.#folder, 'svc.db'), { readOnly: true, timeout: 5_000 });
+    try {
+      return database.prepare(sql).all(...parameters) as Row[];
+    } finally {
+      database.close();
+    }
+  }
+
+  /** Agents, coordinator, NATS, in the order `npm start` stops them. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.agents.values()].map((agent) => agent.end('SIGTERM')));
+    await this.coordinator.end('SIGTERM');
+    await this.nats.stop();
+  }
+
+  async dispose(): Promise<void> {
+    await Promise.all([...this.agents.values()].map((agent) => agent.end('SIGKILL')));
+    await this.coordinator.end('SIGKILL');
+    await this.nats.dispose();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}
