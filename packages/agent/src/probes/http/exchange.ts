@@ -90,14 +90,14 @@ export class Exchange {
     const onread: OnReadOpts = { buffer: readBuffer(), callback: this.#received };
     if (hop.url.protocol === 'https:') {
       const socket = this.#openTls({ address, port, onread });
-      socket.once('connect', this.#handshaking);
+      socket.on('connect', this.#handshaking);
       return;
     }
     // Nagle's algorithm would hold back the last packet of a request that needs several.
     const noDelay = request.length > ONE_PACKET;
     const socket = connect({ host: address, port, autoSelectFamily: false, noDelay, onread });
     this.#listenTo(socket);
-    socket.once('connect', this.#connected);
+    socket.on('connect', this.#connected);
   }
 
   #openBestOf(addresses: readonly ResolvedAddress[]): void {
@@ -143,8 +143,8 @@ export class Exchange {
     this.#socket = socket;
     // Stays on the socket for its life: an error after the end must not crash the process.
     socket.on('error', this.#errored);
-    socket.once('end', this.#ended);
-    socket.once('close', this.#ended);
+    socket.on('end', this.#ended);
+    socket.on('close', this.#ended);
   }
 
   readonly #handshaking = (): void => {
@@ -168,13 +168,15 @@ export class Exchange {
   /** `bytes` is the shared buffer, of which `count` bytes were just read. */
   readonly #received = (count: number, bytes: Uint8Array): boolean => {
     if (this.#isClosed) return true;
-    this.#guarded(() => {
-      if (!this.#hasFirstByte) {
-        this.#hasFirstByte = true;
-        this.#listener.onPhase('transfer');
-      }
+    if (!this.#hasFirstByte) {
+      this.#hasFirstByte = true;
+      this.#listener.onPhase('transfer');
+    }
+    try {
       this.#parser.push((bytes as Buffer).subarray(0, count));
-    });
+    } catch (error) {
+      this.#thrown(error);
+    }
     return true;
   };
 
@@ -193,9 +195,13 @@ export class Exchange {
     try {
       step();
     } catch (error) {
-      const isTargets = error instanceof ResponseError;
-      this.#fail(isTargets ? { kind: 'failed', message: error.message } : { kind: 'defect', error });
+      this.#thrown(error);
     }
+  }
+
+  #thrown(error: unknown): void {
+    const isTargets = error instanceof ResponseError;
+    this.#fail(isTargets ? { kind: 'failed', message: error.message } : { kind: 'defect', error });
   }
 
   #fail(failure: ExchangeFailure): void {

@@ -16,8 +16,8 @@ export type Hop = {
 
 /** The first hop, or why the declared target cannot be requested at all. */
 export function firstHop(check: HttpCheck): Hop | string {
-  const url = URL.canParse(check.url) ? new URL(check.url) : undefined;
-  if (url === undefined || !isHttp(url)) return 'the URL is no valid http or https URL';
+  const url = URL.parse(check.url);
+  if (url === null || !isHttp(url)) return 'the URL is no valid http or https URL';
   // A body has no meaning with GET and HEAD (RFC 9110, section 9.3.1), and many servers refuse it.
   const body = check.method === 'GET' || check.method === 'HEAD' ? '' : check.body;
   return { url, method: check.method, headers: check.headers, body, sendsUrlCredentials: true };
@@ -42,8 +42,8 @@ export function isRedirect(statusCode: number): boolean {
 export function redirectedHop(hop: Hop, statusCode: number, location: string): Hop | string {
   // Some servers send UTF-8 unescaped; as Latin-1 it would lead elsewhere.
   const target = Buffer.from(location, 'latin1').toString();
-  if (!URL.canParse(target, hop.url.href)) return 'redirected to a Location that is no URL';
-  const url = new URL(target, hop.url);
+  const url = URL.parse(target, hop.url.href);
+  if (url === null) return 'redirected to a Location that is no URL';
   if (!isHttp(url)) return `redirected to a ${url.protocol.slice(0, 20)} URL, which is not http or https`;
   const becomesGet =
     (statusCode === 303 && hop.method !== 'HEAD') ||
