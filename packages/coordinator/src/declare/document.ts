@@ -1,0 +1,209 @@
+import { messageOf } from '@svc/shared/errors.ts';
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visit,
+  type YAMLMap,
+} from 'yaml';
+
+/** Something wrong at an offset (UTF-16 code units from the start of the text). */
+export type SourceError = { readonly offset: number; readonly message: string };
+
+export type Member = { readonly key: string; readonly keyOffset: number; readonly value: Node | null };
+
+/** Called for every text of the document; null drops it (the error was reported). */
+export type TextHook = (text: string, offset: number) => string | null;
+
+/** Nodes that aliases may add: enough for defaults shared by 15,000 monitors, too few to fill the memory. */
+const MAX_ALIASED_NODES = 1_000_000;
+
+/** Containers within containers; no declaration needs more than six. */
+const MAX_DEPTH = 32;
+
+/** A YAML text (JSON is YAML) with positions. What is wrong with it gathers in `errors`. */
+export class SourceDocument {
+  readonly errors: SourceError[] = [];
+  /** Null when the text is empty or not YAML at all. */
+  readonly root: Node | null;
+  readonly #lines = new LineCounter();
+  readonly #targets: ReadonlyMap<Alias, Node>;
+  readonly #followed = new Set<Node>();
+  #aliasedNodes = 0;
+
+  constructor(text: string) {
+    const document = this.#parsed(text);
+    for (const problem of [...(document?.errors ?? []), ...(document?.warnings ?? [])]) {
+      this.report(problem.pos[0], `invalid YAML: ${problem.message}`);
+    }
+    this.root = document?.contents ?? null;
+    this.#targets = document !== null && text.includes('*') ? targetsOf(document) : new Map();
+  }
+
+  #parsed(text: string): Document<Node> | null {
+    try {
+      // uniqueKeys: the library's check takes quadratic time; members() has its own.
+      return parseDocument(text, {
+        lineCounter: this.#lines,
+        uniqueKeys: false,
+        prettyErrors: false,
+      }) as Document<Node>;
+    } catch (error) {
+      this.report(0, `invalid YAML: ${error instanceof RangeError ? 'nested too deeply' : messageOf(error)}`);
+      return null;
+    }
+  }
+
+  /** Line and column, from 1. */
+  position(offset: number): { line: number; column: number } {
+    const { line, col } = this.#lines.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  }
+
+  report(offset: number, message: string): void {
+    this.errors.push({ offset, message });
+  }
+
+  /** The node itself, or what the alias stands for; null (reported) when that is nothing. */
+  resolved(node: Node | null): Node | null {
+    if (!isAlias(node)) return node;
+    const target = this.#targets.get(node);
+    if (target !== undefined) return target;
+    this.report(offsetOf(node), `the alias *${node.source} has no anchor &${node.source} before it`);
+    return null;
+  }
+
+  /**
+   * The members of a mapping: keys are texts and stand once; what `<<` merges in comes first and gives
+   * way to the mapping's own members.
+   */
+  members(map: YAMLMap, depth = 0): Member[] {
+    const own = new Map<string, Member>();
+    const merged = new Map<string, Member>();
+    for (const pair of map.items) {
+      const keyNode = pair.key as Node;
+      const value = (pair.value ?? null) as Node | null;
+      const keyOffset = offsetOf(keyNode);
+      if (!isScalar(keyNode) || typeof keyNode.value !== 'string') {
+        this.report(keyOffset, 'keys must be texts: put quotes around it');
+        continue;
+      }
+      const key = keyNode.value;
+      if (key === '<<') {
+        this.#merge(value, keyOffset, merged, depth);
+        continue;
+      }
+      const first = own.get(key);
+      if (first !== undefined) {
+        const { line } = this.position(first.keyOffset);
+        this.report(keyOffset, `"${key}" stands here again: it was given in line ${line} already`);
+        continue;
+      }
+      own.set(key, { key, keyOffset, value });
+    }
+    for (const key of own.keys()) merged.delete(key);
+    return [...merged.values(), ...own.values()];
+  }
+
+  #merge(value: Node | null, offset: number, into: Map<string, Member>, depth: number): void {
+    const source = this.resolved(value);
+    const maps = isSeq(source) ? (source.items as Node[]) : [source];
+    for (const item of maps) {
+      const map = this.resolved(item);
+      if (!isMap(map) || depth > MAX_DEPTH) {
+        this.report(offset, '"<<" needs an alias of a mapping, or a list of such');
+        return;
+      }
+      for (const member of this.members(map, depth + 1)) {
+        if (this.#isOverBudget(offset)) return;
+        if (!into.has(member.key)) into.set(member.key, member);
+      }
+    }
+  }
+
+  /** The plain value of a node; texts go through `onText`. Errors are reported, and what they hit left out. */
+  plain(node: Node | null, onText: TextHook, depth = 0): unknown {
+    if (isAlias(node)) return this.#plainAlias(node, onText, depth);
+    // Inside of an alias every node is an added one.
+    if (node !== null && this.#followed.size > 0 && this.#isOverBudget(offsetOf(node))) return undefined;
+    if (isMap(node) || isSeq(node)) {
+      if (depth > MAX_DEPTH) {
+        this.report(offsetOf(node), `nested more than ${MAX_DEPTH} levels deep`);
+        return undefined;
+      }
+      if (isSeq(node)) return node.items.map((item) => this.plain(item as Node | null, onText, depth + 1));
+      const entries = this.members(node).map(({ key, value }) => [key, this.plain(value, onText, depth + 1)]);
+      return Object.fromEntries(entries);
+    }
+    if (!isScalar(node)) return null;
+    if (typeof node.value !== 'string') return node.value;
+    return onText(node.value, offsetOf(node)) ?? undefined;
+  }
+
+  #plainAlias(alias: Alias, onText: TextHook, depth: number): unknown {
+    const target = this.resolved(alias);
+    if (target === null) return undefined;
+    if (this.#followed.has(target)) {
+      this.report(offsetOf(alias), `the alias *${alias.source} contains itself`);
+      return undefined;
+    }
+    this.#followed.add(target);
+    const value = this.plain(target, onText, depth);
+    this.#followed.delete(target);
+    return value;
+  }
+
+  #isOverBudget(offset: number): boolean {
+    this.#aliasedNodes += 1;
+    if (this.#aliasedNodes === MAX_ALIASED_NODES + 1) {
+      this.report(offset, `aliases add more than ${MAX_ALIASED_NODES} values: write them out`);
+    }
+    return this.#aliasedNodes > MAX_ALIASED_NODES;
+  }
+
+  /** Offset of the member that `path` leads to; of the nearest one around it when it is not there. */
+  locate(node: Node | null, path: readonly (string | number)[], fallback: number): number {
+    let current = node;
+    let offset = fallback;
+    for (const step of path) {
+      current = this.resolved(current);
+      if (isMap(current)) {
+        const member = this.members(current).find(({ key }) => key === step);
+        if (member === undefined) return offset;
+        current = member.value;
+        offset = current === null ? member.keyOffset : offsetOf(current);
+      } else if (isSeq(current) && typeof step === 'number') {
+        current = (current.items[step] ?? null) as Node | null;
+        if (current === null) return offset;
+        offset = offsetOf(current);
+      } else return offset;
+    }
+    return offset;
+  }
+}
+
+export function offsetOf(node: Node): number {
+  return node.range?.[0] ?? 0;
+}
+
+/** What each alias stands for: the last node before it with that anchor. */
+function targetsOf(document: Document<Node>): Map<Alias, Node> {
+  const anchors = new Map<string, Node>();
+  const targets = new Map<Alias, Node>();
+  visit(document, {
+    Alias(_key, alias) {
+      const target = anchors.get(alias.source);
+      if (target !== undefined) targets.set(alias, target);
+    },
+    Value(_key, node) {
+      if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    },
+  });
+  return targets;
+}

@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import { nearest } from '@svc/shared/nearest.ts';
+import {
+  isResourceKind,
+  parseResource,
+  RESOURCE_KINDS,
+  type ResourceKind,
+} from '@svc/shared/resources/registry.ts';
+import { isMap, type Node } from 'yaml';
+import { clashes } from './clashes.ts';
+import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
+import { type Member, offsetOf, SourceDocument } from './document.ts';
+import { interpolate, type Sources } from './interpolate.ts';
+import type { LocatedError } from './located-error.ts';
+import {
+  type FoundReference,
+  misplacedReference,
+  referenceIn,
+  referenceProblem,
+  referencesOf,
+} from './references.ts';
+
+export type ParsedDeclaration = {
+  /** In order of dependency. Only to be used when there are no errors. */
+  readonly entries: readonly DeclaredEntry[];
+  /** Everything that is wrong, by position. */
+  readonly errors: readonly LocatedError[];
+};
+
+/** Names as Terraform allows them, so that a file can be carried over. */
+const LOCAL_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
+
+type WrittenEntry = Member & { readonly kind: ResourceKind };
+
+/**
+ * Reads a declaration: syntax, insertions, every resource, references between them. All that is wrong
+ * is found in one go. Pure but for `sources`.
+ *
+ * @param file name of the file, for errors
+ */
+export function parseDeclaration(text: string, file: string, sources: Sources): ParsedDeclaration {
+  const document = new SourceDocument(text);
+  const entries = document.errors.length > 0 ? [] : readEntries(document, sources);
+  const errors = document.errors
+    .toSorted((a, b) => a.offset - b.offset)
+    .map(({ offset, message }) => ({ file, ...document.position(offset), message }));
+  return { entries, errors };
+}
+
+function readEntries(document: SourceDocument, sources: Sources): DeclaredEntry[] {
+  const written = writtenEntries(document);
+  const declared = new Set(written.map(({ kind, key }) => addressOf({ kind, name: key })));
+  const entries = written.flatMap((entry) => readEntry(document, entry, declared, sources) ?? []);
+  for (const { address, path, message } of clashes(entries)) {
+    const entry = written.find(({ kind, key }) => addressOf({ kind, name: key }) === address);
+    if (entry !== undefined) reportIssue(document, entry, path, message);
+  }
+  const rank = (kind: ResourceKind) => RESOURCE_KINDS.indexOf(kind);
+  return entries.sort((a, b) => rank(a.kind) - rank(b.kind));
+}
+
+function writtenEntries(document: SourceDocument): WrittenEntry[] {
+  const { root } = document;
+  if (root === null || (!isMap(root) && isNothing(root))) {
+    document.report(0, 'the file is empty: write {} for a declaration of nothing');
+    return [];
+  }
+  if (!isMap(root)) {
+    document.report(offsetOf(root), 'must be a mapping of resource types, like svc_http_monitor');
+    return [];
+  }
+  return document.members(root).flatMap((member) => {
+    const { key: kind } = member;
+    if (isResourceKind(kind)) return entriesOf(document, kind, member);
+    const meant = nearest(kind, RESOURCE_KINDS);
+    document.report(
+      member.keyOffset,
+      `"${kind}" is not a resource type: ${meant === null ? `there are ${RESOURCE_KINDS.join(', ')}` : `did you mean "${meant}"?`}`,
+    );
+    return [];
+  });
+}
+
+function entriesOf(document: SourceDocument, kind: ResourceKind, member: Member): WrittenEntry[] {
+  const map = document.resolved(member.value);
+  if (map === null || isNothing(map)) return [];
+  if (!isMap(map)) {
+    document.report(offsetOf(map), `${kind} must be a mapping of names, each with its attributes`);
+    return [];
+  }
+  return document.members(map).flatMap((entry) => {
+    if (LOCAL_NAME.test(entry.key)) return [{ ...entry, kind }];
+    document.report(
+      entry.keyOffset,
+      `"${entry.key}" is not a name: up to 128 letters, digits, underscores and hyphens, a letter or underscore first`,
+    );
+    return [];
+  });
+}
+
+function isNothing(node: Node): boolean {
+  return 'value' in node && node.value === null;
+}
+
+/** Answers null, with errors reported, when the entry is not valid. */
+function readEntry(
+  document: SourceDocument,
+  entry: WrittenEntry,
+  declared: ReadonlySet<Address>,
+  sources: Sources,
+): DeclaredEntry | null {
+  const errorsBefore = document.errors.length;
+  // Texts of which something is known to be wrong: what the schema says about them would only confuse.
+  const reported = new Set<number>();
+  const report = (offset: number, where: readonly (string | number)[], message: string) => {
+    if (reported.has(offset)) return;
+    reported.add(offset);
+    document.report(offset, `${[entry.kind, entry.key, ...where].join('.')}: ${message}`);
+  };
+  const references: number[] = [];
+  const value = document.plain(entry.value, (text, offset) => {
+    const inserted = interpolate(text, sources);
+    if (!inserted.ok) {
+      report(offset, [], inserted.message);
+      return text;
+    }
+    if (text === inserted.text && referenceIn(text) !== null) references.push(offset);
+    return inserted.text;
+  });
+  const offsetAt = (path: readonly (string | number)[]) =>
+    document.locate(entry.value, path, entry.keyOffset);
+  const misplaced = new Set(references);
+  for (const reference of placedReferences(entry.kind, value)) {
+    const offset = offsetAt(reference.path);
+    misplaced.delete(offset);
+    const problem = referenceProblem(entry.kind, reference, declared);
+    if (problem !== null) report(offset, reference.path, problem);
+  }
+  for (const offset of misplaced) report(offset, [], misplacedReference(entry.kind));
+  const parsed = parseResource(entry.kind, value ?? {}, 'file');
+  if (!parsed.ok) {
+    for (const { path, message } of parsed.issues) reportIssue(document, entry, path, message, reported);
+  }
+  if (!parsed.ok || document.errors.length > errorsBefore) return null;
+  return {
+    kind: entry.kind,
+    name: entry.key,
+    attributes: parsed.value,
+    digest: createHash('sha256').update(JSON.stringify(parsed.value)).digest('base64'),
+    ...document.position(entry.keyOffset),
+  } as DeclaredEntry;
+}
+
+function placedReferences(kind: ResourceKind, value: unknown): readonly FoundReference[] {
+  return typeof value === 'object' && value !== null
+    ? referencesOf(kind, value as Record<string, unknown>)
+    : [];
+}
+
+/** Several issues may stand at one place (two members missing of one mapping), but none where one was reported before. */
+function reportIssue(
+  document: SourceDocument,
+  entry: WrittenEntry,
+  path: readonly (string | number)[],
+  message: string,
+  reported: ReadonlySet<number> = new Set(),
+): void {
+  const offset = document.locate(entry.value, path, entry.keyOffset);
+  if (reported.has(offset)) return;
+  document.report(offset, `${[entry.kind, entry.key, ...path].join('.')}: ${message}`);
+}

@@ -1,0 +1,105 @@
+import { nearest } from '@svc/shared/nearest.ts';
+import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
+import { DEFINITIONS, isResourceKind, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { REFERENCE } from '@svc/shared/resources/texts.ts';
+import { sortedIds } from '@svc/shared/resources/values.ts';
+import type { Address } from './declaration.ts';
+
+/**
+ * References between entries: `${svc_http_monitor.api.id}`. Kinds refer only to kinds that come before
+ * them in `DEFINITIONS`, so that this order is the order of dependency and there are no cycles.
+ */
+export type Path = readonly (string | number)[];
+
+export type FoundReference = { readonly path: Path; readonly to: Address };
+
+/** A text that is a reference, taken apart; null when it is none. */
+export function referenceIn(text: unknown): Address | null {
+  const match = typeof text === 'string' ? REFERENCE.exec(text) : null;
+  return match === null ? null : `${match[1]}.${match[2]}`;
+}
+
+/** Attributes of a kind that hold ids, with the kinds they may name. */
+function idAttributes(kind: ResourceKind): [name: string, kinds: readonly string[]][] {
+  const definition: ResourceDefinition = DEFINITIONS[kind];
+  return Object.entries(definition.attributes).flatMap(([name, { value }]) =>
+    value.references === undefined ? [] : [[name, value.references] satisfies [string, readonly string[]]],
+  );
+}
+
+const ID_ATTRIBUTES = Object.fromEntries(
+  Object.keys(DEFINITIONS).map((kind) => [kind, idAttributes(kind as ResourceKind)]),
+) as Readonly<Record<ResourceKind, ReturnType<typeof idAttributes>>>;
+
+/** All references among the attributes (as written, or normalized) of a resource. */
+export function referencesOf(
+  kind: ResourceKind,
+  attributes: Readonly<Record<string, unknown>>,
+): FoundReference[] {
+  return ID_ATTRIBUTES[kind].flatMap(([name]) => {
+    const value = attributes[name];
+    const members: [Path, unknown][] = Array.isArray(value)
+      ? value.map((member, index) => [[name, index], member])
+      : [[[name], value]];
+    return members.flatMap(([path, member]) => {
+      const to = referenceIn(member);
+      return to === null ? [] : [{ path, to }];
+    });
+  });
+}
+
+/**
+ * What is wrong with a reference that stands at `path` of a resource of `kind`, or null.
+ *
+ * @param declared addresses of all entries
+ */
+export function referenceProblem(
+  kind: ResourceKind,
+  { path, to }: FoundReference,
+  declared: ReadonlySet<Address>,
+): string | null {
+  const [attribute] = path;
+  const allowed = ID_ATTRIBUTES[kind].find(([name]) => name === attribute)?.[1] ?? [];
+  const target = to.slice(0, to.indexOf('.'));
+  if (!isResourceKind(target)) {
+    const meant = nearest(target, Object.keys(DEFINITIONS));
+    return `"${target}" is not a resource type${meant === null ? '' : `: did you mean "${meant}"?`}`;
+  }
+  if (!allowed.includes(target)) return `takes the id of a ${allowed.join(', ')}, not of a ${target}`;
+  if (declared.has(to)) return null;
+  const meant = nearest(
+    to,
+    [...declared].filter((address) => address.startsWith(`${target}.`)),
+  );
+  return `${to} is not declared${meant === null ? '' : `: did you mean ${meant}?`}`;
+}
+
+/** For a reference where none may stand: what can be done. */
+export function misplacedReference(kind: ResourceKind): string {
+  const names = ID_ATTRIBUTES[kind].map(([name]) => name);
+  return names.length === 0
+    ? 'must not be a reference: nothing of this resource takes an id'
+    : `must not be a reference: only ${names.join(', ')} take an id`;
+}
+
+/**
+ * The attributes with every reference replaced by the id of its entry.
+ *
+ * @param idOf answers for every address that the attributes refer to
+ */
+export function resolveReferences<T extends object>(
+  kind: ResourceKind,
+  attributes: T,
+  idOf: (address: Address) => string,
+): T {
+  const resolved = { ...attributes } as Record<string, unknown>;
+  const id = (value: unknown) => {
+    const to = referenceIn(value);
+    return to === null ? value : idOf(to);
+  };
+  for (const [name] of ID_ATTRIBUTES[kind]) {
+    const value = resolved[name];
+    resolved[name] = Array.isArray(value) ? sortedIds(value.map((member) => String(id(member)))) : id(value);
+  }
+  return resolved as T;
+}
