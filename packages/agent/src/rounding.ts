@@ -18,30 +18,36 @@ export function roundMs(milliseconds: number): number {
  * phases did not add up before (time between two phases), the longest one takes the difference.
  */
 export function roundPhases(latency: number, phases: Phases): Phases {
-  const names = PHASES.filter((name) => phases[name] !== undefined);
-  if (names.length === 0) return {};
-  const tenths = new Map<PhaseName, number>();
+  const parts: Part[] = [];
   let missing = tenthsOf(latency);
-  for (const name of names) {
-    const value = Math.min(missing, Math.floor(Math.max(0, (phases[name] ?? 0) * 10)));
-    tenths.set(name, value);
-    missing -= value;
+  for (const name of PHASES) {
+    const exact = phases[name];
+    if (exact === undefined) continue;
+    const tenths = Math.min(missing, Math.floor(Math.max(0, exact * 10)));
+    parts.push({ name, tenths, lost: exact * 10 - tenths });
+    missing -= tenths;
   }
-  for (const name of byLoss(names, phases, tenths)) {
-    if (missing === 0) break;
-    tenths.set(name, (tenths.get(name) ?? 0) + 1);
-    missing--;
-  }
-  if (missing > 0) {
-    const longest = names.reduce((a, b) => ((tenths.get(b) ?? 0) > (tenths.get(a) ?? 0) ? b : a));
-    tenths.set(longest, (tenths.get(longest) ?? 0) + missing);
-  }
-  return Object.fromEntries(names.map((name) => [name, (tenths.get(name) ?? 0) / 10]));
+  if (missing > 0) spread(missing, parts);
+  const rounded: Phases = {};
+  for (const part of parts) rounded[part.name] = part.tenths / 10;
+  return rounded;
 }
 
-function byLoss(names: readonly PhaseName[], phases: Phases, tenths: Map<PhaseName, number>): PhaseName[] {
-  const loss = (name: PhaseName): number => (phases[name] ?? 0) * 10 - (tenths.get(name) ?? 0);
-  return [...names].sort((a, b) => loss(b) - loss(a));
+type Part = { name: PhaseName; tenths: number; lost: number };
+
+/** Less than this was lost to floating point, not to rounding. */
+const LOST = 1e-6;
+
+function spread(missing: number, parts: readonly Part[]): void {
+  let left = missing;
+  for (const part of parts.toSorted((a, b) => b.lost - a.lost)) {
+    if (left === 0 || part.lost < LOST) break;
+    part.tenths++;
+    left--;
+  }
+  if (left === 0 || parts.length === 0) return;
+  const longest = parts.reduce((a, b) => (b.tenths > a.tenths ? b : a));
+  longest.tenths += left;
 }
 
 function tenthsOf(milliseconds: number): number {

@@ -7,7 +7,7 @@ export const STARVED_MS = 500;
 /** Stalls are remembered this long: longer than any attempt (120 s) may take. */
 const REMEMBERED_MS = 180_000;
 
-type Stall = { from: number; to: number; delay: number };
+type Stall = { to: number; delay: number };
 
 /**
  * Watches how late the event loop runs its timers, to tell a slow target from a slow agent.
@@ -45,9 +45,8 @@ export class Starvation {
    * @param from monotonic milliseconds
    */
   delaySince(from: number): number {
-    let total = 0;
     const pending = this.#pendingDelay();
-    if (pending >= STARVED_MS) total += pending;
+    let total = pending >= STARVED_MS ? Math.min(pending, this.#clock.monotonic() - from) : 0;
     for (let index = this.#stalls.length - 1; index >= 0; index--) {
       const stall = this.#stalls[index];
       if (stall === undefined || stall.to <= from) break;
@@ -69,7 +68,7 @@ export class Starvation {
     this.#largestDelay = Math.max(this.#largestDelay, delay);
     if (delay >= STARVED_MS) {
       this.#stalls = this.#stalls.filter((stall) => stall.to > now - REMEMBERED_MS);
-      this.#stalls.push({ from: this.#lastSampleAt, to: now, delay });
+      this.#stalls.push({ to: now, delay });
     }
     this.#lastSampleAt = now;
   }
