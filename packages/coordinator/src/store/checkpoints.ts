@@ -1,7 +1,7 @@
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Mutex } from './mutex.ts';
-import type { Reader } from './reader.ts';
+import type { CheckpointRow } from './read-protocol.ts';
 
 /** ms between two checkpoints while there is something to move. */
 const INTERVAL_MS = 1_000;
@@ -15,15 +15,19 @@ export const JOURNAL_FRAMES_LIMIT = 16_384;
  * under writing so dense that it never does, writers are held once the journal is too long.
  */
 export class Checkpoints {
-  readonly #reader: Reader;
+  readonly #checkpoint: () => Promise<CheckpointRow>;
   readonly #writers: Mutex;
   readonly #log: Logger;
   #timer: NodeJS.Timeout | null = null;
   #running: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  constructor(reader: Reader, writers: Mutex, log: Logger) {
-    this.#reader = reader;
+  /**
+   * @param checkpoint asks the reading thread
+   * @param writers    what transactions queue on
+   */
+  constructor(checkpoint: () => Promise<CheckpointRow>, writers: Mutex, log: Logger) {
+    this.#checkpoint = checkpoint;
     this.#writers = writers;
     this.#log = log;
   }
@@ -45,9 +49,9 @@ export class Checkpoints {
 
   async #run(): Promise<void> {
     try {
-      const { log, checkpointed } = await this.#reader.checkpoint();
+      const { log, checkpointed } = await this.#checkpoint();
       if (log > JOURNAL_FRAMES_LIMIT && checkpointed < log) {
-        await this.#writers.run(() => this.#reader.checkpoint());
+        await this.#writers.run(this.#checkpoint);
       }
     } catch (error) {
       // The journal is kept and grows; the next commit tries again.

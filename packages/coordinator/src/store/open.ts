@@ -87,7 +87,7 @@ class SqliteStore implements Store {
     this.#reader = reader;
     this.#unlock = unlock;
     this.#log = log;
-    this.#checkpoints = new Checkpoints(reader, this.#writers, log);
+    this.#checkpoints = new Checkpoints(() => reader.checkpoint(), this.#writers, log);
     const write: Execute = async (sql, parameters) => {
       if (!sqlite.isTransaction)
         throw new StoreError('store-error', 'database: written outside a transaction');

@@ -160,4 +160,11 @@ export interface Database {
   region_presence: { region: string; last_seen_at: number };
   region_absences: { id: Generated<number>; region: string; started_at: number; ended_at: number | null };
   facts: { key: string; value: string };
+  idempotency_keys: {
+    workspace_id: number;
+    key: string;
+    fingerprint: string;
+    resource_id: number;
+    created_at: number;
+  };
 }

@@ -108,6 +108,11 @@ const STATEMENTS = [
     id INTEGER PRIMARY KEY AUTOINCREMENT, region TEXT NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER)`,
   // installation (id), job_key, declared_digest …
   'CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
+  // What POST requests with an `Idempotency-Key` made; `fingerprint` is a hash of path and body.
+  `CREATE TABLE idempotency_keys (
+    workspace_id INTEGER NOT NULL REFERENCES workspaces, key TEXT NOT NULL, fingerprint TEXT NOT NULL,
+    resource_id INTEGER NOT NULL, created_at INTEGER NOT NULL, PRIMARY KEY (workspace_id, key)) WITHOUT ROWID`,
+  'CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at)',
 ];
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import { expect, test } from 'vitest';
+import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { openStore } from './open.ts';
+
+const WRITER = fileURLToPath(new URL('../../../../test/support/store-writer.ts', import.meta.url));
+
+/** Lets a process write until it has acknowledged `count` transactions, kills it, and answers all it acknowledged. */
+async function writeAndKill(path: string, first: number, count: number): Promise<number[]> {
+  const child = spawn(process.execPath, [WRITER, path, String(first)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const acknowledged: number[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    acknowledged.push(Number(line));
+    if (acknowledged.length === count) child.kill('SIGKILL');
+  }
+  expect(await exited).toEqual([null, 'SIGKILL']);
+  return acknowledged;
+}
+
+test('what was acknowledged before a kill is there, and no transaction is there by half', async () => {
+  const folder = await temporaryFolder();
+  const path = join(folder.path, 'svc.db');
+  const acknowledged: number[] = [];
+  for (let round = 0; round < 4; round++) {
+    const count = 1 + Math.floor(Math.random() * 150);
+    // What was written but not acknowledged is there too: begin beyond it.
+    acknowledged.push(...(await writeAndKill(path, round * 100_000, count)));
+
+    const store = await openStore({ path, log: silentLog });
+    const facts = await store.read.selectFrom('facts').select('key').execute();
+    const keys = new Set(facts.map(({ key }) => key));
+    const half = (side: string) =>
+      [...keys].filter((key) => key.startsWith(side)).map((key) => Number(key.split(':')[1]));
+    expect(acknowledged.filter((number) => !keys.has(`left:${number}`))).toEqual([]);
+    expect(new Set(half('left'))).toEqual(new Set(half('right')));
+    const { rows } = await sql`PRAGMA integrity_check`.execute(store.read);
+    expect(rows).toEqual([{ integrity_check: 'ok' }]);
+    await store.close();
+  }
+  await folder.remove();
+});

@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { loadInstallation, readFact, writeFact } from './facts.ts';
+import { openStore } from './open.ts';
+import { checkSecretKey, generateSecretKey, parseSecretKey, Secrets } from './secrets.ts';
+
+const secrets = new Secrets(randomBytes(32));
+
+describe('sealing', () => {
+  test('every text comes back, and never twice as the same bytes', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+        const sealed = secrets.seal('monitors.http', text);
+        expect(secrets.open('monitors.http', sealed)).toBe(text);
+        expect(Buffer.from(secrets.seal('monitors.http', text)).equals(sealed)).toBe(false);
+      }),
+    );
+  });
+
+  test('a change of any byte is noticed', () => {
+    const sealed = secrets.seal('monitors.http', 'hush');
+    for (let index = 0; index < sealed.length; index++) {
+      const changed = Uint8Array.from(sealed);
+      changed[index] = (changed[index] ?? 0) ^ 1;
+      expect(() => secrets.open('monitors.http', changed)).toThrow('does not open');
+    }
+  });
+
+  test.each([
+    ['another purpose', () => secrets.open('monitors.tcp', secrets.seal('monitors.http', 'hush'))],
+    ['another key', () => new Secrets(randomBytes(32)).open('a.b', secrets.seal('a.b', 'hush'))],
+    ['too few bytes', () => secrets.open('a.b', secrets.seal('a.b', 'hush').subarray(0, 5))],
+    ['no bytes', () => secrets.open('a.b', new Uint8Array())],
+  ])('%s does not open it', (_, open) => {
+    expect(open).toThrow(/^a secret sealed for \S+ does not open$/);
+  });
+});
+
+test('a secret key is 32 bytes in base64', () => {
+  const text = generateSecretKey();
+  expect(Buffer.from(parseSecretKey(`${text}\n`)).toString('base64')).toBe(text);
+  for (const wrong of ['', 'short', Buffer.alloc(31).toString('base64')]) {
+    expect(() => parseSecretKey(wrong)).toThrow('SVC_SECRET_KEY must be 32 bytes in base64');
+  }
+});
+
+test('a database opens with the key it was begun with and refuses another', async () => {
+  const folder = await temporaryFolder();
+  const store = await openStore({ path: join(folder.path, 'svc.db'), log: silentLog });
+  await checkSecretKey(store, secrets);
+  await checkSecretKey(store, secrets);
+  const other = new Secrets(randomBytes(32));
+  await expect(checkSecretKey(store, other)).rejects.toThrow(
+    'SVC_SECRET_KEY is not the key this database was begun with',
+  );
+  await store.close();
+  await folder.remove();
+});
+
+test('the installation is made once, and its job key is not kept in clear', async () => {
+  const folder = await temporaryFolder();
+  const path = join(folder.path, 'svc.db');
+  const first = await openStore({ path, log: silentLog });
+  const made = await loadInstallation(first, secrets);
+  expect(made.jobKey).toHaveLength(32);
+  await first.close();
+  const second = await openStore({ path, log: silentLog });
+  expect(await loadInstallation(second, secrets)).toEqual(made);
+  const stored = Buffer.from((await readFact(second.read, 'job_key')) ?? '', 'base64');
+  expect(stored.includes(Buffer.from(Buffer.from(made.jobKey).toString('base64')))).toBe(false);
+  await second.transaction(({ db }) => writeFact(db, 'declared_digest', 'a'));
+  await second.transaction(({ db }) => writeFact(db, 'declared_digest', 'b'));
+  expect(await readFact(second.read, 'declared_digest')).toBe('b');
+  await second.close();
+  await folder.remove();
+});
