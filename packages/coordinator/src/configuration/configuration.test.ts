@@ -1,0 +1,453 @@
+import { readFile } from 'node:fs/promises';
+import { parseResource, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { MASK } from '@svc/shared/resources/secrets.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
+import { VALID } from '../../../../test/support/resources.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
+import type { Actor, ConfigurationChange } from './configuration.ts';
+import { Conflict, Immutable, InvalidReference, NotFound, PreconditionFailed } from './errors.ts';
+import type { AttributesOf, MonitorKind } from './kinds.ts';
+import { MonitorsInMemory } from './live-monitors.ts';
+import { ownedByFile } from './owned-by-file.ts';
+
+let parts: ConfiguredStore;
+
+beforeEach(async () => {
+  parts = await configuredStore();
+});
+afterEach(() => parts.dispose());
+
+/** Normalized attributes of a valid resource, with these members changed. */
+function attributes<K extends ResourceKind>(kind: K, members: Record<string, unknown> = {}): AttributesOf<K> {
+  const parsed = parseResource(kind, { ...VALID[kind], ...members }, 'api');
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
+  return parsed.value;
+}
+
+function change<T>(work: (change: ConfigurationChange) => Promise<T>, actor: Actor = 'api'): Promise<T> {
+  return parts.configuration.transaction({ workspaceId: parts.workspaceId, actor }, work);
+}
+
+const create = <K extends ResourceKind>(kind: K, members: Record<string, unknown> = {}) =>
+  change((open) => open.create(kind, attributes(kind, members)));
+
+const declare = <K extends ResourceKind>(kind: K, localName: string, members: Record<string, unknown> = {}) =>
+  change((open) => open.create(kind, attributes(kind, members), { localName }), 'file');
+
+const errorOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => null,
+    (error: unknown) => error,
+  );
+
+const monitorRow = (id: number) =>
+  parts.store.read.selectFrom('monitors').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+
+describe('every kind', () => {
+  const MEMBERS: { [K in ResourceKind]: Record<string, unknown> } = {
+    svc_http_monitor: {
+      headers: [{ key: 'Authorization', value: 'hush-1' }],
+      otlp_endpoint: 'https://otlp.example.com',
+      otlp_headers: { tenant: 'hush-2' },
+      regions: ['hosta-fra'],
+      body_assertions: [{ target: 'ok', comparator: 'contains' }],
+      active: true,
+    },
+    svc_tcp_monitor: { description: 'a' },
+    svc_dns_monitor: { record_assertions: [{ record: 'A', target: '192.0.2.1', comparator: 'eq' }] },
+    svc_notification: {
+      provider_type: 'webhook',
+      email: null,
+      webhook: { endpoint: 'https://example.com/hush-3', headers: [{ key: 'X-Key', value: 'hush-4' }] },
+      monitor_ids: ['1', '2'],
+    },
+    svc_status_page: { access_type: 'password', password: 'hush-5', custom_domain: 'status.example.com' },
+    svc_status_page_component_group: { page_id: '1' },
+    svc_status_page_component: { page_id: '1', type: 'monitor', monitor_id: '1', group_id: '1', order: 3 },
+  };
+  const ORDER = Object.keys(MEMBERS) as ResourceKind[];
+
+  const createAll = () =>
+    change(async (open) => {
+      for (const kind of ORDER) {
+        await open.create(kind, attributes(kind, MEMBERS[kind]), { localName: `a-${kind}` });
+      }
+    }, 'file');
+
+  test('reads as it was written', async () => {
+    await createAll();
+    const owned = await ownedByFile(parts.store.read, parts.secrets, parts.workspaceId);
+    expect(owned.map(({ kind }) => kind).sort()).toEqual([...ORDER].sort());
+    for (const entry of owned) {
+      expect(entry.attributes, entry.kind).toEqual(attributes(entry.kind, MEMBERS[entry.kind]));
+      expect(entry.localName).toBe(`a-${entry.kind}`);
+    }
+  });
+
+  test('equal attributes write nothing', async () => {
+    await createAll();
+    const before = await ownedByFile(parts.store.read, parts.secrets, parts.workspaceId);
+    parts.clock.advance(1_000);
+    await change(async (open) => {
+      for (const { kind, id } of before) await open.update(kind, id, attributes(kind, MEMBERS[kind]));
+    }, 'file');
+    expect(await ownedByFile(parts.store.read, parts.secrets, parts.workspaceId)).toEqual(before);
+  });
+
+  test('no secret is in the files of the database', async () => {
+    await createAll();
+    for (const file of [parts.file, `${parts.file}-wal`]) {
+      expect((await readFile(file)).toString('latin1')).not.toMatch(/hush-\d/);
+    }
+    expect((await readFile(`${parts.file}-wal`)).toString('latin1')).toContain('otlp.example.com');
+  });
+
+  test('masked reading shows no secret and what is none', async () => {
+    await createAll();
+    const page = { limit: 10, offset: 0 };
+    const { workspaceId, reading } = parts;
+    const monitors = await reading.monitors(workspaceId, page, 'masked');
+    const notifications = await reading.notifications(workspaceId, page, 'masked');
+    const pages = await reading.statusPages(workspaceId, page, 'masked');
+    const all = JSON.stringify([monitors, notifications, pages]);
+    expect(all).not.toMatch(/hush-[1245]/);
+    expect(monitors.data[0]?.attributes).toMatchObject({
+      headers: [{ key: 'Authorization', value: MASK }],
+      otlp_headers: { tenant: MASK },
+    });
+    expect(pages.data[0]?.attributes.password).toBe(MASK);
+    expect(monitors.total).toBe(3);
+    expect(await reading.monitor(workspaceId, 1, 'open')).toMatchObject({
+      attributes: { headers: [{ key: 'Authorization', value: 'hush-1' }] },
+    });
+  });
+
+  test('is removed, the last dependent first or all at once', async () => {
+    await createAll();
+    await change((open) => open.remove('svc_status_page', 1), 'file');
+    for (const table of ['status_pages', 'components', 'component_groups'] as const) {
+      expect(await parts.store.read.selectFrom(table).selectAll().execute()).toEqual([]);
+    }
+    await change(async (open) => {
+      await open.remove('svc_notification', 1);
+      await open.remove('svc_http_monitor', 1);
+      await open.remove('svc_tcp_monitor', 2);
+      await open.remove('svc_dns_monitor', 3);
+    }, 'file');
+    expect(await ownedByFile(parts.store.read, parts.secrets, parts.workspaceId)).toEqual([]);
+    expect(parts.monitors.size).toBe(0);
+  });
+});
+
+describe('atomicity', () => {
+  test('a change that fails leaves rows, memory and listeners as they were', async () => {
+    const id = await create('svc_http_monitor');
+    const before = parts.monitors.get(id);
+    const heard: unknown[] = [];
+    parts.monitors.onChange((...both) => heard.push(both));
+    const failing = change(async (open) => {
+      await open.create('svc_tcp_monitor', attributes('svc_tcp_monitor'));
+      await open.update('svc_http_monitor', id, attributes('svc_http_monitor', { name: 'b' }));
+      await open.remove('svc_http_monitor', 99);
+    });
+    expect(await errorOf(failing)).toBeInstanceOf(NotFound);
+    expect((await parts.reading.monitors(parts.workspaceId, { limit: 9, offset: 0 }, 'open')).total).toBe(1);
+    expect((await monitorRow(id)).name).toBe('a');
+    expect([...parts.monitors.values()]).toEqual([before]);
+    expect(heard).toEqual([]);
+  });
+
+  test('memory follows the commit: listeners hear each change in order, before the transaction answers', async () => {
+    const heard: [string | null, string | null][] = [];
+    parts.monitors.onChange((before, after) => heard.push([before?.name ?? null, after?.name ?? null]));
+    await change(async (open) => {
+      const id = await open.create('svc_http_monitor', attributes('svc_http_monitor'));
+      await open.update('svc_http_monitor', id, attributes('svc_http_monitor', { name: 'b' }));
+      await open.remove('svc_http_monitor', id);
+      expect(heard).toEqual([]);
+    });
+    expect(heard).toEqual([
+      [null, 'a'],
+      ['a', 'b'],
+      ['b', null],
+    ]);
+    expect(parts.monitors.size).toBe(0);
+  });
+
+  test('a change cannot be used after its end', async () => {
+    const open = await change(async (given) => given);
+    expect(await errorOf(open.create('svc_tcp_monitor', attributes('svc_tcp_monitor')))).toBeInstanceOf(
+      Error,
+    );
+  });
+});
+
+describe('monitors', () => {
+  test.each<[string, Record<string, unknown>, 0 | 1]>([
+    ['name', { name: 'b' }, 0],
+    ['description', { description: 'b' }, 0],
+    ['public', { public: true }, 0],
+    ['periodicity', { periodicity: '5m' }, 0],
+    ['regions', { regions: ['hosta-fra'] }, 0],
+    ['url', { url: 'https://example.org' }, 1],
+    ['a header value', { headers: [{ key: 'A', value: 'b' }] }, 1],
+    ['retry', { retry: 1 }, 1],
+    ['timeout', { timeout: 1_000 }, 1],
+    ['an assertion', { status_code_assertions: [{ target: 204, comparator: 'eq' }] }, 1],
+  ])('%s moves the version by as much as it changes what is probed', async (_, members, moved) => {
+    const id = await create('svc_http_monitor');
+    await change((open) => open.update('svc_http_monitor', id, attributes('svc_http_monitor', members)));
+    expect(parts.monitors.get(id)?.version).toBe(1 + moved);
+    expect(await monitorRow(id)).toMatchObject({ probe_version: 1 + moved, row_version: 2 });
+  });
+
+  test('activation dates from the creation, then from the last time it was switched on', async () => {
+    const id = await create('svc_http_monitor');
+    const created = parts.clock.wall();
+    const set = (members: Record<string, unknown>) => {
+      parts.clock.advance(1_000);
+      return change((open) => open.update('svc_http_monitor', id, attributes('svc_http_monitor', members)));
+    };
+    await set({ name: 'b' });
+    expect(parts.monitors.get(id)).toMatchObject({ active: false, activatedAt: created });
+    await set({ active: true });
+    expect(parts.monitors.get(id)).toMatchObject({ active: true, activatedAt: created + 2_000 });
+    await set({ active: true, name: 'c' });
+    expect(parts.monitors.get(id)?.activatedAt).toBe(created + 2_000);
+  });
+
+  test('in memory they are what a start loads', async () => {
+    await create('svc_http_monitor', { headers: [{ key: 'A', value: 'hush' }], timeout: 0, retry: 2 });
+    await create('svc_tcp_monitor', { active: true, regions: ['hostb-par', 'hosta-fra'] });
+    await create('svc_dns_monitor');
+    const byId = (monitors: Iterable<LiveMonitor>) => [...monitors].sort((a, b) => a.id - b.id);
+    const loaded = await MonitorsInMemory.load(parts.store, parts.secrets);
+    expect(byId(loaded.values())).toEqual(byId(parts.monitors.values()));
+    expect(loaded.get(1)).toMatchObject({ periodMs: 60_000, target: 'https://example.com' });
+    expect(JSON.parse(loaded.get(1)?.checkText ?? '')).toMatchObject({
+      timeout: 45_000,
+      headers: [{ key: 'A', value: 'hush' }],
+    });
+  });
+
+  test.each<MonitorKind>(['svc_tcp_monitor', 'svc_dns_monitor'])('an HTTP monitor is no %s', async (kind) => {
+    const id = await create('svc_http_monitor');
+    expect(await errorOf(change((open) => open.update(kind, id, attributes(kind))))).toBeInstanceOf(NotFound);
+    expect(await errorOf(change((open) => open.remove(kind, id)))).toBeInstanceOf(NotFound);
+  });
+
+  test('one that a component shows is kept, unless components go with it', async () => {
+    const id = await create('svc_http_monitor');
+    await create('svc_status_page');
+    await create('svc_status_page_component', { type: 'monitor', monitor_id: String(id) });
+    const refused = await errorOf(change((open) => open.remove('svc_http_monitor', id)));
+    expect(refused).toBeInstanceOf(Conflict);
+    expect(refused).toMatchObject({
+      reason: 'in-use',
+      message: expect.stringContaining('component 1 of status page 1'),
+    });
+    await change((open) => open.remove('svc_http_monitor', id, { cascade: true }));
+    expect(await parts.reading.component(parts.workspaceId, 1, 1)).toBeNull();
+  });
+
+  test('removing one changes the channels that it was linked to', async () => {
+    const [gone, stays] = [await create('svc_http_monitor'), await create('svc_tcp_monitor')];
+    const id = await create('svc_notification', { monitor_ids: [String(gone), String(stays)] });
+    await change((open) => open.remove('svc_http_monitor', gone));
+    const notification = await parts.reading.notification(parts.workspaceId, id, 'open');
+    expect(notification).toMatchObject({ rowVersion: 2, attributes: { monitor_ids: [String(stays)] } });
+  });
+});
+
+describe('references', () => {
+  test.each<[string, ResourceKind, Record<string, unknown>, (string | number)[]]>([
+    ['a channel of an unknown monitor', 'svc_notification', { monitor_ids: ['1', '9'] }, ['monitor_ids', 1]],
+    ['a component of an unknown page', 'svc_status_page_component', { page_id: '9' }, ['page_id']],
+    ['a group of an unknown page', 'svc_status_page_component_group', { page_id: '9' }, ['page_id']],
+    [
+      'a component of an unknown monitor',
+      'svc_status_page_component',
+      { type: 'monitor', monitor_id: '9' },
+      ['monitor_id'],
+    ],
+    ['a component in an unknown group', 'svc_status_page_component', { group_id: '9' }, ['group_id']],
+    ['a component in a group of another page', 'svc_status_page_component', { group_id: '1' }, ['group_id']],
+  ])('%s is refused with its place', async (_, kind, members, path) => {
+    await create('svc_http_monitor');
+    await create('svc_status_page');
+    await create('svc_status_page', { slug: 'b' });
+    await create('svc_status_page_component_group', { page_id: '2' });
+    const error = await errorOf(create(kind, members));
+    expect(error).toBeInstanceOf(InvalidReference);
+    expect(error).toMatchObject({ path });
+  });
+
+  test('another workspace’s resources are not there', async () => {
+    const other = await parts.store.transaction(async ({ db }) => {
+      const row = await db
+        .insertInto('workspaces')
+        .values({ name: 'other', created_at: 1 })
+        .executeTakeFirstOrThrow();
+      return Number(row.insertId);
+    });
+    const id = await create('svc_http_monitor');
+    const elsewhere = <T>(work: (open: ConfigurationChange) => Promise<T>) =>
+      errorOf(parts.configuration.transaction({ workspaceId: other, actor: 'api' }, work));
+    expect(await elsewhere((open) => open.remove('svc_http_monitor', id))).toBeInstanceOf(NotFound);
+    expect(
+      await elsewhere((open) =>
+        open.create('svc_notification', attributes('svc_notification', { monitor_ids: ['1'] })),
+      ),
+    ).toBeInstanceOf(InvalidReference);
+    expect(
+      await elsewhere(async (open) => {
+        await open.create('svc_status_page', attributes('svc_status_page'));
+        const members = { type: 'monitor', monitor_id: String(id) };
+        await open.create('svc_status_page_component', attributes('svc_status_page_component', members));
+      }),
+    ).toBeInstanceOf(InvalidReference);
+    expect(await parts.reading.monitor(other, id, 'open')).toBeNull();
+    // Slugs are unique across workspaces.
+    await create('svc_status_page');
+    expect(
+      await elsewhere((open) => open.create('svc_status_page', attributes('svc_status_page'))),
+    ).toMatchObject({ reason: 'taken', path: ['slug'] });
+  });
+
+  test('a component stays on its page and of its type', async () => {
+    await create('svc_status_page');
+    await create('svc_status_page', { slug: 'b' });
+    const id = await create('svc_status_page_component');
+    const moved = attributes('svc_status_page_component', { page_id: '2' });
+    const error = await errorOf(change((open) => open.update('svc_status_page_component', id, moved)));
+    expect(error).toBeInstanceOf(Immutable);
+    expect(error).toMatchObject({ path: ['page_id'] });
+  });
+
+  test('the components of a removed group stay, without a group', async () => {
+    await create('svc_status_page');
+    const group = await create('svc_status_page_component_group');
+    const id = await create('svc_status_page_component', { group_id: String(group) });
+    await change((open) => open.remove('svc_status_page_component_group', group));
+    const component = await parts.reading.component(parts.workspaceId, 1, id);
+    expect(component).toMatchObject({ rowVersion: 2, attributes: { group_id: null } });
+  });
+});
+
+describe('versions and owners', () => {
+  test('a write with an old version is refused', async () => {
+    const id = await create('svc_http_monitor');
+    const update = (name: string, expectedVersion: number) =>
+      change((open) =>
+        open.update('svc_http_monitor', id, attributes('svc_http_monitor', { name }), { expectedVersion }),
+      );
+    await update('b', 1);
+    expect(await errorOf(update('c', 1))).toBeInstanceOf(PreconditionFailed);
+    expect(
+      await errorOf(change((open) => open.remove('svc_http_monitor', id, { expectedVersion: 1 }))),
+    ).toBeInstanceOf(PreconditionFailed);
+    await update('c', 2);
+    expect((await monitorRow(id)).name).toBe('c');
+  });
+
+  test('what the file owns is not for the API, until there is no file', async () => {
+    const id = await declare('svc_http_monitor', 'api');
+    const update = () =>
+      change((open) => open.update('svc_http_monitor', id, attributes('svc_http_monitor', { name: 'b' })));
+    expect(await errorOf(update())).toMatchObject({
+      code: 'conflict',
+      reason: 'declared-in-file',
+      message: expect.stringContaining('is declared in svc.yaml as "api"'),
+    });
+    expect(await errorOf(change((open) => open.remove('svc_http_monitor', id)))).toBeInstanceOf(Conflict);
+    expect(await parts.configuration.releaseFileOwnership()).toBe(1);
+    await update();
+    expect(await monitorRow(id)).toMatchObject({ name: 'b', owner: null, local_name: null });
+  });
+
+  test('the file takes over what exists', async () => {
+    const id = await create('svc_http_monitor');
+    const declared = { localName: 'api' };
+    await change(
+      (open) => open.update('svc_http_monitor', id, attributes('svc_http_monitor'), { declared }),
+      'file',
+    );
+    expect(await monitorRow(id)).toMatchObject({ owner: 'file', local_name: 'api' });
+  });
+
+  test('the API cannot remove what the file owns by removing what holds it', async () => {
+    const monitor = await create('svc_http_monitor');
+    const page = await create('svc_status_page');
+    const group = await create('svc_status_page_component_group');
+    const members = { type: 'monitor', monitor_id: String(monitor), group_id: String(group) };
+    await declare('svc_status_page_component', 'line', members);
+    for (const work of [
+      (open: ConfigurationChange) => open.remove('svc_http_monitor', monitor, { cascade: true }),
+      (open: ConfigurationChange) => open.remove('svc_status_page', page),
+      (open: ConfigurationChange) => open.remove('svc_status_page_component_group', group),
+    ]) {
+      expect(await errorOf(change(work))).toMatchObject({ reason: 'declared-in-file' });
+    }
+  });
+
+  test('appearance is set beside the declaration', async () => {
+    const id = await declare('svc_status_page', 'main');
+    expect(await parts.reading.statusPage(parts.workspaceId, id, 'open')).toMatchObject({
+      published: true,
+      theme: 'system',
+    });
+    await change((open) => open.setAppearance(id, { published: false, theme: 'dark' }));
+    const page = await parts.reading.statusPage(parts.workspaceId, id, 'open');
+    expect(page).toMatchObject({ published: false, theme: 'dark', owner: 'file', rowVersion: 2 });
+  });
+
+  test('a channel that could not deliver gets another chance with new settings', async () => {
+    const id = await create('svc_notification');
+    await change((open) => open.setChannelState(id, 'failing', 'SVC_SMTP_URL is not set'));
+    expect(await parts.reading.notification(parts.workspaceId, id, 'open')).toMatchObject({
+      state: 'failing',
+      stateReason: 'SVC_SMTP_URL is not set',
+      rowVersion: 1,
+    });
+    const settings = attributes('svc_notification', { email: { email: 'b@example.com' } });
+    await change((open) => open.update('svc_notification', id, settings));
+    expect(await parts.reading.notification(parts.workspaceId, id, 'open')).toMatchObject({
+      state: 'ok',
+      stateReason: null,
+    });
+  });
+});
+
+describe('long changes', () => {
+  const COUNT = 15_000;
+
+  test('the event loop turns while 15,000 monitors are applied, and after the commit', async () => {
+    let turns = 0;
+    let isDone = false;
+    const turn = () => {
+      turns++;
+      if (!isDone) setImmediate(turn);
+    };
+    const ids: number[] = [];
+    const applying = change(async (open) => {
+      for (let index = 0; index < COUNT; index++) {
+        const monitor = attributes('svc_http_monitor', { name: `m${index}` });
+        ids.push(await open.create('svc_http_monitor', monitor, { localName: `m${index}` }));
+      }
+      const monitor_ids = ids.map(String);
+      await open.create('svc_notification', attributes('svc_notification', { monitor_ids }), {
+        localName: 'ops',
+      });
+    }, 'file');
+    turn();
+    await applying;
+    isDone = true;
+    // Every turn is at most 10 ms of work; at 20 µs per monitor this would be 30 of them.
+    expect(turns).toBeGreaterThan(30);
+    expect(parts.monitors.size).toBe(COUNT);
+
+    const owned = await ownedByFile(parts.store.read, parts.secrets, parts.workspaceId);
+    expect(owned).toHaveLength(COUNT + 1);
+  });
+});
