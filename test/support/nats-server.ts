@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { findNatsServer } from '../../deploy/local/nats-server.mjs';
 
 export type NatsServer = {
@@ -93,7 +94,15 @@ function untilReady(child: ChildProcess): Promise<void> {
   });
 }
 
+/** The server writes its ports file shortly after it has said that it is ready. */
 async function portOf(file: string): Promise<number> {
-  const ports = JSON.parse(await readFile(file, 'utf8')) as { nats: string[] };
-  return Number(new URL(ports.nats[0] ?? '').port);
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const ports = JSON.parse(await readFile(file, 'utf8')) as { nats: string[] };
+      return Number(new URL(ports.nats[0] ?? '').port);
+    } catch (error) {
+      if (tries === 500) throw error;
+      await delay(10);
+    }
+  }
 }

@@ -16,6 +16,14 @@ export interface SlotSink {
   skipped(monitor: LiveMonitor, slot: number, region: Region): void;
 }
 
+/** What dispatch tells after a restart, when it has heard the agents; the recorder implements it. */
+export interface Resumption {
+  /** Per slot that agents still work on or that is offered again: only these regions may still report. */
+  resume(monitor: LiveMonitor, slot: number, waitedFor: readonly Region[]): void;
+  /** All of them were named: other undecided slots wait for nobody. Once, after the stream's reader has caught up. */
+  resumed(): void;
+}
+
 /** What changes of the declaration do to states, votes, incidents and announcements, inside the declaring transaction. */
 export interface DeclarationEffects {
   /** `before` null: created; `after` null: deleted (called before the row goes). */

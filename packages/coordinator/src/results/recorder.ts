@@ -8,7 +8,7 @@ import { type RegionSet, regionSet } from '../domain/region-set.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { Deadlines } from './deadlines.ts';
 import { DropLog } from './drop-log.ts';
-import type { SlotSink } from './evaluation.ts';
+import type { Resumption, SlotSink } from './evaluation.ts';
 import type { Evaluation } from './evaluation-step.ts';
 import type { Evaluator } from './evaluator.ts';
 import { isDue } from './instants.ts';
@@ -30,7 +30,8 @@ const RESUME_WITHIN_MS = 30_000;
 
 /** A message of the result stream. */
 export type ResultMessage = {
-  region: Region;
+  /** null: nothing in it could be read; only its position is recorded. */
+  region: Region | null;
   agent: string;
   results: readonly CheckResult[];
   position: StreamPosition;
@@ -78,11 +79,12 @@ export type RecorderParts = {
  * What is queued leaves the queue only after its commit. While the database cannot write, the same batch is
  * tried again with growing waits, the reading of results pauses, and nothing becomes a verdict.
  */
-export class Recorder implements SlotSink {
+export class Recorder implements SlotSink, Resumption {
   readonly #parts: RecorderParts;
   readonly #drops: DropLog<(typeof DROPS)[number]>;
   readonly #deadlines: Deadlines;
   readonly #recordedListeners = new Set<RecordedListener>();
+  readonly #positionListeners = new Set<(position: StreamPosition) => void>();
   readonly #stopping = new AbortController();
   #queue: Event[] = [];
   /** Results in the queue. */
@@ -91,7 +93,11 @@ export class Recorder implements SlotSink {
   #cancelResume: () => void = () => {};
   #flushing: Promise<void> | null = null;
   #failures = 0;
+  /** One failure more and it gives up: what is not recorded is in the stream still. */
+  #isEnding = false;
   #position: StreamPosition | null = null;
+  /** Events that have left the queue. */
+  #committedEvents = 0;
   /** Resolved when the queue has become shorter. */
   #roomListeners: (() => void)[] = [];
   readonly counts = { results: 0, duplicates: 0, transactions: 0, failures: 0 };
@@ -116,6 +122,7 @@ export class Recorder implements SlotSink {
   async stop(): Promise<void> {
     this.#deadlines.stop();
     this.#cancelResume();
+    this.#isEnding = true;
     if (this.#failures === 0) await this.flushed();
     this.#stopping.abort();
     this.#cancelTimer?.();
@@ -142,14 +149,21 @@ export class Recorder implements SlotSink {
     return () => this.#recordedListeners.delete(listener);
   }
 
+  /** Called after each commit that moved the position. Must not throw. */
+  onPosition(listener: (position: StreamPosition) => void): () => void {
+    this.#positionListeners.add(listener);
+    return () => this.#positionListeners.delete(listener);
+  }
+
   /**
    * Queues a message of the stream. Tokens are checked here; the message is recorded whole, so that its
    * position moves with its results. Resolves when the next one may come.
    */
   record(message: ResultMessage): Promise<void> | void {
     const results: CheckedResult[] = [];
+    const { region } = message;
     for (const result of message.results) {
-      const checked = this.#check(result, message.region);
+      const checked = region === null ? null : this.#check(result, region);
       if (checked !== null) results.push(checked);
     }
     this.#push({ kind: 'message', message, results });
@@ -192,12 +206,12 @@ export class Recorder implements SlotSink {
     this.#deadlines.start();
   }
 
-  /** Resolves when everything queued until now is recorded. */
+  /** Resolves when everything queued until now is recorded, or this is stopped. */
   async flushed(): Promise<void> {
-    while (this.#queue.length > 0 || this.#flushing !== null) {
+    const target = this.#committedEvents + this.#queue.length;
+    while (this.#committedEvents < target && !this.#stopping.signal.aborted) {
       this.#flushSoon();
       await this.#flushing;
-      if (this.#stopping.signal.aborted) return;
     }
   }
 
@@ -271,6 +285,7 @@ export class Recorder implements SlotSink {
         this.#failures += 1;
         this.counts.failures += 1;
         log.error({ error, failures: this.#failures, waiting: this.#waiting }, 'results cannot be recorded');
+        if (this.#isEnding) this.#stopping.abort();
         await this.#wait(Math.min(RETRY_FIRST_MS * 2 ** (this.#failures - 1), RETRY_LONGEST_MS));
       }
     }
@@ -312,12 +327,14 @@ export class Recorder implements SlotSink {
     { message, results }: Recording,
     sums: { results: number; duplicates: number },
   ): void {
+    const { region, agent } = message;
+    if (region === null) return;
     for (const { result, isReoffered } of results) {
       const monitor = evaluation.monitor(result.monitor);
       // Deleted since it was queued.
       if (monitor === undefined) continue;
       sums.results += 1;
-      if (!evaluation.result(monitor, result, message.region, message.agent, isReoffered)) {
+      if (!evaluation.result(monitor, result, region, agent, isReoffered)) {
         sums.duplicates += 1;
       }
     }
@@ -331,13 +348,17 @@ export class Recorder implements SlotSink {
   ): void {
     this.#queue = this.#queue.slice(count);
     for (const { results } of recorded) this.#waiting -= results.length;
-    if (position !== null) this.#position = position;
+    this.#committedEvents += count;
+    if (position !== null) {
+      this.#position = position;
+      for (const listener of this.#positionListeners) listener(position);
+    }
     this.counts.results += sums.results;
     this.counts.duplicates += sums.duplicates;
     this.counts.transactions += 1;
     for (const { message, results } of recorded) {
       for (const { result, isReoffered } of results) {
-        if (!isReoffered) this.#tellRecorded(result, message.region);
+        if (!isReoffered && message.region !== null) this.#tellRecorded(result, message.region);
       }
     }
     if (this.#waiting >= WAITING_RESULTS) return;
@@ -357,6 +378,7 @@ export class Recorder implements SlotSink {
   }
 
   #wait(ms: number): Promise<void> {
+    if (this.#stopping.signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const { signal } = this.#stopping;
       const end = () => {

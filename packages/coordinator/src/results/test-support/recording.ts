@@ -75,7 +75,8 @@ export type Facts = Partial<CheckResult> & { outcome: Outcome };
  * after a crash: what was not committed is gone.
  */
 export class Recording {
-  readonly clock: FakeClock;
+  /** Stands still unless the recording was opened with a real one. */
+  readonly clock = new FakeClock();
   readonly monitors = new DeclaredMonitors();
   readonly enqueued: Enqueued[] = [];
   readonly changes: StatusChange[] = [];
@@ -90,14 +91,16 @@ export class Recording {
   sequence = 0;
   #directory = '';
 
-  constructor(clock = new FakeClock()) {
-    this.clock = clock;
+  readonly #realClock: Clock | null;
+
+  constructor(realClock: Clock | null) {
+    this.#realClock = realClock;
     const had = new Set<Region>(THREE);
     this.presence = { had, hadAgentWithin24h: (region) => had.has(region), live: () => [...had] };
   }
 
-  static async open(): Promise<Recording> {
-    const recording = new Recording();
+  static async open(realClock: Clock | null = null): Promise<Recording> {
+    const recording = new Recording(realClock);
     recording.#directory = await mkdtemp(join(tmpdir(), 'svc-recorder-'));
     await recording.start();
     await recording.store.transaction(({ sqlite }) => {
@@ -112,13 +115,13 @@ export class Recording {
     const log = createLogger('test', 'silent');
     this.store = await openStore({ path: join(this.#directory, 'svc.db'), log });
     this.states = new States();
-    const clock: Clock = this.clock;
+    const clock = this.#realClock ?? this.clock;
     const evaluator = new Evaluator({
       states: this.states,
       monitors: this.monitors,
       presence: this.presence,
       clock,
-      slotNow: () => this.clock.wall(),
+      slotNow: () => clock.wall(),
       outbox: {
         enqueue: (tx, delivery) => {
           if (this.outboxFailure !== null) throw this.outboxFailure;

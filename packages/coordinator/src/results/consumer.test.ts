@@ -1,0 +1,243 @@
+import { cp, rm } from 'node:fs/promises';
+import { systemClock } from '@svc/shared/clock.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import { RESULTS_STREAM, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
+import { ResultConsumer } from './consumer.ts';
+import { liveMonitor, Recording, THREE } from './test-support/recording.ts';
+
+const [A] = THREE as [Region];
+const log = createLogger('test', 'silent');
+const MAX_BYTES = 64 * 1024 * 1024;
+
+let server: NatsServer;
+let bus: NatsBus;
+let stream: NatsResultStream;
+let recording: Recording;
+let consumer: ResultConsumer;
+let messages = 0;
+
+beforeEach(async () => {
+  server = await startNatsServer();
+  bus = await connectBus({ url: server.url, name: 'test', log });
+  stream = new NatsResultStream(bus);
+  recording = await Recording.open(systemClock);
+  await recording.declare(liveMonitor(1));
+  startConsumer();
+  await consumer.caughtUp();
+});
+
+afterEach(async () => {
+  await consumer.stop();
+  await recording.dispose();
+  await bus.close();
+  await server.dispose();
+});
+
+function startConsumer(maxBytes = MAX_BYTES): void {
+  const { recorder } = recording;
+  consumer = new ResultConsumer({ bus, stream, recorder, clock: systemClock, log, maxBytes });
+  consumer.start();
+}
+
+/** Results of the slots, one message each. */
+async function publish(...slots: number[]): Promise<void> {
+  for (const slot of slots) send([result(slot)]);
+  await bus.flush();
+}
+
+function send(results: unknown[]): void {
+  messages += 1;
+  const batch = { v: 1, agent: 'agent-1', results };
+  bus.publish(resultsSubject(A), JSON.stringify(batch), { messageId: `m${messages}` });
+}
+
+function result(slot: number) {
+  return { monitor: 1, version: 1, slot, token: 'good', outcome: 'passed', started_at: slot, attempts: [] };
+}
+
+async function slots(): Promise<number[]> {
+  const rows = await recording.rows<{ slot: number }>('SELECT slot FROM results ORDER BY slot');
+  return rows.map((row) => row.slot);
+}
+
+/** Until this many results were recorded, repeated ones included. */
+async function untilRecorded(count: number): Promise<void> {
+  const { recorder } = recording;
+  while (recorder.counts.results < count) {
+    await new Promise<void>((resolve) => {
+      const stop = recorder.onPosition(() => {
+        stop();
+        resolve();
+      });
+    });
+  }
+}
+
+async function untilConnected(): Promise<void> {
+  if (bus.isConnected) return;
+  await new Promise<void>((resolve) => {
+    const stop = bus.onConnection((isConnected) => {
+      if (!isConnected) return;
+      stop();
+      resolve();
+    });
+  });
+}
+
+async function restartServer(beforeStart?: (storeDir: string) => Promise<void>): Promise<void> {
+  const disconnected = new Promise<void>((resolve) => {
+    const stop = bus.onConnection((isConnected) => {
+      if (isConnected) return;
+      stop();
+      resolve();
+    });
+  });
+  await server.stop();
+  await disconnected;
+  await server.restart(beforeStart);
+  await untilConnected();
+}
+
+test('records what is published, and caught up means recorded', async () => {
+  await publish(1000, 2000, 3000);
+  await consumer.caughtUp();
+  expect(await slots()).toEqual([1000, 2000, 3000]);
+});
+
+test('continues after the recorded position, with what came while it was away', async () => {
+  await publish(1000, 2000);
+  await consumer.caughtUp();
+  await consumer.stop();
+  await recording.recorder.stop();
+  await publish(3000);
+  await recording.restart();
+  startConsumer();
+  await consumer.caughtUp();
+  expect(await slots()).toEqual([1000, 2000, 3000]);
+  expect(recording.recorder.counts).toMatchObject({ results: 1, duplicates: 0 });
+});
+
+describe('garbage', () => {
+  test.each([
+    ['no JSON', '{'],
+    ['no UTF-8', Buffer.from([0xff, 0xfe, 0x00])],
+    ['no batch', '{"v":1}'],
+    ['a later version', JSON.stringify({ v: 2, agent: 'a', results: [result(1)] })],
+    ['too many results', JSON.stringify({ v: 1, agent: 'a', results: Array(65).fill(result(1)) })],
+    ['more than 256 KiB', JSON.stringify({ v: 1, agent: 'a', results: [{ x: 'x'.repeat(300_000) }] })],
+  ])('%s is dropped and counted, and the next message is read', async (_name, data) => {
+    bus.publish(resultsSubject(A), data);
+    await publish(1000);
+    await consumer.caughtUp();
+    expect(consumer.dropped['malformed-message']).toBe(1);
+    expect(await slots()).toEqual([1000]);
+  });
+
+  test('a bad result does not cost its neighbours', async () => {
+    send([result(1000), { monitor: 'one' }, null, { ...result(2000), latency: -1 }, result(3000)]);
+    await bus.flush();
+    await consumer.caughtUp();
+    expect(consumer.dropped['malformed-result']).toBe(3);
+    expect(await slots()).toEqual([1000, 3000]);
+  });
+
+  test('a message below an unknown region moves the position', async () => {
+    bus.publish('svc.results.nowhere', '{}');
+    await bus.flush();
+    await consumer.caughtUp();
+    expect(consumer.dropped['malformed-message']).toBe(1);
+    expect(recording.recorder.position?.sequence).toBe(1);
+  });
+
+  test('a bad token and an unknown monitor are dropped and counted', async () => {
+    send([
+      { ...result(1000), token: 'forged' },
+      { ...result(2000), monitor: 99 },
+    ]);
+    await bus.flush();
+    await consumer.caughtUp();
+    expect(recording.recorder.dropped).toMatchObject({ 'bad-token': 1, 'unknown-monitor': 1 });
+    expect(await slots()).toEqual([]);
+  });
+});
+
+describe('a stream that does not agree with the position', () => {
+  test('emptied: what comes next is read', async () => {
+    await publish(1000, 2000);
+    await consumer.caughtUp();
+    const manager = await bus.connection.jetstreamManager();
+    await manager.streams.purge(RESULTS_STREAM);
+    await publish(3000);
+    await consumer.caughtUp();
+    expect(await slots()).toEqual([1000, 2000, 3000]);
+    expect(consumer.dropped['results-dropped']).toBe(0);
+  });
+
+  test('deleted and made anew: read from its first message', async () => {
+    await publish(1000, 2000, 3000);
+    await consumer.caughtUp();
+    await consumer.stop();
+    const manager = await bus.connection.jetstreamManager();
+    await manager.streams.delete(RESULTS_STREAM);
+    await stream.ensure({ maxBytes: MAX_BYTES });
+    await publish(4000);
+    startConsumer();
+    await consumer.caughtUp();
+    expect(await slots()).toEqual([1000, 2000, 3000, 4000]);
+    expect(recording.recorder.position?.sequence).toBe(1);
+  });
+
+  test('lost with its server: made anew while reading', async () => {
+    await publish(1000, 2000);
+    await consumer.caughtUp();
+    await restartServer((storeDir) => rm(storeDir, { recursive: true, force: true }));
+    await consumer.caughtUp();
+    await publish(3000);
+    await untilRecorded(3);
+    expect(await slots()).toEqual([1000, 2000, 3000]);
+  });
+
+  test('restored from before: repeats are dropped, other messages at old places are read', async () => {
+    await publish(1000, 2000);
+    await consumer.caughtUp();
+    const backup = `${server.storeDir}-backup`;
+    await restartServer((storeDir) => cp(storeDir, backup, { recursive: true }));
+    await publish(3000, 4000);
+    await consumer.caughtUp();
+    await restartServer(async (storeDir) => {
+      await rm(storeDir, { recursive: true });
+      await cp(backup, storeDir, { recursive: true });
+    });
+    await publish(5000, 6000, 7000);
+    await untilRecorded(4 + 5);
+    expect(await slots()).toEqual([1000, 2000, 3000, 4000, 5000, 6000, 7000]);
+    expect(recording.recorder.counts.duplicates).toBe(2);
+  });
+
+  test('results that the limit took before they were read are counted', async () => {
+    await publish(1000);
+    await consumer.caughtUp();
+    await consumer.stop();
+    await publish(2000, 3000, 4000);
+    await stream.purge(4);
+    startConsumer();
+    await consumer.caughtUp();
+    expect(consumer.dropped['results-dropped']).toBe(2);
+    expect(await slots()).toEqual([1000, 4000]);
+  });
+});
+
+test('the server is killed while results come: all are recorded once', async () => {
+  await publish(1000, 2000);
+  await consumer.caughtUp();
+  await restartServer();
+  await publish(3000);
+  await untilRecorded(3);
+  expect(await slots()).toEqual([1000, 2000, 3000]);
+  expect(recording.recorder.counts.duplicates).toBe(0);
+});
