@@ -1,4 +1,4 @@
-import { isIP, isIPv4 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
@@ -8,8 +8,8 @@ import ipaddr from 'ipaddr.js';
  * @returns null when `text` is no IP literal
  */
 export function canonicalAddress(text: string): string | null {
-  if (isIPv4(text)) return text;
-  return isIP(text) === 0 ? null : addressFromBytes(ipaddr.parse(text).toByteArray());
+  const bytes = addressBytes(text);
+  return bytes === null ? null : addressFromBytes(bytes);
 }
 
 /**
@@ -20,4 +20,29 @@ export function addressFromBytes(bytes: ArrayLike<number>): string {
   if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}`;
   if (bytes.length !== 16) throw new RangeError(`an address has 4 or 16 bytes, not ${bytes.length}`);
   return new ipaddr.IPv6(Array.from(bytes)).toRFC5952String();
+}
+
+/**
+ * The 4 or 16 bytes of an IP literal in network order, or null when `text` is none. What is a literal is
+ * for node to say: ipaddr.js also takes `10` and `127.1`, and reads `::10.0.0.1` as the IPv4-mapped address.
+ */
+export function addressBytes(text: string): number[] | null {
+  if (isIPv4(text)) return text.split('.').map(Number);
+  if (!isIPv6(text)) return null;
+  const [address = ''] = text.split('%');
+  const [head = '', tail] = address.split('::');
+  const first = groupBytes(head);
+  if (tail === undefined) return first;
+  const last = groupBytes(tail);
+  return [...first, ...new Array<number>(16 - first.length - last.length).fill(0), ...last];
+}
+
+/** Bytes of the groups between colons; the last one may be a dotted IPv4 address. */
+function groupBytes(groups: string): number[] {
+  if (groups === '') return [];
+  return groups.split(':').flatMap((group) => {
+    if (group.includes('.')) return group.split('.').map(Number);
+    const value = Number.parseInt(group, 16);
+    return [value >> 8, value & 0xff];
+  });
 }

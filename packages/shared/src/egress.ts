@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { addressBytes } from './address.ts';
 import { SvcError } from './errors.ts';
 
 /**
@@ -120,9 +120,10 @@ export function parseCidrList(text: string): string[] {
 }
 
 function judge(text: string, deny: readonly Rule[], allow: readonly Rule[]): EgressVerdict {
-  if (isIP(text) === 0) return { allowed: false, rule: 'not an IP address' };
+  const bytes = addressBytes(text);
+  if (bytes === null) return { allowed: false, rule: 'not an IP address' };
   // Every form is judged by itself: allowing 64:ff9b::/96 opens the translator, not what lies behind it.
-  for (const form of formsOf(ipaddr.parse(text))) {
+  for (const form of formsOf(ipaddr.fromByteArray(bytes))) {
     if (allow.some((rule) => covers(rule, form))) continue;
     const denied = deny.find((rule) => covers(rule, form));
     if (denied) return { allowed: false, rule: denied.text };
@@ -147,16 +148,16 @@ function covers(rule: Rule, address: Address): boolean {
 
 function parseRule(cidr: string, text = cidr): Rule {
   const [address = '', length, ...rest] = cidr.split('/');
-  const family = isIP(address);
-  if (family === 0 || address.includes('%') || rest.length > 0) {
+  const bytes = addressBytes(address);
+  if (bytes === null || address.includes('%') || rest.length > 0) {
     throw new TypeError(`"${cidr}" is neither an IP address nor a CIDR such as 10.0.0.0/8 or fd00::/8`);
   }
-  const bits = family === 4 ? 32 : 128;
+  const bits = bytes.length * 8;
   const prefix = length === undefined ? bits : Number(length);
   if (length !== undefined && !(/^\d{1,3}$/.test(length) && prefix <= bits)) {
     throw new TypeError(`"${cidr}": the prefix length must be 0 to ${bits}`);
   }
-  const range = ipaddr.parse(address);
+  const range = ipaddr.fromByteArray(bytes);
   if (range instanceof ipaddr.IPv6 && range.isIPv4MappedAddress()) {
     throw new TypeError(`"${cidr}": write IPv4-mapped ranges as IPv4`);
   }

@@ -53,6 +53,8 @@ const MAX_ANSWERS = 1_024;
 const CLASS_IN = 1;
 const TYPE_CODES: Record<RecordType, number> = { A: 1, CNAME: 5, MX: 15, TXT: 16, AAAA: 28 };
 const TYPE_OPT = 41;
+const DOT = 0x2e;
+const BACKSLASH = 0x5c;
 const TYPES = new Map<number, RecordType>(RECORD_TYPES.map((type) => [TYPE_CODES[type], type]));
 
 /**
@@ -104,25 +106,27 @@ export function canonicalName(name: string): string {
 }
 
 function splitLabels(name: string): number[][] {
-  const labels: number[][] = [[]];
+  let label: number[] = [];
+  const labels = [label];
   for (let at = 0; at < name.length; at++) {
-    const escaped = /^\\(\d{3}|.)/s.exec(name.slice(at, at + 4));
-    const character = name[at] as string;
-    if (escaped !== null) {
-      const text = escaped[1] as string;
-      labels.at(-1)?.push(byteOf(text.length === 3 ? Number(text) : text.charCodeAt(0)));
+    const code = name.charCodeAt(at);
+    if (code === DOT) {
+      label = [];
+      labels.push(label);
+    } else if (code === BACKSLASH) {
+      const [text = ''] = /^(?:\d{3}|.)?/s.exec(name.slice(at + 1, at + 4)) ?? [];
+      label.push(byteOf(text.length === 3 ? Number(text) : text.charCodeAt(0)));
       at += text.length;
-    } else if (character === '.') {
-      labels.push([]);
     } else {
-      labels.at(-1)?.push(byteOf(character.charCodeAt(0)));
+      label.push(byteOf(code));
     }
   }
   return labels;
 }
 
 function byteOf(code: number): number {
-  if (code > 255) throw new DnsFormatError('the name has a character of more than one byte');
+  // Not `code > 255`: what stands after a last backslash is NaN.
+  if (!(code <= 255)) throw new DnsFormatError('the name has a character of more than one byte');
   return code;
 }
 
@@ -279,7 +283,7 @@ class Reader {
 
 function labelCharacter(byte: number): string {
   if (byte >= 0x41 && byte <= 0x5a) return String.fromCharCode(byte + 0x20);
-  if (byte === 0x2e || byte === 0x5c) return `\\${String.fromCharCode(byte)}`;
+  if (byte === DOT || byte === BACKSLASH) return `\\${String.fromCharCode(byte)}`;
   if (byte > 0x20 && byte < 0x7f) return String.fromCharCode(byte);
   return `\\${String(byte).padStart(3, '0')}`;
 }

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { domainToASCII } from 'node:url';
+import { asciiDomainName } from '@svc/shared/domain-name.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { type AskPolicy, DnsClient } from '../dns/client.ts';
 import { canonicalName, DnsFormatError } from '../dns/packet.ts';
@@ -143,8 +143,9 @@ class Search {
 
   #names(): string[] {
     try {
-      const ascii = /^[\x00-\x7f]*$/.test(this.#host) ? this.#host : domainToASCII(this.#host);
-      if (ascii === '' || /[\s/\\]/.test(ascii)) throw new DnsFormatError('not a host name');
+      const ascii = asciiDomainName(this.#host);
+      if (ascii === null || ascii === '' || /[\s/\\]/.test(ascii))
+        throw new DnsFormatError('not a host name');
       const bare = canonicalName(ascii);
       const names = candidateNames(ascii.endsWith('.') ? `${bare}.` : bare, this.#conf);
       return names.filter((name) => name === bare || isName(name));

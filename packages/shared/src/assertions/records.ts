@@ -1,5 +1,5 @@
-import { domainToASCII } from 'node:url';
 import { canonicalAddress } from '../address.ts';
+import { asciiDomainName } from '../domain-name.ts';
 import { LIMITS } from '../limits.ts';
 import type { DnsCheck, RecordComparator, RecordType } from '../messages/check.ts';
 
@@ -86,8 +86,7 @@ function contains(record: RecordType, value: string, part: string): boolean {
 
 /** A name in lower case without its trailing dot, IDNA names in their ASCII form. */
 function canonicalName(text: string): string {
-  // Only what is not ASCII goes through IDNA: it would refuse some names that DNS allows.
-  const lower = /^[\x00-\x7f]*$/.test(text) ? text.toLowerCase() : domainToASCII(text);
+  const lower = (asciiDomainName(text) ?? text).toLowerCase();
   return lower.length > 1 && lower.endsWith('.') ? lower.slice(0, -1) : lower;
 }
 

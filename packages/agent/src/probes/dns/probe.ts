@@ -1,11 +1,11 @@
-import { domainToASCII } from 'node:url';
 import { evaluateRecords, type ObservedRecords } from '@svc/shared/assertions/records.ts';
+import { asciiDomainName } from '@svc/shared/domain-name.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { DnsCheck, RecordType } from '@svc/shared/messages/check.ts';
 import { recordsOf, textOf } from '../../dns/answers.ts';
 import { type AskPolicy, DnsClient, type DnsReply } from '../../dns/client.ts';
-import { canonicalName, type DnsQuestion, RCODE } from '../../dns/packet.ts';
+import { canonicalName, DnsFormatError, type DnsQuestion, RCODE } from '../../dns/packet.ts';
 import type { Cancel } from '../../dns/query.ts';
 import { parseServer } from '../../dns/servers.ts';
 import { onAbort } from '../../on-abort.ts';
@@ -92,7 +92,7 @@ class Lookup {
   start(servers: AskPolicy['servers']): void {
     let name: string;
     try {
-      name = canonicalName(asciiName(this.#check.uri));
+      name = questionName(this.#check.uri.trim());
     } catch (error) {
       this.#fail({ message: `not a domain name: ${messageOf(error)}` });
       return;
@@ -185,13 +185,11 @@ class Lookup {
   }
 }
 
-/** IDNA names in their ASCII form; names that are ASCII stay as they are, `_dmarc` included. */
-function asciiName(name: string): string {
-  const bare = name.trim();
-  if (/^[\x00-\x7f]*$/.test(bare)) return bare;
-  const ascii = domainToASCII(bare);
-  if (ascii === '') throw new TypeError(`${bare.slice(0, 100)} has no IDNA form`);
-  return ascii;
+/** @throws DnsFormatError when DNS cannot carry the name */
+function questionName(name: string): string {
+  const ascii = asciiDomainName(name);
+  if (ascii === null || ascii === '') throw new DnsFormatError('the name has no form that DNS could carry');
+  return canonicalName(ascii);
 }
 
 const bounded = (message: string): string => message.slice(0, LIMITS.errorMessage);

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import type { RecordComparator, RecordType } from '../messages/check.ts';
+import { evaluateRecords, type ObservedRecords } from './records.ts';
+
+const SEEN: ObservedRecords = {
+  A: ['192.0.2.1', '192.0.2.10'],
+  AAAA: ['2001:db8::1'],
+  CNAME: ['www.xn--bcher-kva.example'],
+  MX: ['10 mail.example.com', '20 backup.example.com'],
+  TXT: ['v=spf1 include:Example.com -all'],
+};
+
+/** Record, comparator, target, whether it holds of what is seen above. */
+const CASES: [RecordType, RecordComparator, string, boolean][] = [
+  ['A', 'eq', '192.0.2.1', true],
+  ['A', 'eq', ' 192.0.2.10 ', true],
+  ['A', 'eq', '192.0.2', false],
+  ['A', 'neq', '192.0.2.1', false],
+  ['A', 'neq', '192.0.2.2', true],
+  ['A', 'contains', '192.0.2.', true],
+  ['A', 'contains', '10.', false],
+  ['A', 'not_contains', '198.51.', true],
+  ['A', 'not_contains', '.10', false],
+  ['AAAA', 'eq', '2001:0DB8:0:0::0001', true],
+  ['AAAA', 'eq', '2001:db8::2', false],
+  ['AAAA', 'eq', 'not an address', false],
+  ['AAAA', 'neq', '2001:DB8::1', false],
+  ['AAAA', 'contains', '2001:DB8:', true],
+  ['AAAA', 'contains', '2001:db8:0::1', true],
+  ['CNAME', 'eq', 'WWW.xn--bcher-kva.example.', true],
+  ['CNAME', 'eq', 'www.bücher.example', true],
+  ['CNAME', 'eq', 'bücher.example', false],
+  ['CNAME', 'contains', 'Example.', true],
+  ['CNAME', 'contains', 'www.', true],
+  ['CNAME', 'not_contains', 'cdn', true],
+  ['MX', 'eq', '10 mail.example.com', true],
+  ['MX', 'eq', '10   Mail.Example.com.', true],
+  ['MX', 'eq', '010 mail.example.com', true],
+  ['MX', 'eq', '20 mail.example.com', false],
+  ['MX', 'eq', 'backup.example.com', true],
+  ['MX', 'eq', 'example.com', false],
+  ['MX', 'neq', 'mail.example.com', false],
+  ['MX', 'contains', 'example.com.', true],
+  ['MX', 'contains', '20 backup', true],
+  ['TXT', 'eq', 'v=spf1 include:Example.com -all', true],
+  ['TXT', 'eq', 'v=spf1 include:example.com -all', false],
+  ['TXT', 'contains', 'include:Example.com', true],
+  ['TXT', 'contains', 'include:example.com', false],
+  ['TXT', 'not_contains', '+all', true],
+];
+
+test.each(CASES)('%s %s "%s": %s', (record, comparator, target, holds) => {
+  expect(evaluateRecords([{ record, comparator, target }], SEEN) === undefined).toBe(holds);
+});
+
+describe.each(['A', 'AAAA', 'CNAME', 'MX', 'TXT'] as const)('an empty set of %s', (record) => {
+  test.each([
+    ['eq', false],
+    ['contains', false],
+    ['neq', true],
+    ['not_contains', true],
+  ] as const)('%s: %s', (comparator, holds) => {
+    for (const seen of [{}, { [record]: [] }]) {
+      expect(evaluateRecords([{ record, comparator, target: '' }], seen) === undefined).toBe(holds);
+    }
+  });
+});
+
+test('all assertions must hold; the first that does not is told', () => {
+  const failure = evaluateRecords(
+    [
+      { record: 'A', comparator: 'eq', target: '192.0.2.1' },
+      { record: 'MX', comparator: 'eq', target: 'other.example.com' },
+      { record: 'A', comparator: 'eq', target: '192.0.2.9' },
+    ],
+    SEEN,
+  );
+  expect(failure).toBe(
+    'expected some MX record equal to "other.example.com", saw "10 mail.example.com", "20 backup.example.com"',
+  );
+});
+
+test('a failure with long values keeps within 500 characters', () => {
+  const values = Array.from({ length: 50 }, (_, n) => `${n} ${'x'.repeat(300)}`);
+  const failure = evaluateRecords([{ record: 'TXT', comparator: 'eq', target: 'y'.repeat(2_048) }], {
+    TXT: values,
+  });
+  expect(failure?.length).toBeLessThanOrEqual(500);
+});

@@ -1,0 +1,13 @@
+import { domainToASCII } from 'node:url';
+
+/**
+ * The name as DNS carries it: IDNA names in their ASCII form (`xn--…`). Names that are ASCII already stay
+ * as they are, because IDNA would refuse some that DNS allows.
+ *
+ * @returns null when the name has no ASCII form
+ */
+export function asciiDomainName(name: string): string | null {
+  if (/^[\x00-\x7f]*$/.test(name)) return name;
+  const ascii = domainToASCII(name);
+  return ascii === '' ? null : ascii;
+}
