@@ -1,0 +1,71 @@
+import { readEnvironment, SettingsError } from '@svc/shared/settings.ts';
+import { expect, test } from 'vitest';
+import { AGENT_SETTINGS } from './config.ts';
+
+const least = { SVC_REGION: 'hosta-fra', SVC_NATS_URL: 'nats://127.0.0.1:4222' };
+
+function problems(environment: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    readEnvironment(AGENT_SETTINGS, environment);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+test('region and NATS server are all it needs', () => {
+  expect(readEnvironment(AGENT_SETTINGS, least)).toEqual({
+    values: {
+      region: 'hosta-fra',
+      natsUrl: 'nats://127.0.0.1:4222',
+      concurrency: 4_000,
+      egressDeny: [],
+      egressAllow: [],
+      logLevel: 'info',
+      drainMs: 10_000,
+      isSupervised: false,
+    },
+    warnings: [],
+  });
+});
+
+test('lists', () => {
+  const { values } = readEnvironment(AGENT_SETTINGS, {
+    ...least,
+    SVC_DNS_SERVERS: '10.0.0.53, [fd00::53]:5353',
+    SVC_EGRESS_DENY: '10.0.0.0/8, 192.168.1.1',
+    SVC_EGRESS_ALLOW: '10.1.0.0/16',
+  });
+  expect(values.dnsServers).toEqual(['10.0.0.53', '[fd00::53]:5353']);
+  expect(values.egressDeny).toEqual(['10.0.0.0/8', '192.168.1.1']);
+  expect(values.egressAllow).toEqual(['10.1.0.0/16']);
+});
+
+test('everything that is wrong is said at once', () => {
+  const found = problems({
+    SVC_REGION: 'mars',
+    SVC_AGENT_ID: 'a b',
+    SVC_CONCURRENCY: '0',
+    SVC_AGENT_LISTEN: '9100',
+    SVC_DNS_SERVERS: 'dns.example.com',
+    SVC_EGRESS_DENY: '10.0.0.0/33',
+    SVC_LOG_LEVEL: 'loud',
+  });
+  expect(found.map((problem) => problem.split(/[: ]/)[0])).toEqual([
+    'SVC_REGION',
+    'SVC_AGENT_ID',
+    'SVC_NATS_URL',
+    'SVC_CONCURRENCY',
+    'SVC_AGENT_LISTEN',
+    'SVC_DNS_SERVERS',
+    'SVC_EGRESS_DENY',
+    'SVC_LOG_LEVEL',
+  ]);
+});
+
+test('a list of servers that names none is wrong', () => {
+  expect(problems({ ...least, SVC_DNS_SERVERS: ' , ' })).toEqual([
+    'SVC_DNS_SERVERS: names no server (got " , ")',
+  ]);
+});

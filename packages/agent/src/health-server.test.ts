@@ -1,0 +1,62 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { HealthServer } from './health-server.ts';
+import { createMetrics, renderMetrics } from './metrics.ts';
+
+let server: HealthServer;
+afterEach(() => server.stop());
+
+async function started(metricsToken?: string): Promise<{ url: string; state: { isReady: boolean } }> {
+  const state = { isReady: true };
+  const metrics = { ...createMetrics(), attempts: 3 };
+  metrics.results.failed = 2;
+  server = new HealthServer({
+    listen: { host: '127.0.0.1', port: 0 },
+    metricsToken,
+    isReady: () => state.isReady,
+    metrics: () => renderMetrics(metrics, { running: 1, pending: 0, held: 1, outbox: 0, isConnected: true }),
+  });
+  await server.start();
+  return { url: `http://127.0.0.1:${server.port}`, state };
+}
+
+describe('the health address', () => {
+  test('says that the process works and whether it takes jobs', async () => {
+    const { url, state } = await started();
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    state.isReady = false;
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${url}/readyz`)).status).toBe(503);
+  });
+
+  test('shows metrics as Prometheus text', async () => {
+    const { url } = await started();
+    const response = await fetch(`${url}/metrics`);
+    const text = await response.text();
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(text).toContain('# TYPE svc_agent_attempts_total counter\nsvc_agent_attempts_total 3\n');
+    expect(text).toContain('svc_agent_results_total{outcome="failed"} 2\n');
+    expect(text).toContain('svc_agent_connected 1\n');
+    for (const line of text.trimEnd().split('\n')) {
+      expect(line).toMatch(/^(# (HELP|TYPE) \S+ .+|[a-z_]+(\{[a-z_]+="[\w-]+"\})? \d+)$/);
+    }
+  });
+
+  test.each([
+    [undefined, 401],
+    ['Bearer wrong', 401],
+    ['correct', 401],
+    ['Bearer correct', 200],
+  ])('with a token, metrics for "%s" is %i', async (authorization, status) => {
+    const { url } = await started('correct');
+    const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
+    expect((await fetch(`${url}/metrics`, { headers })).status).toBe(status);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
+  test('knows nothing else', async () => {
+    const { url } = await started();
+    expect((await fetch(`${url}/`)).status).toBe(404);
+    expect((await fetch(`${url}/metrics`, { method: 'POST', body: 'x' })).status).toBe(405);
+  });
+});

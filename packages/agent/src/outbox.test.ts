@@ -1,0 +1,227 @@
+import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FakeClock } from '../../../test/support/fake-clock.ts';
+import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
+import { createMetrics } from './metrics.ts';
+import { Outbox } from './outbox.ts';
+
+const log = pino({ level: 'silent' });
+const SUBJECT = 'svc.results.hosta-fra';
+
+let server: NatsServer;
+let bus: NatsBus;
+let stream: NatsResultStream;
+
+beforeEach(async () => {
+  server = await startNatsServer();
+  bus = await connectBus({ url: server.url, name: 'test', log });
+  stream = new NatsResultStream(bus);
+});
+
+afterEach(async () => {
+  await bus.close();
+  await server.dispose();
+});
+
+type Bench = {
+  outbox: Outbox;
+  clock: FakeClock;
+  metrics: ReturnType<typeof createMetrics>;
+  settled: string[];
+  add(text: string, bytes?: number): Promise<string>;
+};
+
+function bench(mostBytes?: number): Bench {
+  const clock = new FakeClock();
+  const metrics = createMetrics();
+  const settled: string[] = [];
+  const outbox = new Outbox({
+    bus,
+    subject: SUBJECT,
+    bootId: 'boot',
+    clock,
+    metrics,
+    log,
+    ...(mostBytes === undefined ? {} : { mostBytes }),
+  });
+  outbox.start();
+  return {
+    outbox,
+    clock,
+    metrics,
+    settled,
+    add: (text, bytes = text.length) =>
+      new Promise((resolve) => {
+        outbox.add({
+          text,
+          bytes,
+          results: 1,
+          onSettled: (how) => {
+            settled.push(`${text} ${how}`);
+            resolve(how);
+          },
+        });
+      }),
+  };
+}
+
+async function stored(): Promise<string[]> {
+  const { lastSequence } = await stream.info();
+  const messages = await Promise.all(
+    Array.from({ length: lastSequence }, (_, index) => stream.message(index + 1)),
+  );
+  return messages.map((message) => `${message?.messageId} ${Buffer.from(message?.data ?? []).toString()}`);
+}
+
+function connection(is: boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = bus.onConnection((isConnected) => {
+      if (isConnected !== is) return;
+      stop();
+      resolve();
+    });
+  });
+}
+
+describe('the outbox', () => {
+  test('is done with a batch when the stream has it', async () => {
+    await stream.ensure({ maxBytes: 1e7 });
+    const { outbox, add } = bench();
+    expect(await Promise.all([add('one'), add('two')])).toEqual(['kept', 'kept']);
+    expect(outbox.size).toBe(0);
+    expect(await stored()).toEqual(['boot-1 one', 'boot-2 two']);
+    await outbox.stop(0);
+  });
+
+  test('keeps what no stream took and sends it again after a growing wait', async () => {
+    const { outbox, clock, metrics, add } = bench();
+    const one = add('one');
+    await bus.flush();
+    expect(metrics.batchesRefused).toBe(1);
+    await stream.ensure({ maxBytes: 1e7 });
+    clock.advance(1_900);
+    expect(metrics.batchesSent).toBe(1);
+    clock.advance(600);
+    expect(metrics.batchesSent).toBe(2);
+    expect(await one).toBe('kept');
+    await outbox.stop(0);
+  });
+
+  test('waits longer every time, at most half a minute', async () => {
+    const { outbox, clock, metrics, add } = bench();
+    void add('one');
+    const sentAt: number[] = [];
+    for (let elapsed = 0, sent = 1; elapsed < 120_000; elapsed += 500) {
+      clock.advance(500);
+      if (metrics.batchesSent === sent) continue;
+      sent = metrics.batchesSent;
+      sentAt.push(clock.monotonic());
+    }
+    expect(sentAt).toEqual([2_000, 6_000, 14_000, 30_000, 60_000, 90_000, 120_000]);
+    const stopped = outbox.stop(100);
+    clock.advance(100);
+    await stopped;
+  });
+
+  test('a repetition of what had arrived is stored once', async () => {
+    await stream.ensure({ maxBytes: 1e7 });
+    const { outbox, metrics, add } = bench();
+    const kept = add('one');
+    // Before the answer could be read, the connection ends and comes back.
+    const lost = connection(false);
+    await server.kill();
+    await lost;
+    const back = connection(true);
+    await server.restart();
+    await back;
+    expect(await kept).toBe('kept');
+    expect(metrics.batchesSent).toBe(2);
+    expect(metrics.batchesResent).toBe(1);
+    expect((await stored()).filter((text) => text === 'boot-1 one')).toHaveLength(1);
+    await outbox.stop(0);
+  });
+
+  test('what is added while disconnected is sent at the reconnect, in order', async () => {
+    await stream.ensure({ maxBytes: 1e7 });
+    const { outbox, add } = bench();
+    const lost = connection(false);
+    await server.stop();
+    await lost;
+    const all = [add('one'), add('two'), add('three')];
+    expect(outbox.size).toBe(3);
+    await server.restart();
+    await Promise.all(all);
+    expect(await stored()).toEqual(['boot-1 one', 'boot-2 two', 'boot-3 three']);
+    await outbox.stop(0);
+  });
+
+  test('is bounded: the oldest go first, counted', async () => {
+    const { outbox, metrics, settled, add } = bench(100);
+    for (const text of ['one', 'two', 'three']) void add(text, 40);
+    expect(settled).toEqual(['one dropped']);
+    void add('huge', 1_000);
+    expect(settled).toEqual(['one dropped', 'two dropped', 'three dropped']);
+    expect(metrics.resultsDropped).toBe(3);
+    expect(outbox.size).toBe(1);
+  });
+
+  test('stopping waits for what is not acknowledged, but no longer than it may', async () => {
+    const { outbox, clock, settled, add, metrics } = bench();
+    void add('one');
+    const stopped = outbox.stop(1_000);
+    clock.advance(999);
+    expect(settled).toEqual([]);
+    clock.advance(1);
+    await stopped;
+    expect(settled).toEqual(['one dropped']);
+    expect(metrics.resultsDropped).toBe(1);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('stopping ends as soon as everything is acknowledged', async () => {
+    await stream.ensure({ maxBytes: 1e7 });
+    const { outbox, settled, add } = bench();
+    void add('one');
+    await outbox.stop(60_000);
+    expect(settled).toEqual(['one kept']);
+  });
+
+  test('garbage in its inbox changes nothing', async () => {
+    const { outbox, settled, metrics, add } = bench();
+    const inboxes: string[] = [];
+    bus.subscribe(SUBJECT, (message) => inboxes.push(message.reply));
+    await bus.flush();
+    void add('one');
+    await bus.flush();
+    const inbox = inboxes[0] ?? '';
+    for (const answer of ['garbage', '{}', '{"error":{"code":503,"err_code":10077,"description":"full"}}']) {
+      bus.publish(inbox, answer);
+    }
+    bus.publish(inbox.replace(/\d+$/, '99'), '{"stream":"S","seq":1}');
+    await bus.flush();
+    expect(metrics.batchesRefused).toBe(3);
+    expect(settled).toEqual([]);
+    bus.publish(inbox, '{"stream":"S","seq":1,"duplicate":true}');
+    await bus.flush();
+    expect(settled).toEqual(['one kept']);
+    await outbox.stop(0);
+  });
+
+  test('what the stream will never take is dropped', async () => {
+    const { outbox, settled, add } = bench();
+    const replies: string[] = [];
+    bus.subscribe(SUBJECT, (message) => replies.push(message.reply));
+    await bus.flush();
+    void add('one');
+    await bus.flush();
+    bus.publish(
+      replies[0] ?? '',
+      '{"error":{"code":400,"err_code":10054,"description":"message size exceeds maximum"}}',
+    );
+    await bus.flush();
+    expect(settled).toEqual(['one dropped']);
+    await outbox.stop(0);
+  });
+});
