@@ -1,0 +1,197 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { HEARTBEAT_INTERVAL_MS, HEARTBEATS_MISSED, type Heartbeat } from '@svc/shared/messages/heartbeat.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { DispatchCounters } from './counters.ts';
+import type { Job } from './job.ts';
+
+/** An agent that was not heard of for this long is gone, ms: three heartbeats and what they may be late. */
+export const SILENCE_MS = HEARTBEATS_MISSED * HEARTBEAT_INTERVAL_MS + 500;
+/** Most agents known per region; further ones are dropped, so that nobody can make us remember without bound. */
+export const MAX_AGENTS_PER_REGION = 1_000;
+/** The set of regions counts as settled when none has come to life for this long, ms. */
+const SETTLED_MS = 1_000;
+
+/** What a region's agent last said of itself. */
+export class Agent {
+  readonly id: string;
+  readonly region: Region;
+  version = '';
+  /** Attempts it runs at once. */
+  capacity = 0;
+  running = 0;
+  held = 0;
+  loopDelayMs = 0;
+  /** Its wall clock minus ours, ms, journey included. */
+  clockOffsetMs = 0;
+  startedAt = 0;
+  isDraining = false;
+  /** Monotonic ms. */
+  lastSeenAt = 0;
+  /** Epoch ms. */
+  lastSeenWall = 0;
+  /** Heartbeats so far. */
+  serial = 0;
+  /** The jobs it accepted; kept by the in-flight table. */
+  readonly jobs = new Set<Job>();
+
+  constructor(id: string, region: Region) {
+    this.id = id;
+    this.region = region;
+  }
+}
+
+export type AgentsOptions = {
+  clock: Clock;
+  log: Logger;
+  counters: DispatchCounters;
+  /** The region has its first agent that takes jobs. */
+  onRegionLive: (region: Region) => void;
+  /** Its last agent is gone or takes no more jobs; heard of last at `lastSeenAt` (epoch ms). */
+  onRegionLost: (region: Region, lastSeenAt: number) => void;
+  /** Three heartbeats missed; the agent is forgotten already. */
+  onGone: (agent: Agent) => void;
+};
+
+type RegionAgents = { agents: Map<string, Agent>; isLive: boolean };
+
+/**
+ * The agents that are alive, by region. A region is live while at least one agent takes jobs there:
+ * one that drains ends soon and takes none.
+ */
+export class Agents {
+  readonly #options: AgentsOptions;
+  readonly #regions = new Map<Region, RegionAgents>();
+  #live: readonly Region[] = [];
+  #liveSince = Number.NEGATIVE_INFINITY;
+  /** Grows with every region that comes to life. */
+  liveSerial = 0;
+
+  constructor(options: AgentsOptions) {
+    this.#options = options;
+    for (const region of REGIONS) this.#regions.set(region, { agents: new Map(), isLive: false });
+  }
+
+  /** Live regions in the fixed order. The array is replaced, never changed. */
+  live(): readonly Region[] {
+    return this.#live;
+  }
+
+  isLive(region: Region): boolean {
+    return this.#of(region).isLive;
+  }
+
+  /** No region came to life lately, so those that are live now are probably all. */
+  isSettled(): boolean {
+    return this.#options.clock.monotonic() - this.#liveSince >= SETTLED_MS;
+  }
+
+  agentsOf(region: Region): Iterable<Agent> {
+    return this.#of(region).agents.values();
+  }
+
+  /**
+   * A sign of life other than a heartbeat.
+   *
+   * @returns null when the region has too many agents already
+   */
+  seen(region: Region, id: string): Agent | null {
+    const { agents } = this.#of(region);
+    let agent = agents.get(id);
+    if (agent === undefined) {
+      if (agents.size >= MAX_AGENTS_PER_REGION) {
+        this.#options.counters.droppedAgents += 1;
+        return null;
+      }
+      agent = new Agent(id, region);
+      agents.set(id, agent);
+    }
+    agent.lastSeenAt = this.#options.clock.monotonic();
+    agent.lastSeenWall = this.#options.clock.wall();
+    return agent;
+  }
+
+  /** @returns null when the region has too many agents already */
+  heartbeat(region: Region, message: Heartbeat): Agent | null {
+    const agent = this.seen(region, message.agent);
+    if (agent === null) return null;
+    if (agent.serial === 0) {
+      this.#options.log.info({ region, agent: agent.id, version: message.version }, 'an agent is there');
+    }
+    agent.serial += 1;
+    agent.version = message.version;
+    agent.capacity = message.capacity;
+    agent.running = message.running;
+    agent.held = message.held.length;
+    agent.loopDelayMs = message.loop_delay_ms;
+    agent.clockOffsetMs = message.clock - agent.lastSeenWall;
+    agent.startedAt = message.started_at;
+    agent.isDraining = message.draining;
+    this.#update(region, agent.lastSeenWall);
+    return agent;
+  }
+
+  /** Some agent has been silent for too long at `asOf` (monotonic ms). */
+  hasSilent(asOf: number): boolean {
+    for (const region of this.#regions.values()) {
+      for (const agent of region.agents.values()) {
+        if (isSilent(agent, asOf)) return true;
+      }
+    }
+    return false;
+  }
+
+  /** Forgets the agents that were silent at `asOf` and are still. To be called only after all that had arrived by then was handled. */
+  judge(asOf: number): void {
+    for (const [region, { agents }] of this.#regions) {
+      let lastSeenAt = 0;
+      for (const agent of agents.values()) {
+        if (!isSilent(agent, asOf)) continue;
+        lastSeenAt = Math.max(lastSeenAt, agent.lastSeenWall);
+        agents.delete(agent.id);
+        this.#options.counters.agentsGone += 1;
+        this.#options.log.warn({ region, agent: agent.id, jobs: agent.jobs.size }, 'an agent is gone');
+        this.#options.onGone(agent);
+      }
+      if (lastSeenAt > 0) this.#update(region, lastSeenAt);
+    }
+  }
+
+  /** Silence counts from now on: there was no connection over which anybody could have been heard. */
+  excuse(): void {
+    const now = this.#options.clock.monotonic();
+    for (const region of this.#regions.values()) {
+      for (const agent of region.agents.values()) agent.lastSeenAt = now;
+    }
+  }
+
+  #update(region: Region, lastSeenAt: number): void {
+    const state = this.#of(region);
+    let isLive = false;
+    for (const agent of state.agents.values()) {
+      if (!agent.isDraining && agent.serial > 0) {
+        isLive = true;
+        break;
+      }
+    }
+    if (isLive === state.isLive) return;
+    state.isLive = isLive;
+    this.#live = REGIONS.filter((each) => this.#of(each).isLive);
+    if (isLive) {
+      this.#liveSince = this.#options.clock.monotonic();
+      this.liveSerial += 1;
+      this.#options.onRegionLive(region);
+    } else {
+      this.#options.onRegionLost(region, lastSeenAt);
+    }
+  }
+
+  #of(region: Region): RegionAgents {
+    // Every region was put in by the constructor.
+    return this.#regions.get(region) as RegionAgents;
+  }
+}
+
+function isSilent(agent: Agent, asOf: number): boolean {
+  return asOf - agent.lastSeenAt >= SILENCE_MS;
+}

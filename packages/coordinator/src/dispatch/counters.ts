@@ -1,0 +1,62 @@
+/** What dispatch has done since the process started; exported as metrics. */
+export type DispatchCounters = {
+  /** Slots given to at least one region. */
+  slots: number;
+  /** Slots passed over because they came too late (standstill, clock set forward). */
+  slotsMissed: number;
+  /** Slots for which no region had a live agent. */
+  slotsWithoutAgents: number;
+  /** Jobs not given because the region still runs the monitor's earlier slot. */
+  skipped: number;
+  /** Jobs published, every offer counted. */
+  offers: number;
+  /** Offers after the first. */
+  reoffers: number;
+  /** Messages in which they went. */
+  batches: number;
+  accepted: number;
+  refused: number;
+  /** Jobs given up, by reason. */
+  abstainedNoAgent: number;
+  abstainedJobLost: number;
+  abstainedUnsupported: number;
+  abstainedInternalError: number;
+  /** Accepted jobs that vanished from their agent, or with it. */
+  jobsLost: number;
+  /** The server said that nobody listens in a region. */
+  noResponders: number;
+  agentsGone: number;
+  /** A region with declared monitors lost its last agent. */
+  regionsLost: number;
+  /** Messages on the agents' subjects that could not be read. */
+  droppedMessages: number;
+  /** Heartbeats of agents beyond the bound of their region. */
+  droppedAgents: number;
+  /** Ticks that came so late that no silence was judged in them. */
+  lateTicks: number;
+};
+
+export function newCounters(): DispatchCounters {
+  return {
+    slots: 0,
+    slotsMissed: 0,
+    slotsWithoutAgents: 0,
+    skipped: 0,
+    offers: 0,
+    reoffers: 0,
+    batches: 0,
+    accepted: 0,
+    refused: 0,
+    abstainedNoAgent: 0,
+    abstainedJobLost: 0,
+    abstainedUnsupported: 0,
+    abstainedInternalError: 0,
+    jobsLost: 0,
+    noResponders: 0,
+    agentsGone: 0,
+    regionsLost: 0,
+    droppedMessages: 0,
+    droppedAgents: 0,
+    lateTicks: 0,
+  };
+}

@@ -1,0 +1,340 @@
+import type { Bus, BusSubscription } from '@svc/shared/bus.ts';
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import { type AgentMessage, HEARTBEAT_INTERVAL_MS } from '@svc/shared/messages/heartbeat.ts';
+import { ALL_AGENTS } from '@svc/shared/messages/subjects.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
+import type { SlotSink } from '../results/evaluation.ts';
+import { AgentMessages } from './agent-messages.ts';
+import { type Agent, Agents } from './agents.ts';
+import { type DispatchCounters, newCounters } from './counters.ts';
+import { InFlight } from './in-flight.ts';
+import { jobKey } from './job.ts';
+import { Publisher } from './publisher.ts';
+import { recover, type SlotRecovery } from './recovery.ts';
+import type { RegionPresence } from './region-presence.ts';
+import { type RegionAnswer, RunNow } from './run-now.ts';
+import { DeclaredRegions, Scheduler } from './scheduler.ts';
+import type { SlotClock } from './slot-clock.ts';
+import { SlowChecks } from './slow-checks.ts';
+import type { JobTokens } from './tokens.ts';
+
+/** Slots are opened and jobs published this often, ms. */
+export const TICK_MS = 50;
+/** A tick later than this says that the process stood still: what seems silence may wait in the socket, ms. */
+const LATE_TICK_MS = 250;
+/** No silence is judged for this long after a late tick, ms. */
+const AFTER_LATE_MS = 500;
+/** One round of heartbeats, which agents also send at once after a reconnect, ms. */
+const HEARTBEAT_ROUND_MS = HEARTBEAT_INTERVAL_MS + 500;
+/** Jobs that could not be published are looked at this often, ms. */
+const EXPIRE_EVERY_MS = 500;
+/** Declared regions without an agent are looked at this often, ms. */
+const MISS_EVERY_MS = 60_000;
+
+export type DispatchOptions = {
+  bus: Bus;
+  clock: Clock;
+  log: Logger;
+  monitors: LiveMonitors;
+  sink: SlotSink;
+  tokens: JobTokens;
+  slotClock: SlotClock;
+  /** Loaded before. */
+  presence: RegionPresence;
+  /** Newest slot that the monitor was ever given, as far as recorded; null: none. Asked at the start. */
+  newestSlot: (monitorId: number) => number | null;
+  /** The reader of results has handled all that the stream holds. */
+  readerCaughtUp: () => boolean;
+  recovery: SlotRecovery;
+};
+
+/**
+ * Gives checks to regions: from the slot that falls due to the recorded result. Started and stopped
+ * with the lease; it is not started a second time.
+ */
+export class Dispatch {
+  readonly counters: DispatchCounters = newCounters();
+  readonly agents: Agents;
+  readonly #options: DispatchOptions;
+  readonly #inFlight: InFlight;
+  readonly #scheduler: Scheduler;
+  readonly #publisher: Publisher;
+  readonly #messages: AgentMessages;
+  readonly #runs: RunNow;
+  readonly #slowChecks = new SlowChecks();
+  readonly #declared = new DeclaredRegions();
+  /** Regions of which the server said that nobody listens. */
+  readonly #deaf = new Set<Region>();
+  readonly #stopping = new AbortController();
+  #subscription: BusSubscription | null = null;
+  #stops: (() => void)[] = [];
+  /** While the table is rebuilt: jobs whose results were recorded since, by key and slot. */
+  #recordedInRound: Set<string> | null = null;
+  #hasRecovered = false;
+  #tickDueAt = 0;
+  #judgeFrom = 0;
+  #isJudging = false;
+  #expireAt = 0;
+  #missAt = 0;
+
+  constructor(options: DispatchOptions) {
+    this.#options = options;
+    const { clock, log, sink, presence, readerCaughtUp, bus, tokens, monitors, slotClock, newestSlot } =
+      options;
+    const { counters } = this;
+    this.#inFlight = new InFlight({ sink, counters, readerCaughtUp });
+    this.agents = new Agents({
+      clock,
+      log,
+      counters,
+      onRegionLive: (region) => presence.came(region),
+      onRegionLost: (region, lastSeenAt) => this.#regionLost(region, lastSeenAt),
+      onGone: (agent) => this.#inFlight.agentGone(agent, clock.monotonic()),
+    });
+    this.#scheduler = new Scheduler({
+      monitors,
+      slotClock,
+      regions: this.agents,
+      inFlight: this.#inFlight,
+      sink,
+      counters,
+      newestSlot,
+    });
+    this.#publisher = new Publisher({
+      bus,
+      log,
+      inFlight: this.#inFlight,
+      tokens,
+      slowChecks: this.#slowChecks,
+      counters,
+      onNoResponders: (region) => this.#deaf.add(region),
+    });
+    this.#messages = new AgentMessages({
+      clock,
+      log,
+      counters,
+      onMessage: (region, message) => this.#onMessage(region, message),
+    });
+    this.#runs = new RunNow({ bus, clock });
+  }
+
+  /** Jobs that are not reported yet. */
+  get inFlight(): number {
+    return this.#inFlight.size;
+  }
+
+  /**
+   * Listens to agents, hears one round of heartbeats where there may be jobs of an earlier life (2.5 s),
+   * and begins to dispatch. Resolves when it has begun, or was stopped before.
+   */
+  async start(): Promise<void> {
+    const { bus, clock, monitors, presence } = this.#options;
+    this.#subscription = bus.subscribe(ALL_AGENTS, (message) => this.#messages.handle(message));
+    this.#publisher.start();
+    this.#runs.start();
+    presence.start();
+    this.#stops.push(bus.onConnection((isConnected) => this.#connectionChanged(isConnected)));
+    if (this.#mayHaveJobs()) await this.#hearAgents();
+    if (this.#stopping.signal.aborted) return;
+
+    for (const monitor of monitors.values()) this.#declared.changed(null, monitor);
+    this.#stops.push(monitors.onChange((before, after) => this.#declarationChanged(before, after)));
+    this.#scheduler.start();
+    this.#tickDueAt = clock.monotonic();
+    this.#missAt = clock.monotonic() + MISS_EVERY_MS;
+    this.#stops.push(clock.every(TICK_MS, () => this.#tick()));
+    this.#tick();
+  }
+
+  /** Jobs under way are left to their agents; the next life hears of them by heartbeats. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    for (const stop of this.#stops) stop();
+    this.#stops = [];
+    this.#subscription?.close();
+    this.#publisher.stop();
+    this.#runs.stop();
+    await this.#options.presence.stop();
+  }
+
+  /** A result is recorded. To be called after the commit. */
+  onRecorded(monitorId: number, slot: number, region: Region, timedOut: boolean): void {
+    this.#recordedInRound?.add(`${jobKey(monitorId, region)}:${slot}`);
+    this.#inFlight.recorded(monitorId, slot, region);
+    this.#slowChecks.set(monitorId, region, timedOut);
+  }
+
+  /** What becomes of a `not_run` that a region reports: the job is offered again, or the region has answered. */
+  onNotRun(monitorId: number, slot: number, region: Region, reason: NotRunReason): 'reoffer' | 'accept' {
+    if (reason !== 'shutting-down') return 'accept';
+    const now = this.#options.clock.monotonic();
+    return this.#inFlight.givenBack(monitorId, slot, region, now) ? 'reoffer' : 'accept';
+  }
+
+  /**
+   * One attempt per region now, not recorded.
+   *
+   * @param checkText JSON text of the check
+   * @throws TooManyRuns
+   * @throws BusDisconnected
+   */
+  runNow(checkText: string, regions: readonly Region[], timeoutMs: number): Promise<RegionAnswer[]> {
+    return this.#runs.run(checkText, regions, timeoutMs);
+  }
+
+  /** The one place where dispatch's failures end: logged, and tried again with the next tick. */
+  #tick(): void {
+    const { clock, log } = this.#options;
+    const now = clock.monotonic();
+    const lateMs = now - this.#tickDueAt;
+    this.#tickDueAt = now + TICK_MS;
+    if (lateMs > LATE_TICK_MS) {
+      this.counters.lateTicks += 1;
+      this.#judgeFrom = Math.max(this.#judgeFrom, now + AFTER_LATE_MS);
+    }
+    try {
+      this.#recoverOnce(now);
+      this.#scheduler.tick(now);
+      this.#expire(now);
+      this.#publisher.publish(now);
+      this.#miss(now);
+    } catch (error) {
+      log.error({ error }, 'dispatch failed in a tick');
+    }
+    this.#judge(now);
+  }
+
+  /** Silence means something only when all that had arrived was handled: a round trip before the verdict. */
+  #judge(asOf: number): void {
+    const { bus, log } = this.#options;
+    if (this.#isJudging || asOf < this.#judgeFrom || !bus.isConnected) return;
+    if (!this.#inFlight.hasOverdue(asOf) && !this.agents.hasSilent(asOf)) return;
+    this.#isJudging = true;
+    bus
+      .flush()
+      .then(() => {
+        if (this.#stopping.signal.aborted || asOf < this.#judgeFrom) return;
+        this.agents.judge(asOf);
+        this.#inFlight.judge(asOf);
+      })
+      .catch((error: unknown) => {
+        if (bus.isConnected) log.error({ error }, 'silence could not be judged');
+      })
+      .finally(() => {
+        this.#isJudging = false;
+      });
+  }
+
+  #onMessage(region: Region, message: AgentMessage): void {
+    const now = this.#options.clock.monotonic();
+    switch (message.kind) {
+      case 'heartbeat': {
+        const agent = this.agents.heartbeat(region, message);
+        if (agent === null) return;
+        this.#inFlight.heartbeat(agent, message.held, now, (id, slot) =>
+          this.#heldUnknown(agent, id, slot, now),
+        );
+        if (!agent.isDraining && this.#deaf.delete(region)) this.#inFlight.offerAgain(region);
+        return;
+      }
+      case 'acceptance': {
+        const agent = this.agents.seen(region, message.agent);
+        if (agent !== null) this.#inFlight.acceptance(agent, message, now);
+        return;
+      }
+      case 'run_outcome':
+        this.#runs.outcome(region, message);
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  /** Jobs of an earlier life are taken up while the table is rebuilt; later, an unknown job is one that is recorded. */
+  #heldUnknown(agent: Agent, monitorId: number, slot: number, now: number): void {
+    if (this.#recordedInRound === null) return;
+    const monitor = this.#options.monitors.get(monitorId);
+    if (monitor === undefined) return;
+    if (this.#recordedInRound.has(`${jobKey(monitorId, agent.region)}:${slot}`)) return;
+    this.#inFlight.adopt(monitor, slot, agent, now);
+  }
+
+  #mayHaveJobs(): boolean {
+    const { monitors, newestSlot, recovery } = this.#options;
+    for (const monitor of monitors.values()) {
+      if (newestSlot(monitor.id) !== null) return true;
+    }
+    for (const _ of recovery.openSlots()) return true;
+    return false;
+  }
+
+  async #hearAgents(): Promise<void> {
+    const { clock } = this.#options;
+    this.#recordedInRound = new Set();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.after(HEARTBEAT_ROUND_MS, resolve);
+    this.#stopping.signal.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+    cancel();
+    this.#recordedInRound = null;
+  }
+
+  #recoverOnce(now: number): void {
+    if (this.#hasRecovered) return;
+    const { recovery, monitors, sink, slotClock, readerCaughtUp } = this.#options;
+    if (!readerCaughtUp()) return;
+    this.#hasRecovered = true;
+    recover({
+      recovery,
+      monitors,
+      regions: this.agents,
+      inFlight: this.#inFlight,
+      sink,
+      slotNow: slotClock.now(),
+      monotonic: now,
+    });
+  }
+
+  #declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
+    this.#declared.changed(before, after);
+    this.#scheduler.changed(before, after);
+    if (before === null) return;
+    if (after?.version !== before.version) this.#slowChecks.forget(before.id);
+    for (const region of before.regions ?? this.agents.live()) {
+      const isStillChecked =
+        after?.active === true && (after.regions === null || after.regions.includes(region));
+      if (!isStillChecked) this.#inFlight.withdraw(before.id, region);
+    }
+  }
+
+  #connectionChanged(isConnected: boolean): void {
+    if (!isConnected) return;
+    const { clock } = this.#options;
+    this.agents.excuse();
+    this.#judgeFrom = clock.monotonic() + HEARTBEAT_ROUND_MS;
+  }
+
+  #regionLost(region: Region, lastSeenAt: number): void {
+    const { presence, log } = this.#options;
+    presence.went(region, lastSeenAt);
+    const monitors = this.#declared.count(region);
+    if (monitors === 0) return;
+    this.counters.regionsLost += 1;
+    log.error({ region, monitors }, 'a region that monitors declare has lost its last agent');
+  }
+
+  #expire(now: number): void {
+    if (now < this.#expireAt) return;
+    this.#expireAt = now + EXPIRE_EVERY_MS;
+    this.#inFlight.expireQueued(now);
+  }
+
+  #miss(now: number): void {
+    if (now < this.#missAt) return;
+    this.#missAt = now + MISS_EVERY_MS;
+    this.#options.presence.missAbsent((region) => this.#declared.count(region) > 0);
+  }
+}

@@ -1,0 +1,90 @@
+/** What a {@link DueQueue} holds. Both members belong to the queue while the item is inside. */
+export type Due = {
+  /** When it is due, in whatever clock the queue is used with. */
+  dueAt: number;
+  /** Where it is in the queue; -1 outside. */
+  queueIndex: number;
+};
+
+/**
+ * Items by the instant at which they are due, earliest first: a binary heap whose items know their
+ * place, so that one can be moved or taken out without a search.
+ */
+export class DueQueue<T extends Due> {
+  readonly #heap: T[] = [];
+
+  get size(): number {
+    return this.#heap.length;
+  }
+
+  /** The earliest, which stays inside. */
+  peek(): T | undefined {
+    return this.#heap[0];
+  }
+
+  /** Puts `item` in, or moves it when it is inside already. */
+  set(item: T, dueAt: number): void {
+    const before = item.dueAt;
+    item.dueAt = dueAt;
+    if (item.queueIndex < 0) {
+      this.#heap.push(item);
+      this.#rise(item, this.#heap.length - 1);
+    } else if (dueAt < before) {
+      this.#rise(item, item.queueIndex);
+    } else {
+      this.#sink(item, item.queueIndex);
+    }
+  }
+
+  /** Takes `item` out; nothing happens when it is not inside. */
+  delete(item: T): void {
+    const index = item.queueIndex;
+    if (index < 0) return;
+    item.queueIndex = -1;
+    const last = this.#heap.pop() as T;
+    if (last === item) return;
+    if (last.dueAt < item.dueAt) this.#rise(last, index);
+    else this.#sink(last, index);
+  }
+
+  clear(): void {
+    for (const item of this.#heap) item.queueIndex = -1;
+    this.#heap.length = 0;
+  }
+
+  #rise(item: T, from: number): void {
+    const heap = this.#heap;
+    let index = from;
+    while (index > 0) {
+      const parentIndex = (index - 1) >> 1;
+      const parent = heap[parentIndex] as T;
+      if (parent.dueAt <= item.dueAt) break;
+      heap[index] = parent;
+      parent.queueIndex = index;
+      index = parentIndex;
+    }
+    heap[index] = item;
+    item.queueIndex = index;
+  }
+
+  #sink(item: T, from: number): void {
+    const heap = this.#heap;
+    let index = from;
+    for (;;) {
+      let childIndex = 2 * index + 1;
+      let child = heap[childIndex];
+      if (child === undefined) break;
+      const right = heap[childIndex + 1];
+      if (right !== undefined && right.dueAt < child.dueAt) {
+        child = right;
+        childIndex += 1;
+      }
+      if (item.dueAt <= child.dueAt) break;
+      heap[index] = child;
+      child.queueIndex = index;
+      index = childIndex;
+    }
+    heap[index] = item;
+    item.queueIndex = index;
+  }
+}

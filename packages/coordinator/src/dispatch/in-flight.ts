@@ -1,0 +1,320 @@
+import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import type { Acceptance, JobKey } from '@svc/shared/messages/heartbeat.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
+import type { SlotSink } from '../results/evaluation.ts';
+import type { Agent } from './agents.ts';
+import type { DispatchCounters } from './counters.ts';
+import { DueQueue } from './due-queue.ts';
+import { Job, jobKey, offerBoundMs, regionIndex } from './job.ts';
+
+/** Wait after the first offer that nobody took; it doubles with every further one, ms. */
+const FIRST_REOFFER_MS = 500;
+/** Wait after an offer that an agent declined (full, draining), ms. */
+const DECLINED_REOFFER_MS = 250;
+/** Heartbeats in a row without the job after which it counts as lost. */
+const LOST_ABSENCES = 2;
+/** A job is believed to run for this much longer than its check can take: waiting, reporting, outages, ms. */
+const BELIEVED_EXTRA_MS = 120_000;
+
+export type InFlightOptions = {
+  sink: SlotSink;
+  counters: DispatchCounters;
+  /** The reader has handled all results that the stream holds. */
+  readerCaughtUp: () => boolean;
+};
+
+/**
+ * Every job from the opening of its slot until its result is recorded; at most one per monitor and
+ * region, so that a check never runs beside its own predecessor.
+ *
+ *     queued ──published──▶ offered ──accepted──▶ accepted ──result recorded──▶ ended
+ *       ▲                      │                      │
+ *       └── nobody took it ────┴── lost ◀─────────────┘      past its bound: the region abstains
+ *
+ * All instants are monotonic ms. Times are judged only in {@link judge} and {@link expireQueued}; there
+ * are no timers here.
+ */
+export class InFlight {
+  readonly #options: InFlightOptions;
+  readonly #jobs = new Map<number, Job>();
+  /** Per region, in the fixed order: the jobs that wait to be published. */
+  readonly #queued: readonly Set<Job>[] = REGIONS.map(() => new Set<Job>());
+  /** Offered jobs by the instant of their next offer or their end. */
+  readonly #offered = new DueQueue<Job>();
+
+  constructor(options: InFlightOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#jobs.size;
+  }
+
+  get(monitorId: number, region: Region): Job | undefined {
+    return this.#jobs.get(jobKey(monitorId, region));
+  }
+
+  values(): Iterable<Job> {
+    return this.#jobs.values();
+  }
+
+  /** The region's jobs that wait to be published, oldest first. May be changed while it is gone through. */
+  queued(region: Region): ReadonlySet<Job> {
+    return this.#queued[regionIndex(region)] as Set<Job>;
+  }
+
+  /**
+   * Takes up a job. There must be none of the monitor in the region.
+   *
+   * @param offerMs how long it may be offered; default: as long as a fresh slot's job
+   */
+  open(
+    monitor: LiveMonitor,
+    slot: number,
+    region: Region,
+    now: number,
+    offerMs = offerBoundMs(monitor.periodMs),
+  ): void {
+    const job = new Job(monitor, slot, region, jobKey(monitor.id, region), now + offerMs);
+    this.#jobs.set(job.key, job);
+    this.#queue(job);
+  }
+
+  /** Takes up a job of an earlier life of the coordinator that `agent` still holds. */
+  adopt(monitor: LiveMonitor, slot: number, agent: Agent, now: number): void {
+    const job = new Job(monitor, slot, agent.region, jobKey(monitor.id, agent.region), now);
+    job.isAwaited = false;
+    this.#jobs.set(job.key, job);
+    this.#accept(job, agent, now);
+    job.seenIn = agent.serial;
+  }
+
+  /** The publisher has sent it. */
+  markOffered(job: Job, now: number): void {
+    this.#unqueue(job);
+    job.state = 'offered';
+    job.offers += 1;
+    this.#options.counters.offers += 1;
+    if (job.offers > 1) this.#options.counters.reoffers += 1;
+    this.#offered.set(job, Math.min(job.boundAt, now + FIRST_REOFFER_MS * 2 ** (job.offers - 1)));
+  }
+
+  /** What an agent of `region` said about a batch it was offered. Jobs we do not wait for are passed over. */
+  acceptance(agent: Agent, { accepted, refused }: Acceptance, now: number): void {
+    for (const [monitorId, slot] of accepted) {
+      const job = this.#find(monitorId, slot, agent.region);
+      if (job === null) continue;
+      this.#options.counters.accepted += 1;
+      this.#accept(job, agent, now);
+    }
+    for (const [monitorId, slot, reason] of refused) {
+      this.#options.counters.refused += 1;
+      const job = this.#find(monitorId, slot, agent.region);
+      if (job === null || job.state === 'accepted') continue;
+      switch (reason) {
+        case 'held':
+        case 'finished':
+          // It ran or runs; its result is on the way.
+          this.#accept(job, agent, now);
+          break;
+        case 'invalid':
+          job.wasInvalid = true;
+          this.#declined(job, now);
+          break;
+        case 'full':
+        case 'draining':
+          this.#declined(job, now);
+          break;
+        default:
+          reason satisfies never;
+      }
+    }
+  }
+
+  /**
+   * Compares what the agent says it holds with what it accepted. Called for every heartbeat, after
+   * `agent.serial` has grown.
+   *
+   * @param onUnknown told of held jobs that are not in the table
+   */
+  heartbeat(
+    agent: Agent,
+    held: readonly JobKey[],
+    now: number,
+    onUnknown?: (monitorId: number, slot: number) => void,
+  ): void {
+    for (const [monitorId, slot] of held) {
+      const job = this.#jobs.get(jobKey(monitorId, agent.region));
+      if (job === undefined) {
+        onUnknown?.(monitorId, slot);
+      } else if (job.slot === slot) {
+        // Also where the acceptance got lost.
+        if (job.agent !== agent) this.#accept(job, agent, now);
+        job.seenIn = agent.serial;
+      }
+    }
+    let isCaughtUp: boolean | null = null;
+    for (const job of agent.jobs) {
+      if (job.seenIn === agent.serial) {
+        job.absences = 0;
+        if (now - job.acceptedAt > job.monitor.longestCheckMs + BELIEVED_EXTRA_MS) this.#lose(job, now);
+        continue;
+      }
+      job.absences += 1;
+      if (job.absences < LOST_ABSENCES) continue;
+      isCaughtUp ??= this.#options.readerCaughtUp();
+      if (isCaughtUp) this.#lose(job, now);
+    }
+  }
+
+  /** The agent is gone, and with it every job it held. */
+  agentGone(agent: Agent, now: number): void {
+    for (const job of agent.jobs) this.#lose(job, now);
+  }
+
+  /** A result of the slot is recorded, or a row that says why there is none. */
+  recorded(monitorId: number, slot: number, region: Region): void {
+    const job = this.#find(monitorId, slot, region);
+    if (job !== null) this.#end(job);
+  }
+
+  /**
+   * The agent gives the job back unrun.
+   *
+   * @returns true when it is offered again, so that the answer counts for nothing
+   */
+  givenBack(monitorId: number, slot: number, region: Region, now: number): boolean {
+    const job = this.#find(monitorId, slot, region);
+    if (job === null || !job.isAwaited || now >= job.boundAt) return false;
+    this.#queue(job);
+    return true;
+  }
+
+  /** The region does not check this monitor any more: what no agent has is not offered again. */
+  withdraw(monitorId: number, region: Region): void {
+    const job = this.get(monitorId, region);
+    if (job === undefined) return;
+    if (job.state === 'accepted') job.isAwaited = false;
+    else this.#end(job);
+  }
+
+  /** Jobs of the region that nobody took are published again at once: somebody is there again. */
+  offerAgain(region: Region): void {
+    for (const job of this.#jobs.values()) {
+      if (job.region === region && job.state === 'offered') this.#queue(job);
+    }
+  }
+
+  /** Some offered job has waited for its answer long enough at `asOf`. */
+  hasOverdue(asOf: number): boolean {
+    const first = this.#offered.peek();
+    return first !== undefined && first.dueAt <= asOf;
+  }
+
+  /** Offers again what nobody took, or gives it up. To be called only after all that had arrived by `asOf` was handled. */
+  judge(asOf: number): void {
+    for (let job = this.#offered.peek(); job !== undefined && job.dueAt <= asOf; job = this.#offered.peek()) {
+      if (asOf >= job.boundAt) this.#giveUp(job);
+      else this.#queue(job);
+    }
+  }
+
+  /** Gives up what could not be published within its bound. */
+  expireQueued(now: number): void {
+    for (const jobs of this.#queued) {
+      for (const job of jobs) {
+        if (now >= job.boundAt) this.#giveUp(job);
+      }
+    }
+  }
+
+  /** It cannot be published at all. */
+  unpublishable(job: Job): void {
+    this.#options.counters.abstainedInternalError += 1;
+    this.#abstain(job, 'internal-error');
+  }
+
+  #find(monitorId: number, slot: number, region: Region): Job | null {
+    const job = this.#jobs.get(jobKey(monitorId, region));
+    return job !== undefined && job.slot === slot ? job : null;
+  }
+
+  #queue(job: Job): void {
+    this.#leave(job);
+    job.state = 'queued';
+    (this.#queued[regionIndex(job.region)] as Set<Job>).add(job);
+  }
+
+  #unqueue(job: Job): void {
+    (this.#queued[regionIndex(job.region)] as Set<Job>).delete(job);
+  }
+
+  #accept(job: Job, agent: Agent, now: number): void {
+    this.#leave(job);
+    job.state = 'accepted';
+    job.agent = agent;
+    job.acceptedAt = now;
+    job.absences = 0;
+    job.seenIn = -1;
+    agent.jobs.add(job);
+  }
+
+  #declined(job: Job, now: number): void {
+    if (job.state === 'offered') this.#offered.set(job, Math.min(job.boundAt, now + DECLINED_REOFFER_MS));
+  }
+
+  #lose(job: Job, now: number): void {
+    this.#options.counters.jobsLost += 1;
+    job.wasLost = true;
+    if (now < job.boundAt && job.isAwaited) this.#queue(job);
+    else this.#giveUp(job);
+  }
+
+  #giveUp(job: Job): void {
+    const { counters } = this.#options;
+    if (!job.isAwaited) {
+      this.#end(job);
+    } else if (job.wasLost) {
+      counters.abstainedJobLost += 1;
+      this.#abstain(job, 'job-lost');
+    } else if (job.wasInvalid) {
+      counters.abstainedUnsupported += 1;
+      this.#abstain(job, 'unsupported');
+    } else {
+      counters.abstainedNoAgent += 1;
+      this.#abstain(job, 'no-agent');
+    }
+  }
+
+  #abstain(job: Job, reason: NotRunReason): void {
+    this.#end(job);
+    this.#options.sink.abstained(job.monitor, job.slot, job.region, reason);
+  }
+
+  #end(job: Job): void {
+    this.#leave(job);
+    job.state = 'ended';
+    this.#jobs.delete(job.key);
+  }
+
+  /** Takes the job out of wherever its state keeps it. */
+  #leave(job: Job): void {
+    switch (job.state) {
+      case 'queued':
+        this.#unqueue(job);
+        break;
+      case 'offered':
+        this.#offered.delete(job);
+        break;
+      case 'accepted':
+        job.agent?.jobs.delete(job);
+        job.agent = null;
+        break;
+      case 'ended':
+        break;
+      default:
+        job.state satisfies never;
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
+import type { Agent } from './agents.ts';
+import type { Due } from './due-queue.ts';
+
+/** A job is taken within this long after its slot was opened, or its region abstains, ms. */
+const MAX_OFFER_MS = 10_000;
+
+export const JOB_STATES = [
+  /** Waits to be published: just opened, lost, or there is no connection. */
+  'queued',
+  /** Published; no agent has said that it took it. */
+  'offered',
+  /** An agent has it, or its result is on the way. */
+  'accepted',
+  /** Reported, abstained or withdrawn: no longer in the table. */
+  'ended',
+] as const;
+export type JobState = (typeof JOB_STATES)[number];
+
+/**
+ * One check in one region, from the opening of its slot until its result is recorded. Owned by the
+ * in-flight table; nobody else changes it.
+ */
+export class Job implements Due {
+  /** As declared when the slot was opened. */
+  readonly monitor: LiveMonitor;
+  readonly slot: number;
+  readonly region: Region;
+  readonly key: number;
+  /** Monotonic ms; from then on it is not offered any more. */
+  readonly boundAt: number;
+  /** False: nobody waits for its result any more; it is kept because it still runs. */
+  isAwaited = true;
+  state: JobState = 'queued';
+  /** Who accepted it. */
+  agent: Agent | null = null;
+  /** When it was accepted, monotonic ms. */
+  acceptedAt = 0;
+  offers = 0;
+  /** Serial of the last heartbeat that named it, of `agent`. */
+  seenIn = -1;
+  /** Heartbeats of `agent` in a row that did not name it. */
+  absences = 0;
+  /** It was accepted once and got lost. */
+  wasLost = false;
+  /** An agent could not read it. */
+  wasInvalid = false;
+  dueAt = 0;
+  queueIndex = -1;
+
+  constructor(monitor: LiveMonitor, slot: number, region: Region, key: number, boundAt: number) {
+    this.monitor = monitor;
+    this.slot = slot;
+    this.region = region;
+    this.key = key;
+    this.boundAt = boundAt;
+  }
+}
+
+/** How long after its opening a slot's job may be offered, ms. */
+export function offerBoundMs(periodMs: number): number {
+  return Math.min(MAX_OFFER_MS, periodMs / 3);
+}
+
+const INDEX: ReadonlyMap<Region, number> = new Map(REGIONS.map((region, index) => [region, index]));
+
+/** Place of the region in the fixed order, 0 to 27. */
+export function regionIndex(region: Region): number {
+  return INDEX.get(region) ?? -1;
+}
+
+/** One number for (monitor, region). */
+export function jobKey(monitorId: number, region: Region): number {
+  return monitorId * 32 + regionIndex(region);
+}

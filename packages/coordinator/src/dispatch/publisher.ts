@@ -1,0 +1,117 @@
+import type { Bus } from '@svc/shared/bus.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import { LIMITS } from '@svc/shared/limits.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { jobsSubject, MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { DispatchCounters } from './counters.ts';
+import type { InFlight } from './in-flight.ts';
+import { type Job, regionIndex } from './job.ts';
+import type { SlowChecks } from './slow-checks.ts';
+import type { JobTokens } from './tokens.ts';
+
+/** What stands around the jobs of a batch, bytes, generously. */
+const ENVELOPE_BYTES = 128;
+
+export type PublisherOptions = {
+  bus: Bus;
+  log: Logger;
+  inFlight: InFlight;
+  tokens: JobTokens;
+  slowChecks: SlowChecks;
+  counters: DispatchCounters;
+  /** The server said that nobody takes jobs in the region. */
+  onNoResponders: (region: Region) => void;
+};
+
+type Batch = { jobs: Job[]; text: string; bytes: number };
+
+/**
+ * Sends queued jobs to their regions: up to 64 jobs and 256 KiB a message (one larger job goes alone).
+ * The text of a job is put together around the monitor's part, which was encoded when it was declared.
+ *
+ * Every message carries a reply subject below one inbox, only so that the server says at once when a
+ * region has no agent.
+ */
+export class Publisher {
+  readonly #options: PublisherOptions;
+  readonly #subjects = REGIONS.map(jobsSubject);
+  #replies: readonly string[] = [];
+  #nextBatch = 1;
+  #stopListening: () => void = () => {};
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { bus } = this.#options;
+    const inbox = bus.inbox();
+    this.#replies = REGIONS.map((_, index) => `${inbox}.${index}`);
+    const subscription = bus.subscribe(`${inbox}.*`, (message) => {
+      const region = REGIONS[Number(message.subject.slice(inbox.length + 1))];
+      if (region === undefined || !message.isNoResponders) return;
+      this.#options.counters.noResponders += 1;
+      this.#options.onNoResponders(region);
+    });
+    this.#stopListening = () => subscription.close();
+  }
+
+  stop(): void {
+    this.#stopListening();
+  }
+
+  /** Publishes what is queued. Nothing while disconnected: the jobs wait within their bound. */
+  publish(now: number): void {
+    const { bus, inFlight } = this.#options;
+    for (const region of REGIONS) {
+      if (!bus.isConnected) return;
+      if (inFlight.queued(region).size > 0) this.#publishRegion(region, now);
+    }
+  }
+
+  #publishRegion(region: Region, now: number): void {
+    let batch: Batch = { jobs: [], text: '', bytes: ENVELOPE_BYTES };
+    for (const job of this.#options.inFlight.queued(region)) {
+      if (job.boundAt <= now) continue;
+      const text = this.#textOf(job, now);
+      const bytes = Buffer.byteLength(text) + 1;
+      const isFull = batch.jobs.length === LIMITS.jobsPerMessage || batch.bytes + bytes > LIMITS.messageBytes;
+      if (isFull && batch.jobs.length > 0) {
+        if (!this.#send(region, batch, now)) return;
+        batch = { jobs: [], text: '', bytes: ENVELOPE_BYTES };
+      }
+      batch.text += batch.jobs.length === 0 ? text : `,${text}`;
+      batch.bytes += bytes;
+      batch.jobs.push(job);
+    }
+    if (batch.jobs.length > 0) this.#send(region, batch, now);
+  }
+
+  /** @returns false when the connection is gone; the jobs stay queued */
+  #send(region: Region, { jobs, text }: Batch, now: number): boolean {
+    const { bus, log, inFlight, counters } = this.#options;
+    const index = regionIndex(region);
+    const message = `{"v":${MESSAGE_VERSION},"kind":"jobs","batch":"${this.#nextBatch}","jobs":[${text}]}`;
+    this.#nextBatch += 1;
+    try {
+      bus.publish(this.#subjects[index] as string, message, { reply: this.#replies[index] as string });
+    } catch (error) {
+      if (!bus.isConnected) return false;
+      // Larger than this server allows; trying again would not help.
+      log.error({ region, jobs: jobs.length, error: messageOf(error) }, 'jobs could not be published');
+      for (const job of jobs) inFlight.unpublishable(job);
+      return true;
+    }
+    counters.batches += 1;
+    for (const job of jobs) inFlight.markOffered(job, now);
+    return true;
+  }
+
+  #textOf({ monitor, region, slot, key, boundAt }: Job, now: number): string {
+    const { tokens, slowChecks } = this.#options;
+    const token = tokens.tokenOf(monitor.id, region, slot);
+    const slow = slowChecks.has(key) ? ',"slow":true' : '';
+    return `{"monitor":${monitor.id},"version":${monitor.version},"slot":${slot},"token":"${token}","start_within_ms":${Math.ceil(boundAt - now)}${slow},"check":${monitor.checkText}}`;
+  }
+}

@@ -1,0 +1,163 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Store, Transaction } from '../store/store.ts';
+
+/** How often it is written down that a live region is live, ms. */
+const SAVE_EVERY_MS = 30_000;
+const ELECTORAL_MS = 24 * 3_600_000;
+
+type Absence = { region: Region; kind: 'began' | 'ended'; at: number };
+
+/**
+ * Which regions have a live agent, had one lately, and since when they have none. Kept in the database,
+ * because the electorate of a verdict rests on it. Instants are epoch ms of the wall clock.
+ */
+export class RegionPresence {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  #live: readonly Region[] = [];
+  readonly #lastSeenAt = new Map<Region, number>();
+  /** Regions whose absence has begun and not ended. */
+  readonly #absent = new Set<Region>();
+  /** Not yet written. */
+  #unsaved: Absence[] = [];
+  #saving: Promise<void> | null = null;
+  #stopTimer: () => void = () => {};
+
+  constructor({ store, clock, log }: { store: Store; clock: Clock; log: Logger }) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Reads what is known of earlier. Before anybody asks. */
+  async load(): Promise<void> {
+    const presence = await this.#store.read.selectFrom('region_presence').selectAll().execute();
+    for (const { region, last_seen_at } of presence) {
+      if (isRegion(region)) this.#lastSeenAt.set(region, last_seen_at);
+    }
+    const absences = await this.#store.read
+      .selectFrom('region_absences')
+      .select('region')
+      .where('ended_at', 'is', null)
+      .execute();
+    for (const { region } of absences) {
+      if (isRegion(region)) this.#absent.add(region);
+    }
+  }
+
+  start(): void {
+    this.#stopTimer = this.#clock.every(SAVE_EVERY_MS, () => this.#saveSoon());
+  }
+
+  /** Writes down what is not yet. */
+  async stop(): Promise<void> {
+    this.#stopTimer();
+    await this.#saving;
+    await this.#save();
+  }
+
+  /** Regions with a live agent, in the fixed order. The array is replaced, never changed. */
+  live(): readonly Region[] {
+    return this.#live;
+  }
+
+  /** When the region last had a live agent; null: never. */
+  lastSeenAt(region: Region): number | null {
+    return this.#live.includes(region) ? this.#clock.wall() : (this.#lastSeenAt.get(region) ?? null);
+  }
+
+  hadAgentWithin24h(region: Region): boolean {
+    const lastSeenAt = this.lastSeenAt(region);
+    return lastSeenAt !== null && this.#clock.wall() - lastSeenAt < ELECTORAL_MS;
+  }
+
+  isAbsent(region: Region): boolean {
+    return this.#absent.has(region);
+  }
+
+  /** The region has a live agent again. */
+  came(region: Region): void {
+    const now = this.#clock.wall();
+    this.#live = REGIONS.filter((each) => each === region || this.#live.includes(each));
+    this.#lastSeenAt.set(region, now);
+    if (this.#absent.delete(region)) this.#unsaved.push({ region, kind: 'ended', at: now });
+    this.#saveSoon();
+  }
+
+  /** The region lost its last live agent, which was heard of at `lastSeenAt`. */
+  went(region: Region, lastSeenAt: number): void {
+    this.#live = this.#live.filter((each) => each !== region);
+    this.#lastSeenAt.set(region, lastSeenAt);
+    this.#began(region, lastSeenAt);
+    this.#saveSoon();
+  }
+
+  /**
+   * Begins the absence of regions that should have an agent and have none: those that had one when the
+   * coordinator ended, and those that monitors declare.
+   */
+  missAbsent(isDeclared: (region: Region) => boolean): void {
+    for (const region of REGIONS) {
+      if (this.#live.includes(region)) continue;
+      const lastSeenAt = this.#lastSeenAt.get(region);
+      if (lastSeenAt !== undefined || isDeclared(region)) {
+        this.#began(region, lastSeenAt ?? this.#clock.wall());
+      }
+    }
+    this.#saveSoon();
+  }
+
+  #began(region: Region, at: number): void {
+    if (this.#absent.has(region)) return;
+    this.#absent.add(region);
+    this.#unsaved.push({ region, kind: 'began', at });
+  }
+
+  #saveSoon(): void {
+    this.#saving ??= this.#save().finally(() => {
+      this.#saving = null;
+    });
+  }
+
+  /** Never rejects: what could not be written is tried again with the next save. */
+  async #save(): Promise<void> {
+    // Whatever else happens in this turn of the event loop goes along.
+    await Promise.resolve();
+    const absences = this.#unsaved;
+    this.#unsaved = [];
+    if (absences.length === 0 && this.#live.length === 0) return;
+    const now = this.#clock.wall();
+    for (const region of this.#live) this.#lastSeenAt.set(region, now);
+    try {
+      await this.#store.transaction((tx) => this.#write(tx, absences));
+    } catch (error) {
+      this.#unsaved = [...absences, ...this.#unsaved];
+      this.#log.error({ error }, 'the presence of regions could not be saved');
+    }
+  }
+
+  async #write({ db }: Transaction, absences: readonly Absence[]): Promise<void> {
+    for (const [region, last_seen_at] of this.#lastSeenAt) {
+      await db
+        .insertInto('region_presence')
+        .values({ region, last_seen_at })
+        .onConflict((conflict) => conflict.column('region').doUpdateSet({ last_seen_at }))
+        .execute();
+    }
+    for (const { region, kind, at } of absences) {
+      if (kind === 'began') {
+        await db.insertInto('region_absences').values({ region, started_at: at, ended_at: null }).execute();
+      } else {
+        await db
+          .updateTable('region_absences')
+          .set({ ended_at: at })
+          .where('region', '=', region)
+          .where('ended_at', 'is', null)
+          .execute();
+      }
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import type { Bus } from '@svc/shared/bus.ts';
+import type { Clock } from '@svc/shared/clock.ts';
+import { SvcError } from '@svc/shared/errors.ts';
+import type { RunOutcome } from '@svc/shared/messages/heartbeat.ts';
+import { jobsSubject, MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+
+/** A region is silent when it has not answered this long after the check's time-out, ms. */
+const MARGIN_MS = 2_000;
+/** Most runs at once; each may wait for two minutes. */
+const MAX_RUNS = 32;
+
+export type RunNowResult = RunOutcome['result'];
+
+/** `agent` and `result` null: the region stayed silent. */
+export type RegionAnswer = { region: Region; agent: string | null; result: RunNowResult | null };
+
+/** Too many checks are run by hand at this moment. */
+export class TooManyRuns extends SvcError {
+  readonly retryable = true;
+
+  constructor() {
+    super('too-many-runs', `more than ${MAX_RUNS} checks are being run by hand at once`);
+  }
+}
+
+type Run = { answers: Map<Region, RegionAnswer>; waiting: Set<Region>; end: () => void };
+
+/** Checks run by hand: one attempt per region, whose outcomes are collected and not recorded. */
+export class RunNow {
+  readonly #bus: Bus;
+  readonly #clock: Clock;
+  readonly #runs = new Map<string, Run>();
+  #next = 1;
+  #inbox = '';
+  #stopListening: () => void = () => {};
+
+  constructor({ bus, clock }: { bus: Bus; clock: Clock }) {
+    this.#bus = bus;
+    this.#clock = clock;
+  }
+
+  start(): void {
+    this.#inbox = this.#bus.inbox();
+    const subscription = this.#bus.subscribe(`${this.#inbox}.*.*`, (message) => {
+      if (!message.isNoResponders) return;
+      const [run, index] = message.subject.slice(this.#inbox.length + 1).split('.');
+      const region = REGIONS[Number(index)];
+      if (run !== undefined && region !== undefined) this.#settle(run, region, null);
+    });
+    this.#stopListening = () => subscription.close();
+  }
+
+  /** Ends the runs that wait; their missing regions count as silent. */
+  stop(): void {
+    this.#stopListening();
+    for (const run of this.#runs.values()) run.end();
+  }
+
+  /**
+   * Resolves when every region has answered or turned out to have no agent, at the latest 2 s after
+   * the time-out; answers come in the order of `regions`.
+   *
+   * @param checkText JSON text of the check
+   * @throws TooManyRuns
+   * @throws BusDisconnected
+   */
+  async run(checkText: string, regions: readonly Region[], timeoutMs: number): Promise<RegionAnswer[]> {
+    if (this.#runs.size >= MAX_RUNS) throw new TooManyRuns();
+    const id = `${this.#next}`;
+    this.#next += 1;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const run: Run = { answers: new Map(), waiting: new Set(regions), end: resolve };
+    this.#runs.set(id, run);
+    const cancel = this.#clock.after(timeoutMs + MARGIN_MS, resolve);
+    try {
+      const message = `{"v":${MESSAGE_VERSION},"kind":"run_now","run":"${id}","check":${checkText}}`;
+      for (const region of regions) {
+        this.#bus.publish(jobsSubject(region), message, {
+          reply: `${this.#inbox}.${id}.${REGIONS.indexOf(region)}`,
+        });
+      }
+      if (regions.length > 0) await promise;
+    } finally {
+      cancel();
+      this.#runs.delete(id);
+    }
+    return regions.map((region) => run.answers.get(region) ?? { region, agent: null, result: null });
+  }
+
+  /** An agent's answer. Answers nobody waits for are passed over. */
+  outcome(region: Region, { run, agent, result }: RunOutcome): void {
+    this.#settle(run, region, { region, agent, result });
+  }
+
+  #settle(id: string, region: Region, answer: RegionAnswer | null): void {
+    const run = this.#runs.get(id);
+    if (run === undefined || !run.waiting.delete(region)) return;
+    if (answer !== null) run.answers.set(region, answer);
+    if (run.waiting.size === 0) run.end();
+  }
+}

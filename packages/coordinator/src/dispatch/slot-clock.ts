@@ -1,0 +1,72 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Logger } from '@svc/shared/log.ts';
+
+/** A newest recorded slot further ahead of the wall clock than this is not believed, ms. */
+const BELIEVED_AHEAD_MS = 60_000;
+/** A wall clock further ahead than this is followed at once: the slots in between are skipped, ms. */
+const JUMP_MS = 10_000;
+/** Smaller differences, and a wall clock that was set back, are made up by running this much faster or slower. */
+const SLEW = 0.1;
+
+/**
+ * The time that slots follow, epoch ms. It starts at the wall clock, then runs with the monotonic
+ * clock and approaches the wall clock slowly, so that it never goes back and a clock that is set does
+ * not repeat slots. Set forward by more than 10 s (or after the machine slept) it jumps.
+ */
+export class SlotClock {
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  #now: number;
+  /** Monotonic instant of the last reading. */
+  #readAt: number;
+  #hasJumped = false;
+  /** The newest recorded slot lay too far ahead and was set aside: its instant comes a second time. */
+  readonly isSetAside: boolean;
+  /** Forward jumps so far. */
+  jumps = 0;
+
+  /** @param newestSlot newest slot ever given out, null when there is none */
+  constructor(clock: Clock, newestSlot: number | null, log: Logger) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#readAt = clock.monotonic();
+    const wall = clock.wall();
+    const aheadMs = newestSlot === null ? 0 : newestSlot - wall;
+    this.isSetAside = aheadMs > BELIEVED_AHEAD_MS;
+    if (this.isSetAside) {
+      log.error(
+        { newestSlot, wall, aheadMs },
+        'the newest recorded slot lies in the future and is set aside: was the clock of this machine set back?',
+      );
+    }
+    this.#now = newestSlot === null || this.isSetAside ? wall : Math.max(wall, newestSlot);
+  }
+
+  now(): number {
+    const readAt = this.#clock.monotonic();
+    const elapsed = Math.max(0, readAt - this.#readAt);
+    this.#readAt = readAt;
+    const next = this.#now + elapsed;
+    const behindMs = this.#clock.wall() - next;
+    if (behindMs > JUMP_MS) {
+      this.#now = next + behindMs;
+      this.#hasJumped = true;
+      this.jumps += 1;
+      this.#log.warn(
+        { jumpMs: Math.round(behindMs) },
+        'the clock went forward; the slots in between are skipped',
+      );
+    } else {
+      const most = elapsed * SLEW;
+      this.#now = next + Math.min(most, Math.max(-most, behindMs));
+    }
+    return this.#now;
+  }
+
+  /** Whether it has jumped forward since this was last asked. For the scheduler. */
+  takeJump(): boolean {
+    const hasJumped = this.#hasJumped;
+    this.#hasJumped = false;
+    return hasJumped;
+  }
+}

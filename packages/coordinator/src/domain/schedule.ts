@@ -1,0 +1,74 @@
+/**
+ * When monitors are due. Instants are epoch ms of the slot clock; `period` and `phase` are ms with
+ * `0 <= phase < period`.
+ *
+ * A monitor's slots lie on a grid of its own, `phase` after every multiple of its period, and are the
+ * same for all its regions. Only the first slot after its creation or activation lies off the grid, so
+ * that nobody waits an hour for a first result.
+ */
+
+/** First slots are given out at most this close together, ms: 500 a second. */
+export const FIRST_SLOT_SPACING_MS = 2;
+
+/**
+ * Place of the monitor inside its period: spread evenly over all ids, the same at every start.
+ *
+ * @param id positive integer
+ */
+export function phaseOf(id: number, period: number): number {
+  // The finalizer of MurmurHash3: ids that follow each other land far apart.
+  let hash = id | 0;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  hash = (hash ^ (hash >>> 16)) >>> 0;
+  return Math.floor((hash / 2 ** 32) * period);
+}
+
+/** First slot on the grid at or after `instant`. */
+export function gridSlotFrom(instant: number, period: number, phase: number): number {
+  return Math.ceil((instant - phase) / period) * period + phase;
+}
+
+/** Last slot on the grid at or before `instant`. */
+export function gridSlotUntil(instant: number, period: number, phase: number): number {
+  return Math.floor((instant - phase) / period) * period + phase;
+}
+
+/**
+ * The slot that follows `previous`: the next on the grid, but none within half a period, which only
+ * matters where `previous` lies off the grid (a first slot, or one of an earlier period).
+ */
+export function slotAfter(previous: number, period: number, phase: number): number {
+  return gridSlotFrom(previous + Math.ceil(period / 2), period, phase);
+}
+
+export type DueSlot =
+  /** Run this slot; it is at most half a period old. */
+  | { readonly is: 'due'; readonly slot: number }
+  /** Too late for the newest missed slot: the next is `next`. */
+  | { readonly is: 'missed'; readonly next: number };
+
+/**
+ * What to do about a monitor whose slot `dueAt` has come. Usually that slot is run; after a standstill
+ * only the newest missed one is, and only while it is less than half a period old.
+ *
+ * @param dueAt a slot of the monitor, on the grid or not, `<= now`
+ */
+export function dueSlot(dueAt: number, now: number, period: number, phase: number): DueSlot {
+  const newest = Math.max(dueAt, gridSlotUntil(now, period, phase));
+  if (now - newest < period / 2) return { is: 'due', slot: newest };
+  return { is: 'missed', next: gridSlotFrom(now, period, phase) };
+}
+
+/**
+ * Slot at which a monitor continues after a restart: a missed one where that may still be run, else
+ * the next on the grid.
+ *
+ * @param newest the newest slot it was ever given
+ */
+export function slotAfterRestart(newest: number, now: number, period: number, phase: number): number {
+  const next = slotAfter(newest, period, phase);
+  if (next >= now) return next;
+  const due = dueSlot(next, now, period, phase);
+  return due.is === 'due' ? due.slot : due.next;
+}
