@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
@@ -186,6 +186,13 @@ describe('reads', () => {
     expect(outcomes.filter((code) => code === 'store-overloaded')).toHaveLength(1);
   });
 
+  test('a reading thread that cannot do its work fails what waits; the next read starts another', async () => {
+    await rename(path, `${path}.away`);
+    expect(await codeOf(names())).toBe('store-reader-lost');
+    await rename(`${path}.away`, path);
+    expect(await names()).toEqual([]);
+  });
+
   test('bytes come back as they went', async () => {
     const bytes = new Uint8Array([0, 255, 7]);
     const { rows } = await sql<{ bytes: Uint8Array }>`SELECT ${bytes} AS bytes`.execute(store.read);
@@ -195,12 +202,12 @@ describe('reads', () => {
 
 describe('closing', () => {
   test('ends what waits, and everything after', async () => {
-    const endless = sql`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n`;
-    const reading = codeOf(endless.execute(store.read));
-    // The query is on its way once the event loop has turned.
+    const reading = Promise.all(Array.from({ length: 50 }, () => codeOf(names())));
+    // One turn: they are on their way, and the thread that is to answer still starts.
     await new Promise((resolve) => setImmediate(resolve));
-    await store.close();
-    expect(await reading).toBe('store-closed');
+    const closing = store.close();
+    expect(await reading).toEqual(Array.from({ length: 50 }, () => 'store-closed'));
+    await closing;
     expect(await codeOf(names())).toBe('store-closed');
     expect(await codeOf(store.transaction(() => 1))).toBe('store-closed');
   });

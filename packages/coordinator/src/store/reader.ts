@@ -39,7 +39,7 @@ export class Reader {
     return rows[0] as CheckpointRow;
   }
 
-  /** What still waits is rejected with `store-closed`. */
+  /** What still waits is rejected with `store-closed`; a query in progress cannot be interrupted and is waited for. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#rejectAll(closedError());
