@@ -2,6 +2,7 @@ import type { SecureContext } from 'node:tls';
 import type { EgressGuard } from '@svc/shared/egress.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
 import type { Resolver } from '../../resolve/resolver.ts';
+import { VERSION } from '../../version.ts';
 import type { Probe, ProbeOutcome } from '../probe.ts';
 import { Attempt, type AttemptParts } from './attempt.ts';
 import { KeptBodies } from './kept-bodies.ts';
@@ -12,7 +13,7 @@ export type HttpProbeOptions = {
   egress: EgressGuard;
   /** Default: 64 MiB for all attempts of this probe together. */
   keptBodies?: KeptBodies;
-  /** What monitors send unless they configure their own. */
+  /** What monitors send unless they configure their own; default `svc/<version>`. */
   userAgent?: string;
   tlsOptions?: TlsOptions;
 };
@@ -24,7 +25,7 @@ export function createHttpProbe(options: HttpProbeOptions): Probe<HttpCheck> {
     resolver: options.resolver,
     egress: options.egress,
     keptBodies: options.keptBodies ?? new KeptBodies(),
-    userAgent: options.userAgent ?? 'svc',
+    userAgent: options.userAgent ?? `svc/${VERSION}`,
     secureContext: () => {
       context ??= trustedContext(options.tlsOptions ?? {});
       return context;

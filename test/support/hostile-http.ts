@@ -1,0 +1,160 @@
+import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { answer, type Behaviour, drip, flood, sendAndReset } from './raw-target.ts';
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
+
+/** Targets that never finish: a client without a bound of its own waits for ever or grows for ever. */
+export const ENDLESS = {
+  'never answers': () => {},
+  'sends a header section one byte at a time': drip('HTTP/1.1 200 OK\r\nX: ', 'a', 20),
+  'sends a body one byte at a time': drip(`${OK}Content-Length: 1000000\r\n\r\n`, 'a', 20),
+  'sends a chunked body one byte at a time': drip(CHUNKED, '1\r\na\r\n', 20),
+  'sends nothing after the headers': drip(`${OK}Content-Length: 10\r\n\r\n`, '', 1_000),
+  'stops in the middle of a chunk size': drip(`${CHUNKED}1`, '', 1_000),
+} as const satisfies Record<string, Behaviour>;
+
+/** Targets that send without end, as fast as they can, something that has to be refused. */
+export const FLOODS = {
+  'one endless header': flood(`${OK}X: `, 'a'.repeat(1_024)),
+  'header lines without end': flood(OK, 'X-Header: value\r\n'),
+  'interim responses without end': flood('', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'),
+  'an endless chunk-size line': flood(CHUNKED, '0'.repeat(1_024)),
+  'chunks of one byte with long extensions': flood(CHUNKED, `1;${'x'.repeat(1_000)}\r\na\r\n`),
+  'trailers without end': flood(`${CHUNKED}0\r\n`, 'X-Trailer: value\r\n'),
+  'bytes that are no HTTP': flood('', Buffer.alloc(1_024)),
+} as const satisfies Record<string, Behaviour>;
+
+/** Targets whose well-formed body has no end. */
+export const ENDLESS_BODIES = {
+  'until the connection closes': flood(`${OK}\r\n`, 'a'.repeat(1_024)),
+  'in chunks': flood(CHUNKED, `400\r\n${'a'.repeat(1_024)}\r\n`),
+  'in chunks of one byte': flood(CHUNKED, '1\r\na\r\n'),
+  'of a terabyte': flood(`${OK}Content-Length: 1099511627776\r\n\r\n`, 'a'.repeat(1_024)),
+} as const satisfies Record<string, Behaviour>;
+
+/** Answers that must not be taken for a response, and what a message about them should mention. */
+export const MALFORMED: Readonly<Record<string, { bytes: string; says: RegExp }>> = {
+  'closes without a byte': { bytes: '', says: /without an answer/ },
+  'another protocol': { bytes: 'SSH-2.0-OpenSSH_9.6\r\n', says: /not HTTP.*SSH-2\.0/ },
+  'half a head': { bytes: 'HTTP/1.1 200 OK\r\nX: y\r\n', says: /middle of the headers/ },
+  'HTTP/2 in the status line': { bytes: 'HTTP/2 200\r\n\r\n', says: /not HTTP|status line/ },
+  'HTTP/1.2': { bytes: 'HTTP/1.2 200 OK\r\n\r\n', says: /status line/ },
+  'four digits of status': { bytes: 'HTTP/1.1 2000 OK\r\n\r\n', says: /status line/ },
+  'two digits of status': { bytes: 'HTTP/1.1 20 OK\r\n\r\n', says: /status line/ },
+  'a status of 099': { bytes: 'HTTP/1.1 099 Odd\r\n\r\n', says: /status line/ },
+  'a status in letters': { bytes: 'HTTP/1.1 abc OK\r\n\r\n', says: /status line/ },
+  'two spaces before the status': { bytes: 'HTTP/1.1  200 OK\r\n\r\n', says: /status line/ },
+  'a negative status': { bytes: 'HTTP/1.1 -200 OK\r\n\r\n', says: /status line/ },
+  'NUL in the reason': { bytes: 'HTTP/1.1 200 O\0K\r\n\r\n', says: /status line/ },
+  'a bare line feed after the status line': { bytes: 'HTTP/1.1 200 OK\nX: y\r\n\r\n', says: /status line/ },
+  'only line feeds': { bytes: 'HTTP/1.1 200 OK\nContent-Length: 0\n\n', says: /middle of the headers/ },
+  'a bare line feed between headers': { bytes: `${OK}A: b\nC: d\r\n\r\n`, says: /header line/ },
+  'a bare carriage return in a value': { bytes: `${OK}A: b\rC: d\r\n\r\n`, says: /header line/ },
+  'NUL in a value': { bytes: `${OK}A: b\0\r\n\r\n`, says: /header line/ },
+  'a header without colon': { bytes: `${OK}nonsense\r\n\r\n`, says: /header line/ },
+  'a header without name': { bytes: `${OK}: value\r\n\r\n`, says: /header line/ },
+  'a space before the colon': { bytes: `${OK}Content-Length : 5\r\n\r\nhello`, says: /header line/ },
+  'a folded line without a header': { bytes: `${OK} folded\r\n\r\n`, says: /header line/ },
+  '201 headers': { bytes: `${OK}${'A: b\r\n'.repeat(201)}\r\n`, says: /more than 200/ },
+  '65 KiB of headers': { bytes: `${OK}A: ${'b'.repeat(65 * 1_024)}\r\n\r\n`, says: /longer than 64 KiB/ },
+  'an upgrade nobody asked for': { bytes: 'HTTP/1.1 101 Switching\r\n\r\n', says: /switched protocols/ },
+  'length and chunks': {
+    bytes: `${OK}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    says: /both Content-Length and Transfer-Encoding/,
+  },
+  'two lengths': {
+    bytes: `${OK}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!`,
+    says: /not one number/,
+  },
+  'a list of lengths': { bytes: `${OK}Content-Length: 5, 6\r\n\r\nhello!`, says: /not one number/ },
+  'a negative length': { bytes: `${OK}Content-Length: -5\r\n\r\nhello`, says: /not one number/ },
+  'a length with a sign': { bytes: `${OK}Content-Length: +5\r\n\r\nhello`, says: /not one number/ },
+  'a hexadecimal length': { bytes: `${OK}Content-Length: 0x5\r\n\r\nhello`, says: /not one number/ },
+  'an empty length': { bytes: `${OK}Content-Length: \r\n\r\nhello`, says: /not one number/ },
+  'a length beyond counting': {
+    bytes: `${OK}Content-Length: 99999999999999999999\r\n\r\nhello`,
+    says: /not one number/,
+  },
+  'a transfer coding nobody asked for': {
+    bytes: `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+    says: /Transfer-Encoding is not understood/,
+  },
+  'chunked twice': {
+    bytes: `${OK}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    says: /Transfer-Encoding is not understood/,
+  },
+  'chunks in HTTP/1.0': {
+    bytes: 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    says: /Transfer-Encoding is not understood/,
+  },
+  'less body than announced': { bytes: `${OK}Content-Length: 10\r\n\r\nhello`, says: /after 5 of 10/ },
+  'chunks without the last one': { bytes: `${CHUNKED}5\r\nhello\r\n`, says: /before the last chunk/ },
+  'no end of the trailers': { bytes: `${CHUNKED}0\r\nX: y\r\n`, says: /before the last chunk/ },
+  'a chunk size in words': { bytes: `${CHUNKED}five\r\nhello\r\n0\r\n\r\n`, says: /no chunk size/ },
+  'a negative chunk size': { bytes: `${CHUNKED}-5\r\nhello\r\n0\r\n\r\n`, says: /no chunk size/ },
+  'a chunk size with 0x': { bytes: `${CHUNKED}0x5\r\nhello\r\n0\r\n\r\n`, says: /no chunk size/ },
+  'a chunk size beyond counting': { bytes: `${CHUNKED}fffffffffffffffff\r\nhello`, says: /no chunk size/ },
+  'an empty chunk size': { bytes: `${CHUNKED}\r\nhello`, says: /no chunk size/ },
+  'a bare line feed after a chunk size': { bytes: `${CHUNKED}5\nhello\r\n0\r\n\r\n`, says: /CRLF/ },
+  'a chunk longer than its size': {
+    bytes: `${CHUNKED}3\r\nhello\r\n0\r\n\r\n`,
+    says: /longer than its size/,
+  },
+};
+
+/** Unusual but well-formed answers with the body `hello`. */
+export const ODD_BUT_GOOD: Readonly<Record<string, string>> = {
+  'no reason phrase': 'HTTP/1.1 200\r\nContent-Length: 5\r\n\r\nhello',
+  'an empty reason phrase': 'HTTP/1.1 200 \r\nContent-Length: 5\r\n\r\nhello',
+  'HTTP/1.0 until close': 'HTTP/1.0 200 OK\r\n\r\nhello',
+  'the same length twice': `${OK}Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello`,
+  'interim responses first': `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: x\r\n\r\n${OK}Content-Length: 5\r\n\r\nhello`,
+  'a folded header': `${OK}X-Folded: a\r\n  b\r\nContent-Length: 5\r\n\r\nhello`,
+  'chunk extensions and trailers': `${CHUNKED}2;a=b\r\nhe\r\n03 ; c\r\nllo\r\n0\r\nX-Trailer: y\r\n\r\n`,
+  'bytes after the end': `${OK}Content-Length: 5\r\n\r\nhelloHTTP/1.1 500 Second\r\n\r\n`,
+  'upper-case chunked': `${OK}Transfer-Encoding: CHUNKED\r\n\r\n5\r\nhello\r\n0\r\n\r\n`,
+  'no blank after the colons': `${OK}Content-Length:5\r\nX:\r\n\r\nhello`,
+};
+
+/** A body that is broken off in the middle by a reset. */
+export const resetInBody: Behaviour = sendAndReset(`${OK}Content-Length: 1000\r\n\r\nhello`);
+
+const BOMB_BYTES = 64 * 1_024 * 1_024;
+
+/** Bodies of some kilobytes that decode to many megabytes of `a`, by `Content-Encoding`. */
+export function bombs(): Record<string, Buffer> {
+  const bytes = Buffer.alloc(BOMB_BYTES, 'a');
+  const gzip = gzipSync(bytes.subarray(0, BOMB_BYTES / 8), { level: 1 });
+  // Members one after the other are one gzip file, as large as one likes.
+  const many = Buffer.concat(Array.from({ length: 128 }, () => gzip));
+  const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
+  return {
+    gzip: many,
+    deflate: deflateSync(bytes, { level: 1 }),
+    br: brotliCompressSync(bytes, quick),
+    zstd: zstdCompressSync(bytes),
+    'gzip, gzip': gzipSync(many),
+  };
+}
+
+/** Answers with an encoded body. */
+export function encoded(contentEncoding: string, body: Buffer): Behaviour {
+  const head = `${OK}Content-Encoding: ${contentEncoding}\r\nContent-Length: ${body.length}\r\n\r\n`;
+  return answer(Buffer.concat([Buffer.from(head), body]));
+}
+
+/** Redirects to the same place for ever; `delayMs` before each answer. */
+export function endlessRedirects(delayMs: number): Behaviour {
+  return (socket) => {
+    const timer = setTimeout(
+      () => socket.end('HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n'),
+      delayMs,
+    );
+    socket.on('close', () => clearTimeout(timer));
+  };
+}
+
+export function redirectTo(location: string, status = 302): Behaviour {
+  return answer(`HTTP/1.1 ${status} Moved\r\nLocation: ${location}\r\nContent-Length: 0\r\n\r\n`);
+}

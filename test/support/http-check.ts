@@ -1,0 +1,33 @@
+import type { Resolver } from '@svc/agent/resolve/resolver.ts';
+import { ResolveError } from '@svc/agent/resolve/resolver.ts';
+import type { HttpCheck } from '@svc/shared/messages/check.ts';
+
+/** A check with every attribute at its default but the given ones. */
+export function httpCheck(given: Partial<HttpCheck> & { url: string }): HttpCheck {
+  return {
+    type: 'http',
+    method: 'GET',
+    headers: [],
+    body: '',
+    follow_redirects: true,
+    status_code_assertions: [],
+    body_assertions: [],
+    header_assertions: [],
+    timeout: 45_000,
+    retry: 0,
+    degraded_at: 0,
+    ...given,
+  };
+}
+
+/** Knows the given names only; the answer to each comes asynchronously, as from a server. */
+export function fixedResolver(names: Readonly<Record<string, readonly string[]>> = {}): Resolver {
+  return {
+    async resolve(host) {
+      const addresses = names[host];
+      if (addresses === undefined) throw new ResolveError('ENOTFOUND', host, 'no such name');
+      return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    },
+    async close() {},
+  };
+}
