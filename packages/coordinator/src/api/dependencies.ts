@@ -1,0 +1,71 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { Configuration } from '../configuration/configuration.ts';
+import type { LiveMonitor, LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
+import type { Vote } from '../domain/status.ts';
+import type { Deliveries } from '../notify/deliveries.ts';
+import type { Secrets } from '../store/secrets.ts';
+import type { Store } from '../store/store.ts';
+import type { Tokens } from '../store/tokens.ts';
+import type { Metric } from './metrics.ts';
+
+/** What the API needs of the other parts of the coordinator. */
+export type ApiDependencies = {
+  /** `host:port`; port 0 takes a free one. */
+  readonly listen: { readonly host: string; readonly port: number };
+  /** Under which people reach it: the OpenAPI document names it. */
+  readonly publicUrl: string;
+  readonly store: Store;
+  readonly secrets: Secrets;
+  readonly tokens: Tokens;
+  readonly configuration: Configuration;
+  readonly monitors: LiveMonitors;
+  readonly states: MonitorStates;
+  readonly agents: AgentDirectory;
+  readonly checks: CheckRunner;
+  readonly deliveries: Deliveries;
+  /** Parts by name and whether they work now: ready when all do. */
+  readonly readiness: () => Readonly<Record<string, boolean>>;
+  readonly metrics: () => readonly Metric[];
+  /** Bearer token that /metrics asks for; null: none. */
+  readonly metricsToken: string | null;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+/** The latest verdicts; the recorder's `States` is one. */
+export interface MonitorStates {
+  get(monitorId: number): { readonly status: MonitorStatus; readonly votes: readonly Vote[] } | undefined;
+}
+
+export type LiveAgent = {
+  readonly id: string;
+  readonly version: string;
+  /** Attempts it can run at once, and runs now. */
+  readonly capacity: number;
+  readonly running: number;
+  /** Largest event-loop delay lately, ms. */
+  readonly loopDelayMs: number;
+  /** Epoch ms. */
+  readonly lastSeenWall: number;
+  readonly isDraining: boolean;
+};
+
+/** The agents that are alive now; dispatch's `Agents` is one. */
+export interface AgentDirectory {
+  agentsOf(region: Region): Iterable<LiveAgent>;
+}
+
+export type RunNowResult = Omit<CheckResult, 'monitor' | 'version' | 'slot' | 'token'>;
+
+export interface CheckRunner {
+  /**
+   * One attempt per region now, not recorded. Resolves when every region answered, at the latest when the
+   * monitor's time-out and a margin have passed. `result` null: the region stayed silent.
+   */
+  runNow(
+    monitor: LiveMonitor,
+  ): Promise<readonly { region: Region; agent: string | null; result: RunNowResult | null }[]>;
+}

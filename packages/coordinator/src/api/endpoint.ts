@@ -1,0 +1,80 @@
+import type { ResourceKind } from '@svc/shared/resources/registry.ts';
+import type { z } from 'zod';
+import type { Token } from '../store/tokens.ts';
+
+/** Who may call: anybody, a token of that scope (write includes read), or the operator's token only. */
+export type Access = 'public' | 'read' | 'write' | 'operator';
+
+/** A request after authentication and parsing; handlers know nothing of HTTP beyond this. */
+export type ApiRequest<Q = unknown, B = unknown> = {
+  /** Null on public endpoints. */
+  readonly token: Token | null;
+  /** Ids of the path by name: positive integers. */
+  readonly ids: Readonly<Record<string, number>>;
+  readonly query: Q;
+  readonly body: B;
+  header(name: string): string | undefined;
+};
+
+export type ApiAnswer = {
+  readonly status: number;
+  /** Sent as JSON, a string as it is; absent: no body. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+/** A schema in the OpenAPI document: a zod schema, or a declared resource (then by its definition). */
+export type DocumentedSchema = z.ZodType | { readonly resource: ResourceKind | readonly ResourceKind[] };
+
+export type Documented = { readonly description: string; readonly schema?: DocumentedSchema };
+
+/** One operation of the API: what routes it, what guards it, what documents it. */
+export type Endpoint = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** `/v1/monitors/{id}`; every parameter is a positive integer. */
+  readonly path: string;
+  readonly access: Access;
+  readonly tag: string;
+  readonly summary: string;
+  /** Query parameters, given as text; unknown ones are refused. */
+  readonly query?: z.ZodObject;
+  /** Present: a JSON body is required. A zod schema validates it; resources are validated by the handler. */
+  readonly body?: DocumentedSchema;
+  /** By status; problems are documented for all. */
+  readonly answers: Readonly<Record<number, Documented>>;
+  readonly headers?: readonly ('If-Match' | 'Idempotency-Key')[];
+  handle(request: ApiRequest<never, never>): Promise<ApiAnswer> | ApiAnswer;
+};
+
+/** Ties the handler's types to the schemas. */
+export function endpoint<Q extends z.ZodObject = z.ZodObject, B extends DocumentedSchema = z.ZodUnknown>(
+  definition: Omit<Endpoint, 'query' | 'body' | 'handle'> & {
+    query?: Q;
+    body?: B;
+    handle(
+      request: ApiRequest<z.infer<Q>, B extends z.ZodType ? z.infer<B> : unknown>,
+    ): Promise<ApiAnswer> | ApiAnswer;
+  },
+): Endpoint {
+  return definition;
+}
+
+/** The workspace whose objects a request sees. Endpoints that are not public always have a token. */
+export function workspaceOf(request: Pick<ApiRequest, 'token'>): number {
+  if (request.token === null) throw new Error('a public endpoint has no workspace');
+  return request.token.workspaceId;
+}
+
+export function idOf(request: Pick<ApiRequest, 'ids'>, name = 'id'): number {
+  const id = request.ids[name];
+  if (id === undefined) throw new Error(`the path has no {${name}}`);
+  return id;
+}
+
+export const ok = (body: unknown, headers: Readonly<Record<string, string>> = {}): ApiAnswer => ({
+  status: 200,
+  body,
+  headers,
+});
+
+export const NO_CONTENT: ApiAnswer = { status: 204 };

@@ -1,0 +1,79 @@
+import { LIMITS } from '@svc/shared/limits.ts';
+import { z } from 'zod';
+import { Problem } from './problem.ts';
+
+/** A whole number in a query. */
+export function wholeNumber(minimum: number, maximum: number) {
+  return z
+    .string()
+    .regex(/^\d{1,15}$/, `must be a whole number from ${minimum} to ${maximum}`)
+    .transform(Number)
+    .pipe(
+      z
+        .number()
+        .min(minimum, `must be ${minimum} to ${maximum}`)
+        .max(maximum, `must be ${minimum} to ${maximum}`),
+    );
+}
+
+const limit = wholeNumber(1, LIMITS.listMaximum)
+  .default(LIMITS.listDefault)
+  .meta({ description: `Most entries answered, 1 to ${LIMITS.listMaximum}.` });
+
+/** Lists of configuration: by offset, with the total. */
+export const offsetPage = z.object({
+  limit,
+  offset: wholeNumber(0, Number.MAX_SAFE_INTEGER)
+    .default(0)
+    .meta({ description: 'Entries left out at the start.' }),
+});
+
+/** Histories: by cursor, newest first. */
+export const cursorPage = z.object({
+  limit,
+  cursor: z.string().max(200).optional().meta({ description: '`next_cursor` of the page before.' }),
+});
+
+export function listOf<T extends z.ZodType>(member: T) {
+  return z.object({
+    data: z.array(member),
+    total: z.number().int(),
+    limit: z.number().int(),
+    offset: z.number().int(),
+  });
+}
+
+export function historyOf<T extends z.ZodType>(member: T) {
+  return z.object({ data: z.array(member), next_cursor: z.string().nullable() });
+}
+
+/** Where the next page begins: after the row with these keys. Opaque to callers. */
+export function encodeCursor(keys: readonly (number | string)[]): string {
+  return Buffer.from(JSON.stringify(keys)).toString('base64url');
+}
+
+/** @throws Problem when it is none of ours. */
+export function decodeCursor<T>(cursor: string | undefined, schema: z.ZodType<T>): T | null {
+  if (cursor === undefined) return null;
+  try {
+    return schema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+  } catch {
+    const message = 'is not a cursor of this list';
+    throw new Problem('malformed-request', 'the query is not valid', {
+      errors: [{ pointer: '', parameter: 'cursor', message }],
+    });
+  }
+}
+
+/** A page of at most `limit` of `rows` (one more was read to see whether there is a next page). */
+export function historyPage<Row, View>(
+  rows: readonly Row[],
+  limitOfPage: number,
+  view: (row: Row) => View,
+  keys: (row: Row) => readonly (number | string)[],
+): { data: View[]; next_cursor: string | null } {
+  const page = rows.slice(0, limitOfPage);
+  const last = page.at(-1);
+  const hasMore = rows.length > limitOfPage && last !== undefined;
+  return { data: page.map(view), next_cursor: hasMore ? encodeCursor(keys(last)) : null };
+}

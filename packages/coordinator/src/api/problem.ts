@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { ConfigurationError, Conflict, NotFound, PreconditionFailed } from '../configuration/errors.ts';
+import { StoreError } from '../store/errors.ts';
+
+/** What can go wrong with a request. `type` of the answer is `urn:svc:problem:<code>`. */
+export const PROBLEMS = {
+  'malformed-request': { status: 400, title: 'The request cannot be read' },
+  unauthorized: { status: 401, title: 'A valid API token is needed' },
+  forbidden: { status: 403, title: 'The token does not allow this' },
+  'not-found': { status: 404, title: 'Not found' },
+  'method-not-allowed': { status: 405, title: 'This path does not have that method' },
+  conflict: { status: 409, title: 'In conflict with the present state' },
+  'precondition-failed': { status: 412, title: 'Changed in between' },
+  'too-large': { status: 413, title: 'The body is too large' },
+  'unsupported-media-type': { status: 415, title: 'The body must be JSON' },
+  invalid: { status: 422, title: 'The content is not valid' },
+  'rate-limited': { status: 429, title: 'Too many requests' },
+  'internal-error': { status: 500, title: 'Internal error' },
+  unavailable: { status: 503, title: 'Not possible at the moment' },
+} as const;
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** RFC 9457, with the members at fault. */
+export const problem = z.object({
+  type: z.string().meta({ description: '`urn:svc:problem:` and a stable code.' }),
+  title: z.string(),
+  status: z.number().int(),
+  detail: z.string(),
+  /** Also in the header `x-request-id` and in the log. */
+  request_id: z.string(),
+  errors: z.array(
+    z.object({
+      pointer: z.string().meta({ description: 'JSON pointer into the body; empty for the body as a whole.' }),
+      parameter: z.string().optional().meta({ description: 'The query parameter at fault, if it is one.' }),
+      message: z.string(),
+    }),
+  ),
+});
+export type ProblemDocument = z.infer<typeof problem>;
+export type ProblemDetail = ProblemDocument['errors'][number];
+
+/** A request that is answered with a problem; the message is for people and free of internals. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly errors: readonly ProblemDetail[];
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    more: { errors?: readonly ProblemDetail[]; headers?: Readonly<Record<string, string>> } = {},
+  ) {
+    super(detail);
+    this.name = 'Problem';
+    this.code = code;
+    this.errors = more.errors ?? [];
+    this.headers = more.headers ?? {};
+  }
+
+  get status(): number {
+    return PROBLEMS[this.code].status;
+  }
+
+  document(requestId: string): ProblemDocument {
+    const { status, title } = PROBLEMS[this.code];
+    return {
+      type: `urn:svc:problem:${this.code}`,
+      title,
+      status,
+      detail: this.message,
+      request_id: requestId,
+      errors: [...this.errors],
+    };
+  }
+}
+
+/** RFC 6901. */
+export function pointerOf(path: readonly PropertyKey[]): string {
+  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
+/** A body that was understood but is wrong; all that is wrong with it at once. */
+export function invalid(issues: readonly { path: readonly PropertyKey[]; message: string }[]): Problem {
+  const errors = issues.map(({ path, message }) => ({ pointer: pointerOf(path), message }));
+  const detail = errors.length === 1 ? 'one thing is wrong' : `${errors.length} things are wrong`;
+  return new Problem('invalid', `${detail}; nothing was changed`, { errors });
+}
+
+/** Errors of the parts below as problems; null for what is a defect of our own. */
+export function problemOf(error: unknown): Problem | null {
+  if (error instanceof Problem) return error;
+  if (error instanceof NotFound) return new Problem('not-found', error.message);
+  if (error instanceof PreconditionFailed) return new Problem('precondition-failed', error.message);
+  if (error instanceof ConfigurationError) {
+    const errors = [{ pointer: pointerOf(error.path), message: error.message }];
+    if (error instanceof Conflict) return new Problem('conflict', error.message, { errors });
+    return new Problem('invalid', 'one thing is wrong; nothing was changed', { errors });
+  }
+  if (error instanceof StoreError && error.retryable) {
+    return new Problem('unavailable', 'the database cannot do this at the moment; nothing was changed', {
+      headers: { 'retry-after': '1' },
+    });
+  }
+  return null;
+}

@@ -1,0 +1,52 @@
+import { LIMITS } from '@svc/shared/limits.ts';
+import { Problem } from './problem.ts';
+
+/**
+ * The JSON body of a request, at most 1 MiB.
+ *
+ * @throws Problem `too-large`, `unsupported-media-type`, `malformed-request`
+ */
+export async function readJson(request: Request): Promise<unknown> {
+  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (Number(request.headers.get('content-length') ?? 0) > LIMITS.apiBodyBytes) throw tooLarge();
+  if (type !== 'application/json' && !/^application\/[\w.-]+\+json$/.test(type)) {
+    const sent = type === '' ? 'the request has no content-type' : 'the content-type is another one';
+    throw new Problem('unsupported-media-type', `send the body as application/json; ${sent}`);
+  }
+  const text = await readText(request);
+  if (text.trim() === '') throw malformed('the body is empty');
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw malformed(`the body is not JSON${placeOf(error)}`);
+  }
+}
+
+async function readText(request: Request): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength;
+    if (size > LIMITS.apiBodyBytes) throw tooLarge();
+    chunks.push(chunk);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw malformed('the body is not valid UTF-8');
+  }
+}
+
+/** Only the position: V8's message repeats the text around it, which may be a secret. */
+function placeOf(error: unknown): string {
+  const place = error instanceof Error ? /\(line (\d+) column (\d+)\)/.exec(error.message) : null;
+  return place === null ? '' : `: line ${place[1]}, column ${place[2]}`;
+}
+
+function tooLarge(): Problem {
+  return new Problem('too-large', `the body may have at most ${LIMITS.apiBodyBytes} bytes`);
+}
+
+function malformed(detail: string): Problem {
+  return new Problem('malformed-request', detail, { errors: [{ pointer: '', message: detail }] });
+}

@@ -1,0 +1,152 @@
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+import { storedAlert } from '../../notify/ledger.ts';
+import type { Database } from '../../store/schema.ts';
+import type { Store } from '../../store/store.ts';
+import { type DeliveryView, deliveryView, testView } from '../answers.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
+import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
+import { Problem } from '../problem.ts';
+
+const cursorKeys = z.tuple([z.number().int()]);
+
+const stateFilter = z
+  .enum(['pending', 'delivered', 'dead'], 'must be pending, delivered or dead')
+  .optional()
+  .meta({ description: 'Only those in this state.' });
+
+export function deliveryEndpoints({
+  store,
+  deliveries,
+}: Pick<ApiDependencies, 'store' | 'deliveries'>): Endpoint[] {
+  return [
+    endpoint({
+      method: 'POST',
+      path: '/v1/notifications/{id}/test',
+      access: 'write',
+      tag: 'Notifications',
+      summary: 'Send a test alert: one attempt, now',
+      answers: { 200: { description: 'How it went, delivered or not.', schema: testView } },
+      async handle(request) {
+        const id = await requireNotification(store, workspaceOf(request), idOf(request));
+        const { deliveryId, durationMs, result } = await deliveries.sendTest(id);
+        return ok({
+          delivered: result.outcome === 'delivered',
+          delivery_id: String(deliveryId),
+          outcome: result.outcome,
+          status_code: result.statusCode ?? null,
+          error: result.outcome === 'delivered' ? null : result.error,
+          duration: Math.round(durationMs * 10) / 10,
+        });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/v1/notifications/{id}/deliveries',
+      access: 'read',
+      tag: 'Notifications',
+      summary: 'Alerts of a channel with every attempt to deliver them, newest first',
+      query: cursorPage.extend({ state: stateFilter }),
+      answers: { 200: { description: 'A page of deliveries.', schema: historyOf(deliveryView) } },
+      async handle(request) {
+        const { limit, cursor, state } = request.query;
+        const id = await requireNotification(store, workspaceOf(request), idOf(request));
+        const after = decodeCursor(cursor, cursorKeys);
+        const rows = await store.read
+          .selectFrom('deliveries')
+          .selectAll()
+          .where('notification_id', '=', id)
+          .$if(state !== undefined, (from) => from.where('state', '=', state ?? 'dead'))
+          .$if(after !== null, (from) => from.where('id', '<', after?.[0] ?? 0))
+          .orderBy('id', 'desc')
+          .limit(limit + 1)
+          .execute();
+        const attempts = await attemptsOf(store, rows);
+        return ok(
+          historyPage(
+            rows,
+            limit,
+            (row) => viewOf(row, attempts),
+            (row) => [row.id],
+          ),
+        );
+      },
+    }),
+    endpoint({
+      method: 'POST',
+      path: '/v1/deliveries/{id}/retry',
+      access: 'write',
+      tag: 'Notifications',
+      summary: 'Queue a dead delivery again, with the same id and a fresh schedule',
+      answers: { 202: { description: 'The delivery, pending.', schema: deliveryView } },
+      async handle(request) {
+        const id = idOf(request);
+        const row = await findDelivery(store, workspaceOf(request), id);
+        if (row === undefined) throw new Problem('not-found', `there is no delivery ${id}`);
+        if (row.monitor_id === 0) throw new Problem('conflict', 'this was a test: send another one instead');
+        const outcome = await deliveries.replay(id);
+        if (outcome !== 'replayed')
+          throw new Problem('conflict', `delivery ${id} is ${row.state}: only a dead one can be retried`);
+        const replayed = (await findDelivery(store, workspaceOf(request), id)) ?? row;
+        return { status: 202, body: viewOf(replayed, await attemptsOf(store, [replayed])) };
+      },
+    }),
+  ];
+}
+
+type DeliveryRow = Selectable<Database['deliveries']>;
+type Attempts = ReadonlyMap<number, DeliveryView['attempts']>;
+
+function findDelivery(store: Store, workspaceId: number, id: number): Promise<DeliveryRow | undefined> {
+  return store.read
+    .selectFrom('deliveries')
+    .innerJoin('notifications', 'notifications.id', 'deliveries.notification_id')
+    .selectAll('deliveries')
+    .where('deliveries.id', '=', id)
+    .where('notifications.workspace_id', '=', workspaceId)
+    .executeTakeFirst();
+}
+
+/** @throws Problem when it is not there, or another workspace's. */
+async function requireNotification(store: Store, workspaceId: number, id: number): Promise<number> {
+  const row = await store.read
+    .selectFrom('notifications')
+    .select('id')
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirst();
+  if (row === undefined) throw new Problem('not-found', `there is no notification ${id}`);
+  return row.id;
+}
+
+async function attemptsOf(store: Store, rows: readonly DeliveryRow[]): Promise<Attempts> {
+  const attempts = new Map<number, DeliveryView['attempts']>(rows.map(({ id }) => [id, []]));
+  if (rows.length === 0) return attempts;
+  const found = await store.read
+    .selectFrom('delivery_attempts')
+    .selectAll()
+    .where('delivery_id', 'in', [...attempts.keys()])
+    .orderBy('delivery_id')
+    .orderBy('number')
+    .execute();
+  for (const { delivery_id, ...attempt } of found) attempts.get(delivery_id)?.push(attempt);
+  return attempts;
+}
+
+function viewOf(row: DeliveryRow, attempts: Attempts): DeliveryView {
+  return {
+    id: String(row.id),
+    webhook_id: row.uid,
+    notification_id: String(row.notification_id),
+    monitor_id: String(row.monitor_id),
+    state: row.state,
+    alert: storedAlert(row.alert),
+    attempts: attempts.get(row.id) ?? [],
+    next_attempt_at: row.next_attempt_at,
+    last_error: row.last_error,
+    created_at: row.created_at,
+    replayed_at: row.replayed_at,
+    finished_at: row.finished_at,
+  };
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { healthView } from '../answers.ts';
+import { carriesSecret } from '../auth.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { type Endpoint, endpoint, ok } from '../endpoint.ts';
+import { metricsText } from '../metrics.ts';
+import { Problem } from '../problem.ts';
+
+export function healthEndpoints({
+  readiness,
+  metrics,
+  metricsToken,
+}: Pick<ApiDependencies, 'readiness' | 'metrics' | 'metricsToken'>): Endpoint[] {
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/healthz',
+      access: 'public',
+      tag: 'Health',
+      summary: 'The process answers',
+      answers: { 200: { description: 'It does.', schema: z.object({ status: z.literal('ok') }) } },
+      handle: () => ok({ status: 'ok' }),
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/readyz',
+      access: 'public',
+      tag: 'Health',
+      summary: 'Whether all parts work',
+      answers: {
+        200: { description: 'All do.', schema: healthView },
+        503: { description: 'Some do not.', schema: healthView },
+      },
+      handle() {
+        const parts = readiness();
+        const isReady = Object.values(parts).every(Boolean);
+        return { status: isReady ? 200 : 503, body: { status: isReady ? 'ok' : 'unavailable', parts } };
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/metrics',
+      access: 'public',
+      tag: 'Health',
+      summary: "Metrics in Prometheus' text format; where SVC_METRICS_TOKEN is set, with that bearer token",
+      answers: { 200: { description: 'The metrics.' } },
+      handle(request) {
+        if (metricsToken !== null && !carriesSecret(request.header('authorization'), metricsToken)) {
+          throw new Problem('unauthorized', 'send the metrics token as bearer token', {
+            headers: { 'www-authenticate': 'Bearer realm="svc metrics"' },
+          });
+        }
+        return ok(metricsText(metrics()), { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
+      },
+    }),
+  ];
+}

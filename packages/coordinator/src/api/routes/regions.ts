@@ -1,0 +1,45 @@
+import { REGIONS } from '@svc/shared/regions.ts';
+import { z } from 'zod';
+import { type RegionView, regionView } from '../answers.ts';
+import type { ApiDependencies, LiveAgent } from '../dependencies.ts';
+import { type Endpoint, endpoint, ok } from '../endpoint.ts';
+
+export function regionEndpoints({ store, agents }: Pick<ApiDependencies, 'store' | 'agents'>): Endpoint[] {
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/v1/regions',
+      access: 'read',
+      tag: 'Regions',
+      summary: 'All regions with their live agents',
+      answers: { 200: { description: 'The 28 regions.', schema: z.object({ data: z.array(regionView) }) } },
+      async handle() {
+        const presence = await store.read.selectFrom('region_presence').selectAll().execute();
+        const lastSeenAt = new Map(presence.map((row) => [row.region, row.last_seen_at]));
+        const data = REGIONS.map((region): RegionView => {
+          const alive = [...agents.agentsOf(region)].map(agentView);
+          const seen = alive.map(({ last_seen_at }) => last_seen_at);
+          return {
+            region,
+            last_seen_at: Math.max(...seen, lastSeenAt.get(region) ?? 0) || null,
+            agents: alive,
+          };
+        });
+        return ok({ data });
+      },
+    }),
+  ];
+}
+
+function agentView(agent: LiveAgent): RegionView['agents'][number] {
+  return {
+    id: agent.id,
+    version: agent.version,
+    capacity: agent.capacity,
+    running: agent.running,
+    load: Math.round((agent.running / Math.max(1, agent.capacity)) * 1_000) / 1_000,
+    loop_delay_ms: agent.loopDelayMs,
+    last_seen_at: agent.lastSeenWall,
+    draining: agent.isDraining,
+  };
+}
