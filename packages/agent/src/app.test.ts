@@ -1,0 +1,337 @@
+import type { Check } from '@svc/shared/messages/check.ts';
+import { type CheckResult, checkResult, resultBatch } from '@svc/shared/messages/check-result.ts';
+import {
+  type Acceptance,
+  type AgentMessage,
+  agentMessage,
+  type Heartbeat,
+  type RunOutcome,
+} from '@svc/shared/messages/heartbeat.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
+import { ScaledClock } from '../../../test/support/scaled-clock.ts';
+import { outcomeOf, ScriptedProbe, tcpCheck } from '../../../test/support/scripted-probe.ts';
+import { Agent } from './app.ts';
+
+const log = pino({ level: 'silent' });
+const REGION = 'hosta-fra';
+const JOBS = `svc.jobs.${REGION}`;
+
+let server: NatsServer;
+/** The coordinator's side. */
+let bus: NatsBus;
+let stream: NatsResultStream;
+let heard: AgentMessage[];
+let listeners: Set<() => void>;
+let agent: Agent;
+let probe: ScriptedProbe;
+
+beforeEach(async () => {
+  server = await startNatsServer('max_payload: 4MB');
+  bus = await connectBus({ url: server.url, name: 'coordinator', log });
+  stream = new NatsResultStream(bus);
+  await stream.ensure({ maxBytes: 1e8 });
+  heard = [];
+  listeners = new Set();
+  bus.subscribe('svc.agents.*', (message) => {
+    heard.push(agentMessage.parse(JSON.parse(Buffer.from(message.data).toString())));
+    for (const listener of listeners) listener();
+  });
+  await bus.flush();
+});
+
+afterEach(async () => {
+  await agent.stop();
+  await bus.close();
+  await server.dispose();
+});
+
+async function startAgent(
+  options: { concurrency?: number; drainMs?: number; timeScale?: number } = {},
+): Promise<void> {
+  probe = new ScriptedProbe();
+  agent = new Agent({
+    config: {
+      region: REGION,
+      agentId: 'agent-1',
+      concurrency: options.concurrency ?? 100,
+      listen: undefined,
+      metricsToken: undefined,
+      drainMs: options.drainMs ?? 200,
+    },
+    bus: await connectBus({ url: server.url, name: 'agent', log }),
+    probeSet: probe.set,
+    clock: new ScaledClock(options.timeScale ?? 1),
+    log,
+  });
+  await agent.start();
+}
+
+/** The first message that `isIt` accepts among those heard and those to come. */
+function message<M extends AgentMessage>(isIt: (message: AgentMessage) => message is M): Promise<M> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      const found = heard.find(isIt);
+      if (found === undefined) return;
+      listeners.delete(look);
+      resolve(found);
+    };
+    listeners.add(look);
+    look();
+  });
+}
+
+const heartbeatWith = (isIt: (heartbeat: Heartbeat) => boolean): Promise<Heartbeat> =>
+  message((found): found is Heartbeat => found.kind === 'heartbeat' && isIt(found));
+
+const acceptanceOf = (batch: string): Promise<Acceptance> =>
+  message((found): found is Acceptance => found.kind === 'acceptance' && found.batch === batch);
+
+let batches = 0;
+
+async function offer(jobs: unknown[]): Promise<Acceptance> {
+  const batch = `batch-${++batches}`;
+  bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'jobs', batch, jobs }));
+  return await acceptanceOf(batch);
+}
+
+function job(monitor: number, slot: number, check: unknown = tcpCheck()): Record<string, unknown> {
+  return { monitor, version: 1, slot, token: `token-${monitor}`, start_within_ms: 10_000, check };
+}
+
+function connected(): Promise<void> {
+  return new Promise((resolve) => {
+    if (bus.isConnected) return resolve();
+    const stop = bus.onConnection(() => {
+      stop();
+      resolve();
+    });
+  });
+}
+
+/** Results stored so far, as soon as `isEnough` says so. */
+async function results(isEnough: (results: CheckResult[]) => boolean): Promise<CheckResult[]> {
+  const found: CheckResult[] = [];
+  await new Promise<void>((resolve, reject) => {
+    const reading = stream.read(
+      1,
+      ({ data }) => {
+        const batch = resultBatch.parse(JSON.parse(Buffer.from(data).toString()));
+        found.push(...batch.results.map((result) => checkResult.parse(result)));
+        if (isEnough(found)) void reading.then((reader) => reader.close()).then(resolve);
+      },
+      reject,
+    );
+    reading.catch(reject);
+  });
+  return found;
+}
+
+const resultsOf = (count: number): Promise<CheckResult[]> => results((found) => found.length >= count);
+
+describe('taking jobs', () => {
+  test('a job is accepted, run, reported with its token, and no longer held', async () => {
+    await startAgent({ timeScale: 20 });
+    expect(await heartbeatWith(() => true)).toMatchObject({
+      agent: 'agent-1',
+      version: '0.1.0',
+      capacity: 100,
+      running: 0,
+      held: [],
+      draining: false,
+    });
+    expect(await offer([job(1, 1_000), job(2, 1_000)])).toMatchObject({
+      agent: 'agent-1',
+      accepted: [
+        [1, 1_000],
+        [2, 1_000],
+      ],
+      refused: [],
+    });
+    await probe.begun(2);
+    await heartbeatWith(({ held, running }) => held.length === 2 && running === 2);
+    for (const attempt of probe.attempts) attempt.end(outcomeOf('passed', { latency: 3 }));
+    const found = await resultsOf(2);
+    expect(found.map(({ monitor, token, outcome }) => [monitor, token, outcome])).toEqual([
+      [1, 'token-1', 'passed'],
+      [2, 'token-2', 'passed'],
+    ]);
+    heard = [];
+    await heartbeatWith(({ held }) => held.length === 0);
+  });
+
+  test('a job that is held, or finished a moment ago, is refused; one that was not run is not', async () => {
+    await startAgent({ timeScale: 20 });
+    await offer([job(1, 1_000), job(2, 1_000)]);
+    await probe.begun(2);
+    expect(await offer([job(1, 1_000), job(1, 2_000)])).toMatchObject({
+      accepted: [[1, 2_000]],
+      refused: [[1, 1_000, 'held']],
+    });
+    await probe.begun(3);
+    probe.attempts[0]?.end(outcomeOf('passed'));
+    probe.attempts[1]?.end(outcomeOf('not_run', { reason: 'internal-error' }));
+    await resultsOf(2);
+    heard = [];
+    await heartbeatWith(({ held }) => held.length === 1);
+    expect(await offer([job(1, 1_000), job(2, 1_000)])).toMatchObject({
+      accepted: [[2, 1_000]],
+      refused: [[1, 1_000, 'finished']],
+    });
+  });
+
+  test('beyond four times its concurrency it is full', async () => {
+    await startAgent({ concurrency: 2 });
+    const offered = Array.from({ length: 10 }, (_, index) => job(index + 1, 1_000));
+    const { accepted, refused } = await offer(offered);
+    expect(accepted).toHaveLength(8);
+    expect(refused).toEqual([
+      [9, 1_000, 'full'],
+      [10, 1_000, 'full'],
+    ]);
+    expect(probe.attempts).toHaveLength(2);
+  });
+
+  test('what cannot be read is dropped and counted, and the next batch is taken', async () => {
+    await startAgent();
+    const random = Buffer.from(Array.from({ length: 500 }, (_, index) => (index * 7919) % 256));
+    const messages = [
+      'garbage',
+      '',
+      random,
+      'null',
+      '[]',
+      '{"v":2,"kind":"jobs","batch":"x","jobs":[{}]}',
+      '{"v":1,"kind":"other"}',
+      '{"v":1,"kind":"jobs","batch":"x","jobs":[]}',
+      JSON.stringify({ v: 1, kind: 'jobs', batch: 'x', jobs: Array.from({ length: 65 }, () => job(1, 1)) }),
+      JSON.stringify({ v: 1, kind: 'jobs', batch: 'x'.repeat(2_000_000), jobs: [job(1, 1)] }),
+      '['.repeat(900_000),
+    ];
+    for (const each of messages) bus.publish(JOBS, each);
+    expect((await offer([job(1, 1_000)])).accepted).toEqual([[1, 1_000]]);
+    expect(agent.metrics.droppedMessages).toEqual({ oversized: 1, 'not-json': 4, invalid: 6 });
+    expect(heard.filter(({ kind }) => kind === 'acceptance')).toHaveLength(1);
+  });
+
+  test('a bad job costs its neighbours nothing; one of an unknown kind is reported as such', async () => {
+    await startAgent();
+    const accepted = await offer([
+      job(1, 1_000),
+      'no job',
+      { ...job(2, 1_000), token: 5 },
+      job(3, 1_000, { type: 'icmp', host: 'x' }),
+      job(4, 1_000, { ...tcpCheck(), timeout: 0 }),
+      { ...job(5, 1_000), from_the_future: true },
+    ]);
+    expect(accepted).toMatchObject({
+      accepted: [
+        [1, 1_000],
+        [3, 1_000],
+        [5, 1_000],
+      ],
+      refused: [
+        [2, 1_000, 'invalid'],
+        [4, 1_000, 'invalid'],
+      ],
+    });
+    expect(agent.metrics.droppedJobs).toBe(3);
+    expect(await resultsOf(1)).toMatchObject([{ monitor: 3, outcome: 'not_run', reason: 'unsupported' }]);
+  });
+
+  test('run now is answered, not recorded', async () => {
+    await startAgent();
+    bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'run_now', run: 'run-1', check: tcpCheck({ retry: 3 }) }));
+    await probe.begun(1);
+    probe.attempts[0]?.end(outcomeOf('failed', { errorMessage: 'refused' }));
+    const answer = await message((found): found is RunOutcome => found.kind === 'run_outcome');
+    expect(answer).toMatchObject({
+      agent: 'agent-1',
+      run: 'run-1',
+      result: { outcome: 'failed', error_message: 'refused' },
+    });
+    expect((await stream.info()).lastSequence).toBe(0);
+  });
+});
+
+test('kill -9 of the server while jobs run: every result arrives, once', async () => {
+  await startAgent({ concurrency: 500 });
+  const perBatch = 50;
+  const count = 400;
+  for (let first = 1; first <= count; first += perBatch) {
+    await offer(Array.from({ length: perBatch }, (_, index) => job(first + index, 1_000)));
+  }
+  await probe.begun(count);
+  const end = (from: number, to: number): void => {
+    for (const attempt of probe.attempts.slice(from, to)) attempt.end(outcomeOf('passed'));
+  };
+  end(0, 100);
+  // Some of these are on their way, some acknowledged, some not sent when the server dies.
+  await resultsOf(50);
+  end(100, 200);
+  const isLost = new Promise<void>((resolve) => bus.onConnection(() => resolve()));
+  await server.kill();
+  await isLost;
+  end(200, 300);
+  heard = [];
+  await server.restart();
+  end(300, 400);
+  await connected();
+  const found = await results((stored) => stored.length >= count);
+  const monitors = found.map(({ monitor }) => monitor).sort((a, b) => a - b);
+  expect(monitors).toEqual(Array.from({ length: count }, (_, index) => index + 1));
+  await heartbeatWith(({ held }) => held.length === 0);
+  expect(agent.metrics.resultsDropped).toBe(0);
+});
+
+describe('the end', () => {
+  test('running attempts may finish, the rest comes back, all is reported, and it says so', async () => {
+    await startAgent({ concurrency: 2, drainMs: 4_000 });
+    await offer([job(1, 1_000), job(2, 1_000), job(3, 1_000)]);
+    await probe.begun(2);
+    const stopped = agent.stop();
+    await heartbeatWith(({ draining, held }) => draining && held.length > 0);
+    await resultsOf(1);
+    probe.attempts[0]?.end(outcomeOf('passed'));
+    probe.attempts[1]?.end(outcomeOf('failed'));
+    await stopped;
+    const found = await resultsOf(3);
+    expect(found.map(({ monitor, outcome, reason }) => [monitor, outcome, reason])).toEqual([
+      [3, 'not_run', 'shutting-down'],
+      [1, 'passed', undefined],
+      [2, 'failed', undefined],
+    ]);
+    heard = [];
+    bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'jobs', batch: 'late', jobs: [job(9, 9)] }));
+    await bus.flush();
+    expect(heard).toEqual([]);
+  });
+
+  test('what is unfinished when the drain time is over comes back as not run', async () => {
+    await startAgent({ drainMs: 100 });
+    await offer([job(1, 1_000)]);
+    await probe.begun(1);
+    await agent.stop();
+    expect(await resultsOf(1)).toMatchObject([{ monitor: 1, outcome: 'not_run', reason: 'shutting-down' }]);
+    expect(agent.metrics.resultsDropped).toBe(0);
+  });
+
+  test('batches that were on their way are answered', async () => {
+    await startAgent({ drainMs: 100 });
+    const check: Check = tcpCheck();
+    for (let index = 1; index <= 20; index++) {
+      bus.publish(
+        JOBS,
+        JSON.stringify({ v: 1, kind: 'jobs', batch: `way-${index}`, jobs: [job(index, 1_000, check)] }),
+      );
+    }
+    await bus.flush();
+    await agent.stop();
+    await bus.flush();
+    const answered = heard.filter((each) => each.kind === 'acceptance').map(({ batch }) => batch);
+    expect(answered).toEqual(Array.from({ length: 20 }, (_, index) => `way-${index + 1}`));
+  });
+});
