@@ -7,8 +7,6 @@ export type DeclaredEntry = {
     readonly name: string;
     /** Normalized; ids may be references (`${svc_http_monitor.api.id}`) to other entries. */
     readonly attributes: Resources[K];
-    /** Of the attributes, to see what changed. */
-    readonly digest: string;
     /** Where the entry's name stands, from 1. */
     readonly line: number;
     readonly column: number;

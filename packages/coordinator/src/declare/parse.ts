@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { nearest } from '@svc/shared/nearest.ts';
 import {
   isResourceKind,
@@ -146,7 +145,6 @@ function readEntry(
     kind: entry.kind,
     name: entry.key,
     attributes: parsed.value,
-    digest: createHash('sha256').update(JSON.stringify(parsed.value)).digest('base64'),
     ...document.position(entry.keyOffset),
   } as DeclaredEntry;
 }

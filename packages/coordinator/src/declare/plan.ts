@@ -1,23 +1,26 @@
-import type { ResourceKind } from '@svc/shared/resources/registry.ts';
-import { DEFINITIONS, RESOURCE_KINDS } from '@svc/shared/resources/registry.ts';
+import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { sameAttributes } from '../configuration/same-attributes.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
-import { referencesOf } from './references.ts';
+import { referencesOf, resolveReferences } from './references.ts';
 
 /** A resource that the declared file owns, as it is stored. */
 export type OwnedResource = {
   readonly kind: ResourceKind;
-  readonly name: string;
+  readonly localName: string | null;
   readonly id: number;
-  /** Stored values of the attributes whose change needs a new object, by name; ids as text. */
-  readonly fixed: Readonly<Record<string, unknown>>;
+  /** Normalized, ids as text. */
+  readonly attributes: object;
 };
+
+/** An entry that is to be made (`id` null) or changed. */
+export type Write = { readonly entry: DeclaredEntry; readonly id: number | null };
 
 /** What makes the stored resources equal to the declared ones. */
 export type Plan = {
   /** To be removed first, dependents before what they depend on: no longer declared, or to be made anew. */
   readonly removals: readonly OwnedResource[];
-  /** To be made or changed, in order of dependency. `id` null: to be made. */
-  readonly writes: readonly { readonly entry: DeclaredEntry; readonly id: number | null }[];
+  /** In order of dependency. */
+  readonly writes: readonly Write[];
   /** Monitors no longer declared: to be removed last, when nothing declared refers to them any more. */
   readonly monitorRemovals: readonly OwnedResource[];
   /** Owned resources that are no longer declared; those made anew are not counted. */
@@ -28,36 +31,36 @@ export type Plan = {
 const GUARDED_COUNT = 10;
 
 /**
- * @param entries the declaration, in order of dependency
- * @param applied digests of the entries as they were last applied; an entry that differs, or is not
- *   known, is written (writing what is equal changes nothing, but takes time)
+ * Compares the declaration with what is stored. Pure; `breathe` is awaited between entries, so that
+ * comparing many of them does not hold the thread.
+ *
+ * @param entries in order of dependency
  */
-export function planChanges(
+export async function planChanges(
   entries: readonly DeclaredEntry[],
   owned: readonly OwnedResource[],
-  applied: ReadonlyMap<Address, string>,
-): Plan {
+  breathe: () => Promise<void>,
+): Promise<Plan> {
+  const stored = new Map(owned.map((resource) => [storedAddress(resource), resource]));
   const declared = new Set(entries.map(addressOf));
-  const stored = new Map(owned.map((resource) => [addressOf(resource), resource]));
-  const idOf = (address: Address) => stored.get(address)?.id ?? null;
-  const dropped = owned.filter((resource) => !declared.has(addressOf(resource)));
-
-  /** Entries that get a new id: whatever refers to them must be written too. */
+  /** Entries that get a new id: what refers to them is written too. */
   const renewed = new Set<Address>();
   const replaced: OwnedResource[] = [];
-  const writes: { entry: DeclaredEntry; id: number | null }[] = [];
+  const writes: Write[] = [];
   for (const entry of entries) {
-    const address = addressOf(entry);
-    const resource = stored.get(address);
-    const references = referencesOf(entry.kind, entry.attributes);
-    if (resource === undefined || isReplaced(entry, resource, renewed, idOf)) {
-      if (resource !== undefined) replaced.push(resource);
-      renewed.add(address);
-      writes.push({ entry, id: null });
-    } else if (applied.get(address) !== entry.digest || references.some(({ to }) => renewed.has(to))) {
-      writes.push({ entry, id: resource.id });
+    await breathe();
+    const resource = stored.get(addressOf(entry));
+    const change = resource === undefined ? 'create' : changeOf(entry, resource, stored, renewed);
+    if (change === 'none') continue;
+    if (change === 'update') {
+      writes.push({ entry, id: resource?.id ?? null });
+      continue;
     }
+    if (resource !== undefined) replaced.push(resource);
+    renewed.add(addressOf(entry));
+    writes.push({ entry, id: null });
   }
+  const dropped = owned.filter((resource) => !declared.has(storedAddress(resource)));
   return {
     removals: dependentsFirst([...dropped.filter((resource) => !isMonitor(resource)), ...replaced]),
     writes,
@@ -71,29 +74,34 @@ export function isMassDeletion(plan: Plan, ownedCount: number): boolean {
   return ownedCount >= GUARDED_COUNT && plan.deletions > ownedCount / 2;
 }
 
-/** Whether an attribute differs that cannot change in place. */
-function isReplaced(
+function changeOf(
   entry: DeclaredEntry,
   resource: OwnedResource,
+  stored: ReadonlyMap<Address, OwnedResource>,
   renewed: ReadonlySet<Address>,
-  idOf: (address: Address) => number | null,
-): boolean {
-  const attributes: Readonly<Record<string, unknown>> = entry.attributes;
-  const references = new Map(
-    referencesOf(entry.kind, entry.attributes).map(({ path, to }) => [path.join('.'), to]),
-  );
-  return replacingAttributes(entry.kind).some((name) => {
-    const to = references.get(name);
-    if (to === undefined) return attributes[name] !== resource.fixed[name];
-    return renewed.has(to) || String(idOf(to)) !== resource.fixed[name];
-  });
+): 'none' | 'update' | 'replace' {
+  const isRenewed = referencesOf(entry.kind, entry.attributes).some(({ to }) => renewed.has(to));
+  // The empty text is no id: it differs from whatever is stored.
+  const idOf = (to: Address) => (renewed.has(to) ? '' : String(stored.get(to)?.id ?? ''));
+  const attributes = resolveReferences(entry.kind, entry.attributes, idOf);
+  const [wanted, present] = [attributes, resource.attributes] as [Members, Members];
+  if (replacingAttributes(entry.kind).some((name) => wanted[name] !== present[name])) return 'replace';
+  return !isRenewed && sameAttributes(entry.kind, attributes, resource.attributes as typeof attributes)
+    ? 'none'
+    : 'update';
 }
 
+type Members = Readonly<Record<string, unknown>>;
+
 /** Names of the attributes whose change needs a new object. */
-export function replacingAttributes(kind: ResourceKind): string[] {
+function replacingAttributes(kind: ResourceKind): readonly string[] {
   return Object.entries(DEFINITIONS[kind].attributes).flatMap(([name, { replaces }]) =>
     replaces ? [name] : [],
   );
+}
+
+function storedAddress({ kind, localName }: OwnedResource): Address {
+  return addressOf({ kind, name: localName ?? '' });
 }
 
 function isMonitor({ kind }: OwnedResource): boolean {

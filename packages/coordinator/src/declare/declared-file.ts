@@ -1,0 +1,166 @@
+import { basename, resolve } from 'node:path';
+import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import type { Configuration, ConfigurationChange } from '../configuration/configuration.ts';
+import type { Secrets } from '../store/secrets.ts';
+import { FileWatch } from './file-watch.ts';
+import { DeclarationError, formatError, type LocatedError } from './located-error.ts';
+import { type ReadDeclaration, readDeclaration } from './read.ts';
+import { type Reconciled, reconcile, wasApplied } from './reconcile.ts';
+
+export type DeclaredFileParts = {
+  readonly path: string;
+  /** Workspace that the file declares. */
+  readonly workspaceId: number;
+  readonly configuration: Configuration;
+  /** Opens what is stored, to compare. */
+  readonly secrets: Secrets;
+  /** What `${env.NAME}` inserts. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** SVC_CONFIG_ALLOW_DELETE */
+  readonly allowsDelete: boolean;
+  /** Why nothing can be delivered through channels of this kind (an operator's setting is missing), or null. */
+  readonly channelProblem: (kind: ChannelKind) => string | null;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+export type DeclaredFileStatus = {
+  readonly path: string;
+  /** Epoch ms when this process last applied it; null: not yet. */
+  readonly appliedAt: number | null;
+  /** SHA-256 (hex) of the file as it was applied last. */
+  readonly digest: string | null;
+  readonly resources: number;
+  /** What is wrong with the file as it is now; empty when it is applied. */
+  readonly errors: readonly LocatedError[];
+};
+
+/**
+ * Keeps what is declared in the file: applied at start, on {@link reload} (SIGHUP) and when it changes.
+ * A declaration with errors changes nothing: the last applied one goes on.
+ */
+export class DeclaredFile {
+  readonly #parts: DeclaredFileParts;
+  readonly #path: string;
+  readonly #stopping = new AbortController();
+  readonly #watch: FileWatch;
+  #running: Promise<void> | null = null;
+  #isAskedAgain = false;
+  #insertedFiles: readonly string[] = [];
+  #status: DeclaredFileStatus;
+
+  constructor(parts: DeclaredFileParts) {
+    this.#parts = parts;
+    this.#path = resolve(parts.path);
+    this.#status = { path: this.#path, appliedAt: null, digest: null, resources: 0, errors: [] };
+    this.#watch = new FileWatch(parts.clock, parts.log, () => void this.reload());
+  }
+
+  status(): DeclaredFileStatus {
+    return this.#status;
+  }
+
+  /**
+   * Applies the file and begins to watch it.
+   *
+   * @throws DeclarationError with all errors, when this database has no declaration that could go on
+   */
+  async start(): Promise<void> {
+    await this.reload();
+    if (this.#status.errors.length === 0) return;
+    if (await this.#transaction(wasApplied)) return;
+    this.#watch.close();
+    throw new DeclarationError(this.#status.errors);
+  }
+
+  /** Applies the file as it is at some moment after the call. Never rejects: errors are logged and kept. */
+  reload(): Promise<void> {
+    if (this.#running !== null) {
+      this.#isAskedAgain = true;
+      return this.#running;
+    }
+    this.#running = this.#run().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  /** What is being applied is rolled back. */
+  async stop(): Promise<void> {
+    this.#watch.close();
+    this.#stopping.abort(new Error('stopping'));
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    do {
+      this.#isAskedAgain = false;
+      if (this.#stopping.signal.aborted) return;
+      try {
+        await this.#apply();
+      } catch (error) {
+        if (this.#stopping.signal.aborted) return;
+        this.#refused(error);
+      }
+    } while (this.#isAskedAgain);
+  }
+
+  async #apply(): Promise<void> {
+    const { env, log, clock } = this.#parts;
+    const { signal } = this.#stopping;
+    // Before reading: a change in between is then seen as one.
+    await this.#watch.expect([this.#path, ...this.#insertedFiles]);
+    const declaration = await readDeclaration({ path: this.#path, env }, signal);
+    this.#insertedFiles = declaration.insertedFiles;
+    await this.#watch.add(declaration.insertedFiles);
+    if (declaration.errors.length > 0) throw new DeclarationError(declaration.errors);
+    const reconciled = await this.#reconcile(declaration);
+    this.#status = {
+      path: this.#path,
+      appliedAt: clock.wall(),
+      digest: declaration.digest,
+      resources: declaration.entries.length,
+      errors: [],
+    };
+    log.info({ file: this.#path, ...reconciled }, 'declaration applied');
+  }
+
+  #reconcile(declaration: ReadDeclaration): Promise<Reconciled> {
+    const { secrets, allowsDelete, channelProblem } = this.#parts;
+    const resetsChannels = this.#status.appliedAt === null;
+    return this.#transaction((change) =>
+      reconcile(
+        change,
+        { file: basename(this.#path), digest: declaration.digest, entries: declaration.entries },
+        { secrets, allowsDelete, channelProblem, resetsChannels, signal: this.#stopping.signal },
+      ),
+    );
+  }
+
+  #transaction<T>(work: (change: ConfigurationChange) => Promise<T>): Promise<T> {
+    const { configuration, workspaceId } = this.#parts;
+    return configuration.transaction({ workspaceId, actor: 'file' }, work);
+  }
+
+  #refused(error: unknown): void {
+    const errors =
+      error instanceof DeclarationError
+        ? error.errors
+        : [
+            {
+              file: basename(this.#path),
+              line: 1,
+              column: 1,
+              message: `could not be applied: ${messageOf(error)}`,
+            },
+          ];
+    this.#status = { ...this.#status, errors };
+    this.#parts.log.error(
+      { file: this.#path, errors: errors.map(formatError) },
+      'declaration refused: nothing was changed',
+    );
+  }
+}

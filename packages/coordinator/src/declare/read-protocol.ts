@@ -1,0 +1,29 @@
+import type { DeclaredEntry } from './declaration.ts';
+import type { LocatedError } from './located-error.ts';
+
+/** What the reading thread is started with. */
+export type ReadRequest = {
+  readonly path: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+};
+
+/**
+ * The thread answers one `outcome`. A valid declaration is then fetched in chunks, each asked for with
+ * the message `next`, so that the main thread decides when it takes the next one; `null` ends them.
+ */
+export type ReadOutcome = {
+  /** SHA-256 of the file, hex; empty when it could not be read. */
+  readonly digest: string;
+  /** Paths of the files that were inserted, absolute. */
+  readonly insertedFiles: readonly string[];
+  readonly errors: readonly LocatedError[];
+};
+
+export const NEXT = 'next';
+export type ReadChunk = readonly DeclaredEntry[] | null;
+
+/** Entries per chunk: about 1 ms to take over. */
+export const CHUNK_ENTRIES = 100;
+
+/** Errors handed over at most; somebody with more mends the first ones first. */
+export const MAX_ERRORS = 1_000;

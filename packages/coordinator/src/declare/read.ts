@@ -1,0 +1,40 @@
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { DeclaredEntry } from './declaration.ts';
+import { NEXT, type ReadChunk, type ReadOutcome, type ReadRequest } from './read-protocol.ts';
+
+export type ReadDeclaration = ReadOutcome & {
+  /** In order of dependency; empty when there are errors. */
+  readonly entries: readonly DeclaredEntry[];
+};
+
+/**
+ * Reads and validates the declared file on a thread of its own, and takes the entries over in small
+ * chunks: the main thread is never held for more than a few milliseconds.
+ *
+ * @throws the worker's error when it died (out of memory, a defect), or the signal's reason
+ */
+export async function readDeclaration(request: ReadRequest, signal: AbortSignal): Promise<ReadDeclaration> {
+  signal.throwIfAborted();
+  const worker = new Worker(new URL('./read-worker.ts', import.meta.url), {
+    name: 'declared-file',
+    workerData: request,
+  });
+  try {
+    // `once` also rejects on the worker's `error` event.
+    const [outcome] = (await once(worker, 'message', { signal })) as [ReadOutcome];
+    const entries: DeclaredEntry[] = [];
+    if (outcome.errors.length > 0) return { ...outcome, entries };
+    for (;;) {
+      const answer = once(worker, 'message', { signal });
+      worker.postMessage(NEXT);
+      const [chunk] = (await answer) as [ReadChunk];
+      if (chunk === null) return { ...outcome, entries };
+      entries.push(...chunk);
+      await setImmediate();
+    }
+  } finally {
+    await worker.terminate();
+  }
+}

@@ -1,0 +1,159 @@
+import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import type { ConfigurationChange } from '../configuration/configuration.ts';
+import { ConfigurationError } from '../configuration/errors.ts';
+import { ownedByFile } from '../configuration/owned-by-file.ts';
+import type { AnyStored } from '../configuration/stored.ts';
+import { readFact, writeFact } from '../store/facts.ts';
+import type { Secrets } from '../store/secrets.ts';
+import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
+import { DeclarationError } from './located-error.ts';
+import { isMassDeletion, type OwnedResource, type Plan, planChanges } from './plan.ts';
+import { resolveReferences } from './references.ts';
+
+/** Fact that keeps the digest of the file that was applied last. */
+const APPLIED_DIGEST = 'declared_digest';
+
+/** A valid declaration, as it is to be applied. */
+export type Declaration = {
+  /** Name of the file, for errors. */
+  readonly file: string;
+  /** SHA-256 of the file, hex. */
+  readonly digest: string;
+  /** In order of dependency. */
+  readonly entries: readonly DeclaredEntry[];
+};
+
+export type ReconcileOptions = {
+  readonly secrets: Secrets;
+  readonly allowsDelete: boolean;
+  /** Why nothing can be delivered through channels of this kind, or null. */
+  readonly channelProblem: (kind: ChannelKind) => string | null;
+  /** Whether channels that fail get another chance though nothing of them changed (the process has just started). */
+  readonly resetsChannels: boolean;
+  readonly signal: AbortSignal;
+};
+
+export type Reconciled = {
+  readonly created: number;
+  readonly updated: number;
+  readonly deleted: number;
+  readonly unchanged: number;
+};
+
+/**
+ * Makes the stored resources that the file owns equal to the declaration, inside the given change.
+ *
+ * @throws DeclarationError when the store refuses an entry, or too much would be deleted
+ */
+export async function reconcile(
+  change: ConfigurationChange,
+  declaration: Declaration,
+  options: ReconcileOptions,
+): Promise<Reconciled> {
+  const { entries, digest } = declaration;
+  const owned = await ownedByFile(change.tx.db, options.secrets, change.context.workspaceId);
+  const plan = await planChanges(entries, owned, () => change.breathe());
+  refuseMassDeletion(declaration, plan, owned.length, options.allowsDelete);
+
+  await removeAll(change, plan.removals, options.signal);
+  const ids = await writeAll(change, declaration, plan, owned, options.signal);
+  await removeAll(change, plan.monitorRemovals, options.signal);
+  await setChannelStates(change, declaration, plan, owned, ids, options);
+  await writeFact(change.tx.db, APPLIED_DIGEST, digest);
+
+  const created = plan.writes.filter(({ id }) => id === null).length;
+  return {
+    created,
+    updated: plan.writes.length - created,
+    deleted: plan.deletions,
+    unchanged: entries.length - plan.writes.length,
+  };
+}
+
+/** Whether a declaration was ever applied to this database. */
+export async function wasApplied(change: ConfigurationChange): Promise<boolean> {
+  return (await readFact(change.tx.db, APPLIED_DIGEST)) !== null;
+}
+
+function refuseMassDeletion(
+  { file }: Declaration,
+  plan: Plan,
+  ownedCount: number,
+  allowsDelete: boolean,
+): void {
+  if (allowsDelete || !isMassDeletion(plan, ownedCount)) return;
+  const message = `would delete ${plan.deletions} of the ${ownedCount} resources that it declared before: set SVC_CONFIG_ALLOW_DELETE=1 if that is meant`;
+  throw new DeclarationError([{ file, line: 1, column: 1, message }]);
+}
+
+async function removeAll(
+  change: ConfigurationChange,
+  resources: readonly OwnedResource[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { kind, id } of resources) {
+    signal.throwIfAborted();
+    // Components that somebody made over the API for a monitor which goes, go with it.
+    await change.remove(kind, id, { cascade: true });
+  }
+}
+
+/** Answers the ids of all declared entries by address. */
+async function writeAll(
+  change: ConfigurationChange,
+  declaration: Declaration,
+  plan: Plan,
+  owned: readonly OwnedResource[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<Address, number>> {
+  const ids = new Map(
+    owned.map(({ kind, localName, id }) => [addressOf({ kind, name: localName ?? '' }), id]),
+  );
+  for (const { entry, id } of plan.writes) {
+    signal.throwIfAborted();
+    const attributes = resolveReferences(entry.kind, entry.attributes, (to) => String(ids.get(to)));
+    const declared = { localName: entry.name };
+    try {
+      if (id === null) ids.set(addressOf(entry), await change.create(entry.kind, attributes, declared));
+      else await change.update(entry.kind, id, attributes, { declared });
+    } catch (error) {
+      throw error instanceof ConfigurationError ? locatedError(declaration, entry, error) : error;
+    }
+  }
+  return ids;
+}
+
+function locatedError(
+  { file }: Declaration,
+  entry: DeclaredEntry,
+  error: ConfigurationError,
+): DeclarationError {
+  const where = [addressOf(entry), ...error.path].join('.');
+  const { line, column } = entry;
+  return new DeclarationError([{ file, line, column, message: `${where}: ${error.message}` }], {
+    cause: error,
+  });
+}
+
+/** Channels that were written get their state anew; others when their kind cannot be delivered to, or may be tried again. */
+async function setChannelStates(
+  change: ConfigurationChange,
+  { entries }: Declaration,
+  plan: Plan,
+  owned: readonly AnyStored[],
+  ids: ReadonlyMap<Address, number>,
+  { channelProblem, resetsChannels }: ReconcileOptions,
+): Promise<void> {
+  const written = new Set(plan.writes.map(({ entry }) => addressOf(entry)));
+  const reasons = new Map(
+    owned.flatMap((stored) => (stored.kind === 'svc_notification' ? [[stored.id, stored.stateReason]] : [])),
+  );
+  for (const entry of entries) {
+    const id = ids.get(addressOf(entry));
+    if (entry.kind !== 'svc_notification' || id === undefined) continue;
+    const problem = channelProblem(entry.attributes.provider_type);
+    const isSettled = (reasons.get(id) ?? null) === problem || (problem === null && !resetsChannels);
+    if (isSettled && !written.has(addressOf(entry))) continue;
+    await change.setChannelState(id, problem === null ? 'ok' : 'failing', problem);
+  }
+}
