@@ -15,6 +15,7 @@ export type DnsRequest = {
   type: string;
   hasEdns: boolean;
   transport: 'udp' | 'tcp';
+  fromPort: number;
   packet: Buffer;
 };
 
@@ -86,7 +87,7 @@ export class DnsTestServer {
   }
 
   async #answerUdp(packet: Buffer, from: RemoteInfo): Promise<void> {
-    const request = parseRequest(packet, 'udp');
+    const request = parseRequest(packet, 'udp', from.port);
     this.requests.push(request);
     const response = await this.#handler(request);
     for (const data of datagrams(request, response)) {
@@ -103,7 +104,11 @@ export class DnsTestServer {
     socket.on('data', (chunk) => {
       buffered = Buffer.concat([buffered, chunk]);
       if (buffered.length < 2 || buffered.length < 2 + buffered.readUInt16BE(0)) return;
-      const request = parseRequest(buffered.subarray(2, 2 + buffered.readUInt16BE(0)), 'tcp');
+      const request = parseRequest(
+        buffered.subarray(2, 2 + buffered.readUInt16BE(0)),
+        'tcp',
+        socket.remotePort ?? 0,
+      );
       this.requests.push(request);
       void Promise.resolve(this.#handler(request)).then((response) => {
         for (const data of datagrams(request, response)) {
@@ -185,7 +190,7 @@ function datagrams(request: DnsRequest, response: DnsResponse): Buffer[] {
   return [Buffer.isBuffer(response) ? response : encodeResponse(request, response)];
 }
 
-function parseRequest(packet: Buffer, transport: 'udp' | 'tcp'): DnsRequest {
+function parseRequest(packet: Buffer, transport: 'udp' | 'tcp', fromPort: number): DnsRequest {
   const labels: string[] = [];
   let at = 12;
   for (let length = packet[at++] ?? 0; length > 0; length = packet[at++] ?? 0) {
@@ -195,7 +200,7 @@ function parseRequest(packet: Buffer, transport: 'udp' | 'tcp'): DnsRequest {
   const code = packet.readUInt16BE(at);
   const type = Object.keys(TYPE_CODES).find((known) => TYPE_CODES[known] === code) ?? `TYPE${code}`;
   const hasEdns = packet.readUInt16BE(10) > 0;
-  return { id: packet.readUInt16BE(0), name: labels.join('.'), type, hasEdns, transport, packet };
+  return { id: packet.readUInt16BE(0), name: labels.join('.'), type, hasEdns, transport, fromPort, packet };
 }
 
 function wireName(name: string): Buffer {

@@ -1,0 +1,271 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  a,
+  type DnsHandler,
+  DnsTestServer,
+  encodeResponse,
+  txt,
+} from '../../../../test/support/dns-server.ts';
+import { type AskPolicy, DnsClient, type DnsReply } from './client.ts';
+import type { DnsQuestion } from './packet.ts';
+
+const QUESTION: DnsQuestion = { name: 'example.com', type: 'A' };
+const RECORDS = { records: [a('example.com', '192.0.2.1')] };
+
+const servers: DnsTestServer[] = [];
+const clients: DnsClient[] = [];
+
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()));
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+async function serve(handler: DnsHandler): Promise<DnsTestServer> {
+  const server = await DnsTestServer.start(handler);
+  servers.push(server);
+  return server;
+}
+
+function client(): DnsClient {
+  const created = new DnsClient();
+  clients.push(created);
+  return created;
+}
+
+/** Waits of 10 s: whatever these tests wait for does not come from a timer, unless they set one. */
+function policy(asked: readonly DnsTestServer[], changes: Partial<AskPolicy> = {}): AskPolicy {
+  const addresses = asked.map(({ port }) => ({ host: '127.0.0.1', port }));
+  return { servers: addresses, waitMs: () => 10_000, tries: 10, timeoutMs: 10_000, ...changes };
+}
+
+function ask(from: DnsClient, how: AskPolicy, question = QUESTION): Promise<DnsReply> {
+  return new Promise((settle) => from.ask(question, how, settle));
+}
+
+const answered = { kind: 'answer', message: { rcode: 0, answers: [{ type: 'A', address: '192.0.2.1' }] } };
+
+test('asks once over UDP and settles with the answer', async () => {
+  const server = await serve(() => RECORDS);
+  expect(await ask(client(), policy([server]))).toMatchObject(answered);
+  expect(server.requests).toMatchObject([
+    { name: 'example.com', type: 'A', hasEdns: true, transport: 'udp' },
+  ]);
+});
+
+test('a name that does not exist is an answer', async () => {
+  const server = await serve(() => ({ rcode: 3 }));
+  expect(await ask(client(), policy([server]))).toMatchObject({ kind: 'answer', message: { rcode: 3 } });
+});
+
+describe('what is no answer is ignored, and the answer after it taken', () => {
+  test.each<[string, (good: Buffer) => Buffer]>([
+    ['another id', (good) => Buffer.concat([Buffer.from([good[0]! ^ 0xff, good[1]!]), good.subarray(2)])],
+    ['cut short', (good) => good.subarray(0, 20)],
+    ['one byte', (good) => good.subarray(0, 1)],
+    ['noise after the id', (good) => Buffer.concat([good.subarray(0, 2), Buffer.alloc(400, 0xc0)])],
+    ['a query instead of a response', (good) => changed(good, 2, 0x01)],
+    ['an answer to another name', (good) => changed(good, 13, 0x78)],
+    ['an answer to another type', (good) => changed(good, 12 + 13 + 1, 28)],
+  ])('%s', async (_name, spoil) => {
+    const server = await serve((request) => {
+      const good = encodeResponse(request, RECORDS);
+      return [spoil(Buffer.from(good)), good];
+    });
+    expect(await ask(client(), policy([server]))).toMatchObject(answered);
+  });
+
+  test('alone, it ends in a time-out that says so', async () => {
+    const server = await serve((request) =>
+      encodeResponse(request, { ...RECORDS, questionName: 'other.example' }),
+    );
+    const reply = await ask(client(), policy([server], { timeoutMs: 60 }));
+    expect(reply).toEqual({
+      kind: 'silent',
+      why: `no answer from ${server.address}, 1 malformed answers ignored`,
+    });
+  });
+});
+
+describe('truncated answers', () => {
+  const large = txt('example.com', 'x'.repeat(255), 'y'.repeat(255));
+
+  test('are asked for again over TCP', async () => {
+    const server = await serve(({ transport }) =>
+      transport === 'udp' ? { isTruncated: true } : { records: new Array(20).fill(large) },
+    );
+    const reply = await ask(client(), policy([server]), { name: 'example.com', type: 'TXT' });
+    if (reply.kind !== 'answer') throw new Error(`no answer: ${reply.why}`);
+    expect(reply.message.answers).toHaveLength(20);
+    expect([server.count('udp'), server.count('tcp')]).toEqual([1, 1]);
+  });
+
+  test('from a server that speaks garbage over TCP: the next server is asked', async () => {
+    const broken = await serve(({ transport }) =>
+      transport === 'udp' ? { isTruncated: true } : Buffer.alloc(30, 7),
+    );
+    const good = await serve(() => RECORDS);
+    expect(await ask(client(), policy([broken, good]))).toMatchObject(answered);
+    const reply = await ask(client(), policy([broken]));
+    expect(reply).toEqual({
+      kind: 'failed',
+      why: `malformed answer from ${broken.address} over TCP, after a truncated answer`,
+    });
+  });
+
+  test('of which the first bytes come slowly are read', async () => {
+    let release = () => {};
+    const whole = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const server = await serve(async ({ transport }) => {
+      if (transport === 'udp') return { isTruncated: true };
+      await whole;
+      return RECORDS;
+    });
+    const reply = ask(client(), policy([server]));
+    release();
+    expect(await reply).toMatchObject(answered);
+  });
+});
+
+describe('servers that cannot help', () => {
+  test.each([
+    [2, 'SERVFAIL'],
+    [4, 'NOTIMP'],
+    [5, 'REFUSED'],
+    [9, 'RCODE 9'],
+  ])('RCODE %d: the next one is asked at once, and all of them told', async (rcode, text) => {
+    const bad = await serve(() => ({ rcode }));
+    const good = await serve(() => RECORDS);
+    expect(await ask(client(), policy([bad, good]))).toMatchObject(answered);
+    expect(await ask(client(), policy([bad]))).toEqual({
+      kind: 'failed',
+      why: `${text} from ${bad.address}`,
+    });
+  });
+
+  test('an answer without the question is taken from a server that refuses', async () => {
+    const server = await serve(({ packet }) =>
+      Buffer.from([packet[0]!, packet[1]!, 0x81, 0x85, ...new Array(8).fill(0)]),
+    );
+    expect(await ask(client(), policy([server]))).toEqual({
+      kind: 'failed',
+      why: `REFUSED from ${server.address}`,
+    });
+  });
+
+  test('one that chokes on EDNS is asked again without', async () => {
+    const server = await serve(({ hasEdns }) => (hasEdns ? { rcode: 1 } : RECORDS));
+    expect(await ask(client(), policy([server]))).toMatchObject(answered);
+    expect(server.requests.map(({ hasEdns }) => hasEdns)).toEqual([true, false]);
+  });
+
+  test('one that is not there fails at once', async () => {
+    const gone = await DnsTestServer.start(() => null);
+    const { address, port } = gone;
+    await gone.close();
+    const how = { ...policy([]), servers: [{ host: '127.0.0.1', port }] };
+    expect(await ask(client(), how)).toEqual({ kind: 'failed', why: `ECONNREFUSED from ${address}` });
+  });
+
+  test('all of them, each for its reason', async () => {
+    const first = await serve(() => ({ rcode: 2 }));
+    const second = await serve(() => ({ rcode: 5 }));
+    const reply = await ask(client(), policy([first, second]));
+    expect(reply).toEqual({
+      kind: 'failed',
+      why: `SERVFAIL from ${first.address}, REFUSED from ${second.address}`,
+    });
+    expect([first.requests.length, second.requests.length]).toEqual([1, 1]);
+  });
+});
+
+describe('silence', () => {
+  test('servers are asked in turns, then the question is given up', async () => {
+    const silent = [await serve(() => null), await serve(() => null)];
+    const reply = await ask(client(), policy(silent, { waitMs: () => 20, tries: 5 }));
+    expect(reply).toEqual({
+      kind: 'silent',
+      why: `no answer from ${silent[1]!.address}, ${silent[0]!.address}`,
+    });
+    expect(silent.map(({ requests }) => requests.length)).toEqual([3, 2]);
+  });
+
+  test('a lost datagram is sent again', async () => {
+    let asked = 0;
+    const server = await serve(() => (++asked === 1 ? null : RECORDS));
+    expect(await ask(client(), policy([server], { waitMs: () => 20 }))).toMatchObject(answered);
+  });
+
+  test('a late answer to an earlier try is taken', async () => {
+    let release = () => {};
+    const second = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const slow = await serve(async () => {
+      await second;
+      return RECORDS;
+    });
+    const silent = await serve(() => {
+      release();
+      return null;
+    });
+    expect(
+      await ask(client(), policy([slow, silent], { waitMs: (n) => (n === 0 ? 20 : 10_000) })),
+    ).toMatchObject(answered);
+  });
+});
+
+test('a cancelled question is not settled', async () => {
+  const server = await serve(() => RECORDS);
+  const asking = client();
+  let isSettled = false;
+  const cancel = asking.ask(QUESTION, policy([server]), () => {
+    isSettled = true;
+  });
+  cancel();
+  cancel();
+  await ask(asking, policy([server]));
+  expect(isSettled).toBe(false);
+});
+
+test('closing settles what is open, and what is asked afterwards', async () => {
+  const server = await serve(() => null);
+  const closing = client();
+  const open = ask(closing, policy([server]));
+  await closing.close();
+  const stopped = { kind: 'unable', why: 'the agent is stopping' };
+  expect(await open).toEqual(stopped);
+  expect(await ask(closing, policy([server]))).toEqual(stopped);
+});
+
+test('thousands of questions are all answered, over a bounded number of ports', async () => {
+  const server = await serve(({ name }) => ({ records: [a(name, '192.0.2.1')] }));
+  const asking = client();
+  const replies: DnsReply[] = [];
+  // A hundred at a time: more would overflow the receive buffer of the one socket that answers.
+  for (let round = 0; round < 30; round++) {
+    const names = Array.from({ length: 100 }, (_, n) => `host-${round}-${n}.example`);
+    const asked = names.map((name) =>
+      ask(asking, policy([server], { waitMs: () => 500 }), { name, type: 'A' }),
+    );
+    replies.push(...(await Promise.all(asked)));
+  }
+  expect(replies.filter(({ kind }) => kind === 'answer')).toHaveLength(3_000);
+  const ports = new Set(server.requests.map(({ fromPort }) => fromPort));
+  expect(ports.size).toBeGreaterThan(4);
+  expect(ports.size).toBeLessThanOrEqual(36);
+});
+
+test('a server that truncates over TCP as well has no answer', async () => {
+  const server = await serve(() => ({ isTruncated: true }));
+  expect(await ask(client(), policy([server]))).toEqual({
+    kind: 'failed',
+    why: `malformed answer from ${server.address} over TCP, after a truncated answer`,
+  });
+});
+
+function changed(bytes: Buffer, at: number, value: number): Buffer {
+  bytes[at] = value;
+  return bytes;
+}
