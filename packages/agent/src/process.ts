@@ -23,7 +23,6 @@ export async function runAgent(args: readonly string[]): Promise<void> {
   if (settings === null) return;
   const { values: config, warnings } = settings;
   const log = createLogger('agent', config.logLevel);
-  for (const warning of warnings) log.warn(warning);
 
   let agent: Agent | null = null;
   let isEnding = false;
@@ -44,6 +43,7 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     );
   };
   endWhenAsked(config, end);
+  for (const warning of warnings) log.warn(warning);
 
   // Waits for a server that is not up yet, for ever.
   const bus = await connectBus({
