@@ -58,7 +58,7 @@ function failedHeader(
   for (const { key, comparator, target } of assertions) {
     const seen = headers.get(key.toLowerCase());
     if (compareText(seen ?? '', comparator, target)) continue;
-    return failure(`header ${clip(key, 100)}`, comparator, target, seen ?? '', seen === undefined);
+    return failure(`header ${printable(clip(key, 100))}`, comparator, target, seen ?? '', seen === undefined);
   }
   return undefined;
 }

@@ -46,7 +46,7 @@ export function redirectedHop(hop: Hop, statusCode: number, location: string): H
   if (url === null) return 'redirected to a Location that is no URL';
   if (!isHttp(url)) return `redirected to a ${url.protocol.slice(0, 20)} URL, which is not http or https`;
   const becomesGet =
-    (statusCode === 303 && hop.method !== 'HEAD') ||
+    (statusCode === 303 && hop.method !== 'GET' && hop.method !== 'HEAD') ||
     ((statusCode === 301 || statusCode === 302) && hop.method === 'POST');
   const isSameOrigin = url.origin === hop.url.origin;
   const headers = hop.headers.filter(

@@ -1,0 +1,19 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { GrowingBuffer } from './growing-buffer.ts';
+
+test('holds what was appended, in at most about twice the memory it said it would take', () => {
+  fc.assert(
+    fc.property(fc.array(fc.uint8Array({ maxLength: 3_000 }), { maxLength: 30 }), (pieces) => {
+      const buffer = new GrowingBuffer();
+      let taken = 0;
+      for (const piece of pieces) {
+        taken += buffer.growthFor(piece.length);
+        buffer.append(Buffer.from(piece), 0, piece.length);
+      }
+      expect(buffer.view()).toEqual(Buffer.concat(pieces));
+      expect(taken).toBeGreaterThanOrEqual(buffer.length);
+      expect(taken).toBeLessThanOrEqual(Math.max(1_024, 2 * buffer.length));
+    }),
+  );
+});

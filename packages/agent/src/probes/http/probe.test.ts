@@ -1,0 +1,482 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { createEgressGuard } from '@svc/shared/egress.ts';
+import type { HttpCheck } from '@svc/shared/messages/check.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { fixedResolver, httpCheck } from '../../../../../test/support/http-check.ts';
+import { SELF_SIGNED } from '../../../../../test/support/self-signed.ts';
+import {
+  EXPIRED,
+  NOT_YET_VALID,
+  TEST_AUTHORITY,
+  type TestCertificate,
+  TRUSTED,
+  WRONG_HOST,
+} from '../../../../../test/support/tls/certificates.ts';
+import { createHttpProbe } from './probe.ts';
+
+const LONG_MS = 15_000;
+const NAMES = {
+  'secure.test': ['127.0.0.1'],
+  'one.test': ['127.0.0.1'],
+  'two.test': ['127.0.0.1'],
+  'metadata.test': ['169.254.169.254'],
+  'half-denied.test': ['169.254.169.254', '127.0.0.1'],
+};
+const egress = createEgressGuard({ base: 'agent', deny: [], allow: [] });
+const probe = createHttpProbe({
+  resolver: fixedResolver(NAMES),
+  egress,
+  userAgent: 'svc/test',
+  tlsOptions: { ca: [TEST_AUTHORITY] },
+});
+const { signal } = new AbortController();
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+async function serve(listener: RequestListener, certificate?: TestCertificate): Promise<number> {
+  const server = certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener);
+  server.on('tlsClientError', () => {});
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closing.push(async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+function run(url: string, given: Partial<HttpCheck> = {}, timeoutMs = LONG_MS) {
+  return probe.run(httpCheck({ url, ...given }), { timeoutMs, signal });
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const bytes of request) text += bytes;
+  return text;
+}
+
+type Seen = {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  rawHeaders: string[];
+  body: string;
+};
+
+/** Answers with what it was asked, as JSON. */
+async function mirror(certificate?: TestCertificate): Promise<{ port: number; seen: Seen[] }> {
+  const seen: Seen[] = [];
+  const port = await serve(async (request, response) => {
+    const { method = '', url = '', headers, rawHeaders } = request;
+    seen.push({ method, url, headers: headers as Seen['headers'], rawHeaders, body: await textOf(request) });
+    response.end('ok');
+  }, certificate);
+  return { port, seen };
+}
+
+describe('the request', () => {
+  test.each(['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const)('%s', async (method) => {
+    const { port, seen } = await mirror();
+    const outcome = await run(`http://127.0.0.1:${port}/a%20b?c=d#e`, { method, body: 'grüße' });
+    expect(outcome).toMatchObject({ outcome: 'passed', statusCode: 200 });
+    const sendsBody = method !== 'GET' && method !== 'HEAD';
+    expect(seen).toMatchObject([{ method, url: '/a%20b?c=d', body: sendsBody ? 'grüße' : '' }]);
+    expect(seen[0]?.headers['content-length']).toBe(sendsBody ? '7' : undefined);
+    expect(seen[0]?.headers).toMatchObject({
+      host: `127.0.0.1:${port}`,
+      'user-agent': 'svc/test',
+      accept: '*/*',
+      'accept-encoding': 'gzip, deflate, br, zstd',
+      connection: 'close',
+    });
+  });
+
+  test('configured headers replace ours, but not those that frame the message', async () => {
+    const { port, seen } = await mirror();
+    await run(`http://user:p%40ss@127.0.0.1:${port}/`, {
+      method: 'POST',
+      body: 'x',
+      headers: [
+        { key: 'user-AGENT', value: 'mine' },
+        { key: 'Accept', value: 'text/html' },
+        { key: 'X-Twice', value: '1' },
+        { key: 'X-Twice', value: '2' },
+        { key: 'Content-Length', value: '99' },
+        { key: 'Transfer-Encoding', value: 'chunked' },
+        { key: 'Connection', value: 'keep-alive' },
+      ],
+    });
+    expect(seen[0]).toMatchObject({ body: 'x' });
+    expect(seen[0]?.headers).toMatchObject({
+      'user-agent': 'mine',
+      accept: 'text/html',
+      'x-twice': '1, 2',
+      'content-length': '1',
+      connection: 'close',
+      authorization: `Basic ${btoa('user:p@ss')}`,
+    });
+    expect(seen[0]?.headers['transfer-encoding']).toBeUndefined();
+  });
+
+  test.each([
+    [{ key: 'X', value: 'a\r\nInjected: b' }],
+    [{ key: 'X: y\r\nInjected', value: 'b' }],
+    [{ key: '', value: 'b' }],
+  ])('%j is not sent', async (header) => {
+    const { port, seen } = await mirror();
+    const outcome = await run(`http://127.0.0.1:${port}/`, { headers: [header] });
+    expect(outcome).toMatchObject({ outcome: 'failed', errorMessage: expect.stringContaining('header') });
+    expect(seen).toEqual([]);
+  });
+
+  test('a body of 256 KiB arrives whole', async () => {
+    const { port, seen } = await mirror();
+    const body = 'b'.repeat(256 * 1_024);
+    expect(await run(`http://127.0.0.1:${port}/`, { method: 'PUT', body })).toMatchObject({
+      outcome: 'passed',
+    });
+    expect(seen[0]?.body).toBe(body);
+  });
+});
+
+describe('the response', () => {
+  test('phases add up to the latency', async () => {
+    const { port } = await mirror(TRUSTED);
+    const { latency, phases } = await run(`https://secure.test:${port}/`);
+    expect(Object.keys(phases).sort()).toEqual(['connect', 'dns', 'first_byte', 'tls', 'transfer']);
+    expect(Object.values(phases).reduce((sum = 0, part = 0) => sum + part, 0)).toBeCloseTo(latency, 6);
+  });
+
+  test('latency counts to the last byte of the body', async () => {
+    const port = await serve((_request, response) => {
+      response.write('a');
+      setTimeout(() => response.end('b'), 50);
+    });
+    const started = performance.now();
+    const { latency } = await run(`http://127.0.0.1:${port}/`);
+    expect(latency).toBeGreaterThan(45);
+    expect(latency).toBeLessThanOrEqual(performance.now() - started);
+  });
+
+  test.each([
+    ['gzip', gzipSync('grüße')],
+    ['x-gzip', gzipSync('grüße')],
+    ['deflate', deflateSync('grüße')],
+    ['deflate', deflateRawSync('grüße')],
+    ['zstd', zstdCompressSync('grüße')],
+    ['identity', Buffer.from('grüße')],
+    ['identity', Buffer.from('\ufeffgrüße')],
+    ['gzip, deflate', deflateSync(gzipSync('grüße'))],
+  ])('%s is decoded', async (coding, body) => {
+    const port = await serve((_request, response) => {
+      response.setHeader('content-encoding', coding);
+      response.end(body);
+    });
+    const outcome = await run(`http://127.0.0.1:${port}/`, {
+      body_assertions: [{ comparator: 'eq', target: 'grüße' }],
+      header_assertions: [{ key: 'CONTENT-encoding', comparator: 'eq', target: coding }],
+    });
+    expect(outcome).toMatchObject({ outcome: 'passed' });
+    expect(outcome.bodyTruncated).toBeUndefined();
+  });
+
+  test('a body of exactly 2 MiB is whole, one byte more is cut', async () => {
+    const limit = 2 * 1_024 * 1_024;
+    const port = await serve((request, response) => response.end('a'.repeat(Number(request.url?.slice(1)))));
+    const given = { body_assertions: [{ comparator: 'eq' as const, target: 'a'.repeat(limit) }] };
+    for (const checked of [given, {}]) {
+      const whole = await run(`http://127.0.0.1:${port}/${limit}`, checked);
+      expect(whole).toMatchObject({ outcome: 'passed' });
+      expect(whole.bodyTruncated).toBeUndefined();
+      const cut = await run(`http://127.0.0.1:${port}/${limit + 1}`, checked);
+      expect(cut).toMatchObject({ outcome: 'passed', bodyTruncated: true });
+    }
+  });
+
+  test.each([204, 304])('%i has no body', async (statusCode) => {
+    const port = await serve((_request, response) => response.writeHead(statusCode).end());
+    const outcome = await run(`http://127.0.0.1:${port}/`, {
+      status_code_assertions: [{ target: statusCode, comparator: 'eq' }],
+      body_assertions: [{ comparator: 'empty', target: '' }],
+    });
+    expect(outcome).toMatchObject({ outcome: 'passed', statusCode });
+  });
+
+  test('an assertion that does not hold fails and says why', async () => {
+    const port = await serve((_request, response) => response.writeHead(503).end('busy'));
+    expect(await run(`http://127.0.0.1:${port}/`)).toMatchObject({
+      outcome: 'failed',
+      statusCode: 503,
+      errorMessage: 'expected a status code from 200 to 299, saw 503',
+    });
+  });
+});
+
+describe('redirects', () => {
+  test('are the response when they are not followed', async () => {
+    const port = await serve((_request, response) => response.writeHead(302, { location: '/next' }).end());
+    const outcome = await run(`http://127.0.0.1:${port}/`, {
+      follow_redirects: false,
+      status_code_assertions: [{ target: 302, comparator: 'eq' }],
+      header_assertions: [{ key: 'location', comparator: 'eq', target: '/next' }],
+    });
+    expect(outcome).toMatchObject({ outcome: 'passed', statusCode: 302 });
+  });
+
+  test('without a Location are the response', async () => {
+    const port = await serve((_request, response) => response.writeHead(302).end());
+    expect(await run(`http://127.0.0.1:${port}/`)).toMatchObject({ outcome: 'failed', statusCode: 302 });
+  });
+
+  test('keep headers within an origin and drop what may be a credential across', async () => {
+    const { port: destination, seen } = await mirror();
+    const asked: IncomingMessage['headers'][] = [];
+    const port = await serve((request, response) => {
+      asked.push(request.headers);
+      const location = request.url === '/' ? 'second' : `http://two.test:${destination}/third`;
+      response.writeHead(307, { location }).end();
+    });
+    const outcome = await run(`http://user:secret@one.test:${port}/`, {
+      method: 'POST',
+      body: 'payload',
+      headers: [
+        { key: 'Cookie', value: 'session=1' },
+        { key: 'X-Api-Key', value: 'secret' },
+        { key: 'Content-Type', value: 'text/plain' },
+      ],
+    });
+    expect(outcome).toMatchObject({ outcome: 'passed', statusCode: 200 });
+    for (const headers of asked) {
+      expect(headers).toMatchObject({ cookie: 'session=1', 'x-api-key': 'secret' });
+      expect(headers.authorization).toBe(`Basic ${btoa('user:secret')}`);
+    }
+    expect(asked).toHaveLength(2);
+    expect(seen).toMatchObject([{ method: 'POST', url: '/third', body: 'payload' }]);
+    expect(seen[0]?.headers).toMatchObject({ 'content-type': 'text/plain', host: `two.test:${destination}` });
+    expect(JSON.stringify(seen)).not.toMatch(/secret|session|Basic/);
+  });
+
+  test('lead from http to https', async () => {
+    const { port: destination, seen } = await mirror(TRUSTED);
+    const port = await serve((_request, response) =>
+      response.writeHead(301, { location: `https://secure.test:${destination}/` }).end(),
+    );
+    const outcome = await run(`http://one.test:${port}/`);
+    expect(outcome).toMatchObject({ outcome: 'passed', certificateExpiresAt: Date.UTC(2120, 0, 1) });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('to a name that resolves to a denied address fail', async () => {
+    const port = await serve((_request, response) =>
+      response.writeHead(302, { location: 'http://metadata.test/' }).end(),
+    );
+    const outcome = await run(`http://127.0.0.1:${port}/`);
+    expect(outcome).toMatchObject({ outcome: 'failed' });
+    expect(outcome.errorMessage).toMatch(/may not go.*169\.254\.169\.254/);
+  });
+});
+
+describe('TLS', () => {
+  test.each(['127.0.0.1', 'secure.test', 'secure.test.'])(
+    '%s is verified, its expiry recorded',
+    async (host) => {
+      const { port } = await mirror(TRUSTED);
+      const known = createHttpProbe({
+        resolver: fixedResolver({ 'secure.test': ['127.0.0.1'], 'secure.test.': ['127.0.0.1'] }),
+        egress,
+        tlsOptions: { ca: [TEST_AUTHORITY] },
+      });
+      const outcome = await known.run(httpCheck({ url: `https://${host}:${port}/` }), {
+        timeoutMs: LONG_MS,
+        signal,
+      });
+      expect(outcome).toMatchObject({ outcome: 'passed', certificateExpiresAt: Date.UTC(2120, 0, 1) });
+    },
+  );
+
+  test.each([
+    ['expired', EXPIRED, /expired on 2020-02-01/, Date.UTC(2020, 1, 1)],
+    ['not yet valid', NOT_YET_VALID, /not valid yet/, Date.UTC(2120, 0, 1)],
+    ['for another host', WRONG_HOST, /not for 127\.0\.0\.1 but for DNS:other\.test/, Date.UTC(2120, 0, 1)],
+    ['self-signed', SELF_SIGNED, /self-signed/, expect.any(Number)],
+  ])(
+    'a certificate that is %s fails before anything is sent',
+    async (_name, certificate, says, expiresAt) => {
+      const { port, seen } = await mirror(certificate);
+      const outcome = await run(`https://127.0.0.1:${port}/`, { headers: [{ key: 'Cookie', value: 'x' }] });
+      expect(outcome).toMatchObject({ outcome: 'failed', certificateExpiresAt: expiresAt });
+      expect(outcome.errorMessage).toMatch(says);
+      expect(seen).toEqual([]);
+    },
+  );
+
+  test('an authority that is not trusted fails', async () => {
+    const { port } = await mirror(TRUSTED);
+    const plain = createHttpProbe({ resolver: fixedResolver(), egress });
+    const outcome = await plain.run(httpCheck({ url: `https://127.0.0.1:${port}/` }), {
+      timeoutMs: LONG_MS,
+      signal,
+    });
+    expect(outcome.errorMessage).toMatch(/authority that is not trusted/);
+  });
+
+  test('a port that does not speak TLS is said', async () => {
+    const port = await serve((_request, response) => response.end());
+    const outcome = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome).toMatchObject({ outcome: 'failed' });
+    expect(outcome.errorMessage).toMatch(/TLS/);
+  });
+
+  test('a handshake that never ends times out', async () => {
+    const server = createTcpServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closing.push(async () => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const outcome = await run(`https://127.0.0.1:${port}/`, {}, 300);
+    expect(outcome).toMatchObject({ outcome: 'failed', timedOut: true });
+    expect(outcome.errorMessage).toMatch(/TLS handshake/);
+  });
+});
+
+describe('addresses', () => {
+  test.each(['http', 'https'])('several are tried: %s', async (scheme) => {
+    const { port } = await mirror(scheme === 'https' ? TRUSTED : undefined);
+    const several = createHttpProbe({
+      resolver: fixedResolver({ 'secure.test': ['127.0.0.2', '127.0.0.1'] }),
+      egress,
+      tlsOptions: { ca: [TEST_AUTHORITY] },
+    });
+    const outcome = await several.run(
+      httpCheck({
+        url: `${scheme}://secure.test:${port}/`,
+        body_assertions: [{ comparator: 'eq', target: 'ok' }],
+      }),
+      { timeoutMs: LONG_MS, signal },
+    );
+    expect(outcome).toMatchObject({ outcome: 'passed' });
+  });
+
+  test('a denied declared target is not run', async () => {
+    for (const url of ['http://metadata.test/', 'http://169.254.169.254/', 'http://[fe80::1]/']) {
+      expect(await run(url)).toMatchObject({ outcome: 'not_run', reason: 'egress-denied' });
+    }
+  });
+
+  test('of several only the allowed ones are dialled', async () => {
+    const { port } = await mirror();
+    expect(await run(`http://half-denied.test:${port}/`)).toMatchObject({ outcome: 'passed' });
+  });
+
+  test('a name without address fails and says which', async () => {
+    const outcome = await run('http://nowhere.test/');
+    expect(outcome).toMatchObject({
+      outcome: 'failed',
+      errorMessage: expect.stringContaining('nowhere.test'),
+    });
+  });
+
+  test('a refused connection fails', async () => {
+    const server = createTcpServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, 'close');
+    const outcome = await run(`http://127.0.0.1:${port}/`);
+    expect(outcome).toMatchObject({ outcome: 'failed', errorMessage: expect.stringContaining('refused') });
+  });
+
+  test.each(['not a url', 'ftp://example.com/', '//example.com'])('%j fails', async (url) => {
+    expect(await run(url)).toMatchObject({ outcome: 'failed', errorMessage: expect.stringContaining('URL') });
+  });
+});
+
+describe('stopping', () => {
+  test('an abort settles at once and closes the connection', async () => {
+    const stop = new AbortController();
+    const closed = Promise.withResolvers<void>();
+    const port = await serve((request) => {
+      request.socket.on('close', () => closed.resolve());
+      stop.abort();
+    });
+    const outcome = await probe.run(httpCheck({ url: `http://127.0.0.1:${port}/` }), {
+      timeoutMs: LONG_MS,
+      signal: stop.signal,
+    });
+    expect(outcome).toMatchObject({ outcome: 'not_run', reason: 'shutting-down' });
+    await closed.promise;
+  });
+
+  test('an abort while a name is looked up settles at once', async () => {
+    const stop = new AbortController();
+    const silent = createHttpProbe({
+      resolver: { resolve: () => new Promise(() => {}), close: async () => {} },
+      egress,
+    });
+    const running = silent.run(httpCheck({ url: 'http://silent.test/' }), {
+      timeoutMs: LONG_MS,
+      signal: stop.signal,
+    });
+    stop.abort();
+    expect(await running).toMatchObject({ outcome: 'not_run', reason: 'shutting-down' });
+  });
+
+  test('nothing is started after an abort', async () => {
+    const outcome = await probe.run(httpCheck({ url: 'http://127.0.0.1:1/' }), {
+      timeoutMs: LONG_MS,
+      signal: AbortSignal.abort(),
+    });
+    expect(outcome).toMatchObject({ outcome: 'not_run', reason: 'shutting-down' });
+  });
+
+  test('a lookup that never ends times out', async () => {
+    const aborted = Promise.withResolvers<void>();
+    const silent = createHttpProbe({
+      resolver: {
+        resolve: (_host, lookup) =>
+          new Promise((_, reject) => {
+            lookup?.addEventListener('abort', () => {
+              aborted.resolve();
+              reject(lookup.reason);
+            });
+          }),
+        close: async () => {},
+      },
+      egress,
+    });
+    const outcome = await silent.run(httpCheck({ url: 'http://silent.test/' }), { timeoutMs: 50, signal });
+    expect(outcome).toMatchObject({ outcome: 'failed', timedOut: true, phases: { dns: expect.any(Number) } });
+    await aborted.promise;
+  });
+});
+
+test("a defect of our own is not the target's", async () => {
+  const broken = createHttpProbe({
+    resolver: {
+      resolve: () => {
+        throw new TypeError('defect');
+      },
+      close: async () => {},
+    },
+    egress,
+  });
+  const outcome = await broken.run(httpCheck({ url: 'http://one.test/' }), { timeoutMs: LONG_MS, signal });
+  expect(outcome).toMatchObject({ outcome: 'not_run', reason: 'internal-error' });
+});
+
+test('connections are fresh for every attempt', async () => {
+  const ports = new Set<number | undefined>();
+  const port = await serve((request, response) => {
+    ports.add(request.socket.remotePort);
+    response.end();
+  });
+  for (let count = 0; count < 3; count += 1) await run(`http://127.0.0.1:${port}/`);
+  expect(ports.size).toBe(3);
+});
