@@ -3,7 +3,9 @@ import { MASK, secretPaths } from '@svc/shared/resources/secrets.ts';
 import { z } from 'zod';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 import type { AttributesOf } from '../configuration/kinds.ts';
+import type { Listed } from '../configuration/reading.ts';
 import type { SecretsShown } from '../configuration/rows.ts';
+import type { AnyStored } from '../configuration/stored.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import {
   type ApiAnswer,
@@ -20,15 +22,13 @@ import { idempotencyKey, madeBefore, remember } from './idempotency.ts';
 import { offsetPage } from './paging.ts';
 import { invalid, Problem } from './problem.ts';
 
-type Head = { readonly id: number; readonly row_version: number };
-
 export type PageQuery = z.infer<typeof offsetPage> & Readonly<Record<string, unknown>>;
 
 /** Where a request looks: its workspace, and the page for what belongs to one. */
 export type CollectionScope = { readonly workspaceId: number; readonly ids: ApiRequest['ids'] };
 
 /** A kind of declared resource as the API offers it: what differs between them. */
-export type Collection<R extends Head> = {
+export type Collection<S extends AnyStored> = {
   /** `/v1/notifications`; members stand under `/{id}`. */
   readonly path: string;
   readonly tag: string;
@@ -39,12 +39,11 @@ export type Collection<R extends Head> = {
   readonly filters?: z.ZodRawShape;
   /** The kind a new resource is of. @throws Problem */
   kindFor(body: unknown): ResourceKind;
-  kindOf(row: R): ResourceKind;
   /** The body with what the path says about it. */
   completed?(body: unknown, scope: CollectionScope): unknown;
-  find(scope: CollectionScope, id: number): Promise<R | undefined>;
-  page(scope: CollectionScope, query: PageQuery): Promise<{ rows: R[]; total: number }>;
-  present(rows: readonly R[], shown: SecretsShown): Promise<object[]>;
+  find(scope: CollectionScope, id: number, shown: SecretsShown): Promise<S | null>;
+  page(scope: CollectionScope, query: PageQuery, shown: SecretsShown): Promise<Listed<S>>;
+  present(stored: readonly S[]): object[] | Promise<object[]>;
   /** In the transaction, after a create or update. */
   written?(change: ConfigurationChange, id: number, attributes: AttributesOf<ResourceKind>): Promise<void>;
 };
@@ -57,8 +56,8 @@ const removal = z.object({
 });
 
 /** List, create, read, replace and remove. */
-export function collectionEndpoints<R extends Head>(
-  collection: Collection<R>,
+export function collectionEndpoints<S extends AnyStored>(
+  collection: Collection<S>,
   { configuration, clock }: Pick<ApiDependencies, 'configuration' | 'clock'>,
 ): Endpoint[] {
   const { path, tag, noun, kinds } = collection;
@@ -71,10 +70,15 @@ export function collectionEndpoints<R extends Head>(
     shown: SecretsShown,
     status = 200,
   ): Promise<ApiAnswer> {
-    const row = await collection.find(scope, id);
-    if (row === undefined) throw new Problem('not-found', `there is no ${noun} ${id}`);
-    const [view] = await collection.present([row], shown);
-    return { status, body: view, headers: { etag: entityTag(row.row_version) } };
+    const stored = await existing(scope, id, shown);
+    const [view] = await collection.present([stored]);
+    return { status, body: view, headers: { etag: entityTag(stored.rowVersion) } };
+  }
+
+  async function existing(scope: CollectionScope, id: number, shown: SecretsShown): Promise<S> {
+    const stored = await collection.find(scope, id, shown);
+    if (stored === null) throw new Problem('not-found', `there is no ${noun} ${id}`);
+    return stored;
   }
 
   return [
@@ -88,9 +92,9 @@ export function collectionEndpoints<R extends Head>(
       answers: { 200: { description: 'A page of the list.', schema } },
       async handle(request) {
         const query = request.query as PageQuery;
-        const { rows, total } = await collection.page(scopeOf(request), query);
-        const data = await collection.present(rows, shownTo(request));
-        return ok({ data, total, limit: query.limit, offset: query.offset });
+        const page = await collection.page(scopeOf(request), query, shownTo(request));
+        const data = await collection.present(page.data);
+        return ok({ data, total: page.total, limit: query.limit, offset: query.offset });
       },
     }),
     endpoint({
@@ -144,10 +148,8 @@ export function collectionEndpoints<R extends Head>(
       async handle(request) {
         const scope = scopeOf(request);
         const id = idOf(request);
-        const row = await collection.find(scope, id);
-        if (row === undefined) throw new Problem('not-found', `there is no ${noun} ${id}`);
+        const { kind } = await existing(scope, id, 'masked');
         const body = collection.completed?.(request.body, scope) ?? request.body;
-        const kind = collection.kindOf(row);
         const attributes = parsed(kind, body);
         const version = expectedVersion(request.header('if-match'));
         await configuration.transaction(contextOf(scope), async (change) => {
@@ -174,11 +176,10 @@ export function collectionEndpoints<R extends Head>(
       async handle(request) {
         const scope = scopeOf(request);
         const id = idOf(request);
-        const row = await collection.find(scope, id);
-        if (row === undefined) throw new Problem('not-found', `there is no ${noun} ${id}`);
+        const { kind } = await existing(scope, id, 'masked');
         const version = expectedVersion(request.header('if-match'));
         await configuration.transaction(contextOf(scope), (change) =>
-          change.remove(collection.kindOf(row), id, {
+          change.remove(kind, id, {
             cascade: request.query.cascade === 'true',
             ...(version === undefined ? {} : { expectedVersion: version }),
           }),

@@ -1,12 +1,12 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Configuration } from '../configuration/configuration.ts';
-import type { LiveMonitor, LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
+import type { Reading } from '../configuration/reading.ts';
+import type { RegionAnswer } from '../dispatch/run-now.ts';
+import type { LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
 import type { Deliveries } from '../notify/deliveries.ts';
-import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { Tokens } from '../store/tokens.ts';
 import type { Metric } from './metrics.ts';
@@ -18,7 +18,7 @@ export type ApiDependencies = {
   /** Under which people reach it: the OpenAPI document names it. */
   readonly publicUrl: string;
   readonly store: Store;
-  readonly secrets: Secrets;
+  readonly reading: Reading;
   readonly tokens: Tokens;
   readonly configuration: Configuration;
   readonly monitors: LiveMonitors;
@@ -56,16 +56,17 @@ export type LiveAgent = {
 /** The agents that are alive now; dispatch's `Agents` is one. */
 export interface AgentDirectory {
   agentsOf(region: Region): Iterable<LiveAgent>;
+  /** Regions with an agent that takes jobs. */
+  live(): readonly Region[];
 }
 
-export type RunNowResult = Omit<CheckResult, 'monitor' | 'version' | 'slot' | 'token'>;
-
+/** `Dispatch` is one. */
 export interface CheckRunner {
   /**
-   * One attempt per region now, not recorded. Resolves when every region answered, at the latest when the
-   * monitor's time-out and a margin have passed. `result` null: the region stayed silent.
+   * One attempt per region now, not recorded. `agent` and `result` null: the region stayed silent.
+   *
+   * @param checkText JSON text of the check
+   * @throws SvcError `too-many-runs`, or without a connection to NATS
    */
-  runNow(
-    monitor: LiveMonitor,
-  ): Promise<readonly { region: Region; agent: string | null; result: RunNowResult | null }[]>;
+  runNow(checkText: string, regions: readonly Region[], timeoutMs: number): Promise<readonly RegionAnswer[]>;
 }

@@ -14,6 +14,7 @@ import { invalid, Problem, problemOf } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
 import { readJson } from './request-body.ts';
 import { checkEndpoints } from './routes/check.ts';
+import { componentEndpoints } from './routes/components.ts';
 import { deliveryEndpoints } from './routes/deliveries.ts';
 import { healthEndpoints } from './routes/health.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
@@ -47,6 +48,7 @@ export function apiEndpoints(dependencies: ApiDependencies): Endpoint[] {
     ...notificationEndpoints(dependencies),
     ...deliveryEndpoints(dependencies),
     ...statusPageEndpoints(dependencies),
+    ...componentEndpoints(dependencies),
     ...regionEndpoints(dependencies),
     ...tokenEndpoints(dependencies),
     ...healthEndpoints(dependencies),

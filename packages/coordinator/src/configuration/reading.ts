@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Database } from '../store/schema.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
@@ -20,6 +20,8 @@ import {
 
 /** A part of a list by ascending id. */
 export type Page = { readonly limit: number; readonly offset: number };
+/** Case does not matter for the letters of ASCII. */
+export type MonitorFilter = { readonly nameContains?: string; readonly type?: 'http' | 'tcp' | 'dns' };
 export type Listed<T> = { readonly data: T[]; readonly total: number };
 
 /**
@@ -40,8 +42,17 @@ export class Reading {
     return row === null ? null : storedMonitor(this.#secrets, row, shown);
   }
 
-  async monitors(workspaceId: number, page: Page, shown: SecretsShown): Promise<Listed<StoredMonitor>> {
-    const { rows, total } = await this.#list('monitors', workspaceId, page);
+  async monitors(
+    workspaceId: number,
+    page: Page,
+    shown: SecretsShown,
+    filter: MonitorFilter = {},
+  ): Promise<Listed<StoredMonitor>> {
+    const { rows, total } = await this.#list(
+      'monitors',
+      sql`workspace_id = ${workspaceId}${filtered(filter)}`,
+      page,
+    );
     return { data: rows.map((row) => storedMonitor(this.#secrets, row, shown)), total };
   }
 
@@ -61,7 +72,7 @@ export class Reading {
     page: Page,
     shown: SecretsShown,
   ): Promise<Listed<StoredNotification>> {
-    const { rows, total } = await this.#list('notifications', workspaceId, page);
+    const { rows, total } = await this.#list('notifications', sql`workspace_id = ${workspaceId}`, page);
     const links = await linkedMonitorIds(
       this.#db,
       rows.map(({ id }) => id),
@@ -78,7 +89,7 @@ export class Reading {
   }
 
   async statusPages(workspaceId: number, page: Page, shown: SecretsShown): Promise<Listed<StoredPage>> {
-    const { rows, total } = await this.#list('status_pages', workspaceId, page);
+    const { rows, total } = await this.#list('status_pages', sql`workspace_id = ${workspaceId}`, page);
     return { data: rows.map((row) => storedPage(this.#secrets, row, shown)), total };
   }
 
@@ -89,7 +100,7 @@ export class Reading {
   }
 
   async groups(workspaceId: number, pageId: number, page: Page): Promise<Listed<StoredGroup>> {
-    const { rows, total } = await this.#list('component_groups', workspaceId, page, pageId);
+    const { rows, total } = await this.#list('component_groups', onPage(workspaceId, pageId), page);
     return { data: rows.map(storedGroup), total };
   }
 
@@ -100,7 +111,7 @@ export class Reading {
   }
 
   async components(workspaceId: number, pageId: number, page: Page): Promise<Listed<StoredComponent>> {
-    const { rows, total } = await this.#list('components', workspaceId, page, pageId);
+    const { rows, total } = await this.#list('components', onPage(workspaceId, pageId), page);
     return { data: rows.map(storedComponent), total };
   }
 
@@ -116,19 +127,24 @@ export class Reading {
 
   async #list<T extends ResourceTable>(
     table: T,
-    workspaceId: number,
+    condition: RawBuilder<unknown>,
     { limit, offset }: Page,
-    pageId?: number,
   ): Promise<{ rows: Row<T>[]; total: number }> {
-    const of =
-      pageId === undefined
-        ? sql<boolean>`workspace_id = ${workspaceId}`
-        : sql<boolean>`workspace_id = ${workspaceId} AND page_id = ${pageId}`;
-    const selected = this.#db.selectFrom<ResourceTable>(table).where(of);
+    const selected = this.#db.selectFrom<ResourceTable>(table).where(sql<boolean>`${condition}`);
     const [rows, { total }] = await Promise.all([
       selected.selectAll().orderBy('id').limit(limit).offset(offset).execute(),
       selected.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
     ]);
     return { rows: rows as unknown as Row<T>[], total };
   }
+}
+
+function filtered({ nameContains, type }: MonitorFilter): RawBuilder<unknown> {
+  const byName =
+    nameContains === undefined ? sql`` : sql` AND instr(lower(name), lower(${nameContains})) > 0`;
+  return type === undefined ? byName : sql`${byName} AND type = ${type}`;
+}
+
+function onPage(workspaceId: number, pageId: number): RawBuilder<unknown> {
+  return sql`workspace_id = ${workspaceId} AND page_id = ${pageId}`;
 }

@@ -1,12 +1,14 @@
+import { SvcError } from '@svc/shared/errors.ts';
+import { check } from '@svc/shared/messages/check.ts';
+import type { RunNowResult } from '../../dispatch/run-now.ts';
 import { checkView } from '../answers.ts';
-import type { ApiDependencies, RunNowResult } from '../dependencies.ts';
+import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { Problem } from '../problem.ts';
 
-export function checkEndpoints({
-  monitors,
-  checks,
-}: Pick<ApiDependencies, 'monitors' | 'checks'>): Endpoint[] {
+type Parts = Pick<ApiDependencies, 'monitors' | 'agents' | 'checks'>;
+
+export function checkEndpoints({ monitors, agents, checks }: Parts): Endpoint[] {
   return [
     endpoint({
       method: 'POST',
@@ -21,7 +23,9 @@ export function checkEndpoints({
         if (monitor?.workspaceId !== workspaceOf(request)) {
           throw new Problem('not-found', `there is no monitor ${id}`);
         }
-        const answers = await checks.runNow(monitor);
+        const { timeout } = check.parse(JSON.parse(monitor.checkText));
+        const regions = monitor.regions ?? agents.live();
+        const answers = await checks.runNow(monitor.checkText, regions, timeout).catch(refuse);
         return ok({
           data: answers.map(({ region, agent, result }) => ({
             region,
@@ -32,6 +36,14 @@ export function checkEndpoints({
       },
     }),
   ];
+}
+
+/** No connection to NATS, or too many runs at once: another try may do. */
+function refuse(error: unknown): never {
+  if (!(error instanceof SvcError)) throw error;
+  throw new Problem('unavailable', `the check cannot be run now: ${error.message}`, {
+    headers: { 'retry-after': '5' },
+  });
 }
 
 function viewOf(result: RunNowResult) {

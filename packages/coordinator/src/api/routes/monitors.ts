@@ -1,7 +1,6 @@
 import { MONITOR_KINDS } from '@svc/shared/resources/registry.ts';
-import { sql } from 'kysely';
 import { z } from 'zod';
-import { monitorKindOf, type Row } from '../../configuration/rows.ts';
+import type { StoredMonitor } from '../../configuration/stored.ts';
 import { type Collection, collectionEndpoints } from '../collection.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -24,8 +23,8 @@ const filters = {
 const filter = z.object(filters);
 
 export function monitorEndpoints(dependencies: ApiDependencies): Endpoint[] {
-  const { store, secrets, states, clock } = dependencies;
-  const collection: Collection<Row<'monitors'>> = {
+  const { reading, states, clock } = dependencies;
+  const collection: Collection<StoredMonitor> = {
     path: '/v1/monitors',
     tag: 'Monitors',
     noun: 'monitor',
@@ -38,32 +37,17 @@ export function monitorEndpoints(dependencies: ApiDependencies): Endpoint[] {
       const message = type === undefined ? 'is required: http, tcp or dns' : 'must be http, tcp or dns';
       throw invalid([{ path: ['type'], message }]);
     },
-    kindOf: monitorKindOf,
-    find: ({ workspaceId }, id) =>
-      store.read
-        .selectFrom('monitors')
-        .selectAll()
-        .where('id', '=', id)
-        .where('workspace_id', '=', workspaceId)
-        .executeTakeFirst(),
-    async page({ workspaceId }, query) {
+    find: ({ workspaceId }, id, shown) => reading.monitor(workspaceId, id, shown),
+    page({ workspaceId }, query, shown) {
       const { name, type } = filter.parse(query);
-      const matching = store.read
-        .selectFrom('monitors')
-        .where('workspace_id', '=', workspaceId)
-        .$if(type !== undefined, (from) => from.where('type', '=', type ?? 'http'))
-        .$if(name !== undefined, (from) =>
-          from.where(sql<boolean>`instr(lower(name), lower(${name ?? ''})) > 0`),
-        );
-      const [rows, counted] = await Promise.all([
-        matching.selectAll().orderBy('id').limit(query.limit).offset(query.offset).execute(),
-        matching.select((from) => from.fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
-      ]);
-      return { rows, total: counted.total };
+      return reading.monitors(workspaceId, query, shown, {
+        ...(name === undefined ? {} : { nameContains: name }),
+        ...(type === undefined ? {} : { type }),
+      });
     },
-    async present(rows, shown) {
+    present(stored) {
       const now = clock.wall();
-      return rows.map((row) => monitorView(row, { secrets, states, now, shown }));
+      return stored.map((monitor) => monitorView(monitor, states, now));
     },
   };
   return collectionEndpoints(collection, dependencies);

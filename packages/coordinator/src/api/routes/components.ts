@@ -1,0 +1,103 @@
+import type { StoredComponent, StoredGroup, StoredPage } from '../../configuration/stored.ts';
+import { type Collection, type CollectionScope, collectionEndpoints } from '../collection.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { type Endpoint, idOf } from '../endpoint.ts';
+import { invalid, Problem } from '../problem.ts';
+import { componentView, groupView } from '../views.ts';
+
+/** What stands on a status page. */
+export function componentEndpoints(dependencies: ApiDependencies): Endpoint[] {
+  return [
+    ...collectionEndpoints(components(dependencies), dependencies),
+    ...collectionEndpoints(groups(dependencies), dependencies),
+  ];
+}
+
+function components({ reading, store }: ApiDependencies): Collection<StoredComponent> {
+  return {
+    path: '/v1/status-pages/{page_id}/components',
+    tag: 'Status pages',
+    noun: 'component',
+    kinds: ['svc_status_page_component'],
+    kindFor: () => 'svc_status_page_component',
+    completed: onPage,
+    find: ({ workspaceId, ids }, id) => reading.component(workspaceId, pageOf(ids), id),
+    async page(scope, query) {
+      await requirePage(reading, scope);
+      return reading.components(scope.workspaceId, pageOf(scope.ids), query);
+    },
+    async present(stored) {
+      const hidden = await hiddenMonitors(store, reading, stored);
+      return stored.map((component) =>
+        componentView(component, hidden.has(component.attributes.monitor_id) ? [HIDDEN] : []),
+      );
+    },
+  };
+}
+
+function groups({ reading }: ApiDependencies): Collection<StoredGroup> {
+  return {
+    path: '/v1/status-pages/{page_id}/component-groups',
+    tag: 'Status pages',
+    noun: 'component group',
+    kinds: ['svc_status_page_component_group'],
+    kindFor: () => 'svc_status_page_component_group',
+    completed: onPage,
+    find: ({ workspaceId, ids }, id) => reading.group(workspaceId, pageOf(ids), id),
+    async page(scope, query) {
+      await requirePage(reading, scope);
+      return reading.groups(scope.workspaceId, pageOf(scope.ids), query);
+    },
+    present: (stored) => stored.map(groupView),
+  };
+}
+
+const HIDDEN = 'left out of the page: the page is public and the monitor is not';
+
+/** Monitors shown by components of a public page that are not public themselves, by id. */
+async function hiddenMonitors(
+  store: ApiDependencies['store'],
+  reading: ApiDependencies['reading'],
+  components: readonly StoredComponent[],
+): Promise<Set<string | null>> {
+  const [first] = components;
+  const shown = components.flatMap(({ attributes }) => attributes.monitor_id ?? []);
+  if (first === undefined || shown.length === 0) return new Set();
+  const page = await reading.statusPage(first.workspaceId, Number(first.attributes.page_id), 'masked');
+  if (page?.attributes.access_type !== 'public') return new Set();
+  const monitors = await store.read
+    .selectFrom('monitors')
+    .select(['id', 'attributes'])
+    .where('id', 'in', shown.map(Number))
+    .execute();
+  return new Set(monitors.filter(({ attributes }) => !isPublic(attributes)).map(({ id }) => String(id)));
+}
+
+function isPublic(attributes: string): boolean {
+  return (JSON.parse(attributes) as { public?: unknown }).public === true;
+}
+
+/** @throws Problem when it is not there, or another workspace's. */
+async function requirePage(
+  reading: ApiDependencies['reading'],
+  { workspaceId, ids }: CollectionScope,
+): Promise<StoredPage> {
+  const page = await reading.statusPage(workspaceId, pageOf(ids), 'masked');
+  if (page === null) throw new Problem('not-found', `there is no status page ${pageOf(ids)}`);
+  return page;
+}
+
+function pageOf(ids: CollectionScope['ids']): number {
+  return idOf({ ids }, 'page_id');
+}
+
+/** `page_id` may be left out of the body, as the path says it; another one is refused. */
+function onPage(body: unknown, { ids }: CollectionScope): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
+  const pageId = String(pageOf(ids));
+  const given = 'page_id' in body ? (body.page_id ?? pageId) : pageId;
+  if (given !== pageId) {
+    throw invalid([{ path: ['page_id'], message: `must be ${pageId}, the page of the path, or left out` }]);
+  }
+  return { ...body, page_id: pageId };
+}

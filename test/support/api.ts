@@ -1,0 +1,102 @@
+import type { ApiDependencies, LiveAgent } from '@svc/coordinator/api/dependencies.ts';
+import { type Api, createApi } from '@svc/coordinator/api/server.ts';
+import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { Vote } from '@svc/coordinator/domain/status.ts';
+import { Deliverer } from '@svc/coordinator/notify/deliverer.ts';
+import { createDeliveries } from '@svc/coordinator/notify/deliveries.ts';
+import { createHttpPost } from '@svc/coordinator/notify/http-post.ts';
+import { createChannels } from '@svc/coordinator/notify/registry.ts';
+import { storedChannels } from '@svc/coordinator/notify/stored-channels.ts';
+import { Tokens } from '@svc/coordinator/store/tokens.ts';
+import { createEgressGuard } from '@svc/shared/egress.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { type ConfiguredStore, configuredStore, silentLog } from './configured-store.ts';
+
+export type ApiAnswer = { status: number; headers: Headers; body: unknown };
+
+export type RunningApi = ConfiguredStore & {
+  readonly url: string;
+  readonly deliverer: Deliverer;
+  readonly tokens: Tokens;
+  /** Secrets of the operator's token and of a read token of the workspace `default`. */
+  readonly operator: string;
+  readonly reader: string;
+  readonly states: Map<number, { status: MonitorStatus; votes: readonly Vote[] }>;
+  readonly agents: Map<Region, LiveAgent[]>;
+  /** With the operator's token and JSON, unless said otherwise. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
+};
+
+/** The API on a free port over a new database, with everything behind it but dispatch. */
+export async function startApi(more: Partial<ApiDependencies> = {}): Promise<RunningApi> {
+  const configured = await configuredStore();
+  const { store, secrets, clock, workspaceId } = configured;
+  const tokens = await Tokens.load(store);
+  const operator = 'operator-token-of-the-tests';
+  await tokens.setOperatorToken(workspaceId, operator, clock.wall());
+  const reader = await tokens.create({ workspaceId, name: 'reader', scope: 'read' }, clock.wall());
+  const guard = createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.1'] });
+  const deliverer = new Deliverer({
+    store,
+    clock,
+    log: silentLog,
+    channels: createChannels(createHttpPost({ clock, guard })),
+    source: storedChannels(store, secrets),
+  });
+  await deliverer.start();
+  const states: RunningApi['states'] = new Map();
+  const agents: RunningApi['agents'] = new Map();
+  const publicUrl = 'http://svc.example';
+  const api: Api = createApi({
+    listen: { host: '127.0.0.1', port: 0 },
+    publicUrl,
+    store,
+    reading: configured.reading,
+    tokens,
+    configuration: configured.configuration,
+    monitors: configured.monitors,
+    states,
+    agents: { agentsOf: (region) => agents.get(region) ?? [], live: () => [...agents.keys()] },
+    checks: { runNow: async () => [] },
+    deliveries: createDeliveries({ store, clock, deliverer, publicUrl }),
+    readiness: () => ({ database: true }),
+    metrics: () => [],
+    metricsToken: null,
+    clock,
+    log: silentLog,
+    ...more,
+  });
+  const { url } = await api.start();
+
+  async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${operator}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json') === true;
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  }
+
+  return {
+    ...configured,
+    url,
+    deliverer,
+    tokens,
+    operator,
+    reader: reader.secret,
+    states,
+    agents,
+    call,
+    async dispose() {
+      await api.stop();
+      await deliverer.stop();
+      await configured.dispose();
+    },
+  };
+}
