@@ -37,7 +37,3 @@ export const NOUN_OF: { readonly [T in ResourceTable]: string } = {
   component_groups: 'component group',
   components: 'component',
 };
-
-export function isMonitorKind(kind: ResourceKind): kind is MonitorKind {
-  return TABLE_OF[kind] === 'monitors';
-}

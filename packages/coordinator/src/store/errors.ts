@@ -78,9 +78,3 @@ export function storeErrorOf(failure: SqliteFailure, cause?: unknown): StoreErro
   const code = CODE_OF.get(failure.errcode & 0xff) ?? 'store-error';
   return new StoreError(code, `database: ${failure.message}`, cause === undefined ? {} : { cause });
 }
-
-/** Whether a UNIQUE constraint refused the row, and on which column (`status_pages.slug`). */
-export function uniqueViolation(error: unknown): string | null {
-  if (!(error instanceof StoreError) || error.code !== 'store-constraint') return null;
-  return /UNIQUE constraint failed: ([\w.]+)/.exec(error.message)?.[1] ?? null;
-}

@@ -1,6 +1,8 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
+import { systemClock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { Kysely } from 'kysely';
 import { Checkpoints } from './checkpoints.ts';
@@ -27,6 +29,7 @@ const TURN_MS = 10;
  * @throws StoreError `store-in-use`, `store-newer`, `store-foreign`, or what SQLite answered
  */
 export async function openStore({ path, log }: { path: string; log: Logger }): Promise<Store> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const unlock = lockDatabaseFile(path);
   let sqlite: DatabaseSync | undefined;
   try {
@@ -87,7 +90,13 @@ class SqliteStore implements Store {
     this.#reader = reader;
     this.#unlock = unlock;
     this.#log = log;
-    this.#checkpoints = new Checkpoints(() => reader.checkpoint(), this.#writers, log);
+    this.#checkpoints = new Checkpoints({
+      checkpoint: () => reader.checkpoint(),
+      writers: this.#writers,
+      // Work of the disk and not behaviour: real time also where tests stop theirs.
+      clock: systemClock,
+      log,
+    });
     const write: Execute = async (sql, parameters) => {
       if (!sqlite.isTransaction)
         throw new StoreError('store-error', 'database: written outside a transaction');
