@@ -60,6 +60,12 @@ export class FakeClock implements Clock {
     this.#wall += ms;
   }
 
+  /** The process stands still for `ms`: timers that fell due run once, late, with the next `advance`. */
+  stall(ms: number): void {
+    this.#moveTo(this.#monotonic + ms);
+    for (const timer of this.#timers) timer.at = Math.max(timer.at, this.#monotonic);
+  }
+
   get pendingTimers(): number {
     return this.#timers.size;
   }

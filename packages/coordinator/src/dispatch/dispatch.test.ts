@@ -1,0 +1,562 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../../../../test/support/configured-store.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
+import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
+import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { EAST, FRA, liveMonitor, log, PAR, TestAgent } from './test-support/parts.ts';
+import { forgetRegions, memoryRig, type Rig } from './test-support/rig.ts';
+
+let folder: { path: string; remove(): Promise<void> };
+let store: Store;
+let rig: Rig;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  store = await openStore({ path: join(folder.path, 'svc.db'), log });
+});
+afterAll(async () => {
+  await store.close();
+  await folder.remove();
+});
+beforeEach(() => forgetRegions(store));
+afterEach(() => rig.dispatch.stop());
+
+/** Dispatch that has begun, with agents that beat every 2 s. */
+async function begin(
+  monitors: readonly LiveMonitor[],
+  agents: readonly ConstructorParameters<typeof TestAgent>[1][] = [FRA],
+): Promise<TestAgent[]> {
+  rig = memoryRig({ store, monitors });
+  await rig.dispatch.start();
+  const started = agents.map((region) => new TestAgent(rig.bus, region));
+  for (const agent of started) keepBeating(agent);
+  await rig.clock.advanceSettling(0);
+  return started;
+}
+
+/** @returns a function that silences the agent */
+function keepBeating(agent: TestAgent): () => void {
+  agent.beat();
+  return rig.clock.every(2_000, () => {
+    if (rig.bus.isConnected) agent.beat();
+  });
+}
+
+/** The agent has run what it holds and the recorder has its results. */
+function report(agent: TestAgent): void {
+  const { held } = agent;
+  agent.held = [];
+  for (const [id, slot] of held) rig.dispatch.onRecorded(id, slot, agent.region, false);
+}
+
+describe('from the slot to the result', () => {
+  test('a first slot comes at once, is accepted, and the next lies on the grid', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(100);
+    expect(rig.sink.opens).toEqual([{ id: 1, slot: expect.any(Number), regions: [FRA] }]);
+    expect(agent?.offers).toHaveLength(1);
+    const [job] = agent?.offers ?? [];
+    expect(job).toMatchObject({ monitor: 1, version: 1, check: { type: 'tcp', uri: '127.0.0.1:9' } });
+    expect(rig.tokens.isValid(job?.token ?? '', 1, FRA, job?.slot ?? 0)).toBe(true);
+    expect(job?.start_within_ms).toBe(10_000);
+    expect(rig.dispatch.counters).toMatchObject({ slots: 1, offers: 1, batches: 1, accepted: 1 });
+
+    report(agent as TestAgent);
+    expect(rig.dispatch.inFlight).toBe(0);
+    await rig.clock.advanceSettling(60_000);
+    const second = rig.sink.opens[1]?.slot ?? 0;
+    expect(second % 30_000).toBe(phaseOf(1, 30_000));
+    expect(second - (job?.slot ?? 0)).toBeGreaterThanOrEqual(15_000);
+  });
+
+  test('all regions of a monitor get the same slot', async () => {
+    const agents = await begin([liveMonitor(1, { regions: [FRA, PAR, EAST] })], [FRA, PAR, EAST]);
+    await rig.clock.advanceSettling(200);
+    const slots = agents.flatMap(({ offers }) => offers.map(({ slot }) => slot));
+    expect(slots).toHaveLength(3);
+    expect(new Set(slots).size).toBe(1);
+  });
+
+  test('200 due jobs go as four messages', async () => {
+    const agents = await begin([]);
+    rig.clock.advance(2_000);
+    for (let id = 1; id <= 200; id += 1) rig.monitors.set(liveMonitor(id, { periodMs: 3_600_000 }));
+    // 500 a second: all of them fall due within 400 ms; the tick is held back until then.
+    const before = rig.dispatch.counters.batches;
+    await rig.clock.advanceSettling(1_000);
+    expect(agents[0]?.offers).toHaveLength(200);
+    expect(rig.dispatch.counters.batches - before).toBeLessThanOrEqual(10);
+  });
+
+  test('a slot whose predecessor still runs is skipped in that region, and only there', async () => {
+    const [fra, par] = await begin([liveMonitor(1, { regions: [FRA, PAR] })], [FRA, PAR]);
+    await rig.clock.advanceSettling(200);
+    report(par as TestAgent);
+    await rig.clock.advanceSettling(45_000);
+    expect(rig.sink.opens).toHaveLength(2);
+    expect(rig.sink.skips).toEqual([{ id: 1, slot: rig.sink.opens[1]?.slot, region: FRA }]);
+    expect(fra?.offers).toHaveLength(1);
+    expect(par?.offers).toHaveLength(2);
+  });
+
+  test('a timed-out check is marked in that region until it is not', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(200);
+    const first = agent?.offers[0]?.slot ?? 0;
+    if (agent) agent.held = [];
+    rig.dispatch.onRecorded(1, first, FRA, true);
+    await rig.clock.advanceSettling(45_000);
+    expect(agent?.offers.map(({ slow }) => slow)).toEqual([undefined, true]);
+    report(agent as TestAgent);
+    await rig.clock.advanceSettling(30_000);
+    expect(agent?.offers.map(({ slow }) => slow)).toEqual([undefined, true, undefined]);
+  });
+});
+
+describe('regions without an agent', () => {
+  test('are not offered jobs, and no row is written', async () => {
+    await begin([liveMonitor(1, { regions: [FRA, PAR] })], [FRA]);
+    await rig.clock.advanceSettling(1_100);
+    expect(rig.sink.opens.map(({ regions }) => regions)).toEqual([[FRA]]);
+    expect(rig.sink.abstentions).toEqual([]);
+  });
+
+  test('a first slot waits for the first region, then a second for the others', async () => {
+    await begin([liveMonitor(1, { regions: [FRA, PAR], periodMs: 3_600_000 })], []);
+    await rig.clock.advanceSettling(5_000);
+    expect(rig.sink.opens).toEqual([]);
+    keepBeating(new TestAgent(rig.bus, FRA));
+    await rig.clock.advanceSettling(500);
+    expect(rig.sink.opens).toEqual([]);
+    keepBeating(new TestAgent(rig.bus, PAR));
+    await rig.clock.advanceSettling(100);
+    expect(rig.sink.opens.map(({ regions }) => regions)).toEqual([[FRA, PAR]]);
+  });
+
+  test('a region that loses its last agent is absent from then on, and declared ones raise the alarm', async () => {
+    const agents = await begin([liveMonitor(1)], []);
+    expect(agents).toEqual([]);
+    const silence = keepBeating(new TestAgent(rig.bus, FRA));
+    await rig.clock.advanceSettling(4_000);
+    const lastSeenAt = rig.clock.wall();
+    silence();
+    await rig.clock.advanceSettling(6_000);
+    expect(rig.dispatch.agents.isLive(FRA)).toBe(true);
+    await rig.clock.advanceSettling(1_000);
+    expect(rig.dispatch.agents.live()).toEqual([]);
+    expect(rig.dispatch.counters).toMatchObject({ agentsGone: 1, regionsLost: 1 });
+    await rig.dispatch.stop();
+    const rows = await store.read.selectFrom('region_absences').selectAll().execute();
+    expect(rows).toMatchObject([{ region: FRA, started_at: lastSeenAt, ended_at: null }]);
+    expect(rig.presence.hadAgentWithin24h(FRA)).toBe(true);
+  });
+
+  test('an agent that drains takes no jobs, so its region is not live', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(100);
+    if (agent) agent.isDraining = true;
+    await rig.clock.advanceSettling(2_000);
+    expect(rig.dispatch.agents.live()).toEqual([]);
+  });
+});
+
+describe('offers', () => {
+  test('what nobody takes is offered at growing intervals, then the region abstains', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    if (agent) agent.answer = null;
+    await rig.clock.advanceSettling(9_900);
+    expect(rig.sink.abstentions).toEqual([]);
+    expect(rig.dispatch.counters).toMatchObject({ offers: 5, reoffers: 4 });
+    expect(new Set(agent?.offers.map(({ token }) => token)).size).toBe(1);
+    expect(agent?.offers.map(({ start_within_ms }) => start_within_ms)).toEqual([
+      10_000, 9_450, 8_400, 6_350, 2_300,
+    ]);
+    await rig.clock.advanceSettling(1_000);
+    const [slot] = rig.sink.opens;
+    expect(rig.sink.abstentions).toEqual([{ id: 1, slot: slot?.slot, region: FRA, reason: 'no-agent' }]);
+    expect(rig.dispatch.inFlight).toBe(0);
+  });
+
+  test.each(['full', 'draining'] as const)('a job refused as %s is offered again', async (refusal) => {
+    const [agent] = await begin([liveMonitor(1)]);
+    if (agent) agent.answer = refusal;
+    await rig.clock.advanceSettling(1_000);
+    expect(agent?.offers.length).toBeGreaterThan(2);
+    if (agent) agent.answer = 'accept';
+    await rig.clock.advanceSettling(500);
+    expect(rig.dispatch.counters.accepted).toBe(1);
+    expect(rig.sink.abstentions).toEqual([]);
+  });
+
+  test('a job that no agent can read is unsupported', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    if (agent) agent.answer = 'invalid';
+    await rig.clock.advanceSettling(11_000);
+    expect(rig.sink.abstentions).toMatchObject([{ reason: 'unsupported' }]);
+  });
+
+  test.each(['held', 'finished'] as const)(
+    'a job refused as %s has its result on the way',
+    async (refusal) => {
+      const [agent] = await begin([liveMonitor(1)]);
+      if (agent) agent.answer = refusal;
+      await rig.clock.advanceSettling(1_500);
+      expect(rig.dispatch.counters.offers).toBe(1);
+      const slot = rig.sink.opens[0]?.slot ?? 0;
+      rig.dispatch.onRecorded(1, slot, FRA, false);
+      expect(rig.dispatch.inFlight).toBe(0);
+    },
+  );
+
+  test('a job given back by an agent that shuts down is offered again at once', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(100);
+    const slot = agent?.offers[0]?.slot ?? 0;
+    if (agent) agent.held = [];
+    expect(rig.dispatch.onNotRun(1, slot, FRA, 'shutting-down')).toBe('reoffer');
+    await rig.clock.advanceSettling(100);
+    expect(agent?.offers).toHaveLength(2);
+    await rig.clock.advanceSettling(10_000);
+    expect(rig.dispatch.onNotRun(1, slot, FRA, 'shutting-down')).toBe('accept');
+    expect(rig.dispatch.onNotRun(1, slot, FRA, 'agent-starved')).toBe('accept');
+    expect(rig.dispatch.onNotRun(2, slot, FRA, 'shutting-down')).toBe('accept');
+  });
+});
+
+describe('lost jobs', () => {
+  test('a job absent from two heartbeats is offered again while its bound lasts', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(1_000);
+    if (agent) agent.held = [];
+    await rig.clock.advanceSettling(2_000);
+    expect(rig.dispatch.counters.jobsLost).toBe(0);
+    await rig.clock.advanceSettling(2_000);
+    expect(rig.dispatch.counters.jobsLost).toBe(1);
+    expect(agent?.offers).toHaveLength(2);
+  });
+
+  test('not while the reader of results is behind', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(1_000);
+    if (agent) agent.held = [];
+    rig.isCaughtUp = false;
+    await rig.clock.advanceSettling(20_000);
+    expect(rig.dispatch.counters.jobsLost).toBe(0);
+    rig.isCaughtUp = true;
+    await rig.clock.advanceSettling(2_000);
+    expect(rig.sink.abstentions).toMatchObject([{ id: 1, reason: 'job-lost' }]);
+  });
+
+  test('with its agent gone, a job goes to another one', async () => {
+    await begin([liveMonitor(1)], []);
+    const first = new TestAgent(rig.bus, FRA, 'first');
+    const silence = keepBeating(first);
+    await rig.clock.advanceSettling(1_200);
+    expect(first.offers).toHaveLength(1);
+    silence();
+    first.close();
+    const second = new TestAgent(rig.bus, FRA, 'second');
+    keepBeating(second);
+    await rig.clock.advanceSettling(6_000);
+    expect(second.offers).toHaveLength(1);
+    expect(second.offers[0]?.slot).toBe(first.offers[0]?.slot);
+    expect(rig.sink.abstentions).toEqual([]);
+  });
+
+  test('a job that is held stays, however long', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(60_000);
+    expect(agent?.offers).toHaveLength(1);
+    expect(rig.sink.abstentions).toEqual([]);
+  });
+
+  test('a job held far longer than its check can take is given up', async () => {
+    await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(125_000);
+    expect(rig.sink.abstentions).toMatchObject([{ id: 1, reason: 'job-lost' }]);
+  });
+});
+
+describe('silence', () => {
+  test('is not judged while messages wait in the socket', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(100);
+    rig.bus.freeze();
+    await rig.clock.advanceSettling(20_000);
+    expect(rig.dispatch.counters).toMatchObject({ agentsGone: 0, jobsLost: 0 });
+    rig.bus.thaw();
+    await rig.clock.advanceSettling(100);
+    expect(rig.dispatch.counters).toMatchObject({ agentsGone: 0, jobsLost: 0 });
+    expect(agent?.offers).toHaveLength(1);
+  });
+
+  test('is not judged in a late tick nor shortly after', async () => {
+    await begin([liveMonitor(1)], []);
+    const agent = new TestAgent(rig.bus, FRA);
+    agent.beat();
+    await rig.clock.advanceSettling(100);
+    rig.clock.stall(10_000);
+    await rig.clock.advanceSettling(400);
+    expect(rig.dispatch.counters).toMatchObject({ agentsGone: 0, lateTicks: 1 });
+    agent.beat();
+    await rig.clock.advanceSettling(5_000);
+    expect(rig.dispatch.counters.agentsGone).toBe(0);
+    await rig.clock.advanceSettling(2_000);
+    expect(rig.dispatch.counters.agentsGone).toBe(1);
+  });
+
+  test('begins anew after a reconnect', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(1_000);
+    rig.bus.setConnected(false);
+    await rig.clock.advanceSettling(30_000);
+    expect(rig.dispatch.counters.agentsGone).toBe(0);
+    rig.bus.setConnected(true);
+    agent?.beat();
+    await rig.clock.advanceSettling(5_000);
+    expect(rig.dispatch.counters).toMatchObject({ agentsGone: 0, jobsLost: 0 });
+  });
+
+  test('without a connection nothing is published; jobs wait within their bound', async () => {
+    const [agent] = await begin([]);
+    await rig.clock.advanceSettling(1_100);
+    rig.bus.setConnected(false);
+    rig.monitors.set(liveMonitor(1));
+    await rig.clock.advanceSettling(5_000);
+    expect(rig.dispatch.inFlight).toBe(1);
+    expect(agent?.offers).toEqual([]);
+    rig.bus.setConnected(true);
+    await rig.clock.advanceSettling(100);
+    expect(agent?.offers).toHaveLength(1);
+    expect(agent?.offers[0]?.start_within_ms).toBeLessThanOrEqual(5_000);
+
+    report(agent as TestAgent);
+    rig.bus.setConnected(false);
+    await rig.clock.advanceSettling(90_000);
+    expect(rig.sink.abstentions.length).toBeGreaterThanOrEqual(2);
+    expect(new Set(rig.sink.abstentions.map(({ reason }) => reason))).toEqual(new Set(['no-agent']));
+  });
+
+  test('a region that answers 503 is offered its jobs again with the first heartbeat', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    agent?.close();
+    await rig.clock.advanceSettling(1_600);
+    expect(rig.dispatch.counters.noResponders).toBeGreaterThan(0);
+    const back = new TestAgent(rig.bus, FRA, 'back');
+    back.beat();
+    await rig.clock.advanceSettling(50);
+    expect(back.offers).toHaveLength(1);
+    expect(rig.sink.abstentions).toEqual([]);
+  });
+});
+
+describe('changes of the declaration', () => {
+  test('a deactivated monitor is not offered any more', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    if (agent) agent.answer = null;
+    await rig.clock.advanceSettling(300);
+    rig.monitors.set(liveMonitor(1, { active: false }));
+    await rig.clock.advanceSettling(60_000);
+    expect(agent?.offers).toHaveLength(1);
+    expect(rig.sink.opens).toHaveLength(1);
+    expect(rig.sink.abstentions).toEqual([]);
+    expect(rig.dispatch.inFlight).toBe(0);
+  });
+
+  test('a re-activated monitor gets a slot at once', async () => {
+    const [agent] = await begin([liveMonitor(1, { periodMs: 3_600_000 })]);
+    await rig.clock.advanceSettling(1_000);
+    report(agent as TestAgent);
+    rig.monitors.set(liveMonitor(1, { active: false, periodMs: 3_600_000 }));
+    await rig.clock.advanceSettling(5_000);
+    const activatedAt = rig.clock.wall();
+    rig.monitors.set(liveMonitor(1, { periodMs: 3_600_000, activatedAt }));
+    await rig.clock.advanceSettling(100);
+    expect(agent?.offers).toHaveLength(2);
+  });
+
+  test('a removed region is not offered any more, the others go on', async () => {
+    const [fra, par] = await begin([liveMonitor(1, { regions: [FRA, PAR] })], [FRA, PAR]);
+    if (par) par.answer = null;
+    await rig.clock.advanceSettling(200);
+    rig.monitors.set(liveMonitor(1, { regions: [FRA] }));
+    await rig.clock.advanceSettling(45_000);
+    expect(par?.offers).toHaveLength(1);
+    expect(rig.sink.opens.at(-1)?.regions).toEqual([FRA]);
+    expect(fra?.offers.length).toBeGreaterThanOrEqual(1);
+  });
+
+  test('a deleted monitor whose job runs is forgotten with its result', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(200);
+    rig.monitors.delete(1);
+    expect(rig.dispatch.inFlight).toBe(1);
+    if (agent) agent.held = [];
+    await rig.clock.advanceSettling(6_000);
+    expect(rig.dispatch.inFlight).toBe(0);
+    expect(agent?.offers).toHaveLength(1);
+    expect(rig.sink.abstentions).toEqual([]);
+  });
+
+  test('another period takes effect from the last slot on', async () => {
+    const [agent] = await begin([liveMonitor(1, { periodMs: 3_600_000 })]);
+    await rig.clock.advanceSettling(200);
+    report(agent as TestAgent);
+    rig.monitors.set(liveMonitor(1, { periodMs: 30_000 }));
+    await rig.clock.advanceSettling(60_000);
+    const slots = rig.sink.opens.map(({ slot }) => slot);
+    expect(slots[1]).toBe(gridSlotFrom((slots[0] ?? 0) + 15_000, 30_000, phaseOf(1, 30_000)));
+  });
+});
+
+describe('the start', () => {
+  /** Dispatch of a coordinator that ran before, not yet awaited. */
+  function restart(monitors: readonly LiveMonitor[], newest: Record<number, number>): Promise<void> {
+    rig = memoryRig({ store, monitors, newest });
+    return rig.dispatch.start();
+  }
+  const NOW = Date.UTC(2026, 0, 1);
+
+  test('hears one round of heartbeats before anything is dispatched', async () => {
+    const slot = NOW - 5_000;
+    const starting = restart([liveMonitor(1)], { 1: slot - 30_000 });
+    const agent = new TestAgent(rig.bus, FRA);
+    agent.held = [[1, slot]];
+    keepBeating(agent);
+    await rig.clock.advanceSettling(2_400);
+    expect(rig.recovery.resumedCount).toBe(0);
+    await rig.clock.advanceSettling(100);
+    await starting;
+    expect(rig.dispatch.inFlight).toBe(1);
+    expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [FRA] }]);
+    expect(rig.recovery.resumedCount).toBe(1);
+  });
+
+  test('a job whose result was recorded meanwhile is not taken up', async () => {
+    const slot = NOW - 5_000;
+    const starting = restart([liveMonitor(1)], { 1: slot - 30_000 });
+    const agent = new TestAgent(rig.bus, FRA);
+    agent.held = [[1, slot]];
+    agent.beat();
+    await rig.clock.advanceSettling(100);
+    rig.dispatch.onRecorded(1, slot, FRA, false);
+    agent.beat();
+    await rig.clock.advanceSettling(2_400);
+    await starting;
+    expect(rig.recovery.resumes).toEqual([]);
+  });
+
+  test('missing regions of an open slot are offered it again within its bound', async () => {
+    const slot = NOW - 2_000;
+    const starting = restart([liveMonitor(1, { regions: [FRA, PAR] })], { 1: slot });
+    rig.recovery.open = [{ monitorId: 1, slot, answered: [FRA] }];
+    const agents = [FRA, PAR].map((region) => new TestAgent(rig.bus, region));
+    for (const agent of agents) keepBeating(agent);
+    await rig.clock.advanceSettling(2_600);
+    await starting;
+    expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [PAR] }]);
+    expect(agents.map(({ offers }) => offers.map((job) => job.slot))).toEqual([[], [slot]]);
+    expect(agents[1]?.offers[0]?.start_within_ms).toBeLessThanOrEqual(5_500);
+  });
+
+  test('missing regions of an old open slot abstain, once the reader has caught up', async () => {
+    const slot = NOW - 12_000;
+    const starting = restart([liveMonitor(1)], { 1: slot });
+    rig.isCaughtUp = false;
+    rig.recovery.open = [{ monitorId: 1, slot, answered: [] }];
+    keepBeating(new TestAgent(rig.bus, FRA));
+    await rig.clock.advanceSettling(3_000);
+    await starting;
+    expect(rig.sink.abstentions).toEqual([]);
+    rig.isCaughtUp = true;
+    await rig.clock.advanceSettling(100);
+    expect(rig.sink.abstentions).toEqual([{ id: 1, slot, region: FRA, reason: 'job-lost' }]);
+    expect(rig.recovery.resumedCount).toBe(1);
+  });
+
+  test('the newest missed slot runs once when it is young', async () => {
+    const phase = phaseOf(1, 3_600_000);
+    const missed = gridSlotFrom(NOW - 3_600_000, 3_600_000, phase);
+    const isYoung = NOW + 2_500 - missed < 1_800_000;
+    const starting = restart([liveMonitor(1, { periodMs: 3_600_000 })], { 1: missed - 3 * 3_600_000 });
+    keepBeating(new TestAgent(rig.bus, FRA));
+    await rig.clock.advanceSettling(3_000);
+    await starting;
+    expect(rig.sink.opens.map(({ slot }) => slot)).toEqual(isYoung ? [missed] : []);
+  });
+});
+
+describe('the load', () => {
+  test('first slots come at 500 a second', async () => {
+    await begin([]);
+    await rig.clock.advanceSettling(1_100);
+    for (let id = 1; id <= 1_000; id += 1) rig.monitors.set(liveMonitor(id, { periodMs: 3_600_000 }));
+    await rig.clock.advanceSettling(1_000);
+    expect(rig.sink.opens.length).toBeGreaterThanOrEqual(450);
+    expect(rig.sink.opens.length).toBeLessThanOrEqual(550);
+    await rig.clock.advanceSettling(1_100);
+    expect(rig.sink.opens).toHaveLength(1_000);
+  });
+
+  test('after a standstill nothing bursts: slots are made up for at 500 a second', async () => {
+    await begin(Array.from({ length: 2_000 }, (_, index) => liveMonitor(index + 1)));
+    await rig.clock.advanceSettling(40_000);
+    rig.sink.opens.length = 0;
+    rig.clock.stall(10_000);
+    let most = 0;
+    for (let tick = 0; tick < 100; tick += 1) {
+      const before = rig.sink.opens.length;
+      await rig.clock.advanceSettling(50);
+      most = Math.max(most, rig.sink.opens.length - before);
+    }
+    expect(rig.sink.opens.length).toBeGreaterThan(600);
+    // The late tick and the next one.
+    expect(most).toBeLessThanOrEqual(75);
+  });
+
+  test('the wall clock set forward by an hour skips the slots in between and does not burst', async () => {
+    await begin(Array.from({ length: 300 }, (_, index) => liveMonitor(index + 1)));
+    await rig.clock.advanceSettling(40_000);
+    const before = rig.sink.opens.length;
+    rig.clock.stepWall(3_600_000);
+    await rig.clock.advanceSettling(1_000);
+    expect(rig.sink.opens.length - before).toBeLessThanOrEqual(30);
+    expect(rig.dispatch.counters.slotsMissed).toBeGreaterThan(250);
+    for (const { slot } of rig.sink.opens.slice(before))
+      expect(slot).toBeGreaterThan(rig.clock.wall() - 2_000);
+  });
+
+  test('the wall clock set back by an hour repeats no slot', async () => {
+    const agents = await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(40_000);
+    rig.clock.stepWall(-3_600_000);
+    for (let minute = 0; minute < 5; minute += 1) {
+      report(agents[0] as TestAgent);
+      await rig.clock.advanceSettling(30_000);
+    }
+    const slots = rig.sink.opens.map(({ slot }) => slot);
+    expect(slots.length).toBeGreaterThanOrEqual(4);
+    expect(new Set(slots).size).toBe(slots.length);
+    expect(slots).toEqual(slots.toSorted((a, b) => a - b));
+  });
+});
+
+test('run now asks every region and says which stayed silent', async () => {
+  await begin([], [FRA, PAR]);
+  const running = rig.dispatch.runNow(liveMonitor(1).checkText, [FRA, PAR, EAST], 1_000);
+  await rig.clock.advanceSettling(0);
+  const request = rig.bus.published.find(({ text }) => text.includes('run_now'));
+  expect(JSON.parse(request?.text ?? '')).toMatchObject({ v: 1, kind: 'run_now', check: { type: 'tcp' } });
+  const result = { outcome: 'passed', started_at: 1, latency: 3, attempts: [] };
+  const outcome = { v: 1, kind: 'run_outcome', agent: 'a', run: JSON.parse(request?.text ?? '').run, result };
+  rig.bus.publish(`svc.agents.${PAR}`, JSON.stringify(outcome));
+  await rig.clock.advanceSettling(2_900);
+  await rig.clock.advanceSettling(200);
+  expect(await running).toEqual([
+    { region: FRA, agent: null, result: null },
+    { region: PAR, agent: 'a', result },
+    { region: EAST, agent: null, result: null },
+  ]);
+});

@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { SlotClock } from './slot-clock.ts';
+import { log } from './test-support/parts.ts';
+
+const HOUR = 3_600_000;
+const START = Date.UTC(2026, 0, 1);
+
+function at(newestSlot: number | null = null) {
+  const clock = new FakeClock(START);
+  return { clock, slotClock: new SlotClock(clock, newestSlot, log) };
+}
+
+test('without steps it is the wall clock', () => {
+  const { clock, slotClock } = at();
+  clock.advance(12_345);
+  expect(slotClock.now()).toBe(START + 12_345);
+  expect(slotClock.takeJump()).toBe(false);
+});
+
+describe('at the start', () => {
+  test('it is not earlier than the newest recorded slot', () => {
+    expect(at(START + 60_000).slotClock.now()).toBe(START + 60_000);
+    expect(at(START + 60_000).slotClock.isSetAside).toBe(false);
+    expect(at(START - HOUR).slotClock.now()).toBe(START);
+  });
+
+  test('a newest slot more than 60 s ahead is set aside', () => {
+    const { slotClock } = at(START + 60_001);
+    expect(slotClock.isSetAside).toBe(true);
+    expect(slotClock.now()).toBe(START);
+  });
+});
+
+describe('when the wall clock is set', () => {
+  test('back by an hour: it goes on, a tenth slower, and does not jump', () => {
+    const { clock, slotClock } = at();
+    clock.advance(1_000);
+    slotClock.now();
+    clock.stepWall(-HOUR);
+    clock.advance(50);
+    expect(slotClock.now()).toBe(START + 1_000 + 45);
+    clock.advance(600_000);
+    expect(slotClock.now()).toBe(START + 1_045 + 540_000);
+    expect(slotClock.takeJump()).toBe(false);
+  });
+
+  test('back by an hour: after ten hours it has met the wall clock and follows it', () => {
+    const { clock, slotClock } = at();
+    clock.stepWall(-HOUR);
+    for (let minutes = 0; minutes < 10 * 60 + 1; minutes += 1) {
+      clock.advance(60_000);
+      slotClock.now();
+    }
+    expect(slotClock.now()).toBeCloseTo(clock.wall(), 3);
+  });
+
+  test('forward by an hour: it jumps, once', () => {
+    const { clock, slotClock } = at();
+    clock.stepWall(HOUR);
+    clock.advance(50);
+    expect(slotClock.now()).toBe(START + HOUR + 50);
+    expect(slotClock.takeJump()).toBe(true);
+    expect(slotClock.takeJump()).toBe(false);
+    expect(slotClock.jumps).toBe(1);
+  });
+
+  test('forward by five seconds: it makes up for it slowly', () => {
+    const { clock, slotClock } = at();
+    clock.stepWall(5_000);
+    clock.advance(1_000);
+    expect(slotClock.now()).toBe(START + 1_100);
+    clock.advance(60_000);
+    expect(slotClock.now()).toBe(clock.wall());
+    expect(slotClock.takeJump()).toBe(false);
+  });
+});
+
+test('it never goes back, and between jumps keeps within a tenth of real time', () => {
+  const step = fc.record({
+    after: fc.integer({ min: 0, max: 600_000 }),
+    wall: fc.integer({ min: -2 * HOUR, max: 2 * HOUR }),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 50 }), (steps) => {
+      const { clock, slotClock } = at();
+      let before = slotClock.now();
+      for (const { after, wall } of steps) {
+        clock.stepWall(wall);
+        clock.advance(after);
+        const now = slotClock.now();
+        expect(now).toBeGreaterThanOrEqual(before);
+        if (slotClock.takeJump()) expect(now).toBeCloseTo(clock.wall(), 3);
+        else expect(Math.abs(now - before - after)).toBeLessThanOrEqual(after * 0.1 + 0.001);
+        before = now;
+      }
+    }),
+  );
+});

@@ -1,0 +1,167 @@
+import type { Bus, BusSubscription } from '@svc/shared/bus.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import { type CheckJob, checkJob, jobBatch } from '@svc/shared/messages/check-job.ts';
+import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import type { Heartbeat, JobKey, Refusal } from '@svc/shared/messages/heartbeat.ts';
+import { AGENT_QUEUE, agentsSubject, jobsSubject } from '@svc/shared/messages/subjects.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { LiveMonitor, LiveMonitors } from '../../domain/monitor.ts';
+import type { SlotSink } from '../../results/evaluation.ts';
+
+export const log = createLogger('test', 'silent');
+
+export const FRA: Region = 'hosta-fra';
+export const PAR: Region = 'hostb-par';
+export const EAST: Region = 'hostc-us-east4';
+
+const CHECK = {
+  type: 'tcp',
+  uri: '127.0.0.1:9',
+  timeout: 1_000,
+  retry: 0,
+  degraded_at: 0,
+} as const;
+
+export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): LiveMonitor {
+  return {
+    id,
+    workspaceId: 1,
+    type: 'tcp',
+    name: `Monitor ${id}`,
+    target: CHECK.uri,
+    active: true,
+    periodMs: 30_000,
+    regions: [FRA],
+    version: 1,
+    longestCheckMs: 1_000,
+    activatedAt: 0,
+    checkText: JSON.stringify(CHECK),
+    ...changes,
+  };
+}
+
+/** Monitors that a test declares and changes. */
+export class DeclaredMonitors implements LiveMonitors {
+  readonly #monitors = new Map<number, LiveMonitor>();
+  readonly #listeners = new Set<(before: LiveMonitor | null, after: LiveMonitor | null) => void>();
+
+  constructor(monitors: Iterable<LiveMonitor> = []) {
+    for (const monitor of monitors) this.#monitors.set(monitor.id, monitor);
+  }
+
+  get size(): number {
+    return this.#monitors.size;
+  }
+
+  get(id: number): LiveMonitor | undefined {
+    return this.#monitors.get(id);
+  }
+
+  values(): Iterable<LiveMonitor> {
+    return this.#monitors.values();
+  }
+
+  onChange(listener: (before: LiveMonitor | null, after: LiveMonitor | null) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  set(monitor: LiveMonitor): void {
+    const before = this.#monitors.get(monitor.id) ?? null;
+    this.#monitors.set(monitor.id, monitor);
+    for (const listener of this.#listeners) listener(before, monitor);
+  }
+
+  delete(id: number): void {
+    const before = this.#monitors.get(id) ?? null;
+    this.#monitors.delete(id);
+    for (const listener of this.#listeners) listener(before, null);
+  }
+}
+
+/** Keeps what dispatch tells the evaluation. */
+export class KeptSlots implements SlotSink {
+  readonly opens: { id: number; slot: number; regions: readonly Region[] }[] = [];
+  readonly abstentions: { id: number; slot: number; region: Region; reason: NotRunReason }[] = [];
+  readonly skips: { id: number; slot: number; region: Region }[] = [];
+
+  opened({ id }: LiveMonitor, slot: number, regions: readonly Region[]): void {
+    this.opens.push({ id, slot, regions: [...regions] });
+  }
+
+  abstained({ id }: LiveMonitor, slot: number, region: Region, reason: NotRunReason): void {
+    this.abstentions.push({ id, slot, region, reason });
+  }
+
+  skipped({ id }: LiveMonitor, slot: number, region: Region): void {
+    this.skips.push({ id, slot, region });
+  }
+}
+
+/** An agent as the coordinator sees it, which does only what the test says. */
+export class TestAgent {
+  readonly id: string;
+  readonly region: Region;
+  readonly #bus: Bus;
+  readonly #subscription: BusSubscription;
+  /** Every job it was offered. */
+  readonly offers: CheckJob[] = [];
+  held: JobKey[] = [];
+  /** How it answers batches; null: not at all. */
+  answer: 'accept' | Refusal | null = 'accept';
+  isDraining = false;
+  onOffer: () => void = () => {};
+
+  constructor(bus: Bus, region: Region, id = `agent-${region}`) {
+    this.id = id;
+    this.region = region;
+    this.#bus = bus;
+    this.#subscription = bus.subscribe(jobsSubject(region), ({ data }) => this.#take(data), {
+      queue: AGENT_QUEUE,
+    });
+  }
+
+  beat(): void {
+    const heartbeat: Heartbeat = {
+      v: 1,
+      kind: 'heartbeat',
+      agent: this.id,
+      version: '1.2.3',
+      capacity: 100,
+      running: 0,
+      held: this.held,
+      loop_delay_ms: 0,
+      clock: 0,
+      started_at: 0,
+      draining: this.isDraining,
+    };
+    this.#bus.publish(agentsSubject(this.region), JSON.stringify(heartbeat));
+  }
+
+  close(): void {
+    this.#subscription.close();
+  }
+
+  #take(data: Uint8Array): void {
+    const batch = jobBatch.safeParse(JSON.parse(Buffer.from(data).toString()));
+    if (!batch.success) return;
+    const jobs = batch.data.jobs.map((job) => checkJob.parse(job));
+    this.offers.push(...jobs);
+    if (this.answer !== null) this.#say(batch.data.batch, jobs, this.answer);
+    this.onOffer();
+  }
+
+  #say(batch: string, jobs: readonly CheckJob[], answer: 'accept' | Refusal): void {
+    const keys = jobs.map(({ monitor, slot }): JobKey => [monitor, slot]);
+    if (answer === 'accept') this.held.push(...keys);
+    const acceptance = {
+      v: 1,
+      kind: 'acceptance',
+      agent: this.id,
+      batch,
+      accepted: answer === 'accept' ? keys : [],
+      refused: answer === 'accept' ? [] : keys.map(([monitor, slot]) => [monitor, slot, answer]),
+    };
+    this.#bus.publish(agentsSubject(this.region), JSON.stringify(acceptance));
+  }
+}

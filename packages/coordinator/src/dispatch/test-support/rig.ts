@@ -1,0 +1,90 @@
+import type { Bus } from '@svc/shared/bus.ts';
+import type { Clock } from '@svc/shared/clock.ts';
+import { FakeClock } from '../../../../../test/support/fake-clock.ts';
+import { MemoryBus } from '../../../../../test/support/memory-bus.ts';
+import type { LiveMonitor } from '../../domain/monitor.ts';
+import type { Store } from '../../store/store.ts';
+import { Dispatch } from '../dispatch.ts';
+import { newestOf } from '../newest-slots.ts';
+import type { OpenSlot, SlotRecovery } from '../recovery.ts';
+import { RegionPresence } from '../region-presence.ts';
+import { SlotClock } from '../slot-clock.ts';
+import { JobTokens } from '../tokens.ts';
+import { DeclaredMonitors, KeptSlots, log } from './parts.ts';
+
+/** What the recorder would be asked and told. */
+export class KeptRecovery implements SlotRecovery {
+  open: OpenSlot[] = [];
+  readonly resumes: { id: number; slot: number; waitedFor: string[] }[] = [];
+  resumedCount = 0;
+
+  openSlots(): Iterable<OpenSlot> {
+    return this.open;
+  }
+
+  resume({ id }: LiveMonitor, slot: number, waitedFor: readonly string[]): void {
+    this.resumes.push({ id, slot, waitedFor: [...waitedFor] });
+  }
+
+  resumed(): void {
+    this.resumedCount += 1;
+  }
+}
+
+export type RigOptions<B extends Bus, C extends Clock> = {
+  store: Store;
+  bus: B;
+  clock: C;
+  monitors?: readonly LiveMonitor[];
+  newest?: Record<number, number>;
+};
+
+/** Dispatch with everything around it that a test looks at. */
+export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
+  readonly bus: B;
+  readonly clock: C;
+  readonly store: Store;
+  readonly monitors: DeclaredMonitors;
+  readonly sink = new KeptSlots();
+  readonly recovery = new KeptRecovery();
+  readonly tokens = new JobTokens(new Uint8Array(32).fill(7));
+  readonly presence: RegionPresence;
+  readonly slotClock: SlotClock;
+  readonly dispatch: Dispatch;
+  isCaughtUp = true;
+
+  constructor({ store, bus, clock, monitors = [], newest = {} }: RigOptions<B, C>) {
+    this.bus = bus;
+    this.clock = clock;
+    this.store = store;
+    this.monitors = new DeclaredMonitors(monitors);
+    const slots = new Map(Object.entries(newest).map(([id, slot]) => [Number(id), slot]));
+    this.slotClock = new SlotClock(clock, newestOf(slots), log);
+    this.presence = new RegionPresence({ store, clock, log });
+    this.dispatch = new Dispatch({
+      bus,
+      clock,
+      log,
+      monitors: this.monitors,
+      sink: this.sink,
+      tokens: this.tokens,
+      slotClock: this.slotClock,
+      presence: this.presence,
+      newestSlot: (id) => slots.get(id) ?? null,
+      readerCaughtUp: () => this.isCaughtUp,
+      recovery: this.recovery,
+    });
+  }
+}
+
+/** A rig in memory, under a clock that stands still. */
+export function memoryRig(options: Omit<RigOptions<MemoryBus, FakeClock>, 'bus' | 'clock'>): Rig {
+  return new Rig({ ...options, bus: new MemoryBus(), clock: new FakeClock() });
+}
+
+/** Empties what dispatch writes. */
+export async function forgetRegions(store: Store): Promise<void> {
+  await store.transaction(({ sqlite }) => {
+    sqlite.exec('DELETE FROM region_presence; DELETE FROM region_absences');
+  });
+}

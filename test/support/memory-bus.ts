@@ -1,0 +1,110 @@
+import type { Bus, BusMessage, BusSubscription, PublishOptions } from '@svc/shared/bus.ts';
+import { BusDisconnected } from '@svc/shared/nats-bus.ts';
+
+type Subscription = { pattern: RegExp; handler: (message: BusMessage) => void; queue: string | undefined };
+
+/**
+ * A bus inside the process, for tests of timing under a fake clock: messages arrive in order in a later
+ * microtask, nothing is kept while disconnected. What NATS does is tested with NATS.
+ */
+export class MemoryBus implements Bus {
+  readonly #subscriptions = new Set<Subscription>();
+  readonly #listeners = new Set<(isConnected: boolean) => void>();
+  #queue: { subject: string; data: Uint8Array; reply: string }[] = [];
+  #turn = 0;
+  #inboxes = 0;
+  #frozen: (() => void)[] | null = null;
+  isConnected = true;
+  /** Every message that was published, oldest first. */
+  readonly published: { subject: string; text: string }[] = [];
+
+  publish(subject: string, data: Uint8Array | string, options: PublishOptions = {}): void {
+    if (!this.isConnected) throw new BusDisconnected();
+    const bytes = Buffer.from(data);
+    this.published.push({ subject, text: bytes.toString() });
+    this.#queue.push({ subject, data: bytes, reply: options.reply ?? '' });
+    if (this.#queue.length === 1) queueMicrotask(() => this.#deliver());
+  }
+
+  subscribe(
+    subject: string,
+    handler: (message: BusMessage) => void,
+    options: { queue?: string } = {},
+  ): BusSubscription & { drain(): Promise<void> } {
+    const pattern = new RegExp(`^${subject.replaceAll('.', '\\.').replaceAll('*', '[^.]+')}$`);
+    const subscription: Subscription = { pattern, handler, queue: options.queue };
+    this.#subscriptions.add(subscription);
+    const close = (): void => {
+      this.#subscriptions.delete(subscription);
+    };
+    return { close, drain: async () => close() };
+  }
+
+  /** Messages wait in the socket, as while the event loop stands still, until {@link thaw}. */
+  freeze(): void {
+    this.#frozen = [];
+  }
+
+  thaw(): void {
+    const waiting = this.#frozen ?? [];
+    this.#frozen = null;
+    this.#deliver();
+    for (const resolve of waiting) resolve();
+  }
+
+  async flush(): Promise<void> {
+    if (!this.isConnected) throw new BusDisconnected();
+    if (this.#frozen !== null) await new Promise<void>((resolve) => this.#frozen?.push(resolve));
+    await Promise.resolve();
+  }
+
+  inbox(): string {
+    this.#inboxes += 1;
+    return `_INBOX.${this.#inboxes}`;
+  }
+
+  onConnection(listener: (isConnected: boolean) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  setConnected(isConnected: boolean): void {
+    this.isConnected = isConnected;
+    if (!isConnected) this.#queue = [];
+    for (const listener of this.#listeners) listener(isConnected);
+  }
+
+  async close(): Promise<void> {
+    this.#subscriptions.clear();
+  }
+
+  #deliver(): void {
+    if (this.#frozen !== null) return;
+    const messages = this.#queue;
+    this.#queue = [];
+    for (const { subject, data, reply } of messages) {
+      const message = { subject, data, reply, isNoResponders: false };
+      const receivers = this.#receiversOf(subject);
+      for (const { handler } of receivers) handler(message);
+      if (receivers.length > 0 || reply === '') continue;
+      const answer = { subject: reply, data: new Uint8Array(0), reply: '', isNoResponders: true };
+      for (const { handler } of this.#receiversOf(reply)) handler(answer);
+    }
+  }
+
+  /** All plain subscriptions, and one of each queue group in turn. */
+  #receiversOf(subject: string): Subscription[] {
+    const matching = [...this.#subscriptions].filter(({ pattern }) => pattern.test(subject));
+    const plain = matching.filter(({ queue }) => queue === undefined);
+    const groups = Map.groupBy(
+      matching.filter(({ queue }) => queue !== undefined),
+      ({ queue }) => queue,
+    );
+    this.#turn += 1;
+    for (const members of groups.values()) {
+      const member = members[this.#turn % members.length];
+      if (member !== undefined) plain.push(member);
+    }
+    return plain;
+  }
+}
