@@ -78,6 +78,13 @@ export class DnsTestServer {
     return this.requests.filter((request) => request.transport === transport).length;
   }
 
+  /** Sends a datagram from this server's address to a port on loopback. */
+  async sendTo(port: number, data: Buffer): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#udp.send(data, port, '127.0.0.1', (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
   async close(): Promise<void> {
     for (const connection of this.#connections) connection.destroy();
     const closed = [once(this.#udp, 'close'), once(this.#tcp, 'close')];

@@ -1,0 +1,271 @@
+import type { DnsCheck } from '@svc/shared/messages/check.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  a,
+  aaaa,
+  cname,
+  type DnsHandler,
+  DnsTestServer,
+  encodeResponse,
+  mx,
+  txt,
+} from '../../../../../test/support/dns-server.ts';
+import type { ProbeContext, ProbeOutcome } from '../probe.ts';
+import { createDnsProbe } from './probe.ts';
+
+const cleanUps: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function serve(handler: DnsHandler): Promise<DnsTestServer> {
+  const server = await DnsTestServer.start(handler);
+  cleanUps.push(() => server.close());
+  return server;
+}
+
+type Assertion = DnsCheck['record_assertions'][number];
+
+function run(
+  servers: readonly Pick<DnsTestServer, 'address'>[],
+  assertions: Assertion[],
+  { uri = 'example.com', ...context }: Partial<ProbeContext & { uri: string }> = {},
+): Promise<ProbeOutcome> {
+  const probe = createDnsProbe({ servers: servers.map(({ address }) => address) });
+  cleanUps.push(() => probe.close());
+  const check: DnsCheck = {
+    type: 'dns',
+    uri,
+    record_assertions: assertions,
+    timeout: 10_000,
+    retry: 0,
+    degraded_at: 0,
+  };
+  return probe.run(check, { timeoutMs: 10_000, signal: new AbortController().signal, ...context });
+}
+
+const asserts = (
+  record: Assertion['record'],
+  comparator: Assertion['comparator'],
+  target: string,
+): Assertion => ({
+  record,
+  comparator,
+  target,
+});
+
+const zone: DnsHandler = ({ name, type }) => {
+  switch (`${name} ${type}`) {
+    case 'example.com A':
+      return { records: [a(name, '192.0.2.1'), a(name, '192.0.2.2')] };
+    case 'example.com AAAA':
+      return { records: [aaaa(name, '20010db8000000000000000000000001')] };
+    case 'example.com MX':
+      return { records: [mx(name, 10, 'Mail.Example.com'), mx(name, 20, 'backup.example.com')] };
+    case 'example.com TXT':
+      return { records: [txt(name, 'v=spf1 ', '-all'), txt(name, 'Other')] };
+    case 'www.example.com CNAME':
+      return { records: [cname(name, 'Edge.Example.com')] };
+    case 'www.example.com A':
+      return { records: [cname(name, 'edge.example.com'), a('edge.example.com', '192.0.2.3')] };
+    case 'xn--bcher-kva.example A':
+      return { records: [a(name, '192.0.2.5')] };
+    case 'example.com CNAME':
+    case 'www.example.com AAAA':
+    case 'xn--bcher-kva.example AAAA':
+    case 'empty.example A':
+    case 'empty.example AAAA':
+      return {};
+    default:
+      return { rcode: 3 };
+  }
+};
+
+describe('assertions', () => {
+  test.each<[string, Assertion[], string]>([
+    ['A eq', [asserts('A', 'eq', '192.0.2.2')], 'example.com'],
+    ['A contains', [asserts('A', 'contains', '192.0.')], 'example.com'],
+    ['A at the end of a chain', [asserts('A', 'eq', '192.0.2.3')], 'www.example.com'],
+    ['A neq', [asserts('A', 'neq', '192.0.2.9')], 'example.com'],
+    ['AAAA in another spelling', [asserts('AAAA', 'eq', '2001:DB8:0::1')], 'example.com'],
+    ['CNAME', [asserts('CNAME', 'eq', 'edge.example.com.')], 'www.example.com'],
+    ['no CNAME', [asserts('CNAME', 'not_contains', 'example')], 'example.com'],
+    ['MX with preference', [asserts('MX', 'eq', '10 mail.example.com')], 'example.com'],
+    ['MX by name', [asserts('MX', 'eq', 'backup.example.com')], 'example.com'],
+    ['TXT of chunks', [asserts('TXT', 'eq', 'v=spf1 -all')], 'example.com'],
+    ['a name that is gone', [asserts('A', 'neq', '192.0.2.1')], 'gone.example'],
+    ['several types', [asserts('A', 'eq', '192.0.2.1'), asserts('MX', 'contains', 'mail')], 'example.com'],
+    ['a name in capitals with its dot', [asserts('A', 'eq', '192.0.2.1')], 'Example.COM.'],
+    ['an IDNA name', [asserts('A', 'eq', '192.0.2.5')], 'bücher.example'],
+  ])('%s holds', async (_name, assertions, uri) => {
+    const outcome = await run([await serve(zone)], assertions, { uri });
+    expect(outcome).toEqual({
+      outcome: 'passed',
+      latency: expect.any(Number),
+      phases: { dns: outcome.latency },
+    });
+  });
+
+  test.each<[string, Assertion[], string, string]>([
+    [
+      'A eq',
+      [asserts('A', 'eq', '192.0.2.9')],
+      'example.com',
+      'expected some A record equal to "192.0.2.9", saw "192.0.2.1", "192.0.2.2"',
+    ],
+    [
+      'A neq',
+      [asserts('A', 'neq', '192.0.2.1')],
+      'example.com',
+      'expected no A record equal to "192.0.2.1", saw "192.0.2.1", "192.0.2.2"',
+    ],
+    [
+      'no such type',
+      [asserts('CNAME', 'eq', 'x')],
+      'example.com',
+      'expected some CNAME record equal to "x", saw none',
+    ],
+    [
+      'no such name',
+      [asserts('A', 'eq', '192.0.2.1')],
+      'gone.example',
+      'expected some A record equal to "192.0.2.1", saw none (NXDOMAIN: no such name)',
+    ],
+  ])('%s does not hold', async (_name, assertions, uri, errorMessage) => {
+    expect(await run([await serve(zone)], assertions, { uri })).toMatchObject({
+      outcome: 'failed',
+      errorMessage,
+    });
+  });
+
+  test('only the asserted types are asked for, each once', async () => {
+    const server = await serve(zone);
+    await run(
+      [server],
+      [asserts('MX', 'neq', 'x'), asserts('TXT', 'neq', 'x'), asserts('MX', 'contains', 'mail')],
+    );
+    expect(server.requests.map(({ type }) => type).toSorted()).toEqual(['MX', 'TXT']);
+  });
+});
+
+describe('without assertions', () => {
+  test.each(['A', 'AAAA'])('an answer to %s passes, whatever becomes of the other', async (served) => {
+    for (const other of [null, {}, { rcode: 2 }, { rcode: 3 }]) {
+      const server = await serve((request) => (request.type === served ? zone(request) : other));
+      expect((await run([server], [])).outcome).toBe('passed');
+      expect(server.requests.map(({ type }) => type)).toEqual(expect.arrayContaining([served]));
+    }
+  });
+
+  test.each([
+    ['empty.example', 'expected an A or AAAA record, saw none'],
+    ['gone.example', 'expected an A or AAAA record, saw none (NXDOMAIN: no such name)'],
+  ])('%s fails', async (uri, errorMessage) => {
+    expect(await run([await serve(zone)], [], { uri })).toMatchObject({ outcome: 'failed', errorMessage });
+  });
+
+  test('a failing server is told', async () => {
+    const server = await serve(() => ({ rcode: 2 }));
+    expect(await run([server], [])).toMatchObject({
+      outcome: 'failed',
+      errorMessage: `asking for A of example.com failed: SERVFAIL from ${server.address}`,
+    });
+  });
+});
+
+describe('resolvers', () => {
+  const eq = [asserts('A', 'eq', '192.0.2.1')];
+
+  test.each([
+    ['SERVFAIL', 2],
+    ['REFUSED', 5],
+  ])('%s is a failure, even where no record is asked for', async (text, rcode) => {
+    const server = await serve(() => ({ rcode }));
+    expect(await run([server], [asserts('A', 'neq', '192.0.2.1')])).toMatchObject({
+      outcome: 'failed',
+      errorMessage: `asking for A of example.com failed: ${text} from ${server.address}`,
+    });
+  });
+
+  test('silence is a time-out', async () => {
+    const server = await serve(() => null);
+    const outcome = await run([server], eq, { timeoutMs: 100 });
+    expect(outcome).toMatchObject({
+      outcome: 'failed',
+      timedOut: true,
+      errorMessage: `asking for A of example.com: no answer from ${server.address} within 100 ms`,
+    });
+    expect(outcome.latency).toBeGreaterThanOrEqual(99);
+    expect(server.requests.length).toBeGreaterThan(1);
+  });
+
+  test('one lost datagram costs a quarter of a short time-out, not the check', async () => {
+    let asked = 0;
+    const server = await serve((request) => (++asked === 1 ? null : zone(request)));
+    expect((await run([server], eq, { timeoutMs: 1_000 })).outcome).toBe('passed');
+  });
+
+  test('the second one is asked when the first one fails or is not there', async () => {
+    const failing = await serve(() => ({ rcode: 2 }));
+    const stopped = await DnsTestServer.start(() => null);
+    const gone = { address: stopped.address };
+    await stopped.close();
+    expect((await run([failing, gone, await serve(zone)], eq)).outcome).toBe('passed');
+  });
+
+  test('garbage before the answer does not hurt', async () => {
+    const server = await serve((request) => [
+      Buffer.alloc(0),
+      Buffer.from('nonsense'),
+      Buffer.concat([request.packet.subarray(0, 2), Buffer.alloc(500, 0xff)]),
+      encodeResponse(request, { id: request.id ^ 1, records: [a('example.com', '198.51.100.1')] }),
+      encodeResponse(request, {
+        questionName: 'other.example',
+        records: [a('other.example', '198.51.100.1')],
+      }),
+      encodeResponse(request, { records: [a('example.com', '192.0.2.1')] }),
+    ]);
+    expect(await run([server], eq)).toMatchObject({ outcome: 'passed' });
+  });
+
+  test('an answer from another address is not taken', async () => {
+    const stranger = await serve(() => null);
+    const server = await serve(async (request) => {
+      await stranger.sendTo(
+        request.fromPort,
+        encodeResponse(request, { records: [a('example.com', '198.51.100.1')] }),
+      );
+      return zone(request);
+    });
+    expect(await run([server], eq)).toMatchObject({ outcome: 'passed' });
+  });
+
+  test('large answers come over TCP', async () => {
+    const values = Array.from({ length: 30 }, (_, n) => txt('example.com', `${n} ${'x'.repeat(200)}`));
+    const server = await serve(({ transport }) =>
+      transport === 'udp' ? { isTruncated: true } : { records: values },
+    );
+    expect((await run([server], [asserts('TXT', 'contains', '29 xxx')])).outcome).toBe('passed');
+  });
+});
+
+test.each(['', 'a..b', 'a'.repeat(64), '\u{0}é'])('"%s" fails as no domain name', async (uri) => {
+  expect(await run([await serve(zone)], [], { uri })).toMatchObject({
+    outcome: 'failed',
+    errorMessage: expect.stringContaining('not a domain name'),
+  });
+});
+
+test('an agent that stops settles at once', async () => {
+  const server = await serve(() => null);
+  const controller = new AbortController();
+  const outcome = run([server], [], { signal: controller.signal });
+  controller.abort();
+  expect(await outcome).toMatchObject({ outcome: 'not_run', reason: 'shutting-down' });
+});
+
+test('a list that names no server is refused', () => {
+  expect(() => createDnsProbe({ servers: [] })).toThrow('no DNS server given');
+  expect(() => createDnsProbe({ servers: ['dns.example.com'] })).toThrow('is no DNS server');
+});
