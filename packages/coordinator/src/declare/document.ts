@@ -30,17 +30,20 @@ const MAX_DEPTH = 32;
 /** A YAML text (JSON is YAML) with positions. What is wrong with it gathers in `errors`. */
 export class SourceDocument {
   readonly errors: SourceError[] = [];
+  /** Set when an alias, a merge or a limit left a value incomplete; may be reset between values. */
+  isBroken = false;
   /** Null when the text is empty or not YAML at all. */
   readonly root: Node | null;
   readonly #lines = new LineCounter();
   readonly #targets: ReadonlyMap<Alias, Node>;
+  readonly #said = new Set<string>();
   readonly #followed = new Set<Node>();
   #aliasedNodes = 0;
 
   constructor(text: string) {
     const document = this.#parsed(text);
     for (const problem of [...(document?.errors ?? []), ...(document?.warnings ?? [])]) {
-      this.report(problem.pos[0], `invalid YAML: ${problem.message}`);
+      this.report(problem.pos[0], problemText(problem.message));
     }
     this.root = document?.contents ?? null;
     this.#targets = document !== null && text.includes('*') ? targetsOf(document) : new Map();
@@ -55,7 +58,7 @@ export class SourceDocument {
         prettyErrors: false,
       }) as Document<Node>;
     } catch (error) {
-      this.report(0, `invalid YAML: ${error instanceof RangeError ? 'nested too deeply' : messageOf(error)}`);
+      this.report(0, problemText(messageOf(error)));
       return null;
     }
   }
@@ -66,8 +69,18 @@ export class SourceDocument {
     return { line: Math.max(1, line), column: Math.max(1, col) };
   }
 
+  /** Says everything once: mappings are walked again to find positions. */
   report(offset: number, message: string): void {
+    const said = `${offset} ${message}`;
+    if (this.#said.has(said)) return;
+    this.#said.add(said);
     this.errors.push({ offset, message });
+  }
+
+  /** For errors after which a value is not what was meant. */
+  #reportBroken(offset: number, message: string): void {
+    this.isBroken = true;
+    this.report(offset, message);
   }
 
   /** The node itself, or what the alias stands for; null (reported) when that is nothing. */
@@ -75,7 +88,7 @@ export class SourceDocument {
     if (!isAlias(node)) return node;
     const target = this.#targets.get(node);
     if (target !== undefined) return target;
-    this.report(offsetOf(node), `the alias *${node.source} has no anchor &${node.source} before it`);
+    this.#reportBroken(offsetOf(node), `the alias *${node.source} has no anchor &${node.source} before it`);
     return null;
   }
 
@@ -117,7 +130,7 @@ export class SourceDocument {
     for (const item of maps) {
       const map = this.resolved(item);
       if (!isMap(map) || depth > MAX_DEPTH) {
-        this.report(offset, '"<<" needs an alias of a mapping, or a list of such');
+        this.#reportBroken(offset, '"<<" needs an alias of a mapping, or a list of such');
         return;
       }
       for (const member of this.members(map, depth + 1)) {
@@ -134,7 +147,7 @@ export class SourceDocument {
     if (node !== null && this.#followed.size > 0 && this.#isOverBudget(offsetOf(node))) return undefined;
     if (isMap(node) || isSeq(node)) {
       if (depth > MAX_DEPTH) {
-        this.report(offsetOf(node), `nested more than ${MAX_DEPTH} levels deep`);
+        this.#reportBroken(offsetOf(node), `nested more than ${MAX_DEPTH} levels deep`);
         return undefined;
       }
       if (isSeq(node)) return node.items.map((item) => this.plain(item as Node | null, onText, depth + 1));
@@ -150,7 +163,7 @@ export class SourceDocument {
     const target = this.resolved(alias);
     if (target === null) return undefined;
     if (this.#followed.has(target)) {
-      this.report(offsetOf(alias), `the alias *${alias.source} contains itself`);
+      this.#reportBroken(offsetOf(alias), `the alias *${alias.source} contains itself`);
       return undefined;
     }
     this.#followed.add(target);
@@ -162,22 +175,27 @@ export class SourceDocument {
   #isOverBudget(offset: number): boolean {
     this.#aliasedNodes += 1;
     if (this.#aliasedNodes === MAX_ALIASED_NODES + 1) {
-      this.report(offset, `aliases add more than ${MAX_ALIASED_NODES} values: write them out`);
+      this.#reportBroken(offset, `aliases add more than ${MAX_ALIASED_NODES} values: write them out`);
     }
     return this.#aliasedNodes > MAX_ALIASED_NODES;
   }
 
-  /** Offset of the member that `path` leads to; of the nearest one around it when it is not there. */
-  locate(node: Node | null, path: readonly (string | number)[], fallback: number): number {
+  /**
+   * Offset of the value that `path` leads to (or of its key); of the nearest one around it when it is not there.
+   *
+   * @param fallback where to point when nothing of the path is there
+   */
+  locate(node: Node | null, path: readonly (string | number)[], fallback: number, atKey = false): number {
     let current = node;
-    let offset = fallback;
-    for (const step of path) {
+    let offset = path.length === 0 && node !== null ? offsetOf(node) : fallback;
+    for (const [index, step] of path.entries()) {
       current = this.resolved(current);
       if (isMap(current)) {
         const member = this.members(current).find(({ key }) => key === step);
         if (member === undefined) return offset;
+        const isKeyMeant = atKey && index === path.length - 1;
         current = member.value;
-        offset = current === null ? member.keyOffset : offsetOf(current);
+        offset = current === null || isKeyMeant ? member.keyOffset : offsetOf(current);
       } else if (isSeq(current) && typeof step === 'number') {
         current = (current.items[step] ?? null) as Node | null;
         if (current === null) return offset;
@@ -186,6 +204,10 @@ export class SourceDocument {
     }
     return offset;
   }
+}
+
+function problemText(message: string): string {
+  return `invalid YAML: ${/call stack/.test(message) ? 'nested too deeply' : message}`;
 }
 
 export function offsetOf(node: Node): number {

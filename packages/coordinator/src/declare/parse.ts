@@ -1,5 +1,6 @@
 import { nearest } from '@svc/shared/nearest.ts';
 import {
+  type Issue,
   isResourceKind,
   parseResource,
   RESOURCE_KINDS,
@@ -52,7 +53,7 @@ function readEntries(document: SourceDocument, sources: Sources): DeclaredEntry[
   const entries = written.flatMap((entry) => readEntry(document, entry, declared, sources) ?? []);
   for (const { address, path, message } of clashes(entries)) {
     const entry = written.find(({ kind, key }) => addressOf({ kind, name: key }) === address);
-    if (entry !== undefined) reportIssue(document, entry, path, message);
+    if (entry !== undefined) reportIssue(document, entry, { path, message });
   }
   const rank = (kind: ResourceKind) => RESOURCE_KINDS.indexOf(kind);
   return entries.sort((a, b) => rank(a.kind) - rank(b.kind));
@@ -117,6 +118,7 @@ function readEntry(
     document.report(offset, `${[entry.kind, entry.key, ...where].join('.')}: ${message}`);
   };
   const references: number[] = [];
+  document.isBroken = false;
   const value = document.plain(entry.value, (text, offset) => {
     const inserted = interpolate(text, sources);
     if (!inserted.ok) {
@@ -126,6 +128,7 @@ function readEntry(
     if (text === inserted.text && referenceIn(text) !== null) references.push(offset);
     return inserted.text;
   });
+  if (document.isBroken) return null;
   const offsetAt = (path: readonly (string | number)[]) =>
     document.locate(entry.value, path, entry.keyOffset);
   const misplaced = new Set(references);
@@ -138,7 +141,7 @@ function readEntry(
   for (const offset of misplaced) report(offset, [], misplacedReference(entry.kind));
   const parsed = parseResource(entry.kind, value ?? {}, 'file');
   if (!parsed.ok) {
-    for (const { path, message } of parsed.issues) reportIssue(document, entry, path, message, reported);
+    for (const issue of parsed.issues) reportIssue(document, entry, issue, reported);
   }
   if (!parsed.ok || document.errors.length > errorsBefore) return null;
   return {
@@ -159,11 +162,10 @@ function placedReferences(kind: ResourceKind, value: unknown): readonly FoundRef
 function reportIssue(
   document: SourceDocument,
   entry: WrittenEntry,
-  path: readonly (string | number)[],
-  message: string,
+  { path, message, isUnknown }: Issue,
   reported: ReadonlySet<number> = new Set(),
 ): void {
-  const offset = document.locate(entry.value, path, entry.keyOffset);
+  const offset = document.locate(entry.value, path, entry.keyOffset, isUnknown === true);
   if (reported.has(offset)) return;
   document.report(offset, `${[entry.kind, entry.key, ...path].join('.')}: ${message}`);
 }

@@ -18,7 +18,12 @@ import { expected, listOf, quoted } from './wording.ts';
 export type Surface = 'api' | 'file';
 
 /** One thing wrong with an input; `path` leads to the member at fault, also when that is not there. */
-export type Issue = { readonly path: readonly (string | number)[]; readonly message: string };
+export type Issue = {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+  /** The member itself should not be there; else its value is wrong. */
+  readonly isUnknown?: true;
+};
 
 /**
  * The schema of a resource as users write it: unknown members are refused, `null` equals omitted,
@@ -144,6 +149,7 @@ export function issuesOf(error: z.ZodError): Issue[] {
     return issue.keys.map((key, index) => ({
       path: [...path, key],
       message: messages[index] ?? 'is not known here',
+      isUnknown: true as const,
     }));
   });
 }

@@ -1,0 +1,327 @@
+import { expect, test } from 'vitest';
+import { formatError } from './located-error.ts';
+import { parseDeclaration } from './parse.ts';
+
+/**
+ * Bad files with all that is said about them.
+ */
+type Row = [name: string, text: string, errors: string[]];
+
+const MONITOR = 'url: "http://a.example", periodicity: 1m';
+
+const ROWS: Row[] = [
+  ['nothing', '', ['1:1: the file is empty: write {} for a declaration of nothing']],
+  ['comments only', '# later\n', ['1:1: the file is empty: write {} for a declaration of nothing']],
+  ['null', 'null\n', ['1:1: the file is empty: write {} for a declaration of nothing']],
+  ['a text', 'hello\n', ['1:1: must be a mapping of resource types, like svc_http_monitor']],
+  ['a list', '\n- svc_http_monitor\n', ['2:1: must be a mapping of resource types, like svc_http_monitor']],
+  [
+    'an open bracket',
+    'svc_http_monitor: {\n',
+    ['2:1: invalid YAML: Flow map in block collection must be sufficiently indented and end with a }'],
+  ],
+  [
+    'a wrong indent',
+    'svc_http_monitor:\n  api:\n    name: a\n   url: b\n',
+    ['4:1: invalid YAML: All mapping items must start at the same column'],
+  ],
+  [
+    'a tab as indent',
+    'svc_http_monitor:\n\tapi: {}\n',
+    ['2:1: invalid YAML: Tabs are not allowed as indentation'],
+  ],
+  ['a quote without end', 'svc_http_monitor: "a\n', ['2:1: invalid YAML: Missing closing "quote']],
+  [
+    'two documents',
+    '{}\n---\n{}\n',
+    ['2:1: invalid YAML: Source contains multiple documents; please use YAML.parseAllDocuments()'],
+  ],
+  ['a tag', 'svc_http_monitor: !secret a\n', ['1:19: invalid YAML: Unresolved tag: !secret']],
+  ['an alias without anchor', 'svc_http_monitor: *a\n', ['1:19: the alias *a has no anchor &a before it']],
+  [
+    'an unknown resource type',
+    'svc_http_montor: {}\n',
+    ['1:1: "svc_http_montor" is not a resource type: did you mean "svc_http_monitor"?'],
+  ],
+  [
+    'something else altogether',
+    'services: {}\n',
+    [
+      '1:1: "services" is not a resource type: there are svc_http_monitor, svc_tcp_monitor, svc_dns_monitor, svc_notification, svc_status_page, svc_status_page_component_group, svc_status_page_component',
+    ],
+  ],
+  [
+    'a list of monitors',
+    'svc_http_monitor:\n  - name: a\n',
+    ['2:3: svc_http_monitor must be a mapping of names, each with its attributes'],
+  ],
+  [
+    'a name that is a number',
+    'svc_tcp_monitor:\n  1: {}\n',
+    ['2:3: keys must be texts: put quotes around it'],
+  ],
+  [
+    'a name with a blank',
+    'svc_tcp_monitor:\n  a b: {}\n',
+    [
+      '2:3: "a b" is not a name: up to 128 letters, digits, underscores and hyphens, a letter or underscore first',
+    ],
+  ],
+  [
+    'an entry that is a text',
+    'svc_tcp_monitor:\n  a: hello\n',
+    ['2:6: svc_tcp_monitor.a: must be a mapping, not a text'],
+  ],
+  [
+    'an entry without anything',
+    'svc_tcp_monitor:\n  a:\n',
+    [
+      '2:3: svc_tcp_monitor.a.name: is required',
+      '2:3: svc_tcp_monitor.a.uri: is required',
+      '2:3: svc_tcp_monitor.a.periodicity: is required',
+    ],
+  ],
+  [
+    'a resource type twice',
+    'svc_tcp_monitor: {}\nsvc_dns_monitor: {}\nsvc_tcp_monitor: {}\n',
+    ['3:1: "svc_tcp_monitor" stands here again: it was given in line 1 already'],
+  ],
+  [
+    'a name twice',
+    `svc_http_monitor:\n  a: { name: a, ${MONITOR} }\n  a: { name: b, ${MONITOR} }\n`,
+    ['3:3: "a" stands here again: it was given in line 2 already'],
+  ],
+  [
+    'an attribute twice',
+    `svc_http_monitor:\n  a: { name: a, name: b, ${MONITOR} }\n`,
+    ['2:17: "name" stands here again: it was given in line 2 already'],
+  ],
+  [
+    'an unknown attribute',
+    `svc_http_monitor:\n  a: { name: a, intervall: 3, ${MONITOR}, retyr: 1 }\n`,
+    [
+      '2:17: svc_http_monitor.a.intervall: is not known here: allowed are name, url, method, body, follow_redirects, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
+      '2:73: svc_http_monitor.a.retyr: is not known here: did you mean "retry"?',
+    ],
+  ],
+  [
+    'read-only attributes',
+    `svc_http_monitor:\n  a: { name: a, ${MONITOR}, status: active }\n`,
+    [
+      '2:59: svc_http_monitor.a.status: is not known here: allowed are name, url, method, body, follow_redirects, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
+    ],
+  ],
+  [
+    'bad values in several places',
+    [
+      'svc_http_monitor:',
+      '  api:',
+      '    name: API',
+      '    url: example.com',
+      '    periodicity: 2m',
+      '    active: yes',
+      '    status_code_assertions:',
+      '      - { target: 20, comparator: eq }',
+      '      - { target: 200, comparator: equals }',
+      'svc_dns_monitor:',
+      '  zone: { name: Zone, uri: "https://a.example", periodicity: 1m, retry: 11 }',
+    ].join('\n'),
+    [
+      '4:10: svc_http_monitor.api.url: must be a URL that starts with https:// or http://',
+      '5:18: svc_http_monitor.api.periodicity: "2m" is not one of 30s, 1m, 5m, 10m, 30m, 1h',
+      '6:13: svc_http_monitor.api.active: must be true or false, not a text',
+      '8:19: svc_http_monitor.api.status_code_assertions.0.target: is 20: 100 to 599 is allowed',
+      '9:36: svc_http_monitor.api.status_code_assertions.1.comparator: "equals" is not one of eq, neq, gt, gte, lt, lte',
+      '11:28: svc_dns_monitor.zone.uri: must be a domain name without a scheme, like example.com',
+      '11:73: svc_dns_monitor.zone.retry: is 11: 0 to 10 is allowed',
+    ],
+  ],
+  [
+    'a number where a text is meant',
+    'svc_tcp_monitor:\n  a: { name: 12, uri: "a:1", periodicity: 1m }\n',
+    ['2:14: svc_tcp_monitor.a.name: must be a text, not a number'],
+  ],
+  [
+    'a block that is a mapping instead of a list',
+    `svc_http_monitor:\n  a: { name: a, ${MONITOR}, headers: { X-A: b } }\n`,
+    ['2:68: svc_http_monitor.a.headers: must be a list, not a mapping'],
+  ],
+  [
+    'a block without its attributes',
+    `svc_http_monitor:\n  a:\n    name: a\n    url: http://a\n    periodicity: 1m\n    headers:\n      - key: X-A\n`,
+    ['7:9: svc_http_monitor.a.headers.0.value: is required'],
+  ],
+  [
+    'a channel without its block',
+    'svc_notification:\n  a: { provider_type: webhook }\n',
+    ['2:3: svc_notification.a.webhook: is required when provider_type is webhook'],
+  ],
+  [
+    "a channel with another kind's block",
+    'svc_notification:\n  a:\n    provider_type: sms\n    sms: { phone_number: "+4915112345678" }\n    chat_a: { webhook_url: "https://a" }\n',
+    [
+      '5:13: svc_notification.a.chat_a: does not belong to provider_type sms: remove it, or set provider_type to chat_a',
+    ],
+  ],
+  [
+    'a page without its password',
+    'svc_status_page:\n  a: { title: a, slug: a, access_type: password }\n',
+    ['2:3: svc_status_page.a.password: is required when access_type is password'],
+  ],
+  [
+    'a slug twice',
+    'svc_status_page:\n  a: { title: a, slug: a }\n  b: { title: a, slug: a }\n',
+    ['3:24: svc_status_page.b.slug: "a" is taken by svc_status_page.a'],
+  ],
+  [
+    'a dangling reference',
+    `svc_http_monitor:\n  api: { name: a, ${MONITOR} }\nsvc_notification:\n  a: { provider_type: email, email: { email: a@a.example }, monitor_ids: ["\${svc_http_monitor.apo.id}"] }\n`,
+    [
+      '4:75: svc_notification.a.monitor_ids.0: svc_http_monitor.apo is not declared: did you mean svc_http_monitor.api?',
+    ],
+  ],
+  [
+    'a reference to another kind',
+    `svc_status_page:\n  a: { title: a, slug: a }\nsvc_notification:\n  a: { provider_type: email, email: { email: a@a.example }, monitor_ids: ["\${svc_status_page.a.id}"] }\n`,
+    [
+      '4:75: svc_notification.a.monitor_ids.0: takes the id of a svc_http_monitor, svc_tcp_monitor, svc_dns_monitor, not of a svc_status_page',
+    ],
+  ],
+  [
+    'a reference to an unknown kind',
+    `svc_status_page_component_group:\n  a: { name: a, page_id: "\${svc_status_pag.a.id}" }\n`,
+    [
+      '2:26: svc_status_page_component_group.a.page_id: "svc_status_pag" is not a resource type: did you mean "svc_status_page"?',
+    ],
+  ],
+  [
+    'a reference without .id',
+    `svc_status_page:\n  a: { title: a, slug: a }\nsvc_status_page_component_group:\n  a: { name: a, page_id: "\${svc_status_page.a}" }\n`,
+    [
+      `4:26: svc_status_page_component_group.a: "\${svc_status_page.a}" is not a reference: write it like "\${svc_http_monitor.api.id}"`,
+    ],
+  ],
+  [
+    'a reference where none may stand',
+    `svc_http_monitor:\n  a: { name: "\${svc_http_monitor.a.id}", ${MONITOR} }\n`,
+    ['2:14: svc_http_monitor.a: must not be a reference: nothing of this resource takes an id'],
+  ],
+  [
+    'a reference where another attribute takes one',
+    `svc_status_page:\n  a: { title: a, slug: a }\nsvc_status_page_component_group:\n  a: { name: "\${svc_status_page.a.id}", page_id: "\${svc_status_page.a.id}" }\n`,
+    ['4:14: svc_status_page_component_group.a: must not be a reference: only page_id take an id'],
+  ],
+  [
+    'a reference inside a text',
+    `svc_status_page:\n  a: { title: "no \${svc_status_page.a.id}", slug: a }\n`,
+    [
+      `2:15: svc_status_page.a: the reference "\${svc_status_page.a.id}" must be the whole text, without anything around it`,
+    ],
+  ],
+  [
+    'a number as id',
+    'svc_status_page_component_group:\n  a: { name: a, page_id: 12 }\n',
+    ['2:26: svc_status_page_component_group.a.page_id: must be a text, not a number'],
+  ],
+  [
+    'a text that is no id',
+    'svc_status_page_component_group:\n  a: { name: a, page_id: main }\n',
+    [
+      `2:26: svc_status_page_component_group.a.page_id: is not a reference like \${svc_http_monitor.api.id}, nor an id like "12"`,
+    ],
+  ],
+  [
+    'a group of another page',
+    [
+      'svc_status_page: { a: { title: a, slug: a }, b: { title: b, slug: b } }',
+      `svc_status_page_component_group: { g: { name: g, page_id: "\${svc_status_page.a.id}" } }`,
+      'svc_status_page_component:',
+      `  c: { type: static, page_id: "\${svc_status_page.b.id}", group_id: "\${svc_status_page_component_group.g.id}" }`,
+    ].join('\n'),
+    ['4:68: svc_status_page_component.c.group_id: svc_status_page_component_group.g belongs to another page'],
+  ],
+  [
+    'a component without its monitor',
+    `svc_status_page: { a: { title: a, slug: a } }\nsvc_status_page_component:\n  c: { type: monitor, page_id: "\${svc_status_page.a.id}" }\n`,
+    ['3:3: svc_status_page_component.c.monitor_id: is required when type is monitor'],
+  ],
+  [
+    'an environment variable that is not set, beside another error',
+    `svc_status_page:\n  a: { title: "\${env.TITLE}", slug: "A B" }\n`,
+    [
+      '2:15: svc_status_page.a: the environment variable TITLE is not set',
+      '2:37: svc_status_page.a.slug: may contain lower-case letters a to z, digits and, between them, hyphens',
+    ],
+  ],
+  [
+    'a file that is not there',
+    `svc_status_page:\n  a: { title: a, slug: a, access_type: password, password: "\${file.secrets/none}" }\n`,
+    ['2:60: svc_status_page.a: cannot read secrets/none: there is no such file'],
+  ],
+  [
+    'an unknown insertion',
+    `svc_status_page:\n  a: { title: "\${vault.a}", slug: a }\n`,
+    [
+      `2:15: svc_status_page.a: "\${vault.a}" is not known: there are \${env.NAME}, \${file.PATH} and \${svc_http_monitor.name.id}; write "$\${" for a literal "\${"`,
+    ],
+  ],
+  [
+    'an insertion without end',
+    `svc_status_page:\n  a: { title: "\${env.A", slug: a }\n`,
+    [`2:15: svc_status_page.a: "\${" has no closing "}": write "$\${" for a literal "\${"`],
+  ],
+  [
+    'an alias that contains itself',
+    'svc_http_monitor:\n  a: &a\n    headers:\n      - *a\n',
+    ['4:9: the alias *a contains itself'],
+  ],
+  [
+    'a merge of what is no mapping',
+    'svc_http_monitor:\n  a: { <<: [1] }\n',
+    ['2:8: "<<" needs an alias of a mapping, or a list of such'],
+  ],
+  [
+    'an escaped reference is no name',
+    `svc_tcp_monitor:\n  "$\${a}": {}\n`,
+    [
+      `2:3: "$\${a}" is not a name: up to 128 letters, digits, underscores and hyphens, a letter or underscore first`,
+    ],
+  ],
+  [
+    'JSON with an error',
+    '{\n  "svc_tcp_monitor": {\n    "a": { "name": "a", "uri": "a", "periodicity": "1m" }\n  }\n}\n',
+    ['3:32: svc_tcp_monitor.a.uri: must be host:port, like example.com:443'],
+  ],
+];
+
+const sources = {
+  env: {},
+  readFile: (path: string) => {
+    throw new Error(`cannot read ${path}: there is no such file`);
+  },
+};
+
+test.each(ROWS)('%s', (_name, text, errors) => {
+  const parsed = parseDeclaration(text, 'svc.yaml', sources);
+  expect(parsed.errors.map(formatError)).toEqual(errors.map((error) => `svc.yaml:${error}`));
+});
+
+test('aliases that double each other are stopped', () => {
+  const levels = Array.from({ length: 30 }, (_, level) =>
+    level === 0 ? 'l0: &l0 { key: a, value: b }' : `l${level}: &l${level} [*l${level - 1}, *l${level - 1}]`,
+  );
+  const text = `svc_http_monitor:\n  a:\n    ${levels.join('\n    ')}\n`;
+  const { errors } = parseDeclaration(text, 'svc.yaml', sources);
+  expect(errors[0]?.message).toBe('aliases add more than 1000000 values: write them out');
+});
+
+test('a hundred brackets do no harm', () => {
+  const text = `svc_http_monitor:\n  a: ${'['.repeat(100)}${']'.repeat(100)}\n`;
+  const { errors } = parseDeclaration(text, 'svc.yaml', sources);
+  expect(errors[0]?.message).toBe('nested more than 32 levels deep');
+});
+
+test('a hundred thousand brackets do no harm', () => {
+  const { errors } = parseDeclaration('['.repeat(100_000), 'svc.yaml', sources);
+  expect(errors.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { VALID } from '../../../../test/support/resources.ts';
+import { parseDeclaration } from './parse.ts';
+
+const sources = {
+  env: { HOOK: `https://hooks.example/\${not-looked-at}`, TITLE: 'Status' },
+  readFile: (path: string) => `content of ${path}\n`,
+};
+
+function valid(text: string) {
+  const { entries, errors } = parseDeclaration(text, 'svc.yaml', sources);
+  expect(errors).toEqual([]);
+  return entries;
+}
+
+test('{} declares nothing', () => {
+  expect(valid('{}')).toEqual([]);
+});
+
+test('a resource type without entries declares nothing', () => {
+  expect(valid('svc_http_monitor:\nsvc_status_page: {}\n')).toEqual([]);
+});
+
+test('entries come in order of dependency, as they are written within a kind', () => {
+  const text = [
+    `svc_status_page_component: { c: { type: static, page_id: "\${svc_status_page.p.id}", group_id: "\${svc_status_page_component_group.g.id}" } }`,
+    `svc_status_page_component_group: { g: { name: g, page_id: "\${svc_status_page.p.id}" } }`,
+    `svc_notification: { n: { provider_type: email, email: { email: a@a.example }, monitor_ids: ["\${svc_dns_monitor.b.id}"] } }`,
+    'svc_status_page: { p: { title: p, slug: p } }',
+    'svc_dns_monitor: { b: { name: b, uri: a.example, periodicity: 1m }, a: { name: a, uri: a.example, periodicity: 1m } }',
+  ].join('\n');
+  expect(valid(text).map(({ kind, name }) => `${kind}.${name}`)).toEqual([
+    'svc_dns_monitor.b',
+    'svc_dns_monitor.a',
+    'svc_notification.n',
+    'svc_status_page.p',
+    'svc_status_page_component_group.g',
+    'svc_status_page_component.c',
+  ]);
+});
+
+test('JSON says the same as YAML', () => {
+  const declared = Object.fromEntries(
+    Object.entries(VALID)
+      .filter(([kind]) => !kind.startsWith('svc_status_page_'))
+      .map(([kind, resource]) => [kind, { a: resource }]),
+  );
+  const plain = (text: string) =>
+    valid(text).map(({ kind, name, attributes }) => ({ kind, name, attributes }));
+  expect(plain(JSON.stringify(declared, null, '\t'))).toEqual(plain(stringify(declared)));
+  expect(plain(JSON.stringify(declared))).toHaveLength(5);
+});
+
+test('settings and files are inserted, escapes undone, and what was inserted is left alone', () => {
+  const [channel, page] = valid(
+    [
+      `svc_notification: { n: { provider_type: webhook, webhook: { endpoint: "https://a", headers: [{ key: A, value: "Bearer \${file.secrets/token}" }] }, name: "$\${env.TITLE}" } }`,
+      `svc_status_page: { p: { title: "\${env.TITLE} $$ $1 \${env.TITLE}", slug: p, description: "\${env.HOOK}" } }`,
+    ].join('\n'),
+  );
+  expect(channel?.attributes).toMatchObject({
+    name: `\${env.TITLE}`,
+    settings: { headers: [{ key: 'A', value: 'Bearer content of secrets/token' }] },
+  });
+  expect(page?.attributes).toMatchObject({
+    title: 'Status $$ $1 Status',
+    description: `https://hooks.example/\${not-looked-at}`,
+  });
+});
+
+test('defaults can be shared with anchors and merged; own members win', () => {
+  const entries = valid(
+    [
+      'svc_http_monitor:',
+      '  a: &defaults { name: a, url: "http://a.example", periodicity: 1m, retry: 1 }',
+      '  b:',
+      '    name: b',
+      '    <<: *defaults',
+      '  c: { <<: [{ retry: 2 }, *defaults], name: c }',
+      '  d: *defaults',
+    ].join('\n'),
+  );
+  expect(entries.map(({ attributes }) => attributes)).toMatchObject([
+    { name: 'a', retry: 1 },
+    { name: 'b', retry: 1, url: 'http://a.example' },
+    { name: 'c', retry: 2, url: 'http://a.example' },
+    { name: 'a', retry: 1 },
+  ]);
+});
+
+test('null equals omitted', () => {
+  const [entry] = valid(
+    'svc_tcp_monitor: { a: { name: a, uri: "a:1", periodicity: 1m, retry: null, regions: ~ } }',
+  );
+  expect(entry?.attributes).toMatchObject({ retry: 3, regions: null });
+});
+
+test('an id of a resource that is not in the file may be written as text', () => {
+  const [entry] = valid(
+    'svc_notification: { n: { provider_type: sms, sms: { phone_number: "+4915112345678" }, monitor_ids: ["12"] } }',
+  );
+  expect(entry?.attributes).toMatchObject({ monitor_ids: ['12'] });
+});
+
+test('entries know where they stand', () => {
+  const [entry] = valid('# comment\nsvc_tcp_monitor:\n  api: { name: a, uri: "a:1", periodicity: 1m }\n');
+  expect(entry).toMatchObject({ line: 3, column: 3 });
+});
