@@ -4,6 +4,8 @@ type Entry = { at: number; id: number };
 
 /** Instants closer together than this are served by one timer, ms. */
 const COARSENESS_MS = 20;
+/** Alarms served in one turn of the event loop: after an outage all of them may be due at once. */
+const ALARMS_PER_TURN = 2_000;
 
 /**
  * One alarm per id on one shared timer: a heap of the instants at which something is to be looked at.
@@ -60,7 +62,9 @@ export class Deadlines {
     this.#cancel = null;
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = this.#clock.monotonic();
-    for (let first = this.#heap[0]; first !== undefined && first.at <= now; first = this.#heap[0]) {
+    for (let served = 0; served < ALARMS_PER_TURN; served += 1) {
+      const first = this.#heap[0];
+      if (first === undefined || first.at > now) break;
       this.#pop();
       // An entry that was overtaken by an earlier one of the same id says nothing.
       if (this.#armed.get(first.id) !== first.at) continue;

@@ -4,7 +4,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
-import { type RegionSet, regionSet } from '../domain/region-set.ts';
+import { type RegionSet, regionSet, regionsOf } from '../domain/region-set.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { Deadlines } from './deadlines.ts';
 import { DropLog } from './drop-log.ts';
@@ -50,7 +50,7 @@ export type OnNotRun = (
   reason: NotRunReason,
 ) => 'reoffer' | 'accept';
 
-export type RecordedListener = (monitorId: number, slot: number, region: Region) => void;
+export type RecordedListener = (monitorId: number, slot: number, region: Region, timedOut: boolean) => void;
 
 type CheckedResult = { result: CheckResult; isReoffered: boolean };
 type Recording = { kind: 'message'; message: ResultMessage; results: CheckedResult[] };
@@ -114,7 +114,7 @@ export class Recorder implements SlotSink, Resumption {
     const { store, evaluator, clock } = this.#parts;
     await loadStates(store, evaluator.parts);
     this.#position = await store.transaction(readPosition);
-    for (const state of evaluator.parts.states.values()) this.#armLoaded(state.id);
+    for (const state of evaluator.parts.states.values()) evaluator.arm(state, Number.NEGATIVE_INFINITY);
     this.#cancelResume = clock.after(RESUME_WITHIN_MS, () => this.resumed());
   }
 
@@ -186,6 +186,15 @@ export class Recorder implements SlotSink, Resumption {
     this.#pushLocal({ kind: 'skipped', monitor, slot, region });
   }
 
+  /** Slots of before the start that are not decided and that {@link resume} has not named yet. */
+  *openSlots(): Iterable<{ monitorId: number; slot: number; answered: readonly Region[] }> {
+    for (const state of this.#parts.evaluator.parts.states.values()) {
+      for (const { slot, answered, isGivenKnown } of state.open) {
+        if (!isGivenKnown) yield { monitorId: state.id, slot, answered: regionsOf(answered) };
+      }
+    }
+  }
+
   /** After a restart, per slot that agents still work on or that is offered again: only these regions may still report. */
   resume(monitor: LiveMonitor, slot: number, waitedFor: readonly Region[]): void {
     this.#pushLocal({ kind: 'resumed', monitor, slot, regions: regionSet(waitedFor) });
@@ -213,10 +222,6 @@ export class Recorder implements SlotSink, Resumption {
       this.#flushSoon();
       await this.#flushing;
     }
-  }
-
-  #armLoaded(id: number): void {
-    this.#deadlines.arm(id, this.#parts.clock.monotonic());
   }
 
   #lookAt(monitorId: number): void {
@@ -370,7 +375,7 @@ export class Recorder implements SlotSink, Resumption {
   #tellRecorded(result: CheckResult, region: Region): void {
     for (const listener of this.#recordedListeners) {
       try {
-        listener(result.monitor, result.slot, region);
+        listener(result.monitor, result.slot, region, result.timed_out === true);
       } catch (error) {
         this.#parts.log.error({ error: messageOf(error) }, 'a listener of recorded results failed');
       }

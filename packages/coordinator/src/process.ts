@@ -1,0 +1,116 @@
+import { mkdirSync } from 'node:fs';
+import { systemClock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import { connectBus } from '@svc/shared/nats-bus.ts';
+import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
+import { describeSettings, readEnvironment, SettingsError } from '@svc/shared/settings.ts';
+import { Coordinator, databasePathOf } from './app.ts';
+import { COORDINATOR_SETTINGS, type CoordinatorConfig } from './config.ts';
+import { API_TOKEN_FILE, generatedSecret, SECRET_KEY_FILE } from './store/key-files.ts';
+import { generateSecretKey } from './store/secrets.ts';
+import { generateToken } from './store/tokens.ts';
+
+/** What cannot be stopped in this time is left behind, ms. */
+const STOP_WITHIN_MS = 10_000;
+
+/** Runs the coordinator for the life of this process. */
+export async function runCoordinator(args: readonly string[]): Promise<void> {
+  if (args.includes('--help')) {
+    process.stdout.write(
+      `The coordinator takes its settings from the environment:\n\n${describeSettings(COORDINATOR_SETTINGS)}\n`,
+    );
+    return;
+  }
+  const settings = readSettings();
+  if (settings === null) return;
+  const { values: config, warnings } = settings;
+  const log = createLogger('coordinator', config.logLevel);
+  for (const warning of warnings) log.warn(warning);
+
+  let coordinator: Coordinator | null = null;
+  let isEnding = false;
+  const end = (why: string): void => {
+    // A second signal means: now.
+    if (isEnding) process.exit(1);
+    isEnding = true;
+    log.info({ why }, 'the coordinator is ending');
+    if (coordinator === null) process.exit(0);
+    setTimeout(() => process.exit(1), STOP_WITHIN_MS).unref();
+    void coordinator.stop().then(() => process.exit(0));
+  };
+  endWhenAsked(config, end);
+
+  try {
+    coordinator = await createCoordinator(config, log);
+    process.on('SIGHUP', () => void coordinator?.reload());
+    const { url } = await coordinator.start();
+    log.info({ event: 'ready', url }, 'the coordinator works');
+  } catch (error) {
+    if (isEnding) return;
+    // For people: a located list of what is wrong with the declared file has many lines.
+    process.stderr.write(`svc: the coordinator cannot start: ${explained(error, config)}\n`);
+    process.exit(1);
+  }
+}
+
+async function createCoordinator(
+  config: CoordinatorConfig,
+  log: ReturnType<typeof createLogger>,
+): Promise<Coordinator> {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  const [bus, secretKey, apiToken] = await Promise.all([
+    connectBus({
+      url: config.natsUrl,
+      name: 'svc coordinator',
+      log,
+      ...(config.natsCredentials === undefined ? {} : { credentialsFile: config.natsCredentials }),
+      ...(config.natsNkey === undefined ? {} : { nkeySeed: config.natsNkey }),
+      ...(config.natsCa === undefined ? {} : { caFile: config.natsCa }),
+    }),
+    config.secretKey ?? generatedSecret(config.dataDir, SECRET_KEY_FILE, generateSecretKey),
+    config.apiToken ?? generatedSecret(config.dataDir, API_TOKEN_FILE, generateToken),
+  ]);
+  const { host, port } = config.listen;
+  return new Coordinator({
+    config: {
+      ...config,
+      databasePath: databasePathOf(config.databaseUrl, config.dataDir),
+      publicUrl: config.publicUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+      secretKey,
+      apiToken,
+    },
+    bus,
+    stream: new NatsResultStream(bus),
+    clock: systemClock,
+    log,
+    environment: process.env,
+  });
+}
+
+function explained(error: unknown, config: CoordinatorConfig): string {
+  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+    return `${config.listen.host}:${config.listen.port} is in use by another program; set SVC_LISTEN to another address`;
+  }
+  return messageOf(error);
+}
+
+function readSettings(): { values: CoordinatorConfig; warnings: string[] } | null {
+  try {
+    return readEnvironment(COORDINATOR_SETTINGS, process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+    return null;
+  }
+}
+
+function endWhenAsked(config: CoordinatorConfig, end: (why: string) => void): void {
+  process.on('SIGTERM', () => end('SIGTERM'));
+  process.on('SIGINT', () => end('SIGINT'));
+  if (!config.isSupervised) return;
+  // The supervisor holds the other end of the channel; without it nobody would ever end this process.
+  if (process.connected) process.on('disconnect', () => end('the supervisor is gone'));
+  else end('the supervisor is gone');
+}
