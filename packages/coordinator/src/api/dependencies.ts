@@ -10,6 +10,7 @@ import type { Deliveries } from '../notify/deliveries.ts';
 import type { Store } from '../store/store.ts';
 import type { Tokens } from '../store/tokens.ts';
 import type { Metric } from './metrics.ts';
+import type { Rate } from './rate-limit.ts';
 
 /** What the API needs of the other parts of the coordinator. */
 export type ApiDependencies = {
@@ -31,6 +32,8 @@ export type ApiDependencies = {
   readonly metrics: () => readonly Metric[];
   /** Bearer token that /metrics asks for; null: none. */
   readonly metricsToken: string | null;
+  /** Of requests per token; the default is 500 a second, 2,000 at once. */
+  readonly rate?: Rate;
   readonly clock: Clock;
   readonly log: Logger;
 };

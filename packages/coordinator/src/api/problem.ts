@@ -93,8 +93,10 @@ export function problemOf(error: unknown): Problem | null {
   if (error instanceof PreconditionFailed) return new Problem('precondition-failed', error.message);
   if (error instanceof ConfigurationError) {
     const errors = [{ pointer: pointerOf(error.path), message: error.message }];
-    if (error instanceof Conflict) return new Problem('conflict', error.message, { errors });
-    return new Problem('invalid', 'one thing is wrong; nothing was changed', { errors });
+    if (!(error instanceof Conflict)) {
+      return new Problem('invalid', 'one thing is wrong; nothing was changed', { errors });
+    }
+    return new Problem('conflict', error.message, error.path.length === 0 ? {} : { errors });
   }
   if (error instanceof StoreError && error.retryable) {
     return new Problem('unavailable', 'the database cannot do this at the moment; nothing was changed', {

@@ -89,7 +89,7 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
   const { clock, log } = dependencies;
   const endpoints = apiEndpoints(dependencies);
   const app = new Hono<{ Variables: Variables }>();
-  const rateLimit = new RateLimit();
+  const rateLimit = new RateLimit(dependencies.rate);
 
   app.use(async (context, next) => {
     const startedAt = clock.monotonic();

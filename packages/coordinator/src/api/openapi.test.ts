@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+
+type Json = Record<string, unknown>;
+
+let api: RunningApi;
+let document: Json & { paths: Record<string, Record<string, Json>> };
+
+beforeAll(async () => {
+  api = await startApi();
+  const answer = await api.call('GET', '/v1/openapi.json', undefined, { authorization: '' });
+  expect(answer.status).toBe(200);
+  document = answer.body as typeof document;
+});
+
+afterAll(() => api.dispose());
+
+describe('the OpenAPI document', () => {
+  test('has every path of the API with its methods', () => {
+    const operations = Object.entries(document.paths).map(
+      ([path, methods]) => `${path} ${Object.keys(methods).join(' ')}`,
+    );
+    expect(operations.sort()).toEqual([
+      '/healthz get',
+      '/metrics get',
+      '/readyz get',
+      '/v1/deliveries/{id}/retry post',
+      '/v1/monitors get post',
+      '/v1/monitors/{id} get put delete',
+      '/v1/monitors/{id}/check post',
+      '/v1/monitors/{id}/results get',
+      '/v1/monitors/{id}/transitions get',
+      '/v1/notifications get post',
+      '/v1/notifications/{id} get put delete',
+      '/v1/notifications/{id}/deliveries get',
+      '/v1/notifications/{id}/test post',
+      '/v1/regions get',
+      '/v1/status-pages get post',
+      '/v1/status-pages/{id} get put delete',
+      '/v1/status-pages/{id}/appearance patch',
+      '/v1/status-pages/{page_id}/component-groups get post',
+      '/v1/status-pages/{page_id}/component-groups/{id} get put delete',
+      '/v1/status-pages/{page_id}/components get post',
+      '/v1/status-pages/{page_id}/components/{id} get put delete',
+      '/v1/tokens get post',
+      '/v1/tokens/{id} delete',
+    ]);
+  });
+
+  test('every reference leads somewhere and every operation has an id of its own', () => {
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
+      ([, path]) => path ?? '',
+    );
+    expect(references.length).toBeGreaterThan(20);
+    for (const reference of new Set(references)) {
+      const found = reference
+        .split('/')
+        .reduce<unknown>((inner, step) => (inner as Json | undefined)?.[step], document);
+      expect([reference, typeof found]).toEqual([reference, 'object']);
+    }
+    const ids = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).map(({ operationId }) => operationId),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test('bounds, defaults and enums come from the definitions', () => {
+    expect(document).toMatchObject({
+      openapi: '3.1.0',
+      components: {
+        schemas: {
+          svc_http_monitor_input: {
+            required: ['type', 'name', 'url', 'periodicity'],
+            additionalProperties: false,
+            properties: {
+              name: { type: 'string', maxLength: 256 },
+              periodicity: { enum: ['30s', '1m', '5m', '10m', '30m', '1h'] },
+              timeout: { default: 45_000 },
+            },
+          },
+          svc_http_monitor: { properties: { status: { enum: ['active', 'degraded', 'error', 'unknown'] } } },
+        },
+      },
+    });
+  });
+
+  test('what is answered has the members that are documented', async () => {
+    const body = { type: 'tcp', name: 'a', uri: 'a.example:1', periodicity: '1m' };
+    const { body: answered } = await api.call('POST', '/v1/monitors', body);
+    const { components } = document as unknown as {
+      components: { schemas: Record<string, { properties: Json; required: string[] }> };
+    };
+    const documented = components.schemas.svc_tcp_monitor;
+    expect(Object.keys(answered as Json).sort()).toEqual(Object.keys(documented?.properties ?? {}).sort());
+    expect(Object.keys(answered as Json)).toEqual(expect.arrayContaining(documented?.required ?? ['none']));
+  });
+});

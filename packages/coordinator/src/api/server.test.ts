@@ -1,0 +1,490 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
+
+const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
+
+let api: RunningApi;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  api = await startApi({
+    metricsToken: 'metrics-token',
+    metrics: () => [
+      {
+        name: 'svc_results_total',
+        help: 'Results recorded.',
+        type: 'counter',
+        samples: [{ labels: { region: 'hosta-fra', note: 'a"b' }, value: 3 }],
+      },
+    ],
+    checks: {
+      runNow: async (_text, regions, timeoutMs) =>
+        regions.map((region) => ({
+          region,
+          agent: 'agent-1',
+          result: { outcome: 'passed', started_at: 1, latency: timeoutMs, attempts: [] },
+        })),
+    },
+  });
+});
+
+afterAll(async () => {
+  await api.dispose();
+  await receiver.close();
+});
+
+type Json = Record<string, unknown>;
+
+async function created(path: string, body: Json): Promise<Json & { id: string }> {
+  const answer = await api.call('POST', path, body);
+  expect(answer).toMatchObject({ status: 201 });
+  return answer.body as Json & { id: string };
+}
+
+const asReader = () => ({ authorization: `Bearer ${api.reader}` });
+
+describe('monitors', () => {
+  test('created, read, listed, replaced and removed', async () => {
+    const answer = await api.call('POST', '/v1/monitors', MONITOR);
+    expect(answer.status).toBe(201);
+    const { id } = answer.body as { id: string };
+    expect(answer.headers.get('location')).toBe(`/v1/monitors/${id}`);
+    expect(answer.body).toEqual({
+      id: expect.stringMatching(/^\d+$/),
+      type: 'http',
+      name: 'Shop',
+      url: 'https://shop.example/',
+      method: 'GET',
+      body: '',
+      follow_redirects: true,
+      periodicity: '1m',
+      timeout: 45_000,
+      degraded_at: 0,
+      retry: 3,
+      active: false,
+      public: false,
+      description: null,
+      regions: null,
+      otlp_endpoint: null,
+      otlp_headers: null,
+      headers: [],
+      status_code_assertions: [],
+      body_assertions: [],
+      header_assertions: [],
+      status: 'unknown',
+      regions_status: [],
+      created_at: '2026-01-01T00:00:00.000Z',
+      updated_at: '2026-01-01T00:00:00.000Z',
+    });
+    expect((await api.call('GET', `/v1/monitors/${id}`)).body).toEqual(answer.body);
+    const list = await api.call('GET', '/v1/monitors?limit=1&offset=0');
+    expect(list.body).toMatchObject({ data: [{ id }], total: 1, limit: 1, offset: 0 });
+
+    // What was answered can be sent back.
+    const replaced = await api.call('PUT', `/v1/monitors/${id}`, { ...(answer.body as Json), name: 'New' });
+    expect(replaced).toMatchObject({ status: 200, body: { id, name: 'New' } });
+    expect(await api.call('DELETE', `/v1/monitors/${id}`)).toMatchObject({ status: 204, body: '' });
+    expect(await api.call('GET', `/v1/monitors/${id}`)).toMatchObject({ status: 404 });
+  });
+
+  test('status and votes come from the latest verdict', async () => {
+    const { id } = await created('/v1/monitors', MONITOR);
+    const at = api.clock.wall() - 1_500;
+    const vote = { slot: at, expiresAt: 0, latency: 1, statusCode: 500, errorMessage: 'x' };
+    api.states.set(Number(id), {
+      status: 'error',
+      votes: [{ region: 'hosta-fra', outcome: 'failed', at, ...vote }],
+    });
+    expect((await api.call('GET', `/v1/monitors/${id}`)).body).toMatchObject({
+      status: 'error',
+      regions_status: [{ region: 'hosta-fra', vote: 'failed', at, age_ms: 1_500 }],
+    });
+  });
+
+  test('filters by name and type', async () => {
+    const { id } = await created('/v1/monitors', { ...MONITOR, name: 'Unique Needle' });
+    const named = await api.call('GET', '/v1/monitors?name=needle');
+    expect(named.body).toMatchObject({ data: [{ id }], total: 1 });
+    expect((await api.call('GET', '/v1/monitors?name=needle&type=dns')).body).toMatchObject({
+      data: [],
+      total: 0,
+    });
+  });
+
+  test('versions: ETag, If-Match', async () => {
+    const { id } = await created('/v1/monitors', MONITOR);
+    const path = `/v1/monitors/${id}`;
+    const etag = (await api.call('GET', path)).headers.get('etag') ?? '';
+    const changed = await api.call('PUT', path, { ...MONITOR, name: 'A' }, { 'if-match': etag });
+    expect(changed.status).toBe(200);
+    expect(changed.headers.get('etag')).not.toBe(etag);
+    const late = await api.call('PUT', path, { ...MONITOR, name: 'B' }, { 'if-match': etag });
+    expect(late).toMatchObject({ status: 412, body: { type: 'urn:svc:problem:precondition-failed' } });
+    expect((await api.call('DELETE', path, undefined, { 'if-match': '"a"' })).status).toBe(412);
+    expect((await api.call('GET', path)).body).toMatchObject({ name: 'A' });
+  });
+
+  test('an Idempotency-Key makes one resource, and belongs to one request', async () => {
+    const key = { 'idempotency-key': 'key-1' };
+    const first = await api.call('POST', '/v1/monitors', { ...MONITOR, name: 'Once' }, key);
+    const second = await api.call('POST', '/v1/monitors', { ...MONITOR, name: 'Once' }, key);
+    expect(second).toMatchObject({ status: 201, body: first.body });
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+    expect((await api.call('GET', '/v1/monitors?name=Once')).body).toMatchObject({ total: 1 });
+    expect((await api.call('POST', '/v1/monitors', { ...MONITOR, name: 'Other' }, key)).status).toBe(409);
+  });
+
+  test('a check by hand answers for every region', async () => {
+    const { id } = await created('/v1/monitors', {
+      ...MONITOR,
+      regions: ['hosta-fra', 'hostb-par'],
+      timeout: 700,
+    });
+    expect((await api.call('POST', `/v1/monitors/${id}/check`)).body).toMatchObject({
+      data: [
+        {
+          region: 'hosta-fra',
+          agent_id: 'agent-1',
+          result: { outcome: 'passed', latency: 700, reason: null },
+        },
+        { region: 'hostb-par' },
+      ],
+    });
+  });
+
+  test('results page by cursor, newest first', async () => {
+    const { id } = await created('/v1/monitors', MONITOR);
+    const monitorId = Number(id);
+    await api.store.transaction(async ({ db }) => {
+      for (const slot of [1_000, 2_000]) {
+        for (const region of ['hosta-fra', 'hostb-par']) {
+          const row = {
+            monitor_id: monitorId,
+            slot,
+            region,
+            outcome: 'failed',
+            version: 1,
+            latency: 12.5,
+          } as const;
+          const detail = JSON.stringify({ phases: { connect: 12.5 }, attempts: [], timed_out: true });
+          await db
+            .insertInto('results')
+            .values({ ...row, status_code: 500, error_message: 'no', detail, agent: 'a', recorded_at: 5 })
+            .execute();
+        }
+      }
+    });
+    const path = `/v1/monitors/${id}/results?limit=3`;
+    const first = (await api.call('GET', path)).body as { data: Json[]; next_cursor: string };
+    expect(first.data.map((row) => [row.cron_timestamp, row.region])).toEqual([
+      [2_000, 'hostb-par'],
+      [2_000, 'hosta-fra'],
+      [1_000, 'hostb-par'],
+    ]);
+    expect(first.data[0]).toEqual({
+      region: 'hostb-par',
+      cron_timestamp: 2_000,
+      outcome: 'failed',
+      reason: null,
+      latency: 12.5,
+      phases: { connect: 12.5 },
+      status_code: 500,
+      error_message: 'no',
+      attempts: [],
+      certificate_expires_at: null,
+      body_truncated: false,
+      agent_id: 'a',
+      recorded_at: 5,
+    });
+    const second = await api.call('GET', `${path}&cursor=${first.next_cursor}`);
+    expect(second.body).toMatchObject({
+      data: [{ cron_timestamp: 1_000, region: 'hosta-fra' }],
+      next_cursor: null,
+    });
+  });
+
+  test('transitions carry their votes', async () => {
+    const { id } = await created('/v1/monitors', MONITOR);
+    const vote = {
+      region: 'hosta-fra',
+      outcome: 'failed',
+      slot: 1,
+      at: 2,
+      latency: 3,
+      status_code: 500,
+      error_message: 'x',
+      counted: true,
+    };
+    await api.store.transaction(({ db }) =>
+      db
+        .insertInto('transitions')
+        .values({
+          monitor_id: Number(id),
+          from_status: 'active',
+          to_status: 'error',
+          reason: 'majority-failed',
+          at: 2,
+          slot: 1,
+          votes: JSON.stringify([vote]),
+          incident: 'key',
+        })
+        .execute(),
+    );
+    expect((await api.call('GET', `/v1/monitors/${id}/transitions`)).body).toMatchObject({
+      data: [
+        {
+          from: 'active',
+          to: 'error',
+          reason: 'majority-failed',
+          at: 2,
+          slot: 1,
+          incident: 'key',
+          votes: [vote],
+        },
+      ],
+      next_cursor: null,
+    });
+  });
+});
+
+describe('notifications', () => {
+  const webhook = (path: string) => ({
+    name: 'Ops',
+    provider_type: 'webhook',
+    webhook: { endpoint: `${receiver.url}${path}`, headers: [{ key: 'X-Key', value: 's3cret-value' }] },
+  });
+
+  test('secrets are open to write tokens, masked for read tokens, and the mask is refused', async () => {
+    const made = await created('/v1/notifications', webhook('/a'));
+    expect(made).toMatchObject({
+      state: 'ok',
+      webhook: { headers: [{ key: 'X-Key', value: 's3cret-value' }] },
+    });
+    const seen = await api.call('GET', `/v1/notifications/${made.id}`, undefined, asReader());
+    expect(seen.body).toMatchObject({ webhook: { headers: [{ key: 'X-Key', value: '********' }] } });
+    expect(await api.call('PUT', `/v1/notifications/${made.id}`, seen.body)).toMatchObject({
+      status: 422,
+      body: {
+        errors: [
+          {
+            pointer: '/webhook/headers/0/value',
+            message: 'is the mask that read tokens are shown: send the secret itself',
+          },
+        ],
+      },
+    });
+  });
+
+  test('a kind that is not there yet is accepted and says so', async () => {
+    const body = { provider_type: 'sms', sms: { phone_number: '+4915112345678' } };
+    expect(await created('/v1/notifications', body)).toMatchObject({
+      state: 'failing',
+      state_reason: 'sms channels are not available in this version',
+    });
+  });
+
+  test('a test alert, the ledger and a retry', async () => {
+    const monitor = await created('/v1/monitors', MONITOR);
+    const { id } = await created('/v1/notifications', { ...webhook('/b'), monitor_ids: [monitor.id] });
+    receiver.answerWith((_request, response) => response.writeHead(410).end('gone'));
+    expect(await api.call('POST', `/v1/notifications/${id}/test`)).toMatchObject({
+      status: 200,
+      body: { delivered: false, outcome: 'permanent-channel', status_code: 410 },
+    });
+    const ledger = (await api.call('GET', `/v1/notifications/${id}/deliveries`)).body as { data: Json[] };
+    expect(ledger.data).toMatchObject([
+      { monitor_id: '0', state: 'dead', attempts: [{ number: 1, status_code: 410 }], alert: { test: true } },
+    ]);
+    const [{ id: testId } = { id: '' }] = ledger.data;
+    expect((await api.call('POST', `/v1/deliveries/${testId}/retry`)).status).toBe(409);
+
+    await api.store.transaction(({ db }) =>
+      db
+        .updateTable('deliveries')
+        .set({ monitor_id: Number(monitor.id) })
+        .where('id', '=', Number(testId))
+        .execute(),
+    );
+    receiver.answerWith((_request, response) => response.end());
+    const recorded = new Promise<void>((resolve) => api.deliverer.onRecorded(() => resolve()));
+    expect(await api.call('POST', `/v1/deliveries/${testId}/retry`)).toMatchObject({ status: 202 });
+    await recorded;
+    expect((await api.call('GET', `/v1/notifications/${id}/deliveries`)).body).toMatchObject({
+      data: [{ state: 'delivered', attempts: [{ number: 1 }, { number: 2, status_code: 200 }] }],
+    });
+  });
+});
+
+describe('status pages', () => {
+  test('pages with their components and groups', async () => {
+    const page = await created('/v1/status-pages', { title: 'Example', slug: 'example' });
+    expect(page).toMatchObject({ published: true, theme: 'system', access_type: 'public' });
+    const path = `/v1/status-pages/${page.id}`;
+    const group = await created(`${path}/component-groups`, { name: 'Core' });
+    const monitor = await created('/v1/monitors', MONITOR);
+    const component = await created(`${path}/components`, {
+      type: 'monitor',
+      monitor_id: monitor.id,
+      group_id: group.id,
+    });
+    expect(component).toMatchObject({
+      page_id: page.id,
+      warnings: [expect.stringContaining('left out of the page')],
+    });
+    expect((await api.call('GET', `${path}/components`)).body).toMatchObject({ total: 1 });
+    expect(await api.call('PATCH', `${path}/appearance`, { theme: 'dark', published: false })).toMatchObject({
+      status: 200,
+      body: { theme: 'dark', published: false },
+    });
+    expect((await api.call('DELETE', `/v1/monitors/${monitor.id}`)).status).toBe(409);
+    expect((await api.call('DELETE', `/v1/monitors/${monitor.id}?cascade=true`)).status).toBe(204);
+    expect((await api.call('DELETE', path)).status).toBe(204);
+  });
+});
+
+describe('workspaces are apart', () => {
+  test("another workspace's objects are not there", async () => {
+    const { id } = await created('/v1/monitors', MONITOR);
+    const other = await api.store.transaction(async ({ db }) => {
+      const { insertId } = await db
+        .insertInto('workspaces')
+        .values({ name: 'other', created_at: 0 })
+        .executeTakeFirstOrThrow();
+      return Number(insertId);
+    });
+    const { secret } = await api.tokens.create({ workspaceId: other, name: 'x', scope: 'write' }, 0);
+    const theirs = { authorization: `Bearer ${secret}` };
+    for (const [method, path, body] of [
+      ['GET', `/v1/monitors/${id}`, undefined],
+      ['PUT', `/v1/monitors/${id}`, MONITOR],
+      ['DELETE', `/v1/monitors/${id}`, undefined],
+      ['GET', `/v1/monitors/${id}/results`, undefined],
+      ['GET', `/v1/monitors/${id}/transitions`, undefined],
+      ['POST', `/v1/monitors/${id}/check`, undefined],
+    ] as const) {
+      expect([path, (await api.call(method, path, body, theirs)).status]).toEqual([path, 404]);
+    }
+    expect((await api.call('GET', '/v1/monitors', undefined, theirs)).body).toMatchObject({
+      data: [],
+      total: 0,
+    });
+  });
+});
+
+describe('tokens, regions, health', () => {
+  test('a token is shown once, works, and ends when revoked', async () => {
+    const made = await created('/v1/tokens', { name: 'ci', scope: 'read' });
+    const headers = { authorization: `Bearer ${made.token}` };
+    expect((await api.call('GET', '/v1/monitors', undefined, headers)).status).toBe(200);
+    const listed = (await api.call('GET', '/v1/tokens')).body as { data: Json[] };
+    expect(listed.data.find(({ id }) => id === made.id)).toEqual({
+      id: made.id,
+      name: 'ci',
+      scope: 'read',
+      operator: false,
+      created_at: expect.any(String),
+    });
+    expect((await api.call('DELETE', `/v1/tokens/${made.id}`)).status).toBe(204);
+    expect((await api.call('GET', '/v1/monitors', undefined, headers)).status).toBe(401);
+    const operator = listed.data.find((token) => token.operator);
+    expect((await api.call('DELETE', `/v1/tokens/${operator?.id}`)).status).toBe(409);
+  });
+
+  test('regions with their agents', async () => {
+    const agent = {
+      id: 'a1',
+      version: '1',
+      capacity: 4_000,
+      running: 400,
+      loopDelayMs: 1,
+      isDraining: false,
+    };
+    api.agents.set('hosta-fra', [{ ...agent, lastSeenWall: 5 }]);
+    const { data } = (await api.call('GET', '/v1/regions', undefined, asReader())).body as { data: Json[] };
+    expect(data).toHaveLength(28);
+    expect(data.find(({ region }) => region === 'hosta-fra')).toEqual({
+      region: 'hosta-fra',
+      last_seen_at: 5,
+      agents: [
+        {
+          id: 'a1',
+          version: '1',
+          capacity: 4_000,
+          running: 400,
+          load: 0.1,
+          loop_delay_ms: 1,
+          last_seen_at: 5,
+          draining: false,
+        },
+      ],
+    });
+    expect(data.find(({ region }) => region === 'hosta-ams')).toEqual({
+      region: 'hosta-ams',
+      last_seen_at: null,
+      agents: [],
+    });
+  });
+
+  test('health and metrics', async () => {
+    const nobody = { authorization: '' };
+    expect(await api.call('GET', '/healthz', undefined, nobody)).toMatchObject({
+      status: 200,
+      body: { status: 'ok' },
+    });
+    expect(await api.call('GET', '/readyz', undefined, nobody)).toMatchObject({
+      status: 200,
+      body: { parts: { database: true } },
+    });
+    expect((await api.call('GET', '/metrics', undefined, nobody)).status).toBe(401);
+    const metrics = await api.call('GET', '/metrics', undefined, { authorization: 'Bearer metrics-token' });
+    expect(metrics.body).toBe(
+      '# HELP svc_results_total Results recorded.\n# TYPE svc_results_total counter\nsvc_results_total{region="hosta-fra",note="a\\"b"} 3\n',
+    );
+  });
+});
+
+describe('every failure is a problem', () => {
+  test('not even HTTP', async () => {
+    const socket = connect(Number(new URL(api.url).port), '127.0.0.1');
+    socket.end('nonsense\r\n\r\n');
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    await once(socket, 'close');
+    expect(text).toContain('application/problem+json');
+  });
+
+  test('too many requests', async () => {
+    const limited = await startApi({ rate: { perSecond: 1, atOnce: 2 } });
+    try {
+      for (const _ of [1, 2]) expect((await limited.call('GET', '/v1/tokens')).status).toBe(200);
+      const refused = await limited.call('GET', '/v1/tokens');
+      expect(refused).toMatchObject({ status: 429, body: { type: 'urn:svc:problem:rate-limited' } });
+      expect(refused.headers.get('retry-after')).toBe('1');
+      limited.clock.advance(1_000);
+      expect((await limited.call('GET', '/v1/tokens')).status).toBe(200);
+    } finally {
+      await limited.dispose();
+    }
+  });
+
+  test('a defect of our own says nothing of its inside', async () => {
+    const broken = await startApi({
+      readiness: () => {
+        throw new Error('inside: /etc/secret');
+      },
+    });
+    try {
+      const answer = await broken.call('GET', '/readyz', undefined, { 'x-request-id': 'mine-1' });
+      expect(answer).toMatchObject({ status: 500, body: { request_id: 'mine-1', errors: [] } });
+      expect(JSON.stringify(answer.body)).not.toContain('secret');
+    } finally {
+      await broken.dispose();
+    }
+  });
+});
