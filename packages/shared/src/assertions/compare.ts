@@ -1,4 +1,5 @@
 import type { NumberComparator, StringComparator } from '../messages/check.ts';
+import { containsText } from './contains.ts';
 
 /** Whether `seen` stands in the relation `comparator` to `target`. */
 export function compareNumber(seen: number, comparator: NumberComparator, target: number): boolean {
@@ -28,9 +29,9 @@ export function compareNumber(seen: number, comparator: NumberComparator, target
 export function compareText(seen: string, comparator: StringComparator, target: string): boolean {
   switch (comparator) {
     case 'contains':
-      return seen.includes(target);
+      return containsText(seen, target);
     case 'not_contains':
-      return !seen.includes(target);
+      return !containsText(seen, target);
     case 'eq':
       return seen === target;
     case 'neq':
