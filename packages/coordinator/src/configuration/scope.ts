@@ -8,8 +8,8 @@ import { Conflict, NotFound, PreconditionFailed } from './errors.ts';
 import { NOUN_OF, type ResourceTable } from './kinds.ts';
 import type { MonitorsInMemory } from './live-monitors.ts';
 
-/** ms that a change may hold the thread before the event loop gets a turn. */
-const TURN_MS = 10;
+/** ms that a change may hold the thread before the event loop gets a turn; what it does then takes its time too. */
+const TURN_MS = 8;
 
 /** What the parts of one change share: the transaction, and the monitors as they are inside it. */
 export class ChangeScope {
