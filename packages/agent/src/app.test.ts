@@ -13,7 +13,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
 import { ScaledClock } from '../../../test/support/scaled-clock.ts';
-import { outcomeOf, ScriptedProbe, tcpCheck } from '../../../test/support/scripted-probe.ts';
+import { httpCheck, outcomeOf, ScriptedProbe, tcpCheck } from '../../../test/support/scripted-probe.ts';
 import { Agent } from './app.ts';
 
 const log = pino({ level: 'silent' });
@@ -193,6 +193,20 @@ describe('taking jobs', () => {
       [10, 1_000, 'full'],
     ]);
     expect(probe.attempts).toHaveLength(2);
+  });
+
+  test('large jobs are held up to 64 MiB together', async () => {
+    await startAgent({ concurrency: 1_000 });
+    const body = 'x'.repeat(250_000);
+    const refused: string[] = [];
+    for (let batch = 0; batch < 90; batch++) {
+      const jobs = [1, 2, 3].map((index) =>
+        job(3 * batch + index, 1_000, httpCheck('http://a.example/', { body })),
+      );
+      refused.push(...(await offer(jobs)).refused.map(([, , reason]) => reason));
+    }
+    // 268 such jobs are below 64 MiB, the 269th goes beyond it.
+    expect(refused).toEqual(['full']);
   });
 
   test('what cannot be read is dropped and counted, and the next batch is taken', async () => {

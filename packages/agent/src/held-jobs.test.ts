@@ -8,14 +8,15 @@ test('a job is held until it is released, then remembered for at least five minu
   const clock = new FakeClock();
   const held = new HeldJobs(clock);
   expect(held.stateOf(7, 1_000)).toBe('unknown');
-  held.hold(7, 1_000);
+  held.hold(7, 1_000, 300);
   expect(held.stateOf(7, 1_000)).toBe('held');
   expect(held.stateOf(7, 2_000)).toBe('unknown');
   expect(held.keys()).toEqual([[7, 1_000]]);
+  expect(held.bytes).toBe(300);
 
   clock.advance(4 * MINUTE);
   held.release(7, 1_000, 'finished');
-  expect(held.size).toBe(0);
+  expect([held.size, held.bytes]).toEqual([0, 0]);
   clock.advance(5 * MINUTE);
   expect(held.stateOf(7, 1_000)).toBe('finished');
   clock.advance(10 * MINUTE);
@@ -24,7 +25,7 @@ test('a job is held until it is released, then remembered for at least five minu
 
 test('a job nobody answers for any more is forgotten at once', () => {
   const held = new HeldJobs(new FakeClock());
-  held.hold(7, 1_000);
+  held.hold(7, 1_000, 300);
   held.release(7, 1_000, 'forgotten');
   expect(held.stateOf(7, 1_000)).toBe('unknown');
 });

@@ -14,7 +14,8 @@ const FINISHED_LIMIT = 1_000_000;
  */
 export class HeldJobs {
   readonly #clock: Clock;
-  readonly #held = new Map<string, JobKey>();
+  readonly #held = new Map<string, { key: JobKey; bytes: number }>();
+  #bytes = 0;
   // Two generations of slots by monitor: the old one is thrown away as a whole, which costs no timer
   // and no instant per job.
   #finished = new Map<number, number[]>();
@@ -31,8 +32,13 @@ export class HeldJobs {
     return this.#held.size;
   }
 
+  /** What the held jobs took in their messages. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   keys(): JobKey[] {
-    return [...this.#held.values()];
+    return Array.from(this.#held.values(), (entry) => entry.key);
   }
 
   stateOf(monitor: number, slot: number): 'held' | 'finished' | 'unknown' {
@@ -44,13 +50,17 @@ export class HeldJobs {
     return isFinished ? 'finished' : 'unknown';
   }
 
-  hold(monitor: number, slot: number): void {
-    this.#held.set(textOf(monitor, slot), [monitor, slot]);
+  /** @param bytes the job's share of its message; the job is not held yet */
+  hold(monitor: number, slot: number, bytes: number): void {
+    this.#held.set(textOf(monitor, slot), { key: [monitor, slot], bytes });
+    this.#bytes += bytes;
   }
 
   /** The job's result is acknowledged (`finished`), or given up, so that nobody answers for the job (`forgotten`). */
   release(monitor: number, slot: number, as: 'finished' | 'forgotten'): void {
-    this.#held.delete(textOf(monitor, slot));
+    const text = textOf(monitor, slot);
+    this.#bytes -= this.#held.get(text)?.bytes ?? 0;
+    this.#held.delete(text);
     if (as === 'forgotten') return;
     this.#turnGeneration();
     const slots = this.#finished.get(monitor);

@@ -22,6 +22,9 @@ import { ThrottledLog } from './throttled-log.ts';
 /** An agent takes jobs for this many times its concurrency: those attempted, those queued, those between attempts. */
 const JOBS_PER_PLACE = 4;
 
+/** Bound on the memory of held jobs: a job may carry a request body of 256 KiB, most have half a kilobyte. */
+const MOST_HELD_BYTES = 64 * 1_024 * 1_024;
+
 export type IntakeOptions = {
   bus: Bus;
   region: Region;
@@ -94,7 +97,7 @@ export class Intake {
     }
     switch (read.kind) {
       case 'jobs':
-        this.#onBatch(read);
+        this.#onBatch(read, Math.ceil(message.data.length / read.jobs.length));
         return;
       case 'run_now':
         void this.#onRunNow(read);
@@ -104,7 +107,7 @@ export class Intake {
     }
   }
 
-  #onBatch(batch: JobBatch): void {
+  #onBatch(batch: JobBatch, bytesPerJob: number): void {
     const { metrics, held, runner, onResult, clock } = this.#options;
     const acceptance: Acceptance = {
       v: MESSAGE_VERSION,
@@ -129,7 +132,7 @@ export class Intake {
         continue;
       }
       metrics.accepted++;
-      held.hold(monitor, slot);
+      held.hold(monitor, slot, bytesPerJob);
       acceptance.accepted.push([monitor, slot]);
       if (read.is === 'job') taken.push(read.job);
       else onResult({ ...jobOf(read.job), ...notAttempted('unsupported', clock.wall()) });
@@ -145,7 +148,8 @@ export class Intake {
     const state = held.stateOf(monitor, slot);
     if (state !== 'unknown') return state;
     const jobs = runner.running + runner.pending + takenFromBatch;
-    const isFull = held.size >= MAX_HELD_JOBS || jobs >= JOBS_PER_PLACE * concurrency;
+    const isFull =
+      held.size >= MAX_HELD_JOBS || held.bytes >= MOST_HELD_BYTES || jobs >= JOBS_PER_PLACE * concurrency;
     return isFull ? 'full' : null;
   }
 
