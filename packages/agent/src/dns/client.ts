@@ -18,6 +18,18 @@ export type AskPolicy = {
   timeoutMs: number;
 };
 
+/**
+ * Waits between tries: half a second, then twice as long each time. Datagrams are lost when hundreds of
+ * checks start together, and a look-up that sat out the 5 s of resolv.conf would look like a slow target.
+ *
+ * @param longestMs bound on each wait
+ */
+export function doublingWaits(longestMs: number): AskPolicy['waitMs'] {
+  return (n) => Math.min(longestMs, FIRST_WAIT_MS * 2 ** n);
+}
+
+const FIRST_WAIT_MS = 500;
+
 export type DnsReply =
   /** RCODE 0 or 3 (no such name): the servers know. */
   | { kind: 'answer'; message: DnsMessage }

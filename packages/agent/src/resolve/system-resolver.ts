@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { asciiDomainName } from '@svc/shared/domain-name.ts';
 import { SvcError } from '@svc/shared/errors.ts';
-import { type AskPolicy, DnsClient } from '../dns/client.ts';
+import { type AskPolicy, DnsClient, doublingWaits } from '../dns/client.ts';
 import { canonicalName, DnsFormatError } from '../dns/packet.ts';
 import type { Cancel } from '../dns/query.ts';
 import { onAbort } from '../on-abort.ts';
@@ -117,9 +117,9 @@ class Search {
     const servers = [...conf.servers.slice(first), ...conf.servers.slice(0, first)];
     this.#policy = {
       servers,
-      waitMs: () => conf.timeoutMs,
-      tries: conf.attempts * servers.length,
-      timeoutMs: Number.POSITIVE_INFINITY,
+      waitMs: doublingWaits(conf.timeoutMs),
+      tries: Number.POSITIVE_INFINITY,
+      timeoutMs: conf.timeoutMs * conf.attempts * servers.length,
     };
   }
 

@@ -4,7 +4,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { DnsCheck, RecordType } from '@svc/shared/messages/check.ts';
 import { recordsOf, textOf } from '../../dns/answers.ts';
-import { type AskPolicy, DnsClient, type DnsReply } from '../../dns/client.ts';
+import { type AskPolicy, DnsClient, type DnsReply, doublingWaits } from '../../dns/client.ts';
 import { canonicalName, DnsFormatError, type DnsQuestion, RCODE } from '../../dns/packet.ts';
 import type { Cancel } from '../../dns/query.ts';
 import { parseServer } from '../../dns/servers.ts';
@@ -21,8 +21,7 @@ export type DnsProbeOptions = {
   servers: readonly string[] | 'system';
 };
 
-/** The first repetition of an unanswered query, then twice as late each time. */
-const FIRST_WAIT_MS = 1_000;
+/** Longest wait before an unanswered query is repeated, ms. */
 const LONGEST_WAIT_MS = 5_000;
 
 /** Without assertions the name must have one of these. */
@@ -103,8 +102,7 @@ class Lookup {
     if (this.#isDone) return;
     const { timeoutMs } = this.#context;
     // A short time-out still leaves room for a second try: one lost datagram is no outage.
-    const firstWaitMs = Math.min(FIRST_WAIT_MS, Math.max(20, timeoutMs / 4));
-    const waitMs = (n: number) => Math.min(LONGEST_WAIT_MS, firstWaitMs * 2 ** n);
+    const waitMs = doublingWaits(Math.min(LONGEST_WAIT_MS, timeoutMs / 4));
     for (const type of this.#types) {
       const question: DnsQuestion = { name, type };
       const policy = { servers, waitMs, tries: Number.POSITIVE_INFINITY, timeoutMs };
