@@ -1,0 +1,258 @@
+import { join } from 'node:path';
+import { type Clock, systemClock } from '@svc/shared/clock.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
+import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { MAX_AGENTS_PER_REGION } from './agents.ts';
+import { EAST, FRA, liveMonitor, log, PAR, TestAgent } from './test-support/parts.ts';
+import { forgetRegions, Rig } from './test-support/rig.ts';
+
+let server: NatsServer;
+let folder: { path: string; remove(): Promise<void> };
+let store: Store;
+let bus: NatsBus;
+let agents: NatsBus;
+let rig: Rig<NatsBus, Clock>;
+
+beforeAll(async () => {
+  server = await startNatsServer();
+  folder = await temporaryFolder();
+  store = await openStore({ path: join(folder.path, 'svc.db'), log });
+});
+afterAll(async () => {
+  await store.close();
+  await folder.remove();
+  await server.dispose();
+});
+beforeEach(async () => {
+  await forgetRegions(store);
+  bus = await connectBus({ url: server.url, name: 'coordinator', log });
+  agents = await connectBus({ url: server.url, name: 'agents', log });
+  rig = new Rig({ store, bus, clock: systemClock });
+  await rig.dispatch.start();
+  // Its subscriptions are at the server.
+  await bus.flush();
+});
+afterEach(async () => {
+  await rig.dispatch.stop();
+  await agents.close();
+  await bus.close();
+});
+
+/** What the other side has published is handled here: it is at the server, and the server has sent it on. */
+async function exchanged(): Promise<void> {
+  await agents.flush();
+  await bus.flush();
+}
+
+async function startAgent(
+  region: ConstructorParameters<typeof TestAgent>[1],
+  id?: string,
+): Promise<TestAgent> {
+  const agent = new TestAgent(agents, region, id);
+  await agents.flush();
+  agent.beat();
+  await exchanged();
+  return agent;
+}
+
+/** Waits for the next batch. */
+const offered = (agent: TestAgent): Promise<void> => new Promise((resolve) => (agent.onOffer = resolve));
+
+test('jobs reach the agents of their regions and are accepted', async () => {
+  const three = [await startAgent(FRA), await startAgent(PAR), await startAgent(EAST)];
+  const all = Promise.all(three.map(offered));
+  rig.monitors.set(liveMonitor(1, { regions: [FRA, PAR, EAST] }));
+  await all;
+  await exchanged();
+  expect(rig.dispatch.counters).toMatchObject({ offers: 3, accepted: 3, noResponders: 0 });
+  const slot = rig.sink.opens[0]?.slot ?? 0;
+  for (const { offers, region } of three) {
+    expect(offers).toHaveLength(1);
+    expect(rig.tokens.isValid(offers[0]?.token ?? '', 1, region, slot)).toBe(true);
+    rig.dispatch.onRecorded(1, slot, region, false);
+  }
+  expect(rig.dispatch.inFlight).toBe(0);
+});
+
+test('a batch reaches one of two agents', async () => {
+  const two = [await startAgent(FRA, 'a'), await startAgent(FRA, 'b')];
+  const first = Promise.race(two.map(offered));
+  rig.monitors.set(liveMonitor(1));
+  await first;
+  await exchanged();
+  expect(two.flatMap(({ offers }) => offers)).toHaveLength(1);
+});
+
+test('a job beyond 256 KiB goes alone, and a batch never exceeds it', async () => {
+  const agent = await startAgent(FRA);
+  const sizes: number[] = [];
+  const listener = await connectBus({ url: server.url, name: 'listener', log });
+  listener.subscribe('svc.jobs.*', ({ data }) => sizes.push(data.length));
+  await listener.flush();
+  const check = JSON.parse(liveMonitor(1).checkText) as object;
+  const padded = (bytes: number) => JSON.stringify({ ...check, padding: 'ü'.repeat(bytes / 2) });
+  rig.monitors.set(liveMonitor(1, { checkText: padded(400_000) }));
+  for (let id = 2; id <= 8; id += 1) rig.monitors.set(liveMonitor(id, { checkText: padded(100_000) }));
+  await vi.waitFor(() => expect(agent.offers).toHaveLength(8), 5_000);
+  await listener.flush();
+  expect(sizes.filter((size) => size > 256 * 1_024)).toHaveLength(1);
+  await listener.close();
+});
+
+test('a job that the server does not take is given up at once', async () => {
+  await startAgent(FRA);
+  const checkText = JSON.stringify({ type: 'tcp', padding: 'x'.repeat(2_000_000) });
+  rig.monitors.set(liveMonitor(1, { checkText }));
+  await vi.waitFor(() => expect(rig.sink.abstentions).toMatchObject([{ reason: 'internal-error' }]), 5_000);
+});
+
+test('a region where nobody listens answers at once, and gets its jobs with the next heartbeat', async () => {
+  const agent = await startAgent(FRA);
+  agent.close();
+  await agents.flush();
+  rig.monitors.set(liveMonitor(1));
+  await vi.waitFor(() => expect(rig.dispatch.counters.noResponders).toBeGreaterThan(0), 5_000);
+  const back = new TestAgent(agents, FRA, 'back');
+  await agents.flush();
+  const taken = offered(back);
+  back.beat();
+  await taken;
+  await exchanged();
+  expect(rig.dispatch.counters.accepted).toBe(1);
+  expect(rig.sink.abstentions).toEqual([]);
+});
+
+test('a check run by hand is answered by those who are there', async () => {
+  await startAgent(FRA);
+  const started = performance.now();
+  agents.subscribe(`svc.jobs.${PAR}`, ({ data }) => {
+    const { run } = JSON.parse(Buffer.from(data).toString()) as { run: string };
+    const result = { outcome: 'passed', started_at: 1, latency: 3, attempts: [] };
+    agents.publish(
+      `svc.agents.${PAR}`,
+      JSON.stringify({ v: 1, kind: 'run_outcome', agent: 'a', run, result }),
+    );
+  });
+  await agents.flush();
+  // Nobody listens in EAST, so it does not keep the answer waiting.
+  const answers = await rig.dispatch.runNow(liveMonitor(1).checkText, [PAR, EAST], 60_000);
+  expect(answers).toMatchObject([
+    { region: PAR, agent: 'a', result: { outcome: 'passed' } },
+    { region: EAST, agent: null, result: null },
+  ]);
+  expect(performance.now() - started).toBeLessThan(30_000);
+});
+
+test('after the server was killed and is back, jobs that waited are offered', async () => {
+  const agent = await startAgent(FRA);
+  const gone = new Promise<void>((resolve) => {
+    const stop = bus.onConnection(() => {
+      stop();
+      resolve();
+    });
+  });
+  await server.kill();
+  await gone;
+  rig.monitors.set(liveMonitor(1));
+  await vi.waitFor(() => expect(rig.dispatch.inFlight).toBe(1), 5_000);
+  const taken = offered(agent);
+  agents.onConnection((isConnected) => {
+    if (isConnected) agent.beat();
+  });
+  await server.restart();
+  await taken;
+  await vi.waitFor(() => expect(rig.dispatch.counters.accepted).toBe(1), 5_000);
+  expect(rig.sink.abstentions).toEqual([]);
+  expect(rig.dispatch.counters.agentsGone).toBe(0);
+});
+
+describe("what comes on the agents' subjects", () => {
+  const heartbeat = {
+    v: 1,
+    kind: 'heartbeat',
+    agent: 'a',
+    version: '1',
+    capacity: 1,
+    running: 0,
+    held: [],
+    loop_delay_ms: 0,
+    clock: 0,
+    started_at: 0,
+    draining: false,
+  };
+  const garbage: [string, string, Uint8Array | string][] = [
+    ['nothing', FRA, ''],
+    ['no JSON', FRA, '{"v":1,'],
+    ['no text', FRA, new Uint8Array([0xff, 0xfe, 0x00])],
+    ['no object', FRA, '[]'],
+    ['a null', FRA, 'null'],
+    ['another version', FRA, JSON.stringify({ ...heartbeat, v: 2 })],
+    ['another kind', FRA, JSON.stringify({ ...heartbeat, kind: 'hello' })],
+    ['no agent', FRA, JSON.stringify({ ...heartbeat, agent: '' })],
+    ['a negative capacity', FRA, JSON.stringify({ ...heartbeat, capacity: -1 })],
+    ['jobs that are none', FRA, JSON.stringify({ ...heartbeat, held: [['x', 1]] })],
+    ['too many jobs', FRA, JSON.stringify({ ...heartbeat, held: Array(16_001).fill([1, 1]) })],
+    ['a region that is none', 'mars', JSON.stringify(heartbeat)],
+    ['deep nesting', FRA, '['.repeat(100_000)],
+    [
+      'an endless acceptance',
+      FRA,
+      JSON.stringify({
+        v: 1,
+        kind: 'acceptance',
+        agent: 'a',
+        batch: '1',
+        accepted: Array(65).fill([1, 1]),
+        refused: [],
+      }),
+    ],
+  ];
+
+  test.each(garbage)('%s is dropped and counted', async (_, region, data) => {
+    agents.publish(`svc.agents.${region}`, data);
+    await exchanged();
+    expect(rig.dispatch.counters.droppedMessages).toBe(1);
+    expect(rig.dispatch.agents.live()).toEqual([]);
+    await startAgent(FRA);
+    expect(rig.dispatch.agents.live()).toEqual([FRA]);
+  });
+
+  test('jobs that were never given are passed over', async () => {
+    const agent = await startAgent(FRA);
+    agent.held = [[1, 1]];
+    agent.beat();
+    agents.publish(
+      `svc.agents.${FRA}`,
+      JSON.stringify({
+        v: 1,
+        kind: 'acceptance',
+        agent: 'a',
+        batch: '9',
+        accepted: [[1, 1]],
+        refused: [[2, 2, 'full']],
+      }),
+    );
+    await exchanged();
+    expect(rig.dispatch.inFlight).toBe(0);
+    expect(rig.dispatch.counters.droppedMessages).toBe(0);
+  });
+
+  test('unknown members are tolerated', async () => {
+    agents.publish(`svc.agents.${FRA}`, JSON.stringify({ ...heartbeat, colour: 'blue' }));
+    await exchanged();
+    expect(rig.dispatch.agents.live()).toEqual([FRA]);
+  });
+
+  test('a region has no more than a thousand agents', async () => {
+    for (let index = 0; index < MAX_AGENTS_PER_REGION + 100; index += 1) {
+      agents.publish(`svc.agents.${FRA}`, JSON.stringify({ ...heartbeat, agent: `agent ${index}` }));
+    }
+    await exchanged();
+    expect([...rig.dispatch.agents.agentsOf(FRA)]).toHaveLength(MAX_AGENTS_PER_REGION);
+    expect(rig.dispatch.counters.droppedAgents).toBe(100);
+  });
+});

@@ -1,0 +1,122 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { RegionPresence } from './region-presence.ts';
+import { EAST, FRA, log, PAR } from './test-support/parts.ts';
+import { forgetRegions } from './test-support/rig.ts';
+
+const HOUR = 3_600_000;
+let folder: { path: string; remove(): Promise<void> };
+let store: Store;
+let clock: FakeClock;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  store = await openStore({ path: join(folder.path, 'svc.db'), log });
+});
+afterAll(async () => {
+  await store.close();
+  await folder.remove();
+});
+beforeEach(async () => {
+  await forgetRegions(store);
+  clock = new FakeClock();
+});
+
+async function loaded(): Promise<RegionPresence> {
+  const presence = new RegionPresence({ store, clock, log });
+  await presence.load();
+  return presence;
+}
+
+const absences = () =>
+  store.read
+    .selectFrom('region_absences')
+    .select(['region', 'started_at', 'ended_at'])
+    .orderBy('id')
+    .execute();
+
+test('a region that never had an agent is not electable', async () => {
+  const presence = await loaded();
+  expect(presence.hadAgentWithin24h(FRA)).toBe(false);
+  expect(presence.lastSeenAt(FRA)).toBeNull();
+  expect(presence.live()).toEqual([]);
+});
+
+test('for 24 h after its last agent a region is electable, over restarts too', async () => {
+  const presence = await loaded();
+  presence.came(FRA);
+  expect(presence.live()).toEqual([FRA]);
+  presence.went(FRA, clock.wall());
+  await presence.stop();
+  clock.advance(24 * HOUR - 1);
+  expect((await loaded()).hadAgentWithin24h(FRA)).toBe(true);
+  clock.advance(1);
+  expect((await loaded()).hadAgentWithin24h(FRA)).toBe(false);
+});
+
+test('while a region is live it is written down again and again', async () => {
+  const presence = await loaded();
+  presence.start();
+  presence.came(FRA);
+  clock.advance(5 * 60_000);
+  await presence.stop();
+  expect((await loaded()).lastSeenAt(FRA)).toBe(clock.wall());
+});
+
+test('an absence is one interval, over restarts too', async () => {
+  const began = clock.wall();
+  const first = await loaded();
+  first.came(PAR);
+  first.went(PAR, began);
+  await first.stop();
+  clock.advance(HOUR);
+  const second = await loaded();
+  second.missAbsent(() => true);
+  expect(second.isAbsent(PAR)).toBe(true);
+  second.came(PAR);
+  await second.stop();
+  expect((await absences()).filter(({ region }) => region === PAR)).toEqual([
+    { region: PAR, started_at: began, ended_at: began + HOUR },
+  ]);
+});
+
+test('regions that are declared or were there before are missed; others are not', async () => {
+  const before = await loaded();
+  before.came(PAR);
+  await before.stop();
+  const seenAt = clock.wall();
+  clock.advance(HOUR);
+  const presence = await loaded();
+  presence.came(EAST);
+  presence.missAbsent((region) => region === FRA || region === EAST);
+  presence.missAbsent((region) => region === FRA);
+  await presence.stop();
+  expect(await absences()).toEqual([
+    { region: FRA, started_at: clock.wall(), ended_at: null },
+    { region: PAR, started_at: seenAt, ended_at: null },
+  ]);
+});
+
+test('what could not be saved is saved later', async () => {
+  let isBroken = true;
+  const presence = new RegionPresence({
+    clock,
+    log,
+    store: {
+      read: store.read,
+      close: async () => {},
+      transaction: (work) => (isBroken ? Promise.reject(new Error('disk full')) : store.transaction(work)),
+    },
+  });
+  presence.came(FRA);
+  presence.went(FRA, clock.wall());
+  await presence.stop();
+  expect(await absences()).toEqual([]);
+  isBroken = false;
+  await presence.stop();
+  expect(await absences()).toMatchObject([{ region: FRA, ended_at: null }]);
+});
