@@ -60,7 +60,7 @@ export const deliveryView = z.object({
   notification_id: id,
   monitor_id: id.meta({ description: '0: a test.' }),
   state: z.enum(['pending', 'delivered', 'dead']),
-  alert,
+  alert: alert.nullable().meta({ description: 'Null: written by another version and not readable.' }),
   attempts: z.array(
     z.object({
       number: z.number().int(),

@@ -31,12 +31,12 @@ type ApiContext = Context<{ Variables: Variables }>;
 export interface Api {
   /** Listens; rejects when the address cannot be had. */
   start(): Promise<{ url: string }>;
-  /** Takes no more requests; running ones have 2 s to end. */
+  /** Takes no more requests; running ones have 1 s to end. */
   stop(): Promise<void>;
 }
 
 /** ms */
-const STOP_GRACE_MS = 2_000;
+const STOP_GRACE_MS = 1_000;
 
 /** Every endpoint of the API, in the order in which it is documented. */
 export function apiEndpoints(dependencies: ApiDependencies): Endpoint[] {

@@ -5,7 +5,7 @@ import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
@@ -47,11 +47,16 @@ class Bench {
   readonly channels = new Map<number, StoredChannel>();
   readonly attempts: FinishedAttempt[] = [];
   #waiting: { count: number; resolve: () => void }[] = [];
-  deliverer = this.#create();
+  deliverer = this.#create(store);
 
-  #create(): Deliverer {
+  /** Another deliverer, not started, over this store. */
+  use(other: Store): void {
+    this.deliverer = this.#create(other);
+  }
+
+  #create(over: Store): Deliverer {
     const deliverer = new Deliverer({
-      store,
+      store: over,
       clock,
       log,
       channels: createChannels(post(clock)),
@@ -124,7 +129,7 @@ class Bench {
 
   async restart(): Promise<void> {
     await this.deliverer.stop();
-    this.deliverer = this.#create();
+    this.use(store);
     await this.deliverer.start();
   }
 
@@ -319,6 +324,48 @@ describe('delivering', () => {
   });
 });
 
+describe('the ledger', () => {
+  test('a write that fails is tried again, and the alert is not sent again', async () => {
+    const failures = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const toCome = [...failures];
+    const flaky: Store = {
+      read: store.read,
+      transaction(work) {
+        const failure = toCome.shift();
+        failure?.resolve();
+        return failure === undefined ? store.transaction(work) : Promise.reject(new Error('disk full'));
+      },
+      close: () => store.close(),
+    };
+    const channel = await bench.webhook('/a');
+    await bench.queue(channel, 1, 'error', 'recovered');
+    bench.use(flaky);
+    await bench.deliverer.start();
+    for (const failure of failures) {
+      await failure.promise;
+      await settle();
+      clock.advance(1_000);
+    }
+    await bench.recorded(2);
+    expect(receiver.requests.map(statusOf)).toEqual(['error', 'recovered']);
+    expect(await deliveries()).toMatchObject([{ state: 'delivered' }, { state: 'delivered' }]);
+  });
+
+  test('an alert that cannot be read is dead, and those behind it go on', async () => {
+    const channel = await bench.webhook('/a');
+    await bench.queue(channel, 1, 'error', 'recovered');
+    await store.transaction((tx) =>
+      tx.db.updateTable('deliveries').set({ alert: '{"status":"burning"}' }).where('id', '=', 1).execute(),
+    );
+    await bench.deliverer.start();
+    await bench.recorded(2);
+    expect(await deliveries()).toMatchObject([
+      { state: 'dead', last_error: 'the stored alert cannot be read' },
+      { state: 'delivered' },
+    ]);
+  });
+});
+
 describe('restarts', () => {
   test('what was queued before the start is sent at the start, in order per monitor', async () => {
     const channel = await bench.webhook('/a');
@@ -342,7 +389,7 @@ describe('restarts', () => {
     await bench.queue(channel, 1, 'error');
     await receiver.received(1);
     const stopped = bench.stop();
-    clock.advance(2_000);
+    clock.advance(1_000);
     await stopped;
     isSilent = false;
     await bench.restart();

@@ -33,7 +33,7 @@ const SENDS_PER_FAILING_CHANNEL = 2;
 const SENDS_IN_ALL = 512;
 
 /** How long {@link Deliverer.stop} lets running sends end by themselves, ms. */
-const STOP_GRACE_MS = 2_000;
+const STOP_GRACE_MS = 1_000;
 
 /**
  * Deliveries of one monitor to one channel. A lane is in exactly one of these places: `ready` (in its
@@ -121,7 +121,7 @@ export class Deliverer {
     for (const queue of this.#queues.values()) this.#pump(queue);
   }
 
-  /** Running sends may end by themselves for 2 s, then they are cut off; what is not recorded stays pending. */
+  /** Running sends may end by themselves for 1 s, then they are cut off; what is not recorded stays pending. */
   async stop(): Promise<void> {
     this.#state = 'stopped';
     for (const queue of this.#queues.values()) {
@@ -165,14 +165,15 @@ export class Deliverer {
   }
 
   /** One attempt outside of any queue. Never rejects. */
-  async attempt(notificationId: number, alert: Alert, context: SendContext): Promise<SendResult> {
+  async attempt(notificationId: number, alert: Alert | null, context: SendContext): Promise<SendResult> {
     const result = await this.#attempt(notificationId, alert, context);
     this.#attempts[result.outcome] += 1;
     return result;
   }
 
-  async #attempt(notificationId: number, alert: Alert, context: SendContext): Promise<SendResult> {
+  async #attempt(notificationId: number, alert: Alert | null, context: SendContext): Promise<SendResult> {
     const { source, channels, log } = this.#options;
+    if (alert === null) return { outcome: 'permanent-message', error: 'the stored alert cannot be read' };
     try {
       const channel = await source.find(notificationId);
       if (channel === null) return { outcome: 'permanent-channel', error: 'the channel is gone' };

@@ -41,6 +41,7 @@ export class Ledger {
   readonly #log: Logger;
   readonly #waiting: { attempt: FinishedAttempt; settled: Settled }[] = [];
   #writing: Promise<void> | null = null;
+  #perTransaction = ATTEMPTS_PER_TRANSACTION;
   #isClosed = false;
   #endPause: (() => void) | null = null;
 
@@ -102,7 +103,7 @@ export class Ledger {
 
   async #write(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, ATTEMPTS_PER_TRANSACTION);
+      const batch = this.#waiting.splice(0, this.#perTransaction);
       try {
         await this.#store.transaction(async (tx) => {
           for (const { attempt, settled } of batch) {
@@ -110,10 +111,13 @@ export class Ledger {
             tx.onCommit(() => settled(following));
           }
         });
+        this.#perTransaction = Math.min(2 * this.#perTransaction, ATTEMPTS_PER_TRANSACTION);
       } catch (error) {
         this.#log.error({ error, attempts: batch.length }, 'recording delivery attempts failed');
         if (this.#isClosed) break;
-        this.#waiting.unshift(...batch);
+        // One at a time and at the end: an attempt that cannot be written must not hold up the others.
+        this.#perTransaction = 1;
+        this.#waiting.push(...batch);
         await this.#pause();
       }
     }
@@ -227,7 +231,10 @@ function queuedDelivery(row: HeadRow): QueuedDelivery {
   };
 }
 
-/** Alerts were written by this service, perhaps by an older version: parsed like everything stored. */
-export function storedAlert(text: string): Alert {
-  return alertSchema.parse(JSON.parse(text));
+/**
+ * Alerts were written by this service, but perhaps by another version: parsed like everything stored.
+ * Null rather than an error, which would hold up everything recorded in the same transaction.
+ */
+export function storedAlert(text: string): Alert | null {
+  return alertSchema.safeParse(JSON.parse(text)).data ?? null;
 }

@@ -12,7 +12,8 @@ export type QueuedDelivery = {
   uid: string;
   notificationId: number;
   monitorId: number;
-  alert: Alert;
+  /** Null: what is stored cannot be read by this version. */
+  alert: Alert | null;
   /** Attempts made before, all together; the next one's number is one more. */
   attempts: number;
   /** Of these, since it was queued or replayed: place in the back-off. */
