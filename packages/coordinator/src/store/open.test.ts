@@ -120,6 +120,26 @@ describe('transactions', () => {
     expect(told).toEqual([1, 3]);
   });
 
+  test('the event loop turns between tasks that hold the thread for long, and not otherwise', async () => {
+    const turned: boolean[] = [];
+    let hasTurned = false;
+    const spin = () => {
+      setImmediate(() => {
+        hasTurned = true;
+      });
+      for (const end = performance.now() + 15; performance.now() < end; );
+    };
+    await store.transaction((tx) => {
+      for (const task of [() => {}, spin, () => {}]) {
+        tx.onCommit(() => {
+          turned.push(hasTurned);
+          task();
+        });
+      }
+    });
+    expect(turned).toEqual([false, false, true]);
+  });
+
   test('the writing connection refuses to work outside a transaction', async () => {
     const kept = await store.transaction(({ db }) => db);
     expect(await codeOf(kept.insertInto('workspaces').values({ name: 'a', created_at: 1 }).execute())).toBe(
