@@ -1,0 +1,152 @@
+/**
+ * Every process is killed in its turn, with SIGKILL, while 1,000 checks a second run. What agents report
+ * is compared with what is stored; a target that goes down meanwhile is announced once per monitor; and
+ * nobody is told of an outage that was ours.
+ */
+import type { CheckResult, ResultBatch } from '@svc/shared/messages/check-result.ts';
+import { ALL_RESULTS, regionOfSubject } from '@svc/shared/messages/subjects.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type HttpTarget, startHttpTarget } from '../support/http-target.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { System } from '../support/system.ts';
+
+const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
+/** Each is checked from three regions every 30 s: 1,000 checks a second. */
+const MONITORS = 10_000;
+/** Of these the target goes down in the middle of it all. */
+const GOING_DOWN = 40;
+
+let target: HttpTarget;
+let receiver: Receiver;
+let system: System;
+let bus: NatsBus;
+/** `monitor/slot/region` of every result that any agent published. */
+const reported = new Set<string>();
+
+beforeAll(async () => {
+  target = await startHttpTarget();
+  receiver = await startReceiver();
+  system = await System.start({ regions: REGIONS, declared: declaration() });
+  bus = await connectBus({ url: system.nats.url, name: 'test', log: pino({ level: 'silent' }) });
+  bus.subscribe(ALL_RESULTS, (message) => {
+    const region = regionOfSubject(message.subject);
+    const batch = JSON.parse(Buffer.from(message.data).toString()) as ResultBatch;
+    for (const result of batch.results as CheckResult[]) {
+      reported.add(`${result.monitor}/${result.slot}/${region}`);
+    }
+  });
+}, 120_000);
+
+afterAll(async () => {
+  await bus?.close();
+  await system?.dispose();
+  await receiver?.close();
+  await target?.close();
+});
+
+function declaration() {
+  const monitors: Record<string, object> = {};
+  for (let number = 0; number < MONITORS; number += 1) {
+    const isGoingDown = number < GOING_DOWN;
+    monitors[`m${number}`] = {
+      name: `Monitor ${number}`,
+      url: `${target.url}/${isGoingDown ? 'fragile' : 'steady'}`,
+      periodicity: '30s',
+      timeout: 5_000,
+      retry: 1,
+      active: true,
+      regions: [...REGIONS],
+    };
+  }
+  const all = Object.keys(monitors).map((name) => `\${svc_http_monitor.${name}.id}`);
+  return {
+    svc_http_monitor: monitors,
+    svc_notification: {
+      ops: { name: 'Ops', provider_type: 'webhook', webhook: { endpoint: receiver.url }, monitor_ids: all },
+    },
+  };
+}
+
+type Count = { count: number };
+
+const countOf = (sql: string, ...parameters: (string | number)[]) =>
+  system.query<Count>(`SELECT count(*) AS count FROM ${sql}`, ...parameters)[0]?.count ?? 0;
+
+/** Resolves once `count` results more than now are recorded. */
+async function recorded(count: number, region?: string): Promise<void> {
+  const where = region === undefined ? 'results' : `results WHERE region = '${region}'`;
+  const goal = countOf(where) + count;
+  await expect.poll(() => countOf(where), { timeout: 60_000, interval: 250 }).toBeGreaterThanOrEqual(goal);
+}
+
+test('kill -9 of each process loses nothing, doubles nothing and announces nothing false', {
+  timeout: 300_000,
+}, async () => {
+  await recorded(15_000);
+
+  // An agent, while its neighbours go on.
+  const agent = system.agent('hostb-par');
+  await agent.end('SIGKILL');
+  await recorded(2_000);
+  await agent.start();
+  await recorded(500, 'hostb-par');
+
+  // The coordinator, just when the target goes down for some.
+  target.answerWith((response, path) => {
+    response.statusCode = path === '/fragile' ? 503 : 200;
+    response.end('x');
+  });
+  await system.coordinator.end('SIGKILL');
+  await system.coordinator.start();
+  await recorded(5_000);
+
+  // NATS.
+  await system.nats.kill();
+  await system.nats.restart();
+  await recorded(35_000);
+
+  const alerts = await receiver.received(GOING_DOWN);
+  await system.stop();
+
+  // What is still in the stream is recorded by a coordinator that finds it.
+  await system.nats.restart();
+  await system.coordinator.start();
+  await expect
+    .poll(
+      () => {
+        const stored = storedKeys();
+        return [...reported].filter((key) => !stored.has(key)).length;
+      },
+      { timeout: 20_000, interval: 250 },
+    )
+    .toBe(0);
+
+  // The primary key rules out doubles among rows; the stream's own copy is compared above.
+  expect(reported.size).toBeGreaterThan(50_000);
+  const bodies = receiver.requests.map(
+    (request) => request.json as { monitor: { name: string }; status: string },
+  );
+  expect(new Set(bodies.map((body) => body.status))).toEqual(new Set(['error']));
+  expect(new Set(bodies.map((body) => body.monitor.name))).toEqual(
+    new Set(Array.from({ length: GOING_DOWN }, (_, number) => `Monitor ${number}`)),
+  );
+  // At least once: what was sent twice over the kill carries the same id.
+  expect(new Set(receiver.requests.map((request) => request.headers['webhook-id'])).size).toBe(GOING_DOWN);
+  expect(alerts).toHaveLength(GOING_DOWN);
+  expect(
+    countOf(
+      `results WHERE outcome = 'failed' AND monitor_id NOT IN (SELECT id FROM monitors WHERE attributes LIKE '%fragile%')`,
+    ),
+  ).toBe(0);
+  expect(countOf("transitions WHERE to_status = 'error'")).toBe(GOING_DOWN);
+});
+
+function storedKeys(): Set<string> {
+  return new Set(
+    system
+      .query<{ key: string }>("SELECT monitor_id || '/' || slot || '/' || region AS key FROM results")
+      .map((row) => row.key),
+  );
+}
