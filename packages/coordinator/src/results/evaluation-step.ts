@@ -173,7 +173,7 @@ export class Evaluation {
 
   /** Writes the states that have changed; the last thing before the commit. */
   finish(): void {
-    if (!process.env["NOSTATE"]) for (const state of this.#unwritten) this.rows.writeState(state);
+    for (const state of this.#unwritten) this.rows.writeState(state);
     this.#unwritten.clear();
   }
 

@@ -1,0 +1,194 @@
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { castVotes, type OpenSlot, slotDecision } from './decision.ts';
+import { bitOf, regionSet } from './region-set.ts';
+import { type Vote, type VoteOutcome, verdict } from './status.ts';
+
+const [A, B, C] = REGIONS as unknown as [Region, Region, Region];
+const THREE = regionSet([A, B, C]);
+const OUTCOMES: readonly VoteOutcome[] = ['passed', 'degraded', 'failed'];
+
+function vote(region: Region, outcome: VoteOutcome, slot = 2): Vote {
+  return {
+    region,
+    outcome,
+    slot,
+    at: 1,
+    expiresAt: 1e6,
+    latency: null,
+    statusCode: null,
+    errorMessage: null,
+  };
+}
+
+function open(given: readonly Region[], reports: readonly Vote[], others: readonly Region[] = []): OpenSlot {
+  const answered = regionSet([...reports.map(({ region }) => region), ...others]);
+  return { slot: 2, given: regionSet(given), answered, isGivenKnown: true, deadline: 100, reports };
+}
+
+const old = (...outcomes: VoteOutcome[]) =>
+  outcomes.map((outcome, index) => vote(REGIONS[index] as Region, outcome, 1));
+
+describe('a slot is', () => {
+  test('decided when every region has reported, abstained or been skipped', () => {
+    expect(slotDecision(open([A, B, C], [vote(A, 'failed')], [B, C]), [], THREE, 0)).toBe('all-answered');
+  });
+
+  test('undecided while a missing region can change the outcome', () => {
+    const slot = open([A, B, C], [vote(A, 'failed'), vote(B, 'passed')]);
+    expect(slotDecision(slot, old('passed', 'passed', 'passed'), THREE, 0)).toBeNull();
+  });
+
+  test('decided when the missing region cannot change the outcome', () => {
+    const slot = open([A, B, C], [vote(A, 'failed'), vote(B, 'failed')]);
+    expect(slotDecision(slot, old('passed', 'passed', 'passed'), THREE, 0)).toBe('outcome-certain');
+  });
+
+  test('decided when a period has passed', () => {
+    const slot = open([A, B, C], [vote(A, 'failed')]);
+    expect(slotDecision(slot, [], THREE, 99)).toBeNull();
+    expect(slotDecision(slot, [], THREE, 100)).toBe('period-over');
+  });
+
+  test('not decided by one of three regions, whatever the others said before', () => {
+    const slot = open([A, B, C], [vote(A, 'failed')]);
+    expect(slotDecision(slot, old('failed', 'failed', 'failed'), THREE, 0)).toBeNull();
+  });
+
+  test('not decided before too few votes become enough', () => {
+    expect(slotDecision(open([A, B, C], [vote(A, 'passed')]), [], THREE, 0)).toBeNull();
+    const two = open([A, B, C], [vote(A, 'passed'), vote(B, 'passed')]);
+    expect(slotDecision(two, [], THREE, 0)).toBe('outcome-certain');
+  });
+
+  test('waiting for the whole electorate while nobody knows whom it was given to', () => {
+    const slot = { ...open([A], [vote(A, 'failed')]), isGivenKnown: false };
+    expect(slotDecision(slot, [], THREE, 0)).toBeNull();
+    expect(slotDecision({ ...slot, isGivenKnown: true }, [], THREE, 0)).toBe('all-answered');
+  });
+});
+
+describe('votes', () => {
+  test('the newest slot of a region stays', () => {
+    const votes = [vote(A, 'passed', 5), vote(B, 'passed', 1)];
+    const cast = castVotes(votes, [vote(A, 'failed', 4), vote(B, 'failed', 4), vote(C, 'failed', 4)]);
+    expect(cast.map(({ region, outcome }) => [region, outcome])).toEqual([
+      [A, 'passed'],
+      [B, 'failed'],
+      [C, 'failed'],
+    ]);
+  });
+
+  test('nothing new leaves the votes as they are', () => {
+    const votes = [vote(A, 'passed', 5)];
+    expect(castVotes(votes, [vote(A, 'failed', 5)])).toBe(votes);
+  });
+});
+
+describe('for every electorate', () => {
+  const scene = fc.integer({ min: 1, max: 7 }).chain((size) =>
+    fc.record({
+      regions: fc.constant(REGIONS.slice(0, size) as readonly Region[]),
+      before: fc.array(fc.option(fc.constantFrom(...OUTCOMES), { nil: null }), {
+        minLength: size,
+        maxLength: size,
+      }),
+      // null: not_run
+      now: fc.array(fc.option(fc.constantFrom(...OUTCOMES), { nil: null }), {
+        minLength: size,
+        maxLength: size,
+      }),
+      order: fc.shuffledSubarray([...Array(size).keys()], { minLength: size, maxLength: size }),
+    }),
+  );
+
+  const votesOf = (regions: readonly Region[], outcomes: readonly (VoteOutcome | null)[], slot: number) =>
+    regions.flatMap((region, index) => {
+      const outcome = outcomes[index] ?? null;
+      return outcome === null ? [] : [vote(region, outcome, slot)];
+    });
+
+  test('the order of reports does not matter to the status that is decided', () => {
+    fc.assert(
+      fc.property(scene, ({ regions, before, now, order }) => {
+        const electorate = regionSet(regions);
+        const votes = votesOf(regions, before, 1);
+        const complete = verdict(castVotes(votes, votesOf(regions, now, 2)), electorate, 0);
+        const slot = open(regions, []);
+        for (const index of order) {
+          const region = regions[index] as Region;
+          const outcome = now[index] ?? null;
+          slot.answered |= bitOf(region);
+          if (outcome !== null) slot.reports = [...slot.reports, vote(region, outcome)];
+          if (slotDecision(slot, votes, electorate, 0) === null) continue;
+          expect(verdict(castVotes(votes, slot.reports), electorate, 0).status).toBe(complete.status);
+        }
+        expect(slot.answered).toBe(electorate);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('when something is missing that could make a difference, the slot stays open', () => {
+    fc.assert(
+      fc.property(scene, fc.nat(6), ({ regions, before, now }, hidden) => {
+        const electorate = regionSet(regions);
+        const votes = votesOf(regions, before, 1);
+        const missing = regions[hidden % regions.length] as Region;
+        const reports = votesOf(regions, now, 2).filter(({ region }) => region !== missing);
+        const slot = open(
+          regions,
+          reports,
+          regions.filter((region) => region !== missing),
+        );
+        const statuses = new Set(
+          OUTCOMES.map(
+            (outcome) =>
+              verdict(castVotes(votes, [...reports, vote(missing, outcome)]), electorate, 0).status,
+          ),
+        );
+        if (statuses.size > 1) expect(slotDecision(slot, votes, electorate, 0)).toBeNull();
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+test('one region of three that fails every slot makes no error in 1,000 slots of random reporting order', () => {
+  fc.assert(
+    fc.property(fc.infiniteStream(fc.nat(5)), fc.constantFrom(A, B, C), (random, bad) => {
+      const orders = [
+        [A, B, C],
+        [A, C, B],
+        [B, A, C],
+        [B, C, A],
+        [C, A, B],
+        [C, B, A],
+      ] as const;
+      let votes: readonly Vote[] = [];
+      let stragglers: readonly Vote[] = [];
+      for (let slot = 1; slot <= 1_000; slot += 1) {
+        const current: OpenSlot = { ...open([A, B, C], []), slot };
+        let isDecided = false;
+        for (const region of orders[random.next().value] ?? orders[0]) {
+          const report = vote(region, region === bad ? 'failed' : 'passed', slot);
+          if (isDecided) {
+            stragglers = [...stragglers, report];
+            continue;
+          }
+          current.answered |= bitOf(region);
+          current.reports = [...current.reports, report];
+          const earlier = castVotes(votes, stragglers);
+          if (slotDecision(current, earlier, THREE, 0) === null) continue;
+          isDecided = true;
+          votes = castVotes(earlier, current.reports);
+          stragglers = [];
+          expect(verdict(votes, THREE, 0).status).toBe('active');
+        }
+        expect(isDecided).toBe(true);
+      }
+    }),
+    { numRuns: 10 },
+  );
+});

@@ -1,0 +1,161 @@
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { regionSet, sizeOf } from './region-set.ts';
+import {
+  electorateOf,
+  freshForMs,
+  quorumEndsAt,
+  statusOf,
+  type Vote,
+  type VoteOutcome,
+  verdict,
+  votableForMs,
+} from './status.ts';
+
+const OUTCOMES: readonly VoteOutcome[] = ['passed', 'degraded', 'failed'];
+
+function vote(region: Region, outcome: VoteOutcome, expiresAt = 1_000): Vote {
+  return { region, outcome, slot: 1, at: 1, expiresAt, latency: null, statusCode: null, errorMessage: null };
+}
+
+/** One letter per region in their order: p, d, f, or a dot for no vote. */
+function votesOf(letters: string): Vote[] {
+  const outcomes = { p: 'passed', d: 'degraded', f: 'failed' } as const;
+  return [...letters].flatMap((letter, index) => {
+    const region = REGIONS[index];
+    return letter === '.' || region === undefined ? [] : [vote(region, outcomes[letter as 'p' | 'd' | 'f'])];
+  });
+}
+
+describe('the verdict', () => {
+  test.each([
+    ['', 'unknown', 'no-electorate'],
+    ['p', 'active', 'all-passed'],
+    ['f', 'error', 'majority-failed'],
+    ['d', 'degraded', 'majority-degraded'],
+    ['ff', 'error', 'majority-failed'],
+    ['fp', 'active', 'minority-failed'],
+    ['fd', 'degraded', 'majority-degraded'],
+    ['dp', 'active', 'minority-degraded'],
+    ['f.', 'error', 'majority-failed'],
+    ['ppf', 'active', 'minority-failed'],
+    ['pff', 'error', 'majority-failed'],
+    ['pdf', 'degraded', 'majority-degraded'],
+    ['pdd', 'degraded', 'majority-degraded'],
+    ['ffd', 'error', 'majority-failed'],
+    ['f..', 'unknown', 'too-few-votes'],
+    ['ff.', 'error', 'majority-failed'],
+    ['fp.', 'active', 'minority-failed'],
+    ['ff..', 'error', 'majority-failed'],
+    ['f...', 'unknown', 'too-few-votes'],
+    ['ffpp', 'active', 'minority-failed'],
+    ['...', 'unknown', 'too-few-votes'],
+  ])('of %j is %s: %s', (letters, status, reason) => {
+    const electorate = regionSet(REGIONS.slice(0, letters.length));
+    expect(verdict(votesOf(letters), electorate, 0)).toEqual({ status, reason });
+  });
+
+  test('counts neither votes that are too old nor those of regions that are not asked', () => {
+    const [a, b, c] = REGIONS;
+    const votes = [vote(a, 'passed'), vote(b, 'failed', 500), vote(c, 'failed')];
+    expect(verdict(votes, regionSet([a, b]), 500)).toEqual({ status: 'active', reason: 'all-passed' });
+  });
+
+  const votes = fc
+    .uniqueArray(fc.constantFrom(...REGIONS), { maxLength: 9 })
+    .chain((regions) =>
+      fc.tuple(
+        ...regions.map((region) => fc.constantFrom(...OUTCOMES).map((outcome) => vote(region, outcome))),
+      ),
+    );
+
+  test('does not depend on the order of the votes', () => {
+    fc.assert(
+      fc.property(votes, fc.infiniteStream(fc.nat()), (cast, random) => {
+        const electorate = regionSet(REGIONS.slice(0, 9));
+        const keys = new Map(cast.map((one) => [one, random.next().value]));
+        const shuffled = [...cast].sort((x, y) => (keys.get(x) ?? 0) - (keys.get(y) ?? 0));
+        expect(verdict(shuffled, electorate, 0)).toEqual(verdict(cast, electorate, 0));
+      }),
+    );
+  });
+
+  test('is never an error while half of the votes or more did not fail', () => {
+    fc.assert(
+      fc.property(votes, (cast) => {
+        const { status } = verdict(cast, regionSet(cast.map(({ region }) => region)), 0);
+        const failed = cast.filter(({ outcome }) => outcome === 'failed').length;
+        expect(status === 'error').toBe(failed * 2 > cast.length);
+      }),
+    );
+  });
+
+  test('gets no better when a vote gets worse', () => {
+    const rank = { unknown: -1, active: 0, degraded: 1, error: 2 };
+    fc.assert(
+      fc.property(fc.nat(9), fc.nat(9), fc.nat(9), (failed, degraded, passed) => {
+        const total = failed + degraded + passed;
+        if (passed === 0) return;
+        const before = rank[statusOf(failed, degraded, total, total)];
+        expect(rank[statusOf(failed, degraded + 1, total, total)]).toBeGreaterThanOrEqual(before);
+        expect(rank[statusOf(failed + 1, degraded, total, total)]).toBeGreaterThanOrEqual(before);
+      }),
+    );
+  });
+});
+
+describe('ageing', () => {
+  test.each([
+    [30_000, 10_000, 90_000],
+    [30_000, 183_000, 223_000],
+    [3_600_000, 45_000, 10_800_000],
+  ])(
+    'with a period of %i ms and checks of up to %i ms a vote is fresh for %i ms',
+    (period, longest, fresh) => {
+      expect(freshForMs(period, longest)).toBe(fresh);
+    },
+  );
+
+  test('the slowest check, reported and decided as late as can be, still votes', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 30_000, max: 3_600_000 }), fc.nat(1_500_000), (period, longest) => {
+        expect(votableForMs(period, longest)).toBeGreaterThanOrEqual(longest + 2 * period);
+      }),
+    );
+  });
+
+  test('the quorum ends with the vote that leaves fewer than half of the electorate', () => {
+    const [a, b, c] = REGIONS;
+    const electorate = regionSet([a, b, c]);
+    const votes = [vote(a, 'passed', 300), vote(b, 'passed', 100), vote(c, 'passed', 200)];
+    const end = quorumEndsAt(votes, electorate);
+    expect(end).toBe(200);
+    expect(verdict(votes, electorate, 199).status).toBe('active');
+    expect(verdict(votes, electorate, 200).status).toBe('unknown');
+  });
+
+  test('the verdict turns unknown exactly at the end of the quorum', () => {
+    const aged = fc.uniqueArray(
+      fc.tuple(fc.constantFrom(...REGIONS.slice(0, 6)), fc.integer({ min: 1, max: 50 })),
+      { minLength: 1, maxLength: 6, selector: ([region]) => region },
+    );
+    fc.assert(
+      fc.property(aged, (entries) => {
+        const votes = entries.map(([region, expiresAt]) => vote(region, 'passed', expiresAt));
+        const electorate = regionSet(REGIONS.slice(0, 6));
+        const end = quorumEndsAt(votes, electorate);
+        for (let now = 0; now <= 51; now += 1) {
+          expect(verdict(votes, electorate, now).status === 'unknown').toBe(end === null || now >= end);
+        }
+      }),
+    );
+  });
+});
+
+test('the electorate is what was declared and had an agent; without a declaration all that had one', () => {
+  const [a, b, c] = REGIONS;
+  expect(electorateOf(regionSet([a, b]), regionSet([b, c]))).toBe(regionSet([b]));
+  expect(electorateOf(null, regionSet([b, c]))).toBe(regionSet([b, c]));
+  expect(sizeOf(regionSet(REGIONS))).toBe(28);
+});

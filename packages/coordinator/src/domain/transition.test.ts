@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { MONITOR_STATUSES, type MonitorStatus } from './monitor.ts';
+import { type Announced, announcement, incidentChange, isKept } from './transition.ts';
+
+describe('announcements', () => {
+  test.each<[Announced, MonitorStatus, string | null]>([
+    ['active', 'active', null],
+    ['active', 'degraded', 'degraded'],
+    ['active', 'error', 'error'],
+    ['active', 'unknown', null],
+    ['degraded', 'active', 'recovered'],
+    ['degraded', 'degraded', null],
+    ['degraded', 'error', 'error'],
+    ['degraded', 'unknown', null],
+    ['error', 'active', 'recovered'],
+    ['error', 'degraded', 'degraded'],
+    ['error', 'error', null],
+    ['error', 'unknown', null],
+  ])('a channel that was told %s and the status %s: %s', (announced, status, told) => {
+    expect(announcement(announced, status)).toBe(told);
+  });
+
+  test('a channel is never told the same twice, and recovers only from something', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...MONITOR_STATUSES)), (statuses) => {
+        let announced: Announced = 'active';
+        let last: string = 'recovered';
+        for (const status of statuses) {
+          const told = announcement(announced, status);
+          if (told === null || status === 'unknown') continue;
+          expect(told).not.toBe(last);
+          last = told;
+          announced = status;
+        }
+      }),
+    );
+  });
+});
+
+test('an incident runs from the first error or degraded to the recovery', () => {
+  const statuses: MonitorStatus[] = ['active', 'degraded', 'error', 'unknown', 'error', 'active', 'unknown'];
+  let isOpen = false;
+  const changes = statuses.map((status) => {
+    const change = incidentChange(isOpen, status);
+    if (change !== 'keep') isOpen = change === 'open';
+    return change;
+  });
+  expect(changes).toEqual(['keep', 'open', 'keep', 'keep', 'keep', 'close', 'keep']);
+});
+
+test('a verdict is kept when its status or the reason of a known status changes', () => {
+  const active = { status: 'active', reason: 'all-passed' } as const;
+  expect(isKept(active, { status: 'active', reason: 'all-passed' })).toBe(false);
+  expect(isKept(active, { status: 'active', reason: 'minority-failed' })).toBe(true);
+  expect(isKept(active, { status: 'error', reason: 'majority-failed' })).toBe(true);
+  const unknown = { status: 'unknown', reason: 'probe-changed' } as const;
+  expect(isKept(unknown, { status: 'unknown', reason: 'too-few-votes' })).toBe(false);
+});

@@ -1,0 +1,182 @@
+/**
+ * CPU of recording one result: parsing the message, checking the token, rows, votes, verdict, state and
+ * position, on a real database file; and the memory of the evaluation's states.
+ *
+ *   node --expose-gc test/bench/recorder.ts [monitors] [results per second, 0: as fast as it goes] [seconds]
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { JobTokens } from '@svc/coordinator/dispatch/tokens.ts';
+import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import { Evaluator } from '@svc/coordinator/results/evaluator.ts';
+import { parseResults } from '@svc/coordinator/results/parse-results.ts';
+import { Recorder } from '@svc/coordinator/results/recorder.ts';
+import { States } from '@svc/coordinator/results/states.ts';
+import { openStore } from '@svc/coordinator/store/open.ts';
+import { systemClock } from '@svc/shared/clock.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import { resultsSubject } from '@svc/shared/messages/subjects.ts';
+import type { Region } from '@svc/shared/regions.ts';
+
+const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
+const PERIOD_MS = 30_000;
+const [monitorCount = 1_000, rate = 0, seconds = 4] = process.argv.slice(2).map(Number);
+
+const directory = await mkdtemp(join(tmpdir(), 'svc-bench-recorder-'));
+const log = createLogger('bench', 'warn');
+const store = await openStore({ path: join(directory, 'svc.db'), log });
+const monitors = new Map<number, LiveMonitor>();
+await store.transaction(({ sqlite }) => {
+  sqlite.exec("INSERT INTO workspaces (id, name, created_at) VALUES (1, 'bench', 0) ON CONFLICT DO NOTHING");
+  const insert = sqlite.prepare(`INSERT INTO monitors (id, workspace_id, type, name, active, attributes,
+    activated_at, created_at, updated_at) VALUES (?, 1, 'http', 'bench', 1, '{}', 0, 0, 0)`);
+  for (let id = 1; id <= monitorCount; id += 1) {
+    insert.run(id);
+    monitors.set(id, monitorOf(id));
+  }
+});
+
+const tokens = new JobTokens(Buffer.alloc(32, 7));
+let slotNow = Math.floor(Date.now() / PERIOD_MS) * PERIOD_MS;
+const evaluator = new Evaluator({
+  states: new States(),
+  monitors: {
+    size: monitors.size,
+    get: (id) => monitors.get(id),
+    values: () => monitors.values(),
+    onChange: () => () => {},
+  },
+  presence: { hadAgentWithin24h: (region) => REGIONS.includes(region), live: () => REGIONS },
+  outbox: { enqueue: () => {} },
+  clock: systemClock,
+  slotNow: () => slotNow,
+});
+const recorder = new Recorder({
+  store,
+  evaluator,
+  tokens,
+  clock: systemClock,
+  log,
+  onNotRun: () => 'accept',
+});
+await recorder.load();
+recorder.resumed();
+
+/** Slots are spread by a hash of the monitor, so neighbours in time are no neighbours in the tables. */
+const order = [...monitors.keys()].sort((a, b) => ((a * 7919) % 104_729) - ((b * 7919) % 104_729));
+
+let sequence = 0;
+/** What agents would send for one slot of all monitors, in messages of up to 64. */
+function messagesOf(slot: number): { subject: string; data: Uint8Array }[] {
+  const batchSize = rate === 0 ? 64 : Math.max(1, Math.min(64, Math.round((rate / 3) * 0.05)));
+  const messages: { subject: string; data: Uint8Array }[] = [];
+  for (let first = 1; first <= monitorCount; first += batchSize) {
+    for (const region of REGIONS) {
+      const results: unknown[] = [];
+      for (let id = first; id < Math.min(first + batchSize, monitorCount + 1); id += 1) {
+        results.push(resultOf(order[id - 1] ?? id, region, slot));
+      }
+      const batch = { v: 1, agent: 'agent-1', results };
+      messages.push({ subject: resultsSubject(region), data: Buffer.from(JSON.stringify(batch)) });
+    }
+  }
+  return messages;
+}
+
+function resultOf(monitor: number, region: Region, slot: number) {
+  const latency = 10 + (monitor % 50) + 0.5;
+  return {
+    monitor,
+    version: 1,
+    slot,
+    token: tokens.tokenOf(monitor, region, slot),
+    outcome: 'passed',
+    started_at: slot + 12,
+    latency,
+    phases: { dns: 0.5, connect: 1, tls: 3, first_byte: 5, transfer: latency - 9.5 },
+    status_code: 200,
+    attempts: [{ outcome: 'passed', started_ms: 0, latency, status_code: 200 }],
+  };
+}
+
+function monitorOf(id: number): LiveMonitor {
+  return {
+    id,
+    workspaceId: 1,
+    type: 'http',
+    name: `Monitor ${id}`,
+    target: 'http://127.0.0.1/',
+    active: true,
+    periodMs: PERIOD_MS,
+    regions: REGIONS,
+    version: 1,
+    longestCheckMs: 46_000,
+    activatedAt: 0,
+    checkText: '{}',
+  };
+}
+
+/** Compilers warm up for this long before the measurement begins, ms. */
+const WARM_UP_MS = 3_000;
+let cpuMs = 0;
+let threadMs = 0;
+let measured = 0;
+const started = performance.now();
+const end = started + WARM_UP_MS + seconds * 1000;
+while (performance.now() < end) {
+  slotNow += PERIOD_MS;
+  const messages = messagesOf(slotNow);
+  const opened = new Set<number>();
+  const before = process.cpuUsage();
+  const threadBefore = process.threadCpuUsage();
+  const resultsBefore = recorder.counts.results;
+  const roundStarted = performance.now();
+  let sent = 0;
+  for (const { subject, data } of messages) {
+    sequence += 1;
+    const parsed = parseResults({ sequence, subject, data, time: slotNow, messageId: `m${sequence}` });
+    if (typeof parsed === 'string') throw new Error(parsed);
+    for (const { monitor, slot } of parsed.results) {
+      if (opened.has(monitor)) continue;
+      opened.add(monitor);
+      const live = monitors.get(monitor);
+      if (live !== undefined) recorder.opened(live, slot, REGIONS);
+    }
+    sent += parsed.results.length;
+    await recorder.record({
+      ...parsed,
+      position: { created: 'bench', sequence, messageId: `m${sequence}`, time: slotNow },
+    });
+    if (rate > 0) {
+      const ahead = (sent / rate) * 1000 - (performance.now() - roundStarted);
+      if (ahead > 1) await delay(ahead);
+    }
+    if (performance.now() > end) break;
+  }
+  await recorder.flushed();
+  if (roundStarted - started < WARM_UP_MS) continue;
+  const used = process.cpuUsage(before);
+  const thread = process.threadCpuUsage(threadBefore);
+  cpuMs += (used.user + used.system) / 1000;
+  threadMs += (thread.user + thread.system) / 1000;
+  measured += recorder.counts.results - resultsBefore;
+}
+const wallMs = performance.now() - started;
+const { results, transactions, duplicates } = recorder.counts;
+globalThis.gc?.();
+console.log({
+  monitors: monitorCount,
+  results,
+  duplicates,
+  transactions,
+  perSecond: Math.round(results / (wallMs / 1000)),
+  cpuMicrosecondsPerResult: Number(((cpuMs * 1000) / measured).toFixed(2)),
+  ofThemOnTheMainThread: Number(((threadMs * 1000) / measured).toFixed(2)),
+  heapMiB: Math.round(process.memoryUsage().heapUsed / 1_048_576),
+  statesHeld: evaluator.parts.states.size,
+});
+await recorder.stop();
+await store.close();
+await rm(directory, { recursive: true });
