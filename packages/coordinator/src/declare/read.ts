@@ -4,6 +4,8 @@ import { Worker } from 'node:worker_threads';
 import type { DeclaredEntry } from './declaration.ts';
 import { NEXT, type ReadChunk, type ReadOutcome, type ReadRequest } from './read-protocol.ts';
 
+const MAX_HEAP_MIB = 3_072;
+
 export type ReadDeclaration = ReadOutcome & {
   /** In order of dependency; empty when there are errors. */
   readonly entries: readonly DeclaredEntry[];
@@ -20,6 +22,8 @@ export async function readDeclaration(request: ReadRequest, signal: AbortSignal)
   const worker = new Worker(new URL('./read-worker.ts', import.meta.url), {
     name: 'declared-file',
     workerData: request,
+    // 15,000 monitors need some 350 MiB; beyond the limit the thread ends with an error, not the process.
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
   });
   try {
     // `once` also rejects on the worker's `error` event.

@@ -1,0 +1,322 @@
+import { mkdir, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type ConfiguredStore,
+  configuredStore,
+  silentLog,
+  temporaryFolder,
+} from '../../../../test/support/configured-store.ts';
+import { ScaledClock } from '../../../../test/support/scaled-clock.ts';
+import type { Configuration } from '../configuration/configuration.ts';
+import { ownedByFile } from '../configuration/owned-by-file.ts';
+import { DeclaredFile, type DeclaredFileParts } from './declared-file.ts';
+import { DeclarationError } from './located-error.ts';
+
+let parts: ConfiguredStore;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let path: string;
+const running: DeclaredFile[] = [];
+
+beforeEach(async () => {
+  [parts, folder] = await Promise.all([configuredStore(), temporaryFolder()]);
+  path = join(folder.path, 'svc.yaml');
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((file) => file.stop()));
+  await Promise.all([parts.dispose(), folder.remove()]);
+});
+
+function declaredFile(changes: Partial<DeclaredFileParts> = {}): DeclaredFile {
+  const file = new DeclaredFile({
+    path,
+    workspaceId: parts.workspaceId,
+    configuration: parts.configuration,
+    secrets: parts.secrets,
+    env: { HOOK: 'https://hook.example/a' },
+    allowsDelete: false,
+    channelProblem: () => null,
+    // 500 ms to settle pass in 25.
+    clock: new ScaledClock(20),
+    log: silentLog,
+    ...changes,
+  });
+  running.push(file);
+  return file;
+}
+
+async function started(text: string, changes: Partial<DeclaredFileParts> = {}): Promise<DeclaredFile> {
+  await writeFile(path, text);
+  const file = declaredFile(changes);
+  await file.start();
+  return file;
+}
+
+const owned = () => ownedByFile(parts.store.read, parts.secrets, parts.workspaceId);
+const names = async () => (await owned()).map(({ kind, localName }) => `${kind}.${localName}`);
+const ids = async () => (await owned()).map(({ id }) => id);
+
+const monitor = (name: string, more = '') =>
+  `  ${name}: { name: ${name}, uri: "a.example:1", periodicity: 1m${more} }\n`;
+const monitors = (...all: string[]) => `svc_tcp_monitor:\n${all.map((name) => monitor(name)).join('')}`;
+const channel = (...of: string[]) =>
+  `svc_notification: { n: { provider_type: webhook, webhook: { endpoint: "\${env.HOOK}" }, monitor_ids: [${of
+    .map((name) => `"\${svc_tcp_monitor.${name}.id}"`)
+    .join(', ')}] } }\n`;
+const PAGE = [
+  'svc_status_page: { p: { title: p, slug: p } }',
+  `svc_status_page_component_group: { g: { name: g, page_id: "\${svc_status_page.p.id}" } }`,
+  `svc_status_page_component: { c: { type: monitor, monitor_id: "\${svc_tcp_monitor.a.id}", page_id: "\${svc_status_page.p.id}", group_id: "\${svc_status_page_component_group.g.id}" } }\n`,
+].join('\n');
+
+describe('at start', () => {
+  test('everything is made, references resolved, settings inserted', async () => {
+    const file = await started(monitors('a', 'b') + channel('b', 'a') + PAGE);
+    expect(await names()).toEqual([
+      'svc_tcp_monitor.a',
+      'svc_tcp_monitor.b',
+      'svc_notification.n',
+      'svc_status_page.p',
+      'svc_status_page_component_group.g',
+      'svc_status_page_component.c',
+    ]);
+    const [a, b, n, p, g, c] = await owned();
+    expect(n?.attributes).toMatchObject({
+      monitor_ids: [String(a?.id), String(b?.id)],
+      settings: { endpoint: 'https://hook.example/a' },
+    });
+    expect(c?.attributes).toMatchObject({
+      page_id: String(p?.id),
+      monitor_id: String(a?.id),
+      group_id: String(g?.id),
+    });
+    expect(parts.monitors.size).toBe(2);
+    expect(file.status()).toMatchObject({
+      path,
+      resources: 6,
+      errors: [],
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+  });
+
+  test('the same file again writes nothing', async () => {
+    const text = monitors('a') + channel('a') + PAGE;
+    await (await started(text)).stop();
+    const before = await owned();
+    await started(text);
+    expect(await owned()).toEqual(before);
+  });
+
+  test('a file with errors is refused with all of them, and nothing is changed', async () => {
+    await writeFile(path, monitors('a') + monitor('b', ', retry: 11, activ: true'));
+    const file = declaredFile();
+    const error = await file.start().then(
+      () => null,
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toBeInstanceOf(DeclarationError);
+    expect((error as DeclarationError).errors.map(({ line, column }) => [line, column])).toEqual([
+      [3, 61],
+      [3, 65],
+    ]);
+    expect(await names()).toEqual([]);
+  });
+
+  test('a file that is not there is an error', async () => {
+    await expect(declaredFile().start()).rejects.toThrow(
+      `svc.yaml:1:1: cannot read ${path}: there is no such file`,
+    );
+  });
+
+  test('with errors goes on with what was applied before', async () => {
+    await (await started(monitors('a'))).stop();
+    const file = await started('svc_tcp_monitor: [');
+    expect(file.status().errors).toHaveLength(1);
+    expect(await names()).toEqual(['svc_tcp_monitor.a']);
+  });
+
+  test('what the store refuses is told at the entry, and nothing is changed', async () => {
+    await expect(
+      started(
+        `${monitors('a')}svc_notification:\n  n: { provider_type: sms, sms: { phone_number: "+4915112345678" }, monitor_ids: ["77"] }\n`,
+      ),
+    ).rejects.toThrow(/^svc\.yaml:4:3: svc_notification\.n\.monitor_ids\.0: /);
+    expect(await names()).toEqual([]);
+  });
+});
+
+describe('a reload', () => {
+  test('changes what differs and keeps ids', async () => {
+    const file = await started(monitors('a', 'b') + channel('a', 'b') + PAGE);
+    const before = await ids();
+    await writeFile(path, monitors('a', 'b').replace('name: a', 'name: other') + channel('a') + PAGE);
+    await file.reload();
+    expect(await ids()).toEqual(before);
+    const [a, , n] = await owned();
+    expect(a?.attributes).toMatchObject({ name: 'other' });
+    expect(n?.attributes).toMatchObject({ monitor_ids: [String(a?.id)] });
+  });
+
+  test('removes what is no longer declared', async () => {
+    const file = await started(monitors('a', 'b') + channel('a', 'b') + PAGE);
+    await writeFile(path, monitors('b') + channel('b'));
+    await file.reload();
+    expect(await names()).toEqual(['svc_tcp_monitor.b', 'svc_notification.n']);
+    await writeFile(path, '{}');
+    await file.reload();
+    expect(await names()).toEqual([]);
+    expect(file.status()).toMatchObject({ resources: 0, errors: [] });
+  });
+
+  test('gives the slug of a removed page to another entry', async () => {
+    const file = await started('svc_status_page: { a: { title: a, slug: s } }');
+    await writeFile(path, 'svc_status_page: { b: { title: b, slug: s } }');
+    await file.reload();
+    expect(await names()).toEqual(['svc_status_page.b']);
+  });
+
+  test('with errors changes nothing, says so, and later recovers', async () => {
+    const file = await started(monitors('a'));
+    const { appliedAt, digest } = file.status();
+    await writeFile(path, '');
+    await file.reload();
+    expect(file.status()).toMatchObject({
+      appliedAt,
+      digest,
+      errors: [{ line: 1, column: 1, message: 'the file is empty: write {} for a declaration of nothing' }],
+    });
+    expect(await names()).toEqual(['svc_tcp_monitor.a']);
+    await writeFile(path, monitors('a', 'b'));
+    await file.reload();
+    expect(file.status()).toMatchObject({ resources: 2, errors: [] });
+  });
+
+  const TEN = 'abcdefghij'.split('');
+
+  test('refuses to delete most of it, unless that is allowed', async () => {
+    const file = await started(monitors(...TEN));
+    await writeFile(path, monitors('a', 'b', 'c', 'd'));
+    await file.reload();
+    expect(file.status().errors[0]?.message).toBe(
+      'would delete 6 of the 10 resources that it declared before: set SVC_CONFIG_ALLOW_DELETE=1 if that is meant',
+    );
+    expect(await names()).toHaveLength(10);
+    await file.stop();
+    await started(monitors('a', 'b', 'c', 'd'), { allowsDelete: true });
+    expect(await names()).toHaveLength(4);
+  });
+
+  test('says which channels cannot be delivered to', async () => {
+    let problem: string | null = 'SVC_WEBHOOKS is not set';
+    const channelProblem = (kind: ChannelKind) => (kind === 'webhook' ? problem : null);
+    const state = () =>
+      parts.store.read.selectFrom('notifications').select(['state', 'state_reason']).execute();
+    const text = monitors('a') + channel('a');
+    await (await started(text, { channelProblem })).stop();
+    expect(await state()).toEqual([{ state: 'failing', state_reason: 'SVC_WEBHOOKS is not set' }]);
+    problem = null;
+    await started(text, { channelProblem });
+    expect(await state()).toEqual([{ state: 'ok', state_reason: null }]);
+  });
+});
+
+describe('on change', () => {
+  /** Resolves when the next declaration was committed. */
+  function committing(): { configuration: Configuration; committed: () => Promise<void> } {
+    let told = () => {};
+    const { configuration } = parts;
+    return {
+      configuration: {
+        transaction: async (context, work) => {
+          const result = await configuration.transaction(context, work);
+          told();
+          return result;
+        },
+        releaseFileOwnership: () => configuration.releaseFileOwnership(),
+      },
+      committed: () =>
+        new Promise((resolve) => {
+          told = resolve;
+        }),
+    };
+  }
+
+  test('written in place', async () => {
+    const { configuration, committed } = committing();
+    await started(monitors('a'), { configuration });
+    const applied = committed();
+    await writeFile(path, monitors('a', 'b'));
+    await applied;
+    expect(await names()).toHaveLength(2);
+  });
+
+  test('renamed into place, twice', async () => {
+    const { configuration, committed } = committing();
+    await started(monitors('a'), { configuration });
+    for (const all of [
+      ['a', 'b'],
+      ['a', 'b', 'c'],
+    ]) {
+      const applied = committed();
+      await writeFile(`${path}.new`, monitors(...all));
+      await rename(`${path}.new`, path);
+      await applied;
+      expect(await names()).toHaveLength(all.length);
+    }
+  });
+
+  test('swapped behind symbolic links, as Kubernetes does', async () => {
+    const { configuration, committed } = committing();
+    const at = (name: string) => join(folder.path, name);
+    await Promise.all(['..1', '..2'].map((name) => mkdir(at(name))));
+    await writeFile(join(at('..1'), 'svc.yaml'), monitors('a'));
+    await writeFile(join(at('..2'), 'svc.yaml'), monitors('a', 'b'));
+    await symlink('..1', at('..data'));
+    await symlink('..data/svc.yaml', path);
+    const file = declaredFile({ configuration });
+    await file.start();
+    const applied = committed();
+    await symlink('..2', at('..data_tmp'));
+    await rename(at('..data_tmp'), at('..data'));
+    await rm(at('..1'), { recursive: true });
+    await applied;
+    expect(await names()).toHaveLength(2);
+  });
+
+  test('of a file that is inserted', async () => {
+    const { configuration, committed } = committing();
+    await writeFile(join(folder.path, 'title'), 'one\n');
+    await started(`svc_status_page: { p: { title: "\${file.title}", slug: p } }`, { configuration });
+    const applied = committed();
+    await writeFile(join(folder.path, 'title'), 'another\n');
+    await applied;
+    expect((await owned())[0]?.attributes).toMatchObject({ title: 'another' });
+  });
+
+  test('removed and made again', async () => {
+    const { configuration, committed } = committing();
+    await started(monitors('a'), { configuration });
+    const applied = committed();
+    await unlink(path);
+    await writeFile(path, monitors('a', 'b'));
+    await applied;
+    expect(await names()).toHaveLength(2);
+  });
+});
+
+test('stopping in the middle leaves nothing behind', async () => {
+  await writeFile(path, monitors('a'));
+  const file = declaredFile();
+  const reloaded = file.reload();
+  await file.stop();
+  await reloaded;
+  expect(await names()).toEqual([]);
+});
+
+test('reloads that come together become one more', async () => {
+  const file = await started(monitors('a'));
+  await writeFile(path, monitors('a', 'b'));
+  await Promise.all([file.reload(), file.reload(), file.reload()]);
+  expect(file.status().resources).toBe(2);
+});
