@@ -242,6 +242,7 @@ describe('closing', () => {
 
   test('leaves one file: the journal is moved into it', async () => {
     await store.transaction(addWorkspace('a'));
+    expect(await names()).toEqual(['a']);
     await store.close();
     await expect(stat(`${path}-wal`)).rejects.toThrow('ENOENT');
   });
