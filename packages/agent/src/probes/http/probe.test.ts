@@ -1,8 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
-import { deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import {
+  brotliCompressSync,
+  constants,
+  deflateRawSync,
+  deflateSync,
+  gzipSync,
+  zstdCompressSync,
+} from 'node:zlib';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -23,6 +31,7 @@ const NAMES = {
   'secure.test': ['127.0.0.1'],
   'one.test': ['127.0.0.1'],
   'two.test': ['127.0.0.1'],
+  'several.test': ['127.0.0.2', '127.0.0.1'],
   'metadata.test': ['169.254.169.254'],
   'half-denied.test': ['169.254.169.254', '127.0.0.1'],
 };
@@ -199,6 +208,28 @@ describe('the response', () => {
       const cut = await run(`http://127.0.0.1:${port}/${limit + 1}`, checked);
       expect(cut).toMatchObject({ outcome: 'passed', bodyTruncated: true });
     }
+  });
+
+  test.each([
+    ['http', '127.0.0.1'],
+    ['https', '127.0.0.1'],
+    ['http', 'half-denied.test'],
+    ['http', 'several.test'],
+    ['https', 'secure.test'],
+  ])('a large encoded body arrives whole, however slowly it is decoded: %s://%s', async (scheme, host) => {
+    // Hardly compressible, so that the decoder falls behind and the connection has to wait for it.
+    const text = randomBytes(700_000).toString('hex');
+    const port = await serve(
+      (_request, response) => {
+        response.setHeader('content-encoding', 'br');
+        response.end(brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }));
+      },
+      scheme === 'https' ? TRUSTED : undefined,
+    );
+    const outcome = await run(`${scheme}://${host}:${port}/`, {
+      body_assertions: [{ comparator: 'eq', target: text }],
+    });
+    expect(outcome).toMatchObject({ outcome: 'passed' });
   });
 
   test.each([204, 304])('%i has no body', async (statusCode) => {
@@ -390,7 +421,10 @@ describe('addresses', () => {
     server.close();
     await once(server, 'close');
     const outcome = await run(`http://127.0.0.1:${port}/`);
-    expect(outcome).toMatchObject({ outcome: 'failed', errorMessage: expect.stringContaining('refused') });
+    expect(outcome).toMatchObject({
+      outcome: 'failed',
+      errorMessage: `connection refused (ECONNREFUSED 127.0.0.1:${port})`,
+    });
   });
 
   test.each(['not a url', 'ftp://example.com/', '//example.com'])('%j fails', async (url) => {

@@ -1,29 +1,32 @@
-/** What became of a connection, for people. */
-export function describeSocketError(error: NodeJS.ErrnoException, host: string): string {
+import { isIPv6 } from 'node:net';
+import { isLocalFailure } from '../../local-failure.ts';
+
+type SocketError = NodeJS.ErrnoException & { address?: unknown; port?: unknown; reason?: unknown };
+
+/**
+ * What became of a connection, for people: `connection refused (ECONNREFUSED 127.0.0.1:81)`.
+ *
+ * @param host with its port, for errors that name no address
+ */
+export function describeSocketError(error: SocketError, host: string): string {
   const code = error.code ?? '';
+  const place = placeOf(error) ?? host.slice(0, 100);
   const known = PLAIN[code];
-  if (known !== undefined)
-    return `${known} (${code} ${error.syscall ?? ''} ${host.slice(0, 100)})`.replace(/ {2,}/g, ' ');
+  if (known !== undefined) return `${known} (${code} ${place})`;
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') {
-    return `the TLS handshake with ${host.slice(0, 100)} failed: ${reasonOf(error)}`;
+    return `the TLS handshake with ${place} failed: ${reasonOf(error)}`;
   }
-  return `the connection to ${host.slice(0, 100)} failed: ${error.message.slice(0, 200)}`;
+  return `the connection to ${place} failed: ${error.message.slice(0, 200)}`;
 }
 
 /** Failures of this machine, which say nothing about the target. */
-export function isOurFailure(error: NodeJS.ErrnoException): boolean {
-  switch (error.code) {
-    case 'EMFILE':
-    case 'ENFILE':
-    case 'ENOBUFS':
-    case 'ENOMEM':
-      return true;
-    case 'EADDRNOTAVAIL':
-      // IPv4: no local port is left. IPv6: also what a machine without IPv6 says.
-      return !String((error as { address?: unknown }).address).includes(':');
-    default:
-      return false;
-  }
+export function isOurFailure(error: SocketError): boolean {
+  return isLocalFailure(error.code ?? '', isIPv6(String(error.address)) ? 6 : 4);
+}
+
+function placeOf({ address, port }: SocketError): string | undefined {
+  if (typeof address !== 'string') return undefined;
+  return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
 const PLAIN: Readonly<Record<string, string>> = {
@@ -43,9 +46,8 @@ const PLAIN: Readonly<Record<string, string>> = {
 };
 
 /** OpenSSL's own words, e.g. `wrong version number`, without its source positions. */
-function reasonOf(error: NodeJS.ErrnoException): string {
-  const { reason } = error as { reason?: unknown };
-  if (typeof reason !== 'string') return error.message.slice(0, 200);
+function reasonOf({ reason, message }: SocketError): string {
+  if (typeof reason !== 'string') return message.slice(0, 200);
   return reason === 'wrong version number' || reason === 'packet length too long'
     ? `${reason} (the port does not seem to speak TLS)`
     : reason;
