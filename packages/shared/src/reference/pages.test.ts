@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { referencePages } from './pages.ts';
+import { referenceFiles } from './pages.ts';
 
-test.each([...referencePages()])(
+test.each([...referenceFiles()])(
   'docs/reference/%s is what the definitions say (else: npm run docs)',
   (name, text) => {
     const folder = new URL('../../../../docs/reference/', import.meta.url);

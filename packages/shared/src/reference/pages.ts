@@ -1,13 +1,18 @@
 import type { Attribute, Attributes, ResourceDefinition, Value } from '../resources/definition.ts';
 import { DEFINITIONS } from '../resources/registry.ts';
+import { declaredFileSchema, formattedJson } from './json-schema.ts';
 
-/** The reference pages by file name: one per declared resource, and an index. Markdown. */
-export function referencePages(): ReadonlyMap<string, string> {
+/** The generated reference by file name: a page per declared resource, an index, and the schema for editors. */
+export function referenceFiles(): ReadonlyMap<string, string> {
   const pages = Object.values(DEFINITIONS).map((definition): [string, string] => [
     fileName(definition),
     page(definition),
   ]);
-  return new Map([['README.md', index()], ...pages]);
+  return new Map([
+    ['README.md', index()],
+    ['svc.schema.json', formattedJson(declaredFileSchema())],
+    ...pages,
+  ]);
 }
 
 function fileName(definition: ResourceDefinition): string {
@@ -28,6 +33,8 @@ function index(): string {
     'The same attributes are used in the declared file, in Terraform and over the HTTP API. Unknown attributes are refused; `null` means the same as leaving an attribute out.',
     '',
     ...table(['Resource', 'What it is'], rows),
+    '',
+    'Editors complete and check the declared file with [svc.schema.json](svc.schema.json): put `# yaml-language-server: $schema=<path or URL of svc.schema.json>` into its first line.',
   ]);
 }
 
@@ -130,10 +137,14 @@ function lengths({ minimumLength, maximumLength }: Value): string {
     : `${minimumLength} to ${maximumLength} characters.`;
 }
 
+/** Columns are padded, as the repository's formatter wants Markdown. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const row = (cells: readonly string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  return [row(head), row(head.map(() => '---')), ...rows.map(row)];
+  const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
+  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
+  const [first = '', ...others] = cells.map(line);
+  return [first, line(widths.map((width) => '-'.repeat(width))), ...others];
 }
 
 function lines(parts: readonly string[]): string {
