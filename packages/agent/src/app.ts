@@ -7,7 +7,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import type { AgentConfig } from './config.ts';
-import { HealthServer } from './health-server.ts';
+import type { HealthServer } from './health-server.ts';
 import { Heartbeats } from './heartbeat.ts';
 import { HeldJobs } from './held-jobs.ts';
 import { Intake } from './intake.ts';
@@ -47,7 +47,7 @@ export class Agent {
   readonly #runner: Runner;
   readonly #intake: Intake;
   readonly #heartbeats: Heartbeats;
-  readonly #health: HealthServer | null;
+  #health: HealthServer | null = null;
   #stopped: Promise<void> | null = null;
 
   constructor(options: AgentOptions) {
@@ -96,7 +96,6 @@ export class Agent {
         isDraining: this.#intake.isDraining,
       }),
     });
-    this.#health = this.#createHealthServer();
   }
 
   /** Port of the health address, null when there is none. */
@@ -107,7 +106,7 @@ export class Agent {
   /** Resolves when the coordinator has been told that this agent takes jobs. */
   async start(): Promise<void> {
     const { bus, log } = this.#options;
-    await this.#health?.start();
+    await this.#startHealthServer();
     this.#starvation.start();
     this.#runner.start();
     this.#outbox.start();
@@ -146,10 +145,12 @@ export class Agent {
     await bus.close();
   }
 
-  #createHealthServer(): HealthServer | null {
+  async #startHealthServer(): Promise<void> {
     const { config, bus } = this.#options;
-    if (config.listen === undefined) return null;
-    return new HealthServer({
+    if (config.listen === undefined) return;
+    // Loaded only where it is wanted: importing node:http brings all of undici into memory, some 4 MiB.
+    const { HealthServer } = await import('./health-server.ts');
+    this.#health = new HealthServer({
       listen: config.listen,
       metricsToken: config.metricsToken,
       isReady: () => bus.isConnected && !this.#intake.isDraining,
@@ -162,6 +163,7 @@ export class Agent {
           isConnected: bus.isConnected,
         }),
     });
+    await this.#health.start();
   }
 }
 
