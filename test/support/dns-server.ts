@@ -21,7 +21,15 @@ export type DnsRequest = {
 
 /** What the server sends back: answers it builds, bytes as they are (several datagrams in a list), or nothing. */
 export type DnsResponse =
-  | { rcode?: number; records?: ServedRecord[]; isTruncated?: boolean; id?: number; questionName?: string }
+  | {
+      rcode?: number;
+      records?: ServedRecord[];
+      isTruncated?: boolean;
+      id?: number;
+      questionName?: string;
+      /** Over TCP: one byte at a time. */
+      isDripped?: boolean;
+    }
   | Buffer
   | Buffer[]
   | null;
@@ -103,7 +111,23 @@ export class DnsTestServer {
     }
   }
 
+  async #answerTcp(request: DnsRequest, socket: Socket): Promise<void> {
+    const response = await this.#handler(request);
+    const isDripped = response !== null && 'isDripped' in response && response.isDripped === true;
+    for (const data of datagrams(request, response)) {
+      const framed = Buffer.concat([uint16(data.length), data]);
+      if (!isDripped) socket.write(framed);
+      else {
+        for (const byte of framed) {
+          socket.write(Buffer.from([byte]));
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      }
+    }
+  }
+
   #serveTcp(socket: Socket): void {
+    socket.setNoDelay();
     this.#connections.add(socket);
     socket.on('close', () => this.#connections.delete(socket));
     socket.on('error', () => socket.destroy());
@@ -117,13 +141,7 @@ export class DnsTestServer {
         socket.remotePort ?? 0,
       );
       this.requests.push(request);
-      void Promise.resolve(this.#handler(request)).then((response) => {
-        for (const data of datagrams(request, response)) {
-          const length = Buffer.alloc(2);
-          length.writeUInt16BE(data.length);
-          socket.write(Buffer.concat([length, data]));
-        }
-      });
+      void this.#answerTcp(request, socket);
     });
   }
 }

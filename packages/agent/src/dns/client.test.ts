@@ -112,19 +112,18 @@ describe('truncated answers', () => {
     });
   });
 
-  test('of which the first bytes come slowly are read', async () => {
-    let release = () => {};
-    const whole = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const server = await serve(async ({ transport }) => {
-      if (transport === 'udp') return { isTruncated: true };
-      await whole;
-      return RECORDS;
-    });
-    const reply = ask(client(), policy([server]));
-    release();
-    expect(await reply).toMatchObject(answered);
+  test('that come one byte at a time are read', async () => {
+    const server = await serve(({ transport }) =>
+      transport === 'udp' ? { isTruncated: true } : { ...RECORDS, isDripped: true },
+    );
+    expect(await ask(client(), policy([server]))).toMatchObject(answered);
+  });
+
+  test('of no length at all are malformed', async () => {
+    const server = await serve(({ transport }) =>
+      transport === 'udp' ? { isTruncated: true } : Buffer.alloc(0),
+    );
+    expect((await ask(client(), policy([server]))).kind).toBe('failed');
   });
 });
 

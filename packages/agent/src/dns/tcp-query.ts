@@ -12,8 +12,9 @@ export function queryOverTcp(server: ServerAddress, query: Query): Cancel {
   const id = randomInt(0x1_0000);
   const packet = encodeQuery(id, query.question, query.withEdns);
   const socket = connect({ host: server.host, port: server.port, autoSelectFamily: false, noDelay: true });
-  const chunks: Buffer[] = [];
-  let received = 0;
+  // Two bytes that say how long the message is, then also the message.
+  let frame = Buffer.alloc(2);
+  let filled = 0;
   let isDone = false;
 
   const end = (settle: () => void): void => {
@@ -30,17 +31,21 @@ export function queryOverTcp(server: ServerAddress, query: Query): Cancel {
   });
   socket.on('error', (error: NodeJS.ErrnoException) => end(() => query.failed(error.code ?? 'EUNKNOWN')));
   socket.on('close', () => end(() => query.failed('ECONNRESET')));
-  socket.on('data', (chunk) => {
-    chunks.push(chunk);
-    received += chunk.length;
-    if (received < 2) return;
-    const data = chunks.length === 1 ? chunk : Buffer.concat(chunks);
-    chunks.splice(0, chunks.length, data);
-    const length = data.readUInt16BE(0);
-    if (received < 2 + length) return;
-    const message = answerIn(data.subarray(2, 2 + length), id, query);
+  const take = (chunk: Buffer): void => {
+    const taken = chunk.copy(frame, filled);
+    filled += taken;
+    if (filled < frame.length) return;
+    if (frame.length === 2) {
+      frame = Buffer.concat([frame, Buffer.alloc(frame.readUInt16BE(0))]);
+      if (frame.length > 2) {
+        take(chunk.subarray(taken));
+        return;
+      }
+    }
+    const message = answerIn(frame.subarray(2), id, query);
     end(() => (message === null ? query.failed('EBADRESP') : query.answered(message)));
-  });
+  };
+  socket.on('data', take);
   return () => end(() => {});
 }
 

@@ -141,7 +141,9 @@ class Port {
   readonly #failed = (error: NodeJS.ErrnoException): void => {
     const { code = 'EUNKNOWN' } = error;
     this.#failAll(code);
-    if (!this.#isConnected) void this.close();
+    // A socket that could not even be bound forgets that it was told to close.
+    if (!this.isOpen) this.#closed.resolve();
+    else if (!this.#isConnected) void this.close();
   };
 
   /** Without a callback node drops the errors of sending, among them the ICMP errors of earlier queries. */

@@ -1,15 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { startBlackhole } from '../../../../test/support/blackhole.ts';
+import { skipsIpv6 } from '../../../../test/support/ipv6.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
 import { type DialOptions, type DialResult, dial } from './dial.ts';
-
-const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
-  list?.some(({ address }) => address === '::1'),
-);
 
 const cleanUps: (() => Promise<unknown> | unknown)[] = [];
 
@@ -76,7 +72,7 @@ describe('one address', () => {
     expect(result).not.toHaveProperty('dnsMs');
   });
 
-  test.skipIf(!hasIpv6)('IPv6 loopback', async () => {
+  test.skipIf(skipsIpv6)('IPv6 loopback', async () => {
     const port = await listen('::1');
     expect((await dialled('::1', port, options(resolverOf([V6('::1')])))).kind).toBe('connected');
   });
@@ -139,7 +135,7 @@ describe('several addresses', () => {
     });
   });
 
-  test.skipIf(!hasIpv6)('of both families', async () => {
+  test.skipIf(skipsIpv6)('of both families', async () => {
     const port = await refusedPort();
     expect(await dialled('a', port, options(resolverOf([V6('::1'), V4('127.0.0.1')])))).toMatchObject({
       message: `connection refused (ECONNREFUSED [::1]:${port}, 127.0.0.1:${port})`,

@@ -86,7 +86,7 @@ class Dialling {
       if (isIP(this.#host) === 0) this.#lookup = new AbortController();
       const found = this.#options.resolver.resolve(this.#host, this.#lookup?.signal);
       if (Array.isArray(found)) this.#connectTo(found);
-      else found.then(this.#resolved, this.#resolveFailed);
+      else found.then(this.#resolved).catch(this.#resolveFailed);
     } catch (error) {
       this.#resolveFailed(error);
     }

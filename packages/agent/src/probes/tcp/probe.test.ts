@@ -1,17 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { TcpCheck } from '@svc/shared/messages/check.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startBlackhole } from '../../../../../test/support/blackhole.ts';
+import { skipsIpv6 } from '../../../../../test/support/ipv6.ts';
 import { createSystemResolver } from '../../resolve/system-resolver.ts';
 import type { ProbeContext, ProbeOutcome } from '../probe.ts';
 import { createTcpProbe } from './probe.ts';
-
-const hasIpv6 = Object.values(networkInterfaces()).some((list) =>
-  list?.some(({ address }) => address === '::1'),
-);
 
 const cleanUps: (() => Promise<unknown> | unknown)[] = [];
 
@@ -70,7 +66,7 @@ describe('a listener', () => {
     expect((await run(`localhost:${await listen('127.0.0.1')}`)).outcome).toBe('passed');
   });
 
-  test.skipIf(!hasIpv6)('on IPv6 loopback, in brackets', async () => {
+  test.skipIf(skipsIpv6)('on IPv6 loopback, in brackets', async () => {
     expect((await run(`[::1]:${await listen('::1')}`)).outcome).toBe('passed');
   });
 });
