@@ -12,7 +12,7 @@ import type { Store } from '../store/store.ts';
 import { Deliverer } from './deliverer.ts';
 import { createDeliveries } from './deliveries.ts';
 import { createHttpPost } from './http-post.ts';
-import type { FinishedAttempt } from './ledger.ts';
+import type { FinishedAttempt } from './ledger-statements.ts';
 import { createOutbox } from './outbox.ts';
 import { createChannels, type StoredChannel } from './registry.ts';
 

@@ -5,7 +5,8 @@ import type { Logger } from '@svc/shared/log.ts';
 import { nextAttemptAt } from '../domain/backoff.ts';
 import type { Store } from '../store/store.ts';
 import type { SendContext, SendOutcome, SendResult } from './channel.ts';
-import { type FinishedAttempt, type LaneId, Ledger } from './ledger.ts';
+import { Ledger } from './ledger.ts';
+import type { FinishedAttempt, LaneId } from './ledger-statements.ts';
 import type { QueuedDelivery } from './outbox.ts';
 import { type Channels, type StoredChannel, sendThrough } from './registry.ts';
 

@@ -4,7 +4,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
-import { writeChannelState } from './ledger.ts';
+import { errorOf, LedgerStatements } from './ledger-statements.ts';
 
 /** What people do with deliveries by hand. */
 export interface Deliveries {
@@ -64,7 +64,6 @@ export function createDeliveries(options: {
       });
       const durationMs = clock.monotonic() - startedAt;
       const isDelivered = result.outcome === 'delivered';
-      const error = isDelivered ? null : result.error;
       const deliveryId = await store.transaction(async (tx) => {
         const { insertId } = await tx.db
           .insertInto('deliveries')
@@ -76,25 +75,15 @@ export function createDeliveries(options: {
             state: isDelivered ? 'delivered' : 'dead',
             attempts: 1,
             next_attempt_at: null,
-            last_error: error,
+            last_error: errorOf(result),
             created_at: at,
             replayed_at: null,
             finished_at: clock.wall(),
           })
           .executeTakeFirstOrThrow();
-        await tx.db
-          .insertInto('delivery_attempts')
-          .values({
-            delivery_id: Number(insertId),
-            number: 1,
-            at,
-            duration: Math.round(durationMs * 10) / 10,
-            outcome: result.outcome,
-            status_code: result.statusCode ?? null,
-            error,
-          })
-          .execute();
-        await writeChannelState(tx, notificationId, result);
+        const statements = new LedgerStatements(tx.sqlite);
+        statements.insertAttempt(Number(insertId), 1, { at, durationMs, result });
+        statements.writeChannelState(notificationId, result);
         return Number(insertId);
       });
       return { deliveryId, at, durationMs, result };

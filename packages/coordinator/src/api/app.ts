@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import { messageOf } from '@svc/shared/errors.ts';
+import { type Context, Hono } from 'hono';
+import { z } from 'zod';
+import { authenticate } from './auth.ts';
+import type { ApiDependencies } from './dependencies.ts';
+import type { ApiAnswer, Endpoint } from './endpoint.ts';
+import { apiEndpoints } from './endpoints.ts';
+import { openApi } from './openapi.ts';
+import { invalid, Problem, problemOf } from './problem.ts';
+import { RateLimit } from './rate-limit.ts';
+import { readJson } from './request-body.ts';
+
+type Variables = { requestId: string; tokenId: number | null };
+type ApiContext = Context<{ Variables: Variables }>;
+
+/** The whole API as a function from requests to answers. */
+export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Variables }> {
+  const { clock, log } = dependencies;
+  const endpoints = apiEndpoints(dependencies);
+  const app = new Hono<{ Variables: Variables }>();
+  const rateLimit = new RateLimit(dependencies.rate);
+
+  app.use(async (context, next) => {
+    const startedAt = clock.monotonic();
+    const given = context.req.header('x-request-id');
+    const requestId = given !== undefined && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
+    context.set('requestId', requestId);
+    context.set('tokenId', null);
+    await next();
+    context.header('x-request-id', requestId);
+    context.header('cache-control', 'no-store');
+    context.header('x-content-type-options', 'nosniff');
+    log.debug(
+      {
+        requestId,
+        method: context.req.method,
+        path: context.req.path,
+        status: context.res.status,
+        tokenId: context.get('tokenId'),
+        ms: Math.round(clock.monotonic() - startedAt),
+      },
+      'request answered',
+    );
+  });
+
+  for (const endpoint of endpoints) {
+    app.on(endpoint.method, routePath(endpoint.path), async (context) => {
+      const token = authenticate(dependencies.tokens, context.req.header('authorization'), endpoint.access);
+      if (token !== null) {
+        context.set('tokenId', token.id);
+        const seconds = rateLimit.take(token.id, clock.monotonic());
+        if (seconds > 0) {
+          throw new Problem(
+            'rate-limited',
+            `more requests than the token may send; try again in ${seconds} s`,
+            {
+              headers: { 'retry-after': String(seconds) },
+            },
+          );
+        }
+      }
+      const query = parseQuery(endpoint, new URL(context.req.url).searchParams);
+      const body =
+        endpoint.body === undefined ? undefined : parseBody(endpoint, await readJson(context.req.raw));
+      const ids = Object.fromEntries(
+        Object.entries(context.req.param()).map(([name, text]) => [name, Number(text)]),
+      );
+      const request = { token, ids, query, body, header: (name: string) => context.req.header(name) };
+      return respond(context, await endpoint.handle(request as never));
+    });
+  }
+
+  const document = JSON.stringify(openApi(endpoints, dependencies.publicUrl));
+  app.get('/v1/openapi.json', (context) => {
+    context.header('content-type', 'application/json');
+    return context.body(document);
+  });
+
+  app.notFound((context) => {
+    const methods = methodsAt(endpoints, context.req.path);
+    const wrong =
+      methods.length === 0
+        ? new Problem('not-found', 'there is nothing at this path')
+        : new Problem('method-not-allowed', `this path has ${methods.join(', ')}`, {
+            headers: { allow: methods.join(', ') },
+          });
+    return problemResponse(context, wrong);
+  });
+
+  app.onError((error, context) => {
+    const known = problemOf(error);
+    if (known !== null) return problemResponse(context, known);
+    const requestId = context.get('requestId');
+    log.error(
+      { error: messageOf(error), stack: error.stack, requestId, path: context.req.path },
+      'request failed',
+    );
+    return problemResponse(
+      context,
+      new Problem('internal-error', 'this is a defect of svc; the log has it under the request id'),
+    );
+  });
+
+  return app;
+}
+
+function routePath(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1{[1-9][0-9]{0,14}}');
+}
+
+function methodsAt(endpoints: readonly Endpoint[], path: string): string[] {
+  const methods = endpoints
+    .filter((endpoint) => new RegExp(`^${endpoint.path.replace(/\{\w+\}/g, '[1-9][0-9]{0,14}')}$`).test(path))
+    .map(({ method }) => method);
+  return methods.includes('GET') ? ['GET', 'HEAD', ...methods.filter((method) => method !== 'GET')] : methods;
+}
+
+function parseQuery(endpoint: Endpoint, parameters: URLSearchParams): unknown {
+  const schema = z.strictObject(endpoint.query?.shape ?? {}, {
+    error: (issue) => (issue.code === 'unrecognized_keys' ? 'is not known here' : undefined),
+  });
+  const given: Record<string, string> = {};
+  const errors: { pointer: string; parameter: string; message: string }[] = [];
+  for (const [parameter, value] of parameters) {
+    if (Object.hasOwn(given, parameter)) errors.push({ pointer: '', parameter, message: 'is given twice' });
+    given[parameter] = value;
+  }
+  const parsed = schema.safeParse(given);
+  for (const issue of parsed.error?.issues ?? []) {
+    const names = issue.code === 'unrecognized_keys' ? issue.keys : [String(issue.path[0] ?? '')];
+    errors.push(...names.map((parameter) => ({ pointer: '', parameter, message: issue.message })));
+  }
+  if (errors.length > 0) throw new Problem('malformed-request', 'the query is not valid', { errors });
+  return parsed.data;
+}
+
+/** Declared resources are parsed by their own definition, in the handler. */
+function parseBody(endpoint: Endpoint, body: unknown): unknown {
+  const schema = endpoint.body;
+  if (schema === undefined || 'resource' in schema) return body;
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  throw invalid(
+    parsed.error.issues.flatMap(({ code, path, message, ...issue }) =>
+      code === 'unrecognized_keys' && 'keys' in issue && Array.isArray(issue.keys)
+        ? issue.keys.map((key: string) => ({ path: [...path, key], message: 'is not known here' }))
+        : [{ path, message }],
+    ),
+  );
+}
+
+function respond(context: ApiContext, { status, body, headers = {} }: ApiAnswer): Response {
+  const text = body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body);
+  return context.newResponse(text, status as 200, {
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...headers,
+  });
+}
+
+function problemResponse(context: ApiContext, problem: Problem): Response {
+  const body = JSON.stringify(problem.document(context.get('requestId')));
+  return context.newResponse(body, problem.status as 400, {
+    'content-type': 'application/problem+json',
+    ...problem.headers,
+  });
+}

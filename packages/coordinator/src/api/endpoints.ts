@@ -1,0 +1,30 @@
+import type { ApiDependencies } from './dependencies.ts';
+import type { Endpoint } from './endpoint.ts';
+import { checkEndpoints } from './routes/check.ts';
+import { componentEndpoints } from './routes/components.ts';
+import { deliveryEndpoints } from './routes/deliveries.ts';
+import { healthEndpoints } from './routes/health.ts';
+import { monitorEndpoints } from './routes/monitors.ts';
+import { notificationEndpoints } from './routes/notifications.ts';
+import { regionEndpoints } from './routes/regions.ts';
+import { resultEndpoints } from './routes/results.ts';
+import { statusPageEndpoints } from './routes/status-pages.ts';
+import { tokenEndpoints } from './routes/tokens.ts';
+import { transitionEndpoints } from './routes/transitions.ts';
+
+/** Every endpoint of the API, in the order in which it is documented. */
+export function apiEndpoints(dependencies: ApiDependencies): Endpoint[] {
+  return [
+    ...monitorEndpoints(dependencies),
+    ...resultEndpoints(dependencies),
+    ...transitionEndpoints(dependencies),
+    ...checkEndpoints(dependencies),
+    ...notificationEndpoints(dependencies),
+    ...deliveryEndpoints(dependencies),
+    ...statusPageEndpoints(dependencies),
+    ...componentEndpoints(dependencies),
+    ...regionEndpoints(dependencies),
+    ...tokenEndpoints(dependencies),
+    ...healthEndpoints(dependencies),
+  ];
+}
