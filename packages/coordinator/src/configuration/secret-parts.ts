@@ -45,5 +45,7 @@ function set(root: Json, path: Path, value: unknown): void {
   const last = path.at(-1);
   if (last === undefined) return;
   const parent = at(root, path.slice(0, -1));
-  if (typeof parent === 'object' && parent !== null) (parent as Json)[last] = value;
+  if (typeof parent !== 'object' || parent === null) return;
+  // Not by assignment: a header may be called `__proto__`.
+  Object.defineProperty(parent, last, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -19,7 +19,10 @@ async function writeAndKill(path: string, first: number, count: number): Promise
   const acknowledged: number[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
     acknowledged.push(Number(line));
-    if (acknowledged.length === count) child.kill('SIGKILL');
+    if (acknowledged.length !== count) continue;
+    // It goes on writing while it is asked whether the file is free.
+    await expect(openStore({ path, log: silentLog })).rejects.toMatchObject({ code: 'store-in-use' });
+    child.kill('SIGKILL');
   }
   expect(await exited).toEqual([null, 'SIGKILL']);
   return acknowledged;

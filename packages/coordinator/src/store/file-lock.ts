@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { isSqliteFailure, StoreError, toStoreError } from './errors.ts';
+import { isSqliteFailure, StoreError, storeErrorOf } from './errors.ts';
 
 /**
  * Takes the database file for this process until the returned function is called or the process ends,
@@ -23,7 +23,9 @@ export function lockDatabaseFile(path: string): () => void {
         { cause: error },
       );
     }
-    throw toStoreError(error);
+    throw isSqliteFailure(error)
+      ? storeErrorOf({ errcode: error.errcode, message: `${path}.lock: ${error.message}` }, error)
+      : error;
   }
   const held = lock;
   return () => held.close();

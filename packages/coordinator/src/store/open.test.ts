@@ -1,4 +1,4 @@
-import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { sql } from 'kysely';
@@ -280,10 +280,20 @@ describe('opening', () => {
     expect(await codeOf(openStore({ path: other, log: silentLog }))).toBe('store-foreign');
   });
 
+  test('a path that cannot be opened is told', async () => {
+    const taken = join(folder.path, 'folder');
+    await mkdir(taken);
+    await expect(openStore({ path: taken, log: silentLog })).rejects.toThrow(taken);
+  });
+
   test('a file that is no database is refused', async () => {
     const other = join(folder.path, 'other.txt');
     await writeFile(other, 'x'.repeat(5_000));
-    expect(await codeOf(openStore({ path: other, log: silentLog }))).toBe('store-corrupt');
+    const opening = openStore({ path: other, log: silentLog });
+    await expect(opening).rejects.toMatchObject({
+      code: 'store-corrupt',
+      message: `database: ${other}: file is not a database`,
+    });
   });
 
   test('an empty database gets every table of the schema', async () => {

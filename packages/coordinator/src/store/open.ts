@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Logger } from '@svc/shared/log.ts';
-import { toStoreError } from './errors.ts';
+import { isSqliteFailure, storeErrorOf, toStoreError } from './errors.ts';
 import { lockDatabaseFile } from './file-lock.ts';
 import { migrate } from './migrate.ts';
 import { Reader } from './reader.ts';
@@ -29,7 +29,9 @@ export async function openStore({ path, log }: { path: string; log: Logger }): P
   } catch (error) {
     sqlite?.close();
     unlock();
-    throw toStoreError(error);
+    if (isSqliteFailure(error))
+      throw storeErrorOf({ errcode: error.errcode, message: `${path}: ${error.message}` }, error);
+    throw error;
   }
 }
 
