@@ -1,6 +1,7 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { StoreError } from '../store/errors.ts';
 import { liveMonitor, PERIOD, Recording, THREE } from './test-support/recording.ts';
 
 const [A, B, C] = THREE as [Region, Region, Region];
@@ -80,7 +81,7 @@ test('down in one of three regions: no alert, and the history says why', async (
 
 test('a failing commit is tried again, and neither memory nor the database has seen the failed one', async () => {
   await inStatus('passed');
-  it.outboxFailure = new Error('in the middle of the transaction');
+  it.outboxFailure = new StoreError('store-full', 'in the middle of the transaction');
   const slot = it.clock.wall();
   it.recorder.opened(liveMonitor(1), slot, THREE);
   for (const region of THREE) void it.recorder.record(it.message(1, slot, region, { outcome: 'failed' }));

@@ -5,6 +5,7 @@ import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-resul
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { type RegionSet, regionSet, regionsOf } from '../domain/region-set.ts';
+import { StoreError } from '../store/errors.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { Deadlines } from './deadlines.ts';
 import { DropLog } from './drop-log.ts';
@@ -18,7 +19,7 @@ import type { StreamPosition } from './statements.ts';
 /** A transaction holds at least this many results when there are as many. */
 const BATCH_RESULTS = 512;
 /** Longest that a result waits for others to share its transaction, ms. */
-const BATCH_WAIT_MS = 25;
+const BATCH_WAIT_MS = 40;
 /** Results that may wait to be recorded; the reading of the stream pauses above. */
 const WAITING_RESULTS = 4_096;
 /** What dispatch has told and a database that cannot write has not taken; beyond it is dropped, and deadlines decide. */
@@ -53,7 +54,13 @@ export type OnNotRun = (
 export type RecordedListener = (monitorId: number, slot: number, region: Region, timedOut: boolean) => void;
 
 type CheckedResult = { result: CheckResult; isReoffered: boolean };
-type Recording = { kind: 'message'; message: ResultMessage; results: CheckedResult[] };
+type Recording = {
+  kind: 'message';
+  message: ResultMessage;
+  results: CheckedResult[];
+  /** Moved with these results; null while others of the same message follow. */
+  position: StreamPosition | null;
+};
 type Event =
   | Recording
   | { kind: 'opened' | 'resumed'; monitor: LiveMonitor; slot: number; regions: RegionSet }
@@ -61,7 +68,19 @@ type Event =
   | { kind: 'skipped'; monitor: LiveMonitor; slot: number; region: Region }
   | { kind: 'due' | 'resumed-all'; monitorId: number };
 
-const DROPS = ['bad-token', 'unknown-monitor', 'event-overflow'] as const;
+const DROPS = [
+  'bad-token',
+  'unknown-monitor',
+  /** Told by dispatch while the database took nothing. */
+  'event-overflow',
+  /** Could not be recorded for a reason of its own, and is set aside so that the rest goes on. */
+  'unrecordable',
+  /** Not dropped but alarming in the same way: monitors that became `unknown` without anybody changing them. */
+  'monitor-unknown',
+] as const;
+
+/** Reasons of `unknown` that somebody asked for. */
+const DECLARED: ReadonlySet<string> = new Set(['deactivated', 'probe-changed']);
 
 export type RecorderParts = {
   store: Store;
@@ -93,6 +112,8 @@ export class Recorder implements SlotSink, Resumption {
   #cancelResume: () => void = () => {};
   #flushing: Promise<void> | null = null;
   #failures = 0;
+  /** So many events are recorded in transactions of their own: one of them cannot be. */
+  #oneByOne = 0;
   /** One failure more and it gives up: what is not recorded is in the stream still. */
   #isEnding = false;
   #position: StreamPosition | null = null;
@@ -107,6 +128,10 @@ export class Recorder implements SlotSink, Resumption {
     this.#drops = new DropLog(DROPS, parts.clock, parts.log);
     this.#deadlines = new Deadlines(parts.clock, (id) => this.#lookAt(id));
     parts.evaluator.onInstant((id, at) => this.#deadlines.arm(id, at));
+    parts.evaluator.onTransition(({ monitor: { id, name }, to, reason }) => {
+      if (to !== 'unknown' || DECLARED.has(reason)) return;
+      this.#drops.add('monitor-unknown', { monitor: id, name, reason }, 'monitors have become unknown');
+    });
   }
 
   /** Loads what is stored. Before everything else, after the monitors. */
@@ -166,7 +191,7 @@ export class Recorder implements SlotSink, Resumption {
       const checked = region === null ? null : this.#check(result, region);
       if (checked !== null) results.push(checked);
     }
-    this.#push({ kind: 'message', message, results });
+    this.#push({ kind: 'message', message, results, position: message.position });
     this.#waiting += results.length;
     if (this.#waiting >= BATCH_RESULTS) this.#flushSoon();
     if (this.#waiting < WAITING_RESULTS) return;
@@ -279,24 +304,55 @@ export class Recorder implements SlotSink, Resumption {
   /** One batch, tried until the database has taken it. */
   async #flush(): Promise<void> {
     const { store, log } = this.#parts;
-    while (!this.#stopping.signal.aborted) {
+    while (!this.#stopping.signal.aborted && this.#queue.length > 0) {
       const count = this.#batchLength();
       try {
         await store.transaction((tx) => this.#recordBatch(tx, count));
         if (this.#failures > 0) log.info({ failures: this.#failures }, 'results are recorded again');
         this.#failures = 0;
+        this.#oneByOne = Math.max(0, this.#oneByOne - count);
         return;
       } catch (error) {
-        this.#failures += 1;
-        this.counts.failures += 1;
-        log.error({ error, failures: this.#failures, waiting: this.#waiting }, 'results cannot be recorded');
-        if (this.#isEnding) this.#stopping.abort();
-        await this.#wait(Math.min(RETRY_FIRST_MS * 2 ** (this.#failures - 1), RETRY_LONGEST_MS));
+        if (!isOwnFault(error)) await this.#failed(error);
+        else if (count > 1) this.#oneByOne = count;
+        else this.#setAside(error);
       }
     }
   }
 
+  async #failed(error: unknown): Promise<void> {
+    this.#failures += 1;
+    this.counts.failures += 1;
+    const { log } = this.#parts;
+    log.error({ error, failures: this.#failures, waiting: this.#waiting }, 'results cannot be recorded');
+    if (this.#isEnding) this.#stopping.abort();
+    await this.#wait(Math.min(RETRY_FIRST_MS * 2 ** (this.#failures - 1), RETRY_LONGEST_MS));
+  }
+
+  /** The first event cannot be recorded: a message is taken apart once more, anything else is left out. */
+  #setAside(error: unknown): void {
+    const event = this.#queue[0] as Event;
+    if (event.kind === 'message' && event.results.length > 1) {
+      const { message, results, position } = event;
+      const single = results.map((result, index): Recording => {
+        const isLast = index === results.length - 1;
+        return { kind: 'message', message, results: [result], position: isLast ? position : null };
+      });
+      this.#queue = [...single, ...this.#queue.slice(1)];
+      this.#committedEvents -= single.length - 1;
+      this.#oneByOne = single.length;
+      return;
+    }
+    const result = event.kind === 'message' ? event.results[0]?.result : undefined;
+    const details = { error, event: event.kind, monitor: result?.monitor, slot: result?.slot };
+    this.#drops.add('unrecordable', details, 'set aside what cannot be recorded');
+    this.#queue = this.#queue.slice(1);
+    this.#committedEvents += 1;
+    if (event.kind === 'message') this.#waiting -= event.results.length;
+  }
+
   #batchLength(): number {
+    if (this.#oneByOne > 0) return 1;
     let results = 0;
     let count = 0;
     for (const event of this.#queue) {
@@ -316,7 +372,7 @@ export class Recorder implements SlotSink, Resumption {
       const event = this.#queue[index] as Event;
       if (event.kind === 'message') {
         this.#recordMessage(evaluation, event, sums);
-        position = event.message.position;
+        position = event.position ?? position;
         recorded.push(event);
       } else {
         tell(evaluation, event);
@@ -395,6 +451,11 @@ export class Recorder implements SlotSink, Resumption {
       signal.addEventListener('abort', end);
     });
   }
+}
+
+/** The event is at fault, not the database: trying again would fail for ever. */
+function isOwnFault(error: unknown): boolean {
+  return !(error instanceof StoreError) || error.code === 'store-constraint';
 }
 
 function tell(evaluation: Evaluation, event: Exclude<Event, Recording>): void {
