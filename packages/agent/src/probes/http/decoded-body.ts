@@ -8,7 +8,8 @@ import {
   createZstdDecompress,
 } from 'node:zlib';
 import { messageOf } from '@svc/shared/errors.ts';
-import { type BodyListener, type BodySink, COMPLETE, KeptBody } from './body.ts';
+import { LIMITS } from '@svc/shared/limits.ts';
+import { type BodyEnd, type BodyListener, type BodySink, COMPLETE, KeptBody } from './body.ts';
 import type { KeptBodies } from './kept-bodies.ts';
 
 const MAX_CODINGS = 3;
@@ -50,6 +51,7 @@ export class DecodedBody implements BodySink {
   readonly #listener: BodyListener;
   readonly #kept: KeptBody;
   #decoders: Duplex[] = [];
+  #encodedBytes = 0;
   #isReleased = false;
 
   /** @param codings as {@link parseCodings} returns them, at least one */
@@ -60,6 +62,11 @@ export class DecodedBody implements BodySink {
   }
 
   write(bytes: Buffer, start: number, end: number): boolean {
+    this.#encodedBytes += end - start;
+    if (this.#encodedBytes > MAX_ENCODED_BYTES) {
+      this.#listener.onBodyEnd(MOSTLY_NOTHING);
+      return true;
+    }
     if (this.#decoders.length === 0) this.#open(bytes[start] ?? 0);
     return this.#decoders[0]?.write(Buffer.from(bytes.subarray(start, end))) ?? true;
   }
@@ -108,6 +115,13 @@ export class DecodedBody implements BodySink {
     this.#listener.onBodyEnd({ kind: 'undecodable', message });
   }
 }
+
+/** No encoder makes its input much longer: more than this for less than 2 MiB is made to keep us busy. */
+const MAX_ENCODED_BYTES = 2 * LIMITS.responseBodyBytes;
+const MOSTLY_NOTHING: BodyEnd = {
+  kind: 'undecodable',
+  message: 'the body cannot be decoded: 4 MiB of it hold less than 2 MiB of content',
+};
 
 /** Compression method 8: takes an inner `deflate` for zlib, as the RFC has it. */
 const ZLIB_FIRST_BYTE = 0x78;

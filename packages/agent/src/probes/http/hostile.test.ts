@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
@@ -18,6 +19,7 @@ import { fixedResolver, httpCheck } from '../../../../../test/support/http-check
 import {
   answer,
   type Behaviour,
+  flood,
   type RawTarget,
   startRawTarget,
 } from '../../../../../test/support/raw-target.ts';
@@ -157,6 +159,13 @@ describe('encoded bodies', () => {
     expect(outcome.errorMessage).toMatch(says);
     expect(await run(encoded(coding, body))).toMatchObject({ outcome: 'passed' });
   });
+});
+
+test('gzip of nothing without end is refused', async () => {
+  const behaviour = flood('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n', gzipSync(''));
+  const outcome = await run(behaviour, { body_assertions: [{ comparator: 'empty', target: '' }] });
+  expect(outcome.outcome).toBe('failed');
+  expect(outcome.errorMessage).toMatch(/4 MiB of it hold less/);
 });
 
 test('without room for bodies a check is not run, and the room comes back', async () => {
