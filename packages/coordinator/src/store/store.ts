@@ -7,12 +7,20 @@ import type { Database } from './schema.ts';
  * SQLite's lock), so the recorder and a long declaration never interleave.
  */
 export interface Store {
-  /** Reads on a worker thread with a connection of its own; sees committed data only. */
+  /**
+   * Reads on a worker thread with a connection of its own; sees committed data only. A query cannot be
+   * interrupted, so each must be bounded (a page, a window of time).
+   *
+   * @throws StoreError `store-overloaded` when too many wait
+   */
   readonly read: Kysely<Database>;
   /**
    * Runs `work` inside BEGIN IMMEDIATE … COMMIT. When it throws or COMMIT fails everything is rolled
    * back, no `onCommit` task runs, and the error is passed on. `work` may await (a long declaration
-   * yields to the event loop between chunks); the next transaction starts after it.
+   * yields to the event loop between chunks); the next transaction starts after it. `work` must not ask
+   * for another transaction and wait for it: that would wait for itself.
+   *
+   * @throws StoreError for what the database could not do; `retryable` says whether it may work later
    */
   transaction<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T>;
   close(): Promise<void>;
