@@ -1,0 +1,144 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  type ConfiguredStore,
+  configuredStore,
+  silentLog,
+} from '../../../../test/support/configured-store.ts';
+import type { Channel, SendOutcome, SendResult } from './channel.ts';
+import { Deliverer } from './deliverer.ts';
+import { createOutbox } from './outbox.ts';
+import { storedChannels } from './stored-channels.ts';
+
+/** Random alerts over channels and monitors, random verdicts of the receivers, restarts in between. */
+const alerts = fc.array(
+  fc.record({ channel: fc.integer({ min: 0, max: 2 }), monitor: fc.integer({ min: 1, max: 4 }) }),
+  {
+    minLength: 1,
+    maxLength: 25,
+  },
+);
+const verdicts = fc.infiniteStream(
+  fc.constantFrom<SendOutcome>(
+    'delivered',
+    'retry',
+    'retry',
+    'retry',
+    'permanent-message',
+    'permanent-channel',
+  ),
+);
+const restarts = fc.infiniteStream(fc.constantFrom(true, false, false, false));
+
+type Send = { id: string; notificationId: number; outcome: SendOutcome };
+
+test('per monitor and channel: in order, each until delivered or dead, over restarts too', async () => {
+  await fc.assert(
+    fc.asyncProperty(alerts, verdicts, restarts, async (queued, outcomes, restartsAt) => {
+      const configured = await configuredStore();
+      try {
+        const sends = await deliverAll(configured, queued, outcomes, restartsAt);
+        const rows = await configured.store.read.selectFrom('deliveries').selectAll().orderBy('id').execute();
+        expect(rows).toHaveLength(queued.length);
+        const lanes = Map.groupBy(rows, (row) => `${row.notification_id}:${row.monitor_id}`);
+        for (const lane of lanes.values()) {
+          const uids = lane.map(({ uid }) => uid);
+          const ofLane = sends.filter(({ id }) => uids.includes(id));
+          // Without repeats the sends are the queue: nothing overtakes, nothing is left out.
+          expect(ofLane.map(({ id }) => id).filter((id, index, all) => id !== all[index - 1])).toEqual(uids);
+        }
+        for (const row of rows) {
+          const outcomesOf = sends.filter(({ id }) => id === row.uid).map(({ outcome }) => outcome);
+          expect(outcomesOf.slice(0, -1).every((outcome) => outcome === 'retry')).toBe(true);
+          expect(row.state).toBe(outcomesOf.at(-1) === 'delivered' ? 'delivered' : 'dead');
+          expect(row.attempts).toBe(outcomesOf.length);
+        }
+      } finally {
+        await configured.dispose();
+      }
+    }),
+    { numRuns: 15 },
+  );
+});
+
+/** Queues everything, then lets time pass until nothing is pending. */
+async function deliverAll(
+  { store, secrets, clock, configuration, workspaceId }: ConfiguredStore,
+  queued: readonly { channel: number; monitor: number }[],
+  outcomes: Iterator<SendOutcome>,
+  restartsAt: Iterator<boolean>,
+): Promise<Send[]> {
+  const sends: Send[] = [];
+  const webhook: Channel<'webhook'> = {
+    async send(settings, _alert, { deliveryId }): Promise<SendResult> {
+      const outcome = outcomes.next().value as SendOutcome;
+      sends.push({ id: deliveryId, notificationId: Number(settings.endpoint.slice(-1)), outcome });
+      return outcome === 'delivered' ? { outcome } : { outcome, error: 'as scripted' };
+    },
+  };
+  const create = () =>
+    new Deliverer({
+      store,
+      clock,
+      log: silentLog,
+      channels: { webhook },
+      source: storedChannels(store, secrets),
+    });
+  const channels = await configuration.transaction({ workspaceId, actor: 'api' }, async (change) => {
+    const ids: number[] = [];
+    for (const name of ['0', '1', '2']) {
+      const settings = { endpoint: `http://receiver.example/${name}`, headers: null };
+      ids.push(
+        await change.create('svc_notification', {
+          name,
+          provider_type: 'webhook',
+          monitor_ids: [],
+          settings,
+        }),
+      );
+    }
+    return ids;
+  });
+
+  let deliverer = create();
+  await deliverer.start();
+  const outbox = createOutbox(clock, (delivery) => deliverer.wake(delivery));
+  for (const { channel, monitor } of queued) {
+    await store.transaction((tx) => {
+      outbox.enqueue(tx, {
+        notificationId: channels[channel] ?? 0,
+        monitorId: monitor,
+        alert: {
+          monitor: { id: monitor, name: 'm', url: 'http://m.example/', type: 'http' },
+          status: 'error',
+          cronTimestamp: 1,
+          at: 1,
+          reason: 'test',
+          incident: 'test',
+          regions: [],
+        },
+      });
+    });
+  }
+  while (await isPending(store)) {
+    if (restartsAt.next().value) {
+      await deliverer.stop();
+      deliverer = create();
+      await deliverer.start();
+    }
+    clock.advance(600_000);
+  }
+  await deliverer.stop();
+  return sends;
+}
+
+/** A round trip to both sides of the store, so that what was under way there has gone on. */
+async function isPending(store: ConfiguredStore['store']): Promise<boolean> {
+  await store.transaction(() => {});
+  const row = await store.read
+    .selectFrom('deliveries')
+    .select('id')
+    .where('state', '=', 'pending')
+    .executeTakeFirst();
+  return row !== undefined;
+}
