@@ -13,7 +13,7 @@ const ENVELOPE_BYTES = 512;
 
 export type ReporterOptions = {
   agentId: string;
-  outbox: Outbox;
+  outbox: Pick<Outbox, 'add'>;
   held: HeldJobs;
   clock: Clock;
 };

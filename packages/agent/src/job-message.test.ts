@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { httpCheck, tcpCheck } from '../../../test/support/scripted-probe.ts';
+import { readJob, readJobsMessage } from './job-message.ts';
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+const job = (check: unknown): Record<string, unknown> => ({
+  monitor: 1,
+  version: 2,
+  slot: 3,
+  token: 't',
+  start_within_ms: 4,
+  check,
+});
+
+describe('a message of the jobs subject', () => {
+  test('is a batch or a request to run now', () => {
+    const batch = { v: 1, kind: 'jobs', batch: 'b', jobs: [1, 'not read here'] };
+    expect(readJobsMessage(bytes(JSON.stringify(batch)))).toEqual(batch);
+    const runNow = { v: 1, kind: 'run_now', run: 'r', check: tcpCheck() };
+    expect(readJobsMessage(bytes(JSON.stringify(runNow)))).toEqual(runNow);
+  });
+
+  test('may have exactly 1 MiB', () => {
+    const around = JSON.stringify({ v: 1, kind: 'jobs', batch: 'b', jobs: [''] }).length;
+    const message = (length: number): Uint8Array =>
+      bytes(JSON.stringify({ v: 1, kind: 'jobs', batch: 'b', jobs: ['x'.repeat(length - around)] }));
+    expect(readJobsMessage(message(1_048_576))).toMatchObject({ kind: 'jobs' });
+    expect(readJobsMessage(message(1_048_577))).toBe('oversized');
+  });
+
+  test('may be anything at all: nothing is thrown', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.uint8Array(), fc.json().map(bytes)), (data) => {
+        expect(['not-json', 'invalid']).toContain(readJobsMessage(data));
+      }),
+    );
+  });
+});
+
+describe('a job', () => {
+  test('is read with what this version knows of it', () => {
+    const read = readJob({
+      ...job({ ...httpCheck('http://a.example/'), new_setting: 1 }),
+      slow: true,
+      later: 'x',
+    });
+    expect(read).toEqual({ is: 'job', job: { ...job(httpCheck('http://a.example/')), slow: true } });
+  });
+
+  test('of a kind from the future is told apart from a broken one', () => {
+    expect(readJob(job({ type: 'icmp' }))).toMatchObject({
+      is: 'unsupported',
+      job: { monitor: 1, slot: 3, token: 't' },
+    });
+    expect(readJob(job({ type: 'tcp' }))).toEqual({ is: 'invalid', key: [1, 3] });
+    expect(readJob({ ...job({ type: 'icmp' }), version: 0 })).toEqual({ is: 'invalid', key: [1, 3] });
+    expect(readJob({ check: tcpCheck() })).toEqual({ is: 'invalid', key: null });
+  });
+
+  test('may be anything at all: nothing is thrown', () => {
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        expect(readJob(value).is).toBe('invalid');
+      }),
+    );
+  });
+});
