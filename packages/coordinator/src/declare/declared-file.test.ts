@@ -13,6 +13,8 @@ import type { Configuration } from '../configuration/configuration.ts';
 import { ownedByFile } from '../configuration/owned-by-file.ts';
 import { DeclaredFile, type DeclaredFileParts } from './declared-file.ts';
 import { DeclarationError } from './located-error.ts';
+import { readDeclaration } from './read.ts';
+import { readDeclaredFile } from './read-file.ts';
 
 let parts: ConfiguredStore;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -40,6 +42,8 @@ function declaredFile(changes: Partial<DeclaredFileParts> = {}): DeclaredFile {
     // 500 ms to settle pass in 25.
     clock: new ScaledClock(20),
     log: silentLog,
+    // On this thread: starting one for every case takes its time. One test does it as the service does.
+    read: async (request) => readDeclaredFile(request),
     ...changes,
   });
   running.push(file);
@@ -98,6 +102,16 @@ describe('at start', () => {
       errors: [],
       digest: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
+  });
+
+  test('entries of more than one chunk come over from the reading thread', async () => {
+    const many = Array.from({ length: 250 }, (_, index) => `m${index}`);
+    const file = await started(monitors(...many), { read: readDeclaration });
+    expect(file.status().resources).toBe(250);
+    expect(await names()).toEqual(many.map((name) => `svc_tcp_monitor.${name}`));
+    await writeFile(path, 'svc_tcp_monitor: [');
+    await file.reload();
+    expect(file.status().errors).toHaveLength(1);
   });
 
   test('the same file again writes nothing', async () => {
@@ -307,7 +321,7 @@ describe('on change', () => {
 
 test('stopping in the middle leaves nothing behind', async () => {
   await writeFile(path, monitors('a'));
-  const file = declaredFile();
+  const file = declaredFile({ read: readDeclaration });
   const reloaded = file.reload();
   await file.stop();
   await reloaded;

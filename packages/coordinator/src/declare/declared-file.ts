@@ -25,6 +25,8 @@ export type DeclaredFileParts = {
   readonly channelProblem: (kind: ChannelKind) => string | null;
   readonly clock: Clock;
   readonly log: Logger;
+  /** How the file is read; on a thread of its own unless given. */
+  readonly read?: typeof readDeclaration;
 };
 
 export type DeclaredFileStatus = {
@@ -109,11 +111,11 @@ export class DeclaredFile {
   }
 
   async #apply(): Promise<void> {
-    const { env, log, clock } = this.#parts;
+    const { env, log, clock, read = readDeclaration } = this.#parts;
     const { signal } = this.#stopping;
     // Before reading: a change in between is then seen as one.
     await this.#watch.expect([this.#path, ...this.#insertedFiles]);
-    const declaration = await readDeclaration({ path: this.#path, env }, signal);
+    const declaration = await read({ path: this.#path, env }, signal);
     this.#insertedFiles = declaration.insertedFiles;
     await this.#watch.add(declaration.insertedFiles);
     if (declaration.errors.length > 0) throw new DeclarationError(declaration.errors);

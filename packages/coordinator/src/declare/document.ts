@@ -22,7 +22,7 @@ export type Member = { readonly key: string; readonly keyOffset: number; readonl
 export type TextHook = (text: string, offset: number) => string | null;
 
 /** Nodes that aliases may add: enough for defaults shared by 15,000 monitors, too few to fill the memory. */
-const MAX_ALIASED_NODES = 1_000_000;
+const MAX_ALIASED_NODES = 500_000;
 
 /** Containers within containers; no declaration needs more than six. */
 const MAX_DEPTH = 32;

@@ -42,7 +42,9 @@ export async function planChanges(
   breathe: () => Promise<void>,
 ): Promise<Plan> {
   const stored = new Map(owned.map((resource) => [storedAddress(resource), resource]));
-  const declared = new Set(entries.map(addressOf));
+  await breathe();
+  /** What is stored and not declared: at first everything. */
+  const dropped = new Map(stored);
   /** Entries that get a new id: what refers to them is written too. */
   const renewed = new Set<Address>();
   const replaced: OwnedResource[] = [];
@@ -50,6 +52,7 @@ export async function planChanges(
   for (const entry of entries) {
     await breathe();
     const resource = stored.get(addressOf(entry));
+    dropped.delete(addressOf(entry));
     const change = resource === undefined ? 'create' : changeOf(entry, resource, stored, renewed);
     if (change === 'none') continue;
     if (change === 'update') {
@@ -60,12 +63,12 @@ export async function planChanges(
     renewed.add(addressOf(entry));
     writes.push({ entry, id: null });
   }
-  const dropped = owned.filter((resource) => !declared.has(storedAddress(resource)));
+  const gone = [...dropped.values()];
   return {
-    removals: dependentsFirst([...dropped.filter((resource) => !isMonitor(resource)), ...replaced]),
+    removals: dependentsFirst([...gone.filter((resource) => !isMonitor(resource)), ...replaced]),
     writes,
-    monitorRemovals: dropped.filter(isMonitor),
-    deletions: dropped.length,
+    monitorRemovals: gone.filter(isMonitor),
+    deletions: gone.length,
   };
 }
 

@@ -52,12 +52,14 @@ export async function reconcile(
 ): Promise<Reconciled> {
   const { entries, digest } = declaration;
   const owned = await ownedByFile(change.tx.db, options.secrets, change.context.workspaceId);
+  await change.breathe();
   const plan = await planChanges(entries, owned, () => change.breathe());
   refuseMassDeletion(declaration, plan, owned.length, options.allowsDelete);
 
   await removeAll(change, plan.removals, options.signal);
   const ids = await writeAll(change, declaration, plan, owned, options.signal);
   await removeAll(change, plan.monitorRemovals, options.signal);
+  await change.breathe();
   await setChannelStates(change, declaration, plan, owned, ids, options);
   await writeFact(change.tx.db, APPLIED_DIGEST, digest);
 
@@ -109,6 +111,7 @@ async function writeAll(
   const ids = new Map(
     owned.map(({ kind, localName, id }) => [addressOf({ kind, name: localName ?? '' }), id]),
   );
+  await change.breathe();
   for (const { entry, id } of plan.writes) {
     signal.throwIfAborted();
     const attributes = resolveReferences(entry.kind, entry.attributes, (to) => String(ids.get(to)));
@@ -144,16 +147,18 @@ async function setChannelStates(
   ids: ReadonlyMap<Address, number>,
   { channelProblem, resetsChannels }: ReconcileOptions,
 ): Promise<void> {
-  const written = new Set(plan.writes.map(({ entry }) => addressOf(entry)));
-  const reasons = new Map(
-    owned.flatMap((stored) => (stored.kind === 'svc_notification' ? [[stored.id, stored.stateReason]] : [])),
-  );
+  const written = new Set(plan.writes.map(({ entry }) => entry));
+  const reasons = new Map<number, string | null>();
+  for (const stored of owned) {
+    if (stored.kind === 'svc_notification') reasons.set(stored.id, stored.stateReason);
+  }
   for (const entry of entries) {
+    if (entry.kind !== 'svc_notification') continue;
     const id = ids.get(addressOf(entry));
-    if (entry.kind !== 'svc_notification' || id === undefined) continue;
+    if (id === undefined) continue;
     const problem = channelProblem(entry.attributes.provider_type);
     const isSettled = (reasons.get(id) ?? null) === problem || (problem === null && !resetsChannels);
-    if (isSettled && !written.has(addressOf(entry))) continue;
+    if (isSettled && !written.has(entry)) continue;
     await change.setChannelState(id, problem === null ? 'ok' : 'failing', problem);
   }
 }
