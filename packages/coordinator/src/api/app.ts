@@ -4,6 +4,7 @@ import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { authenticate } from './auth.ts';
 import type { ApiDependencies } from './dependencies.ts';
+import { DOCS_POLICY, docsPage } from './docs-page.ts';
 import type { ApiAnswer, Endpoint } from './endpoint.ts';
 import { apiEndpoints } from './endpoints.ts';
 import { openApi } from './openapi.ts';
@@ -71,10 +72,16 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
     });
   }
 
-  const document = JSON.stringify(openApi(endpoints, dependencies.publicUrl));
+  const document = openApi(endpoints, dependencies.publicUrl);
+  const documentText = JSON.stringify(document);
+  const readable = docsPage(document);
   app.get('/v1/openapi.json', (context) => {
     context.header('content-type', 'application/json');
-    return context.body(document);
+    return context.body(documentText);
+  });
+  app.get('/docs', async (context) => {
+    context.header('content-security-policy', DOCS_POLICY);
+    return context.html(await readable);
   });
 
   app.notFound((context) => {

@@ -47,6 +47,16 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
+  test('is there to be read, too, without any script', async () => {
+    const answer = await api.call('GET', '/docs', undefined, { authorization: '' });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+    const page = String(answer.body);
+    for (const path of Object.keys(document.paths)) expect(page).toContain(` ${path}</code>`);
+    expect(page).toContain('id="svc_http_monitor_input"');
+    expect(page).not.toContain('<script');
+  });
+
   test('every reference leads somewhere and every operation has an id of its own', () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
       ([, path]) => path ?? '',
