@@ -117,7 +117,7 @@ export class Agent {
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'the connection was lost at the start; going on when it is back');
     }
-    this.#heartbeats.start();
+    if (this.#stopped === null) this.#heartbeats.start();
   }
 
   /** Ends within the drain time and some 300 ms: see {@link Runner.drain} for what becomes of the jobs. May be called twice. */

@@ -151,7 +151,7 @@ export class Runner {
   }
 
   #begin(run: CheckRun): void {
-    const { clock, probes, metrics } = this.#options;
+    const { clock, metrics } = this.#options;
     const now = clock.monotonic();
     if (run.attempts.length === 0) {
       run.startedAt = now;
@@ -162,14 +162,19 @@ export class Runner {
     this.#attempting.add(run);
     if (run.isSlow) this.#slowAttempts++;
     metrics.attempts++;
-    const attempt = run.attempts.length;
-    runProbe(probes, run.check, { timeoutMs: run.check.timeout, signal: this.#abort.signal }).then(
-      (found) => this.#onAttemptEnd(run, attempt, found),
-      (error: unknown) => {
-        this.#options.log.error({ type: run.check.type, error }, 'a probe failed against its contract');
-        this.#onAttemptEnd(run, attempt, internalError(error, clock.monotonic() - now));
-      },
-    );
+    void this.#attempt(run, run.attempts.length);
+  }
+
+  /** The one place where what goes wrong with an attempt is logged; the next one is not concerned. */
+  async #attempt(run: CheckRun, attempt: number): Promise<void> {
+    const { clock, probes, log } = this.#options;
+    const context = { timeoutMs: run.check.timeout, signal: this.#abort.signal };
+    try {
+      this.#onAttemptEnd(run, attempt, await runProbe(probes, run.check, context));
+    } catch (error) {
+      log.error({ type: run.check.type, error }, 'an attempt failed by a defect of ours');
+      this.#onAttemptEnd(run, attempt, internalError(error, clock.monotonic() - run.attemptStartedAt));
+    }
   }
 
   #onAttemptEnd(run: CheckRun, attempt: number, found: ProbeOutcome): void {

@@ -42,8 +42,8 @@ export function createProbeSet(options: ProbeSetOptions): ProbeSet {
   };
 }
 
-/** Runs one attempt with the probe of the check's kind. `async`, so that even a probe that throws at once only rejects. */
-export async function runProbe(probes: Probes, check: Check, context: ProbeContext): Promise<ProbeOutcome> {
+/** Runs one attempt with the probe of the check's kind. */
+export function runProbe(probes: Probes, check: Check, context: ProbeContext): Promise<ProbeOutcome> {
   switch (check.type) {
     case 'http':
       return probes.http.run(check, context);
