@@ -1,4 +1,4 @@
-import { connect, isIP, type Socket } from 'node:net';
+import { connect, isIP, type OnReadOpts, type Socket } from 'node:net';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { isLocalFailure } from '../local-failure.ts';
@@ -20,6 +20,8 @@ export type DialOptions = {
   /** Bound on resolving and connecting together, from now; ms, > 0. */
   timeoutMs: number;
   signal: AbortSignal;
+  /** For every socket that is dialled. Only the one handed over ever reads anything that matters. */
+  socketOptions?: { onread: OnReadOpts };
 };
 
 /** How long each part took, ms. `dnsMs` is absent when nothing had to be asked for, `connectMs` when nothing was dialled. */
@@ -136,7 +138,12 @@ class Dialling {
       return;
     }
     // autoSelectFamily is this class; off, it saves node a third of the call.
-    const socket = connect({ host: address.address, port: this.#port, autoSelectFamily: false });
+    const socket = connect({
+      ...this.#options.socketOptions,
+      host: address.address,
+      port: this.#port,
+      autoSelectFamily: false,
+    });
     this.#open.set(socket, address);
     socket.once('connect', () => this.#connected(socket, address));
     // Stays for the socket's life: one that lost the race or is handed over must not crash the process.

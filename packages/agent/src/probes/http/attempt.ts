@@ -238,7 +238,7 @@ export class Attempt implements ExchangeListener, BodyListener {
   onFailure(failure: ExchangeFailure): void {
     switch (failure.kind) {
       case 'failed':
-        this.#fail(failure.message);
+        this.#fail(failure.message, failure.timedOut);
         return;
       case 'unable':
         this.#notRun('overloaded', failure.message);

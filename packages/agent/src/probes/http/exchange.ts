@@ -2,7 +2,7 @@ import { connect, type OnReadOpts, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import type { EgressGuard } from '@svc/shared/egress.ts';
 import type { ResolvedAddress } from '../../resolve/resolver.ts';
-import { type DialResult, dial } from '../dial.ts';
+import { type DialOptions, type DialResult, dial } from '../dial.ts';
 import { type Hop, hostOf, portOf, serverNameOf } from './hop.ts';
 import { ResponseError } from './response-error.ts';
 import { type ResponseListener, ResponseParser } from './response-parser.ts';
@@ -20,7 +20,7 @@ export interface ExchangeListener extends ResponseListener {
 
 export type ExchangeFailure =
   /** The target's doing. */
-  | { kind: 'failed'; message: string }
+  | { kind: 'failed'; message: string; timedOut?: boolean }
   /** This machine is out of descriptors, ports or memory. */
   | { kind: 'unable'; message: string }
   | { kind: 'denied'; message: string }
@@ -55,6 +55,10 @@ export class Exchange {
   #isClosed = false;
   #hasFirstByte = false;
 
+  get #isTls(): boolean {
+    return this.#options.hop.url.protocol === 'https:';
+  }
+
   constructor(options: ExchangeOptions, listener: ExchangeListener) {
     this.#options = options;
     this.#listener = listener;
@@ -85,27 +89,32 @@ export class Exchange {
   }
 
   #openDirectly(address: string): void {
-    const { hop, request } = this.#options;
-    const port = portOf(hop.url);
-    const onread: OnReadOpts = { buffer: readBuffer(), callback: this.#received };
-    if (hop.url.protocol === 'https:') {
-      const socket = this.#openTls({ address, port, onread });
+    const port = portOf(this.#options.hop.url);
+    if (this.#isTls) {
+      const socket = this.#openTls({ address, port, onread: this.#onread() });
       socket.on('connect', this.#handshaking);
       return;
     }
-    // Nagle's algorithm would hold back the last packet of a request that needs several.
-    const noDelay = request.length > ONE_PACKET;
-    const socket = connect({ host: address, port, autoSelectFamily: false, noDelay, onread });
+    const socket = connect({ host: address, port, autoSelectFamily: false, onread: this.#onread() });
     this.#listenTo(socket);
     socket.on('connect', this.#connected);
   }
 
   #openBestOf(addresses: readonly ResolvedAddress[]): void {
-    const { hop, egress, remainingMs, signal } = this.#options;
-    const resolver = { resolve: () => [...addresses], close: async () => {} };
-    dial(hostOf(hop.url), portOf(hop.url), { resolver, egress, timeoutMs: remainingMs, signal }).then(
-      (result) => this.#guarded(() => this.#dialled(result)),
-    );
+    const { hop, egress, remainingMs: timeoutMs, signal } = this.#options;
+    const host = addresses[0]?.address ?? '';
+    const options: DialOptions = {
+      resolver: { resolve: () => [...addresses], close: async () => {} },
+      egress,
+      timeoutMs,
+      signal,
+    };
+    if (!this.#isTls) options.socketOptions = { onread: this.#onread() };
+    dial(host, portOf(hop.url), options).then((result) => this.#guarded(() => this.#dialled(result)));
+  }
+
+  #onread(): OnReadOpts {
+    return { buffer: readBuffer(), callback: this.#received };
   }
 
   #dialled(result: DialResult): void {
@@ -118,14 +127,15 @@ export class Exchange {
       socket.destroy();
       return;
     }
-    if (this.#options.hop.url.protocol === 'https:') {
-      this.#openTls({ socket });
+    if (this.#isTls) {
+      // TLS over a socket that is already there has no onread.
+      const secured = this.#openTls({ socket });
+      secured.on('data', (bytes: Buffer) => this.#received(bytes.length, bytes));
       this.#handshaking();
     } else {
       this.#listenTo(socket);
       this.#connected();
     }
-    this.#socket?.on('data', (bytes: Buffer) => this.#received(bytes.length, bytes));
   }
 
   #openTls(via: { address: string; port: number; onread: OnReadOpts } | { socket: Socket }): Socket {
@@ -162,7 +172,10 @@ export class Exchange {
   readonly #connected = (): void => {
     if (this.#isClosed) return;
     this.#listener.onPhase('first_byte');
-    this.#socket?.write(this.#options.request, 'utf8');
+    const { request } = this.#options;
+    // Nagle's algorithm would hold back the last packet of a request that needs several.
+    if (request.length > ONE_PACKET) this.#socket?.setNoDelay();
+    this.#socket?.write(request, 'utf8');
   };
 
   /** `bytes` is the shared buffer, of which `count` bytes were just read. */
