@@ -136,7 +136,7 @@ export class Coordinator {
       presence,
       outbox,
       clock,
-      slotNow: () => slotClock.now(),
+      slotNow: () => Math.floor(slotClock.now()),
     });
     const jobTokens = new JobTokens(installation.jobKey);
     const recorder = new Recorder({

@@ -1,3 +1,4 @@
+import { REGIONS } from '@svc/shared/regions.ts';
 import { presented } from '@svc/shared/resources/present.ts';
 import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
 import type { Metadata } from '../configuration/rows.ts';
@@ -31,7 +32,9 @@ export function monitorView(stored: StoredMonitor, states: MonitorStates, now: n
   const state = states.get(stored.id);
   return view(stored, {
     status: state?.status ?? 'unknown',
-    regions_status: (state?.votes ?? []).map((vote) => regionStatus(vote, now)),
+    regions_status: (state?.votes ?? [])
+      .toSorted((one, other) => REGIONS.indexOf(one.region) - REGIONS.indexOf(other.region))
+      .map((vote) => regionStatus(vote, now)),
   });
 }
 

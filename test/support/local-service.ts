@@ -1,0 +1,248 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Agent } from '@svc/agent/app.ts';
+import { createDnsProbe } from '@svc/agent/probes/dns/probe.ts';
+import { createHttpProbe } from '@svc/agent/probes/http/probe.ts';
+import type { ProbeSet } from '@svc/agent/probes/registry.ts';
+import { createTcpProbe } from '@svc/agent/probes/tcp/probe.ts';
+import type { Resolver } from '@svc/agent/resolve/resolver.ts';
+import { createSystemResolver } from '@svc/agent/resolve/system-resolver.ts';
+import { Coordinator } from '@svc/coordinator/app.ts';
+import { createEgressGuard } from '@svc/shared/egress.ts';
+import { connectBus } from '@svc/shared/nats-bus.ts';
+import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { pino } from 'pino';
+import { type NatsServer, startNatsServer } from './nats-server.ts';
+import { ScaledClock } from './scaled-clock.ts';
+
+export type LocalServiceOptions = {
+  regions: readonly Region[];
+  declared: object;
+  /** How much faster than real time it all runs. */
+  scale?: number;
+  /** Addresses of host names as each region sees them. */
+  names?: (region: Region) => Readonly<Record<string, readonly string[]>>;
+  dnsServers?: readonly string[];
+};
+
+export type Transition = {
+  monitor: { id: number; name: string };
+  from: string;
+  to: string;
+  reason: string;
+};
+
+const SECRET_KEY = randomBytes(32).toString('base64');
+const TOKEN = 'token-of-the-test-operator';
+
+/**
+ * Coordinator and agents in this process, on a clock that runs faster, over a real NATS server: for what
+ * takes periods to happen. Everything between them is as in production.
+ */
+export class LocalService {
+  readonly clock: ScaledClock;
+  readonly nats: NatsServer;
+  readonly transitions: Transition[] = [];
+  url = '';
+  readonly #options: LocalServiceOptions;
+  readonly #folder: string;
+  readonly #agents = new Map<Region, Agent>();
+  readonly #waiting = new Set<() => void>();
+  readonly #log = pino({ level: 'info' }, { write: (line: string) => this.#logged(line) });
+  #coordinator: Coordinator | null = null;
+
+  private constructor(options: LocalServiceOptions, nats: NatsServer, folder: string) {
+    this.#options = options;
+    this.clock = new ScaledClock(options.scale ?? 10);
+    this.nats = nats;
+    this.#folder = folder;
+  }
+
+  static async start(options: LocalServiceOptions): Promise<LocalService> {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-local-'));
+    const service = new LocalService(options, await startNatsServer(), folder);
+    try {
+      await service.declare(options.declared);
+      await Promise.all([
+        service.startCoordinator(),
+        ...options.regions.map((region) => service.startAgent(region)),
+      ]);
+    } catch (error) {
+      await service.dispose();
+      throw error;
+    }
+    return service;
+  }
+
+  async startCoordinator(): Promise<void> {
+    const bus = await connectBus({ url: this.nats.url, name: 'coordinator', log: this.#log });
+    const coordinator = new Coordinator({
+      config: {
+        listen: { host: '127.0.0.1', port: 0 },
+        publicUrl: 'http://svc.test',
+        config: join(this.#folder, 'svc.json'),
+        allowsDelete: true,
+        channelEgressAllow: ['127.0.0.0/8'],
+        retentionDays: 14,
+        resultsMaxBytes: 64 * 1024 ** 2,
+        metricsToken: undefined,
+        databasePath: join(this.#folder, 'svc.db'),
+        secretKey: SECRET_KEY,
+        apiToken: TOKEN,
+      },
+      bus,
+      stream: new NatsResultStream(bus),
+      clock: this.clock,
+      log: this.#log,
+      environment: {},
+    });
+    this.#coordinator = coordinator;
+    this.url = (await coordinator.start()).url;
+  }
+
+  async stopCoordinator(): Promise<void> {
+    await this.#coordinator?.stop();
+    this.#coordinator = null;
+  }
+
+  async startAgent(region: Region): Promise<void> {
+    const bus = await connectBus({ url: this.nats.url, name: region, log: this.#log });
+    const agent = new Agent({
+      config: {
+        region,
+        agentId: undefined,
+        concurrency: 1_000,
+        listen: undefined,
+        metricsToken: undefined,
+        drainMs: 2_000,
+      },
+      bus,
+      probeSet: this.#probeSet(region),
+      clock: this.clock,
+      log: this.#log,
+    });
+    this.#agents.set(region, agent);
+    await agent.start();
+  }
+
+  async stopAgent(region: Region): Promise<void> {
+    await this.#agents.get(region)?.stop();
+    this.#agents.delete(region);
+  }
+
+  /** Writes the declared file; a running coordinator applies it by itself, {@link reload} waits for it. */
+  async declare(declared: object): Promise<void> {
+    await writeFile(join(this.#folder, 'svc.json'), JSON.stringify(declared));
+  }
+
+  async reload(declared: object): Promise<void> {
+    await this.declare(declared);
+    await this.#coordinator?.reload();
+  }
+
+  /** Resolves when the monitor's status changes to `to`, after the `after`-th transition seen. */
+  async changed(name: string, to: string, after = 0): Promise<Transition> {
+    for (;;) {
+      const found = this.transitions
+        .slice(after)
+        .find((transition) => transition.monitor.name === name && transition.to === to);
+      if (found !== undefined) return found;
+      await this.#nextLine();
+    }
+  }
+
+  /** Resolves when `count` more slots of the monitor than now are decided. */
+  async decided(monitorId: number, count: number): Promise<void> {
+    const slots = () =>
+      this.query<{ count: number }>(
+        'SELECT count(DISTINCT slot) AS count FROM results WHERE monitor_id = ?',
+        monitorId,
+      )[0]?.count ?? 0;
+    // The newest slot may still be open, hence one more.
+    const goal = slots() + count + 1;
+    while (slots() < goal) await new Promise((resolve) => this.clock.after(1_000, () => resolve(null)));
+  }
+
+  async request(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }> {
+    const response = await fetch(`${this.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${TOKEN}`, ...(body ? { 'content-type': 'application/json' } : {}) },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const text = await response.text();
+    return { status: response.status, body: text === '' ? null : JSON.parse(text) };
+  }
+
+  async get<T>(path: string): Promise<T> {
+    const { status, body } = await this.request('GET', path);
+    if (status !== 200) throw new Error(`GET ${path} answered ${status}: ${JSON.stringify(body)}`);
+    return body as T;
+  }
+
+  /** Id of the monitor of this name. */
+  idOf(name: string): number {
+    return this.query<{ id: number }>('SELECT id FROM monitors WHERE name = ?', name)[0]?.id ?? -1;
+  }
+
+  query<Row>(sql: string, ...parameters: (string | number)[]): Row[] {
+    const database = new DatabaseSync(join(this.#folder, 'svc.db'), { readOnly: true, timeout: 5_000 });
+    try {
+      return database.prepare(sql).all(...parameters) as Row[];
+    } finally {
+      database.close();
+    }
+  }
+
+  async dispose(): Promise<void> {
+    await Promise.all([...this.#agents.keys()].map((region) => this.stopAgent(region)));
+    await this.stopCoordinator();
+    await this.nats.dispose();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  #probeSet(region: Region): ProbeSet {
+    const { names = () => ({}), dnsServers = ['127.0.0.1:9'] } = this.#options;
+    const egress = createEgressGuard({ base: 'agent', deny: [], allow: [] });
+    const resolver = regionalResolver(names(region));
+    const probes = {
+      http: createHttpProbe({ resolver, egress, userAgent: 'svc/test' }),
+      tcp: createTcpProbe({ resolver, egress }),
+      dns: createDnsProbe({ servers: dnsServers }),
+    };
+    return {
+      probes,
+      async close() {
+        await Promise.all(Object.values(probes).map((probe) => probe.close()));
+        await resolver.close();
+      },
+    };
+  }
+
+  #logged(text: string): void {
+    const line = JSON.parse(text) as { event?: string } & Transition;
+    if (line.event === 'transition') this.transitions.push(line);
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+  }
+
+  #nextLine(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.add(() => resolve()));
+  }
+}
+
+/** The system's names, and before them those that only this region knows. */
+function regionalResolver(names: Readonly<Record<string, readonly string[]>>): Resolver {
+  const system = createSystemResolver();
+  return {
+    resolve(host, ...rest) {
+      const addresses = names[host];
+      if (addresses === undefined) return system.resolve(host, ...rest);
+      return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    },
+    close: () => system.close(),
+  };
+}
