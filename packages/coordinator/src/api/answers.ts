@@ -113,6 +113,8 @@ export const tokenView = z.object({
   operator: z.boolean(),
   created_at: z.string(),
 });
+export const workspaceView = z.object({ id, name: z.string(), created_at: z.string() });
+
 export const createdTokenView = tokenView.extend({
   token: z.string().meta({ description: 'Shown this once.' }),
 });

@@ -11,6 +11,7 @@ import { resultEndpoints } from './routes/results.ts';
 import { statusPageEndpoints } from './routes/status-pages.ts';
 import { tokenEndpoints } from './routes/tokens.ts';
 import { transitionEndpoints } from './routes/transitions.ts';
+import { workspaceEndpoints } from './routes/workspaces.ts';
 
 /** Every endpoint of the API, in the order in which it is documented. */
 export function apiEndpoints(dependencies: ApiDependencies): Endpoint[] {
@@ -25,6 +26,7 @@ export function apiEndpoints(dependencies: ApiDependencies): Endpoint[] {
     ...componentEndpoints(dependencies),
     ...regionEndpoints(dependencies),
     ...tokenEndpoints(dependencies),
+    ...workspaceEndpoints(dependencies),
     ...healthEndpoints(dependencies),
   ];
 }

@@ -44,6 +44,7 @@ describe('the OpenAPI document', () => {
       '/v1/status-pages/{page_id}/components/{id} get put delete',
       '/v1/tokens get post',
       '/v1/tokens/{id} delete',
+      '/v1/workspaces get post',
     ]);
   });
 

@@ -394,6 +394,24 @@ describe('tokens, regions, health', () => {
     expect((await api.call('DELETE', `/v1/tokens/${operator?.id}`)).status).toBe(409);
   });
 
+  test('the operator makes workspaces and their tokens, nobody else', async () => {
+    const { id } = await created('/v1/workspaces', { name: 'team' });
+    expect((await api.call('POST', '/v1/workspaces', { name: 'team' })).status).toBe(409);
+    const theirs = await created('/v1/tokens', { name: 'first', scope: 'write', workspace_id: id });
+    const headers = { authorization: `Bearer ${theirs.token}` };
+    expect((await api.call('GET', '/v1/monitors', undefined, headers)).body).toMatchObject({ total: 0 });
+    expect((await api.call('GET', '/v1/workspaces', undefined, headers)).status).toBe(403);
+    const foreign = { name: 'x', scope: 'write', workspace_id: String(api.workspaceId) };
+    expect(await api.call('POST', '/v1/tokens', foreign, headers)).toMatchObject({
+      status: 422,
+      body: { errors: [{ pointer: '/workspace_id' }] },
+    });
+    expect((await api.call('GET', '/v1/workspaces?limit=1')).body).toMatchObject({
+      data: [{ name: 'default' }],
+      limit: 1,
+    });
+  });
+
   test('regions with their agents', async () => {
     const agent = {
       id: 'a1',

@@ -25,6 +25,9 @@ const WAITS_MS = [
 /** Then every hour. */
 const LAST_WAIT_MS = 60 * MINUTE;
 
+/** No wait is longer, spread included, ms. */
+export const LONGEST_WAIT_MS = LAST_WAIT_MS * (1 + JITTER);
+
 export type FailedAttempt = {
   /** Attempts made since the delivery was queued or replayed, this one included; >= 1. */
   attempts: number;

@@ -415,6 +415,33 @@ describe('restarts', () => {
   });
 });
 
+describe('the clock', () => {
+  test('set back by a day during a restart: the next attempt still comes within its longest wait', async () => {
+    receiver.answerWith((_request, response) => response.writeHead(500).end());
+    await bench.deliverer.start();
+    const channel = await bench.webhook('/a');
+    await bench.queue(channel, 1, 'error');
+    await bench.recorded(1);
+    clock.stepWall(-24 * HOUR);
+    await bench.restart();
+    clock.advance(1.25 * HOUR);
+    await bench.recorded(2);
+  });
+
+  test('an alert of a transaction that is rolled back is not sent', async () => {
+    await bench.deliverer.start();
+    const channel = await bench.webhook('/a');
+    const outbox = createOutbox(clock, (delivery) => bench.deliverer.wake(delivery));
+    const rolledBack = store.transaction((tx) => {
+      outbox.enqueue(tx, { notificationId: channel, monitorId: 1, alert: alertOf(1, 'error') });
+      throw new Error('no');
+    });
+    await expect(rolledBack).rejects.toThrow('no');
+    expect(bench.deliverer.metrics).toMatchObject({ lanes: 0, sending: 0 });
+    expect(await deliveries()).toEqual([]);
+  });
+});
+
 describe('by hand', () => {
   const byHand = () =>
     createDeliveries({ store, clock, deliverer: bench.deliverer, publicUrl: 'http://svc.example' });

@@ -2,7 +2,7 @@ import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { nextAttemptAt } from '../domain/backoff.ts';
+import { LONGEST_WAIT_MS, nextAttemptAt } from '../domain/backoff.ts';
 import type { Store } from '../store/store.ts';
 import type { SendContext, SendOutcome, SendResult } from './channel.ts';
 import { Ledger } from './ledger.ts';
@@ -213,7 +213,9 @@ export class Deliverer {
   }
 
   #wait(lane: Lane, until: number): void {
-    lane.cancelTimer = this.#options.clock.after(until - this.#options.clock.wall(), () => {
+    // `until` may be from before the system's clock was set back: no wait is longer than the schedule's.
+    const wait = Math.min(until - this.#options.clock.wall(), LONGEST_WAIT_MS);
+    lane.cancelTimer = this.#options.clock.after(wait, () => {
       lane.cancelTimer = null;
       this.#makeReady(lane, null);
     });

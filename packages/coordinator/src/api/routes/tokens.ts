@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Token } from '../../store/tokens.ts';
 import { createdTokenView, tokenView } from '../answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { type Endpoint, endpoint, idOf, NO_CONTENT, ok, workspaceOf } from '../endpoint.ts';
+import { type ApiRequest, type Endpoint, endpoint, idOf, NO_CONTENT, ok, workspaceOf } from '../endpoint.ts';
 import { listOf, offsetPage } from '../paging.ts';
-import { Problem } from '../problem.ts';
+import { invalid, Problem } from '../problem.ts';
 
 const newToken = z.strictObject({
   name: z
@@ -14,9 +14,18 @@ const newToken = z.strictObject({
     .max(256, 'may have at most 256 characters')
     .meta({ description: 'What it is for.' }),
   scope: z.enum(['read', 'write'], 'must be read or write'),
+  workspace_id: z
+    .string('must be a text')
+    .regex(/^[1-9]\d{0,14}$/, 'must be the id of a workspace')
+    .nullish()
+    .meta({ description: "Another workspace than the caller's; operator's token only." }),
 });
 
-export function tokenEndpoints({ tokens, clock }: Pick<ApiDependencies, 'tokens' | 'clock'>): Endpoint[] {
+export function tokenEndpoints({
+  store,
+  tokens,
+  clock,
+}: Pick<ApiDependencies, 'store' | 'tokens' | 'clock'>): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -41,7 +50,9 @@ export function tokenEndpoints({ tokens, clock }: Pick<ApiDependencies, 'tokens'
       body: newToken,
       answers: { 201: { description: 'Created.', schema: createdTokenView } },
       async handle(request) {
-        const grant = { workspaceId: workspaceOf(request), ...request.body };
+        const { name, scope } = request.body;
+        const workspaceId = await grantedWorkspace(store, request);
+        const grant = { workspaceId, name, scope };
         const { token, secret } = await tokens.create(grant, clock.wall());
         return { status: 201, body: { ...viewOf(token), token: secret } };
       },
@@ -67,6 +78,22 @@ export function tokenEndpoints({ tokens, clock }: Pick<ApiDependencies, 'tokens'
       },
     }),
   ];
+}
+
+/** @throws Problem when the workspace is not there, or not the caller's to give tokens for. */
+async function grantedWorkspace(
+  store: ApiDependencies['store'],
+  { token, body }: ApiRequest<unknown, z.infer<typeof newToken>>,
+): Promise<number> {
+  const own = workspaceOf({ token });
+  const asked = Number(body.workspace_id ?? own);
+  if (asked === own) return own;
+  const found =
+    token?.isOperator === true
+      ? await store.read.selectFrom('workspaces').select('id').where('id', '=', asked).executeTakeFirst()
+      : undefined;
+  if (found !== undefined) return found.id;
+  throw invalid([{ path: ['workspace_id'], message: `there is no workspace ${asked}` }]);
 }
 
 function viewOf(token: Token): z.infer<typeof tokenView> {
