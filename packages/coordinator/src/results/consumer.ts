@@ -101,7 +101,8 @@ export class ResultConsumer {
   async #readOnce(): Promise<void> {
     const { stream, recorder, log, maxBytes } = this.#parts;
     // What was read before must be recorded, or the position would be an old one.
-    await recorder.flushed();
+    await this.#room(recorder.flushed());
+    if (this.#stopping.signal.aborted) return;
     const info = await stream.ensure({ maxBytes });
     const from = await this.#startIn(info);
     this.#created = info.created;
@@ -143,7 +144,7 @@ export class ResultConsumer {
     return sequence + 1;
   }
 
-  #handle(message: StreamMessage): Promise<void> | void {
+  #handle(message: StreamMessage): Promise<void> | undefined {
     const { recorder } = this.#parts;
     const { sequence, messageId, time } = message;
     if (sequence > this.#expected) this.#lost(sequence - this.#expected, time);
@@ -154,17 +155,32 @@ export class ResultConsumer {
       if (typeof parsed === 'string') {
         const details = { subject: message.subject, sequence, why: parsed };
         this.#drops.add('malformed-message', details, 'dropped a message that is no batch of results');
-        return recorder.record({ region: null, agent: '', results: [], position });
+        return this.#room(recorder.record({ region: null, agent: '', results: [], position }));
       }
       const { region, agent, results, malformed } = parsed;
       if (malformed > 0) {
         const details = { region, agent, sequence };
         this.#drops.add('malformed-result', details, 'dropped results that do not parse', malformed);
       }
-      return recorder.record({ region, agent, results, position });
+      return this.#room(recorder.record({ region, agent, results, position }));
     } catch (error) {
       this.#drops.add('handling-failed', { error, sequence }, 'dropped a message that could not be handled');
+      return undefined;
     }
+  }
+
+  /** `room` at the latest when this is stopped: a database that takes nothing must not hold the end. */
+  #room(room: Promise<void> | undefined): Promise<void> | undefined {
+    if (room === undefined) return undefined;
+    const { signal } = this.#stopping;
+    return new Promise((resolve) => {
+      const end = () => {
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      signal.addEventListener('abort', end);
+      void room.then(end);
+    });
   }
 
   #lost(count: number, time: number): void {

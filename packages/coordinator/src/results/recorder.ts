@@ -5,8 +5,8 @@ import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-resul
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { type RegionSet, regionSet, regionsOf } from '../domain/region-set.ts';
-import { StoreError } from '../store/errors.ts';
 import type { Store, Transaction } from '../store/store.ts';
+import { BatchQueue } from './batch-queue.ts';
 import { Deadlines } from './deadlines.ts';
 import { DropLog } from './drop-log.ts';
 import type { Resumption, SlotSink } from './evaluation.ts';
@@ -16,16 +16,8 @@ import { isDue } from './instants.ts';
 import { loadStates } from './load-states.ts';
 import type { StreamPosition } from './statements.ts';
 
-/** A transaction holds at least this many results when there are as many. */
-const BATCH_RESULTS = 512;
-/** Longest that a result waits for others to share its transaction, ms. */
-const BATCH_WAIT_MS = 40;
-/** Results that may wait to be recorded; the reading of the stream pauses above. */
-const WAITING_RESULTS = 4_096;
 /** What dispatch has told and a database that cannot write has not taken; beyond it is dropped, and deadlines decide. */
 const WAITING_EVENTS = 200_000;
-const RETRY_FIRST_MS = 100;
-const RETRY_LONGEST_MS = 5_000;
 /** Without word from dispatch after a start, slots and votes are looked at as they are, ms. */
 const RESUME_WITHIN_MS = 30_000;
 
@@ -95,8 +87,8 @@ export type RecorderParts = {
  * Records what regions report and dispatch tells, in the order in which it comes, many at a time:
  * results, votes, statuses, transitions, incidents, outbox and stream position in one transaction.
  *
- * What is queued leaves the queue only after its commit. While the database cannot write, the same batch is
- * tried again with growing waits, the reading of results pauses, and nothing becomes a verdict.
+ * Memory follows the commit. While the database cannot write, the reading of results pauses, and nothing
+ * becomes a verdict.
  */
 export class Recorder implements SlotSink, Resumption {
   readonly #parts: RecorderParts;
@@ -104,29 +96,23 @@ export class Recorder implements SlotSink, Resumption {
   readonly #deadlines: Deadlines;
   readonly #recordedListeners = new Set<RecordedListener>();
   readonly #positionListeners = new Set<(position: StreamPosition) => void>();
-  readonly #stopping = new AbortController();
-  #queue: Event[] = [];
-  /** Results in the queue. */
-  #waiting = 0;
-  #cancelTimer: (() => void) | null = null;
+  readonly #queue: BatchQueue<Event>;
+  readonly #counts = { results: 0, duplicates: 0, transactions: 0 };
   #cancelResume: () => void = () => {};
-  #flushing: Promise<void> | null = null;
-  #failures = 0;
-  /** So many events are recorded in transactions of their own: one of them cannot be. */
-  #oneByOne = 0;
-  /** One failure more and it gives up: what is not recorded is in the stream still. */
-  #isEnding = false;
   #position: StreamPosition | null = null;
-  /** Events that have left the queue. */
-  #committedEvents = 0;
-  /** Resolved when the queue has become shorter. */
-  #roomListeners: (() => void)[] = [];
-  readonly counts = { results: 0, duplicates: 0, transactions: 0, failures: 0 };
 
   constructor(parts: RecorderParts) {
     this.#parts = parts;
     this.#drops = new DropLog(DROPS, parts.clock, parts.log);
     this.#deadlines = new Deadlines(parts.clock, (id) => this.#lookAt(id));
+    this.#queue = new BatchQueue({
+      clock: parts.clock,
+      log: parts.log,
+      weightOf,
+      split,
+      write: (batch) => parts.store.transaction((tx) => this.#recordBatch(tx, batch)),
+      onSetAside: (event, error) => this.#setAside(event, error),
+    });
     parts.evaluator.onInstant((id, at) => this.#deadlines.arm(id, at));
     parts.evaluator.onTransition(({ monitor: { id, name }, to, reason }) => {
       if (to !== 'unknown' || DECLARED.has(reason)) return;
@@ -147,11 +133,7 @@ export class Recorder implements SlotSink, Resumption {
   async stop(): Promise<void> {
     this.#deadlines.stop();
     this.#cancelResume();
-    this.#isEnding = true;
-    if (this.#failures === 0) await this.flushed();
-    this.#stopping.abort();
-    this.#cancelTimer?.();
-    await this.#flushing;
+    await this.#queue.stop();
   }
 
   /** Where the reading of the stream continues; null at the first start. */
@@ -163,9 +145,14 @@ export class Recorder implements SlotSink, Resumption {
     return this.#drops.counts;
   }
 
-  /** Last tries to write failed: results wait. */
+  /** Since the start; `failures` are tries of the database that failed. */
+  get counts(): Readonly<{ results: number; duplicates: number; transactions: number; failures: number }> {
+    return { ...this.#counts, failures: this.#queue.failures };
+  }
+
+  /** The last tries to write failed: results wait. */
   get isFailing(): boolean {
-    return this.#failures > 0;
+    return this.#queue.isFailing;
   }
 
   /** Called after the commit for every result that ends its region's part of a slot, repeated ones included. */
@@ -184,18 +171,15 @@ export class Recorder implements SlotSink, Resumption {
    * Queues a message of the stream. Tokens are checked here; the message is recorded whole, so that its
    * position moves with its results. Resolves when the next one may come.
    */
-  record(message: ResultMessage): Promise<void> | void {
+  record(message: ResultMessage): Promise<void> | undefined {
     const results: CheckedResult[] = [];
     const { region } = message;
     for (const result of message.results) {
       const checked = region === null ? null : this.#check(result, region);
       if (checked !== null) results.push(checked);
     }
-    this.#push({ kind: 'message', message, results, position: message.position });
-    this.#waiting += results.length;
-    if (this.#waiting >= BATCH_RESULTS) this.#flushSoon();
-    if (this.#waiting < WAITING_RESULTS) return;
-    return new Promise((resolve) => this.#roomListeners.push(resolve));
+    this.#queue.push({ kind: 'message', message, results, position: message.position });
+    return this.#queue.room();
   }
 
   opened(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void {
@@ -234,19 +218,15 @@ export class Recorder implements SlotSink, Resumption {
     this.#cancelResume();
     for (const state of this.#parts.evaluator.parts.states.values()) {
       if (state.open.some((open) => !open.isGivenKnown)) {
-        this.#push({ kind: 'resumed-all', monitorId: state.id });
+        this.#queue.push({ kind: 'resumed-all', monitorId: state.id });
       }
     }
     this.#deadlines.start();
   }
 
   /** Resolves when everything queued until now is recorded, or this is stopped. */
-  async flushed(): Promise<void> {
-    const target = this.#committedEvents + this.#queue.length;
-    while (this.#committedEvents < target && !this.#stopping.signal.aborted) {
-      this.#flushSoon();
-      await this.#flushing;
-    }
+  flushed(): Promise<void> {
+    return this.#queue.flushed();
   }
 
   #lookAt(monitorId: number): void {
@@ -254,7 +234,7 @@ export class Recorder implements SlotSink, Resumption {
     if (state === undefined) return;
     const { clock, evaluator } = this.#parts;
     const now = clock.monotonic();
-    if (isDue(state, now)) this.#push({ kind: 'due', monitorId });
+    if (isDue(state, now)) this.#queue.push({ kind: 'due', monitorId });
     else evaluator.arm(state, now);
   }
 
@@ -280,96 +260,21 @@ export class Recorder implements SlotSink, Resumption {
       this.#drops.add('event-overflow', {}, 'the database takes nothing: dropped what dispatch told');
       return;
     }
-    this.#push(event);
-  }
-
-  #push(event: Event): void {
     this.#queue.push(event);
-    if (this.#cancelTimer !== null || this.#flushing !== null) return;
-    this.#cancelTimer = this.#parts.clock.after(BATCH_WAIT_MS, () => this.#flushSoon());
   }
 
-  #flushSoon(): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = null;
-    if (this.#flushing !== null || this.#queue.length === 0 || this.#stopping.signal.aborted) return;
-    this.#flushing = this.#flush().finally(() => {
-      this.#flushing = null;
-      if (this.#queue.length === 0 || this.#stopping.signal.aborted) return;
-      if (this.#waiting >= BATCH_RESULTS || this.#queue.length >= BATCH_RESULTS) this.#flushSoon();
-      else this.#cancelTimer ??= this.#parts.clock.after(BATCH_WAIT_MS, () => this.#flushSoon());
-    });
-  }
-
-  /** One batch, tried until the database has taken it. */
-  async #flush(): Promise<void> {
-    const { store, log } = this.#parts;
-    while (!this.#stopping.signal.aborted && this.#queue.length > 0) {
-      const count = this.#batchLength();
-      try {
-        await store.transaction((tx) => this.#recordBatch(tx, count));
-        if (this.#failures > 0) log.info({ failures: this.#failures }, 'results are recorded again');
-        this.#failures = 0;
-        this.#oneByOne = Math.max(0, this.#oneByOne - count);
-        return;
-      } catch (error) {
-        if (!isOwnFault(error)) await this.#failed(error);
-        else if (count > 1) this.#oneByOne = count;
-        else this.#setAside(error);
-      }
-    }
-  }
-
-  async #failed(error: unknown): Promise<void> {
-    this.#failures += 1;
-    this.counts.failures += 1;
-    const { log } = this.#parts;
-    log.error({ error, failures: this.#failures, waiting: this.#waiting }, 'results cannot be recorded');
-    if (this.#isEnding) this.#stopping.abort();
-    await this.#wait(Math.min(RETRY_FIRST_MS * 2 ** (this.#failures - 1), RETRY_LONGEST_MS));
-  }
-
-  /** The first event cannot be recorded: a message is taken apart once more, anything else is left out. */
-  #setAside(error: unknown): void {
-    const event = this.#queue[0] as Event;
-    if (event.kind === 'message' && event.results.length > 1) {
-      const { message, results, position } = event;
-      const single = results.map((result, index): Recording => {
-        const isLast = index === results.length - 1;
-        return { kind: 'message', message, results: [result], position: isLast ? position : null };
-      });
-      this.#queue = [...single, ...this.#queue.slice(1)];
-      this.#committedEvents -= single.length - 1;
-      this.#oneByOne = single.length;
-      return;
-    }
+  #setAside(event: Event, error: unknown): void {
     const result = event.kind === 'message' ? event.results[0]?.result : undefined;
     const details = { error, event: event.kind, monitor: result?.monitor, slot: result?.slot };
     this.#drops.add('unrecordable', details, 'set aside what cannot be recorded');
-    this.#queue = this.#queue.slice(1);
-    this.#committedEvents += 1;
-    if (event.kind === 'message') this.#waiting -= event.results.length;
   }
 
-  #batchLength(): number {
-    if (this.#oneByOne > 0) return 1;
-    let results = 0;
-    let count = 0;
-    for (const event of this.#queue) {
-      if (results >= BATCH_RESULTS || count >= BATCH_RESULTS) break;
-      if (event.kind === 'message') results += event.results.length;
-      count += 1;
-    }
-    return count;
-  }
-
-  #recordBatch(tx: Transaction, count: number): void {
+  #recordBatch(tx: Transaction, batch: readonly Event[]): void {
     const evaluation = this.#parts.evaluator.in(tx);
     let position: StreamPosition | null = null;
     const recorded: Recording[] = [];
     const sums = { results: 0, duplicates: 0 };
-    for (let index = 0; index < count; index += 1) {
-      const event = this.#queue[index] as Event;
+    for (const event of batch) {
       if (event.kind === 'message') {
         this.#recordMessage(evaluation, event, sums);
         position = event.position ?? position;
@@ -380,7 +285,7 @@ export class Recorder implements SlotSink, Resumption {
     }
     evaluation.finish();
     if (position !== null) evaluation.rows.writePosition(position);
-    tx.onCommit(() => this.#committed(count, recorded, position, sums));
+    tx.onCommit(() => this.#committed(recorded, position, sums));
   }
 
   #recordMessage(
@@ -402,30 +307,22 @@ export class Recorder implements SlotSink, Resumption {
   }
 
   #committed(
-    count: number,
     recorded: readonly Recording[],
     position: StreamPosition | null,
     sums: { results: number; duplicates: number },
   ): void {
-    this.#queue = this.#queue.slice(count);
-    for (const { results } of recorded) this.#waiting -= results.length;
-    this.#committedEvents += count;
     if (position !== null) {
       this.#position = position;
       for (const listener of this.#positionListeners) listener(position);
     }
-    this.counts.results += sums.results;
-    this.counts.duplicates += sums.duplicates;
-    this.counts.transactions += 1;
+    this.#counts.results += sums.results;
+    this.#counts.duplicates += sums.duplicates;
+    this.#counts.transactions += 1;
     for (const { message, results } of recorded) {
       for (const { result, isReoffered } of results) {
         if (!isReoffered && message.region !== null) this.#tellRecorded(result, message.region);
       }
     }
-    if (this.#waiting >= WAITING_RESULTS) return;
-    const listeners = this.#roomListeners;
-    this.#roomListeners = [];
-    for (const listener of listeners) listener();
   }
 
   #tellRecorded(result: CheckResult, region: Region): void {
@@ -437,25 +334,33 @@ export class Recorder implements SlotSink, Resumption {
       }
     }
   }
+}
 
-  #wait(ms: number): Promise<void> {
-    if (this.#stopping.signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const { signal } = this.#stopping;
-      const end = () => {
-        signal.removeEventListener('abort', end);
-        cancel();
-        resolve();
-      };
-      const cancel = this.#parts.clock.after(ms, end);
-      signal.addEventListener('abort', end);
-    });
+/** Costs of events, measured in results recorded. */
+function weightOf(event: Event): number {
+  switch (event.kind) {
+    case 'message':
+      return Math.max(1, event.results.length);
+    case 'due':
+    case 'resumed-all':
+      return 4;
+    case 'abstained':
+      return 1;
+    case 'opened':
+    case 'resumed':
+    case 'skipped':
+      return 0.25;
   }
 }
 
-/** The event is at fault, not the database: trying again would fail for ever. */
-function isOwnFault(error: unknown): boolean {
-  return !(error instanceof StoreError) || error.code === 'store-constraint';
+/** A message as one event per result; the last of them moves the position. */
+function split(event: Event): readonly Event[] {
+  if (event.kind !== 'message') return [event];
+  const { message, results, position } = event;
+  return results.map((result, index): Recording => {
+    const isLast = index === results.length - 1;
+    return { kind: 'message', message, results: [result], position: isLast ? position : null };
+  });
 }
 
 function tell(evaluation: Evaluation, event: Exclude<Event, Recording>): void {
