@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { VALID } from '../../../../test/support/resources.ts';
@@ -106,4 +107,12 @@ test('an id of a resource that is not in the file may be written as text', () =>
 test('entries know where they stand', () => {
   const [entry] = valid('# comment\nsvc_tcp_monitor:\n  api: { name: a, uri: "a:1", periodicity: 1m }\n');
   expect(entry).toMatchObject({ line: 3, column: 3 });
+});
+
+test('the example of the documentation is valid', () => {
+  const page = readFileSync(new URL('../../../../docs/declared-file.md', import.meta.url), 'utf8');
+  const example = /```yaml\n([\s\S]*?)```/.exec(page)?.[1] ?? '';
+  const { entries, errors } = parseDeclaration(example, 'svc.yaml', { ...sources, env: { HOOK_TOKEN: 'a' } });
+  expect(errors).toEqual([]);
+  expect(entries).toHaveLength(2);
 });
