@@ -58,7 +58,7 @@ async function startAgent(
       region: REGION,
       agentId: 'agent-1',
       concurrency: options.concurrency ?? 100,
-      listen: undefined,
+      listen: { host: '127.0.0.1', port: 0 },
       metricsToken: undefined,
       drainMs: options.drainMs ?? 200,
     },
@@ -269,6 +269,22 @@ describe('taking jobs', () => {
     });
     expect((await stream.info()).lastSequence).toBe(0);
   });
+});
+
+test('its health address says whether it takes jobs', async () => {
+  await startAgent({ drainMs: 15_000 });
+  const url = `http://127.0.0.1:${agent.healthPort}`;
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  await offer([job(1, 1_000)]);
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toContain('svc_agent_jobs_accepted_total 1\n');
+  expect(metrics).toContain('svc_agent_attempts_running 1\n');
+  const stopped = agent.stop();
+  expect((await fetch(`${url}/readyz`)).status).toBe(503);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  probe.attempts[0]?.end(outcomeOf('passed'));
+  await stopped;
+  await expect(fetch(`${url}/healthz`)).rejects.toThrow();
 });
 
 test('kill -9 of the server while jobs run: every result arrives, once', async () => {
