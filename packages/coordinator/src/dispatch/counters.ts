@@ -26,7 +26,7 @@ export type DispatchCounters = {
   /** The server said that nobody listens in a region. */
   noResponders: number;
   agentsGone: number;
-  /** A region with declared monitors lost its last agent. */
+  /** A region that monitors declare lost its last agent, or never had one. */
   regionsLost: number;
   /** Messages on the agents' subjects that could not be read. */
   droppedMessages: number;

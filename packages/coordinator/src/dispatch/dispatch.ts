@@ -318,12 +318,15 @@ export class Dispatch {
   }
 
   #regionLost(region: Region, lastSeenAt: number): void {
-    const { presence, log } = this.#options;
-    presence.went(region, lastSeenAt);
+    this.#options.presence.went(region, lastSeenAt);
+    this.#alarm(region, 'a region that monitors declare has lost its last agent');
+  }
+
+  #alarm(region: Region, message: string): void {
     const monitors = this.#declared.count(region);
     if (monitors === 0) return;
     this.counters.regionsLost += 1;
-    log.error({ region, monitors }, 'a region that monitors declare has lost its last agent');
+    this.#options.log.error({ region, monitors }, message);
   }
 
   #expire(now: number): void {
@@ -335,6 +338,7 @@ export class Dispatch {
   #miss(now: number): void {
     if (now < this.#missAt) return;
     this.#missAt = now + MISS_EVERY_MS;
-    this.#options.presence.missAbsent((region) => this.#declared.count(region) > 0);
+    const missed = this.#options.presence.missAbsent((region) => this.#declared.count(region) > 0);
+    for (const region of missed) this.#alarm(region, 'a region that monitors declare has no agent');
   }
 }

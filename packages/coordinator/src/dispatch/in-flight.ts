@@ -243,11 +243,11 @@ export class InFlight {
   #queue(job: Job): void {
     this.#leave(job);
     job.state = 'queued';
-    (this.#queued[regionIndex(job.region)] as Set<Job>).add(job);
+    (this.#queued[job.regionIndex] as Set<Job>).add(job);
   }
 
   #unqueue(job: Job): void {
-    (this.#queued[regionIndex(job.region)] as Set<Job>).delete(job);
+    (this.#queued[job.regionIndex] as Set<Job>).delete(job);
   }
 
   #accept(job: Job, agent: Agent, now: number): void {

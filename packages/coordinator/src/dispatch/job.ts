@@ -6,6 +6,9 @@ import type { Due } from './due-queue.ts';
 /** A job is taken within this long after its slot was opened, or its region abstains, ms. */
 const MAX_OFFER_MS = 10_000;
 
+/** More than there are regions. */
+const KEYS_PER_MONITOR = 32;
+
 export const JOB_STATES = [
   /** Waits to be published: just opened, lost, or there is no connection. */
   'queued',
@@ -28,6 +31,8 @@ export class Job implements Due {
   readonly slot: number;
   readonly region: Region;
   readonly key: number;
+  /** Place of the region in the fixed order. */
+  readonly regionIndex: number;
   /** Monotonic ms; from then on it is not offered any more. */
   readonly boundAt: number;
   /** False: nobody waits for its result any more; it is kept because it still runs. */
@@ -54,6 +59,7 @@ export class Job implements Due {
     this.slot = slot;
     this.region = region;
     this.key = key;
+    this.regionIndex = key % KEYS_PER_MONITOR;
     this.boundAt = boundAt;
   }
 }
@@ -72,5 +78,5 @@ export function regionIndex(region: Region): number {
 
 /** One number for (monitor, region). */
 export function jobKey(monitorId: number, region: Region): number {
-  return monitorId * 32 + regionIndex(region);
+  return monitorId * KEYS_PER_MONITOR + regionIndex(region);
 }

@@ -12,6 +12,8 @@ import type { JobTokens } from './tokens.ts';
 
 /** What stands around the jobs of a batch, bytes, generously. */
 const ENVELOPE_BYTES = 128;
+/** UTF-8 takes at most this many bytes per UTF-16 unit. */
+const MAX_BYTES_PER_UNIT = 3;
 
 export type PublisherOptions = {
   bus: Bus;
@@ -24,7 +26,14 @@ export type PublisherOptions = {
   onNoResponders: (region: Region) => void;
 };
 
-type Batch = { jobs: Job[]; text: string; bytes: number };
+type Batch = {
+  jobs: Job[];
+  text: string;
+  /** Upper bound on what the text takes. */
+  bytes: number;
+};
+
+const newBatch = (): Batch => ({ jobs: [], text: '', bytes: ENVELOPE_BYTES });
 
 /**
  * Sends queued jobs to their regions: up to 64 jobs and 256 KiB a message (one larger job goes alone).
@@ -71,17 +80,23 @@ export class Publisher {
   }
 
   #publishRegion(region: Region, now: number): void {
-    let batch: Batch = { jobs: [], text: '', bytes: ENVELOPE_BYTES };
+    let batch = newBatch();
     for (const job of this.#options.inFlight.queued(region)) {
       if (job.boundAt <= now) continue;
-      const text = this.#textOf(job, now);
-      const bytes = Buffer.byteLength(text) + 1;
+      const { checkText } = job.monitor;
+      const head = this.#headOf(job, now);
+      // Counting the exact bytes of every job costs more than sometimes sending a batch that is not full.
+      const bytes = head.length + checkText.length * MAX_BYTES_PER_UNIT + 2;
       const isFull = batch.jobs.length === LIMITS.jobsPerMessage || batch.bytes + bytes > LIMITS.messageBytes;
       if (isFull && batch.jobs.length > 0) {
         if (!this.#send(region, batch, now)) return;
-        batch = { jobs: [], text: '', bytes: ENVELOPE_BYTES };
+        batch = newBatch();
       }
-      batch.text += batch.jobs.length === 0 ? text : `,${text}`;
+      // Appended in pieces: joining a job's text first would copy it twice.
+      if (batch.jobs.length > 0) batch.text += ',';
+      batch.text += head;
+      batch.text += checkText;
+      batch.text += '}';
       batch.bytes += bytes;
       batch.jobs.push(job);
     }
@@ -108,10 +123,11 @@ export class Publisher {
     return true;
   }
 
-  #textOf({ monitor, region, slot, key, boundAt }: Job, now: number): string {
+  /** The job's text up to the monitor's part. */
+  #headOf({ monitor, region, slot, key, boundAt }: Job, now: number): string {
     const { tokens, slowChecks } = this.#options;
     const token = tokens.tokenOf(monitor.id, region, slot);
     const slow = slowChecks.has(key) ? ',"slow":true' : '';
-    return `{"monitor":${monitor.id},"version":${monitor.version},"slot":${slot},"token":"${token}","start_within_ms":${Math.ceil(boundAt - now)}${slow},"check":${monitor.checkText}}`;
+    return `{"monitor":${monitor.id},"version":${monitor.version},"slot":${slot},"token":"${token}","start_within_ms":${Math.ceil(boundAt - now)}${slow},"check":`;
   }
 }

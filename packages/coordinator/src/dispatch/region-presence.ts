@@ -98,16 +98,20 @@ export class RegionPresence {
   /**
    * Begins the absence of regions that should have an agent and have none: those that had one when the
    * coordinator ended, and those that monitors declare.
+   *
+   * @returns the regions whose absence has begun with this call
    */
-  missAbsent(isDeclared: (region: Region) => boolean): void {
+  missAbsent(isDeclared: (region: Region) => boolean): Region[] {
+    const missed: Region[] = [];
     for (const region of REGIONS) {
       if (this.#live.includes(region)) continue;
       const lastSeenAt = this.#lastSeenAt.get(region);
-      if (lastSeenAt !== undefined || isDeclared(region)) {
-        this.#began(region, lastSeenAt ?? this.#clock.wall());
-      }
+      if (this.#absent.has(region) || (lastSeenAt === undefined && !isDeclared(region))) continue;
+      this.#began(region, lastSeenAt ?? this.#clock.wall());
+      missed.push(region);
     }
-    this.#saveSoon();
+    if (missed.length > 0) this.#saveSoon();
+    return missed;
   }
 
   #began(region: Region, at: number): void {

@@ -114,7 +114,8 @@ export class Scheduler {
     this.#slotsPerSecond += 1_000 / after.periodMs - 1_000 / periodMs;
     plan.phase = this.#phaseOf(after);
     if (plan.isFirst) return;
-    const previous = plan.lastSlot > 0 ? plan.lastSlot : now;
+    // Of a clock that was ahead, the last slot may lie in the future.
+    const previous = plan.lastSlot > 0 ? Math.min(plan.lastSlot, now) : now;
     this.#due.set(plan, Math.max(slotAfter(previous, after.periodMs, plan.phase), this.#gridFrom(plan, now)));
   }
 
@@ -194,8 +195,10 @@ export class Scheduler {
   /** A first slot at once, behind those of others; the grid's where that comes earlier. */
   #planFirst(plan: Plan, now: number): void {
     plan.isFirst = true;
-    const first = Math.ceil(Math.max(now, this.#nextFirstAt));
-    const onGrid = this.#gridFrom(plan, now);
+    // Activated twice within a millisecond it would get the same slot again.
+    const earliest = plan.lastSlot === now ? now + 1 : now;
+    const first = Math.max(earliest, this.#nextFirstAt);
+    const onGrid = this.#gridFrom(plan, earliest);
     if (first < onGrid) this.#nextFirstAt = first + FIRST_SLOT_SPACING_MS;
     this.#due.set(plan, Math.min(first, onGrid));
   }

@@ -53,7 +53,7 @@ describe('when the wall clock is set', () => {
       clock.advance(60_000);
       slotClock.now();
     }
-    expect(slotClock.now()).toBeCloseTo(clock.wall(), 3);
+    expect(Math.abs(slotClock.now() - clock.wall())).toBeLessThanOrEqual(1);
   });
 
   test('forward by an hour: it jumps, once', () => {
@@ -91,8 +91,9 @@ test('it never goes back, and between jumps keeps within a tenth of real time', 
         clock.advance(after);
         const now = slotClock.now();
         expect(now).toBeGreaterThanOrEqual(before);
-        if (slotClock.takeJump()) expect(now).toBeCloseTo(clock.wall(), 3);
-        else expect(Math.abs(now - before - after)).toBeLessThanOrEqual(after * 0.1 + 0.001);
+        expect(Number.isInteger(now)).toBe(true);
+        if (slotClock.takeJump()) expect(now).toBe(clock.wall());
+        else expect(Math.abs(now - before - after)).toBeLessThanOrEqual(after * 0.1 + 1);
         before = now;
       }
     }),

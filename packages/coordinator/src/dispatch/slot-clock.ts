@@ -42,6 +42,7 @@ export class SlotClock {
     this.#now = newestSlot === null || this.isSetAside ? wall : Math.max(wall, newestSlot);
   }
 
+  /** Whole ms. */
   now(): number {
     const readAt = this.#clock.monotonic();
     const elapsed = Math.max(0, readAt - this.#readAt);
@@ -60,7 +61,7 @@ export class SlotClock {
       const most = elapsed * SLEW;
       this.#now = next + Math.min(most, Math.max(-most, behindMs));
     }
-    return this.#now;
+    return Math.floor(this.#now);
   }
 
   /** Whether it has jumped forward since this was last asked. For the scheduler. */
