@@ -289,6 +289,8 @@ export class Deliverer {
     return new Promise((resolve) => {
       const giveUp = () => resolve();
       signal.addEventListener('abort', giveUp, { once: true });
+      // Past the grace of the stop nobody waits any more; the ledger still tries once when it closes.
+      if (signal.aborted) resolve();
       this.#ledger.record(attempt, (following) => {
         signal.removeEventListener('abort', giveUp);
         this.#settle(lane, attempt.nextAttemptAt, following);

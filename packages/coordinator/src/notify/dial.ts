@@ -1,19 +1,7 @@
-import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { buildConnector } from 'undici';
-
-/** Resolves a name to all its addresses. */
-export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
-
-/** As the system does: hosts file, search list, system servers. */
-export const resolveAsSystem: Resolve = (hostname) =>
-  new Promise((resolve, reject) => {
-    systemLookup(hostname, { all: true }, (error, addresses) => {
-      if (error) reject(error);
-      else resolve(addresses);
-    });
-  });
+import { fairly, type Resolve } from './names.ts';
 
 /** ms */
 const ABANDONED_AFTER_MS = 10_000;
@@ -44,9 +32,9 @@ export function guardedConnector(guard: EgressGuard, resolve: Resolve): buildCon
 
 /** Offers only the allowed addresses of a name to the socket; none left is {@link EgressDeniedError}. */
 function guardedLookup(guard: EgressGuard, resolve: Resolve): LookupFunction {
-  const shared = shareConcurrent(resolve);
+  const lookup = fairly(resolve);
   return (hostname, options, callback) => {
-    shared(hostname).then(
+    lookup(hostname).then(
       (addresses) => {
         let denied: EgressDeniedError | undefined;
         const allowed = addresses.filter(({ address }) => {
@@ -61,21 +49,6 @@ function guardedLookup(guard: EgressGuard, resolve: Resolve): LookupFunction {
       },
       (error: NodeJS.ErrnoException) => callback(error, ''),
     );
-  };
-}
-
-/**
- * One query per name at a time. The system's resolver has four threads for the whole process: without
- * this one channel whose zone is dead would take all of them.
- */
-function shareConcurrent(resolve: Resolve): Resolve {
-  const running = new Map<string, Promise<LookupAddress[]>>();
-  return (hostname) => {
-    const known = running.get(hostname);
-    if (known) return known;
-    const query = resolve(hostname).finally(() => running.delete(hostname));
-    running.set(hostname, query);
-    return query;
   };
 }
 

@@ -7,8 +7,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
 import { SELF_SIGNED } from '../../../../test/support/self-signed.ts';
-import type { Resolve } from './dial.ts';
 import { createHttpPost, mergeHeaders, type PostRequest, parseRetryAfter } from './http-post.ts';
+import type { Resolve } from './names.ts';
 
 const clock = new FakeClock();
 const closing: (() => unknown)[] = [];

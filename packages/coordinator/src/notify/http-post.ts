@@ -1,8 +1,9 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { Client, type Dispatcher } from 'undici';
-import { guardedConnector, type Resolve, resolveAsSystem } from './dial.ts';
+import { guardedConnector } from './dial.ts';
 import { excerptOf, maskSecrets } from './mask.ts';
+import { type Resolve, resolveAsSystem } from './names.ts';
 
 /** ms */
 const CONNECT_TIMEOUT_MS = 5_000;

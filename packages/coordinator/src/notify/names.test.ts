@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { fairly, type Resolve } from './names.ts';
+
+const ADDRESS = [{ address: '192.0.2.1', family: 4 }];
+
+/** Names that begin with `dead` fail when told; all others answer at once. */
+function zones() {
+  const asked: string[] = [];
+  const waiting: (() => void)[] = [];
+  const resolve: Resolve = (hostname) => {
+    asked.push(hostname);
+    if (!hostname.startsWith('dead')) return Promise.resolve(ADDRESS);
+    return new Promise((_resolve, reject) => waiting.push(() => reject(new Error('EAI_AGAIN'))));
+  };
+  return { asked, resolve: fairly(resolve), failOldest: () => waiting.shift()?.(), waiting };
+}
+
+const DEAD = ['dead-1', 'dead-2', 'dead-3', 'dead-4', 'dead-5'];
+
+test('names that failed before share two places, and others never wait for them', async () => {
+  const { asked, resolve, failOldest, waiting } = zones();
+  const first = DEAD.map((name) => resolve(name).catch(() => 'failed'));
+  for (const _ of DEAD) failOldest();
+  await Promise.all(first);
+
+  asked.length = 0;
+  const second = DEAD.map((name) => resolve(name).catch(() => 'failed'));
+  expect(await resolve('alive')).toBe(ADDRESS);
+  expect(asked).toEqual(['dead-1', 'dead-2', 'alive']);
+  for (let failed = 0; failed < DEAD.length; failed++) {
+    expect(waiting.length).toBeLessThanOrEqual(2);
+    failOldest();
+    await new Promise((resume) => setImmediate(resume));
+  }
+  expect(await Promise.all(second)).toEqual(DEAD.map(() => 'failed'));
+  expect(asked).toEqual(['dead-1', 'dead-2', 'alive', 'dead-3', 'dead-4', 'dead-5']);
+});
+
+test('a name that answers again is no longer suspect', async () => {
+  let isDead = true;
+  const asked: string[] = [];
+  const resolve = fairly(async (hostname) => {
+    asked.push(hostname);
+    if (isDead) throw new Error('EAI_AGAIN');
+    return ADDRESS;
+  });
+  const names = ['a', 'b', 'c'];
+  await Promise.allSettled(names.map(resolve));
+  isDead = false;
+  await Promise.all(names.map(resolve));
+  asked.length = 0;
+  const running = names.map(resolve);
+  expect(asked).toEqual(names);
+  await Promise.all(running);
+});
