@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
@@ -158,6 +159,22 @@ describe('no answer', () => {
     expect(await poster()(request(`https://127.0.0.1:${port}/`))).toMatchObject({
       kind: 'unanswered',
       failure: 'certificate',
+    });
+  });
+
+  test('a certificate is verified for the name that was asked for', async () => {
+    const trusted = getCACertificates('default');
+    setDefaultCACertificates([...trusted, SELF_SIGNED.cert]);
+    closing.push(() => setDefaultCACertificates(trusted));
+    const receiver = createSecureServer(SELF_SIGNED, (_request, response) => response.end('ok'));
+    const port = await listen(receiver);
+    const resolve: Resolve = async () => [{ address: '127.0.0.1', family: 4 }];
+    const post = poster(['127.0.0.1'], resolve);
+    expect(await post(request(`https://localhost:${port}/`))).toMatchObject({ kind: 'answered', body: 'ok' });
+    expect(await post(request(`https://other.example:${port}/`))).toMatchObject({
+      kind: 'unanswered',
+      failure: 'certificate',
+      error: "the receiver's TLS certificate was not accepted (ERR_TLS_CERT_ALTNAME_INVALID)",
     });
   });
 
