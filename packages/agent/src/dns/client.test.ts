@@ -58,18 +58,21 @@ test('a name that does not exist is an answer', async () => {
 });
 
 describe('what is no answer is ignored, and the answer after it taken', () => {
-  test.each<[string, (good: Buffer) => Buffer]>([
-    ['another id', (good) => Buffer.concat([Buffer.from([good[0]! ^ 0xff, good[1]!]), good.subarray(2)])],
-    ['cut short', (good) => good.subarray(0, 20)],
-    ['one byte', (good) => good.subarray(0, 1)],
-    ['noise after the id', (good) => Buffer.concat([good.subarray(0, 2), Buffer.alloc(400, 0xc0)])],
-    ['a query instead of a response', (good) => changed(good, 2, 0x01)],
-    ['an answer to another name', (good) => changed(good, 13, 0x78)],
-    ['an answer to another type', (good) => changed(good, 12 + 13 + 1, 28)],
+  test.each<[string, (forged: Buffer) => Buffer]>([
+    [
+      'another id',
+      (forged) => Buffer.concat([Buffer.from([forged[0]! ^ 0xff, forged[1]!]), forged.subarray(2)]),
+    ],
+    ['cut short', (forged) => forged.subarray(0, 20)],
+    ['one byte', (forged) => forged.subarray(0, 1)],
+    ['noise after the id', (forged) => Buffer.concat([forged.subarray(0, 2), Buffer.alloc(400, 0xc0)])],
+    ['a query instead of a response', (forged) => changed(forged, 2, 0x01)],
+    ['an answer to another name', (forged) => changed(forged, 13, 0x78)],
+    ['an answer to another type', (forged) => changed(forged, 12 + 13 + 1, 28)],
   ])('%s', async (_name, spoil) => {
     const server = await serve((request) => {
-      const good = encodeResponse(request, RECORDS);
-      return [spoil(Buffer.from(good)), good];
+      const forged = encodeResponse(request, { records: [a('example.com', '198.51.100.1')] });
+      return [spoil(forged), encodeResponse(request, RECORDS)];
     });
     expect(await ask(client(), policy([server]))).toMatchObject(answered);
   });
@@ -256,6 +259,16 @@ test('thousands of questions are all answered, over a bounded number of ports', 
   expect(ports.size).toBeLessThanOrEqual(36);
 });
 
+test('questions that are never answered do not take a port each', async () => {
+  const server = await serve(() => null);
+  const asking = client();
+  const before = openUdpSockets();
+  const cancels = Array.from({ length: 25_000 }, () => asking.ask(QUESTION, policy([server]), () => {}));
+  expect(openUdpSockets() - before).toBeGreaterThan(4);
+  expect(openUdpSockets() - before).toBeLessThanOrEqual(36);
+  for (const cancel of cancels) cancel();
+});
+
 test('a server that truncates over TCP as well has no answer', async () => {
   const server = await serve(() => ({ isTruncated: true }));
   expect(await ask(client(), policy([server]))).toEqual({
@@ -263,6 +276,10 @@ test('a server that truncates over TCP as well has no answer', async () => {
     why: `malformed answer from ${server.address} over TCP, after a truncated answer`,
   });
 });
+
+function openUdpSockets(): number {
+  return process.getActiveResourcesInfo().filter((kind) => kind === 'UDPWrap').length;
+}
 
 function changed(bytes: Buffer, at: number, value: number): Buffer {
   bytes[at] = value;
