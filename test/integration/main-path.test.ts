@@ -1,30 +1,38 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, type TestContext, test } from 'vitest';
 import { a, DnsTestServer } from '../support/dns-server.ts';
 import { type HttpTarget, startHttpTarget } from '../support/http-target.ts';
-import { LocalService } from '../support/local-service.ts';
+import { LocalService, type LocalServiceOptions } from '../support/local-service.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
 const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
 
-const opened: { close(): Promise<void> }[] = [];
-let service: LocalService | null = null;
+/** Closed when the test has ended; the service before what it talks to. */
+type Opened = { close(): Promise<void> }[];
 
-afterEach(async () => {
-  await service?.dispose();
-  service = null;
-  await Promise.all(opened.splice(0).map((one) => one.close()));
-});
+function openedIn(context: TestContext): Opened {
+  const opened: Opened = [];
+  context.onTestFinished(async () => {
+    for (const one of opened.toReversed()) await one.close();
+  });
+  return opened;
+}
 
-async function target(): Promise<HttpTarget> {
+async function targetIn(opened: Opened): Promise<HttpTarget> {
   const started = await startHttpTarget();
   opened.push(started);
   return started;
 }
 
-async function receiver(): Promise<Receiver> {
+async function receiverIn(opened: Opened): Promise<Receiver> {
   const started = await startReceiver();
   opened.push(started);
   return started;
+}
+
+async function serviceIn(opened: Opened, options: LocalServiceOptions): Promise<LocalService> {
+  const service = await LocalService.start(options);
+  opened.push({ close: () => service.dispose() });
+  return service;
 }
 
 const monitorOf = (attributes: object) => ({ periodicity: '30s', active: true, retry: 0, ...attributes });
@@ -40,15 +48,16 @@ type TransitionList = {
   data: { from: string; to: string; reason: string; votes: { region: string; outcome: string }[] }[];
 };
 
-describe('from the declared file to the webhook', () => {
+describe.concurrent('from the declared file to the webhook', () => {
   test('down, slow and back: one error, one degraded, one recovered, in order, as specified', {
     timeout: 90_000,
-  }, async () => {
-    const web = await target();
-    const hook = await receiver();
+  }, async (context) => {
+    const opened = openedIn(context);
+    const web = await targetIn(opened);
+    const hook = await receiverIn(opened);
     const dns = await DnsTestServer.start(() => ({ records: [a('example.test', '192.0.2.7')] }));
     opened.push({ close: () => dns.close() });
-    service = await LocalService.start({
+    const service = await serviceIn(opened, {
       regions: REGIONS,
       dnsServers: [`127.0.0.1:${dns.port}`],
       declared: {
@@ -71,7 +80,7 @@ describe('from the declared file to the webhook', () => {
         },
       },
     });
-    await Promise.all(['Web', 'Port', 'Name'].map((name) => service?.changed(name, 'active')));
+    await Promise.all(['Web', 'Port', 'Name'].map((name) => service.changed(name, 'active')));
 
     web.answerWith((response) => {
       response.statusCode = 503;
@@ -123,10 +132,11 @@ describe('from the declared file to the webhook', () => {
 
   test('down in one region of three alerts nobody, and the transitions tell why', {
     timeout: 60_000,
-  }, async () => {
-    const web = await target();
-    const hook = await receiver();
-    service = await LocalService.start({
+  }, async (context) => {
+    const opened = openedIn(context);
+    const web = await targetIn(opened);
+    const hook = await receiverIn(opened);
+    const service = await serviceIn(opened, {
       regions: REGIONS,
       // In one region the name leads to an address where nobody listens.
       names: (region) => ({ 'web.test': [region === 'hostb-par' ? '127.0.0.2' : '127.0.0.1'] }),
@@ -157,10 +167,11 @@ describe('from the declared file to the webhook', () => {
 
   test('two regions lost while the third has a fault of its own: unknown, and no alert', {
     timeout: 90_000,
-  }, async () => {
-    const web = await target();
-    const hook = await receiver();
-    service = await LocalService.start({
+  }, async (context) => {
+    const opened = openedIn(context);
+    const web = await targetIn(opened);
+    const hook = await receiverIn(opened);
+    const service = await serviceIn(opened, {
       regions: REGIONS,
       names: (region) => ({ 'web.test': [region === 'hostc-us-east4' ? '127.0.0.2' : '127.0.0.1'] }),
       declared: {
@@ -191,14 +202,15 @@ describe('from the declared file to the webhook', () => {
 
   test('a restarted coordinator goes on: nothing is announced twice, a recovery is announced once', {
     timeout: 90_000,
-  }, async () => {
-    const web = await target();
-    const hook = await receiver();
+  }, async (context) => {
+    const opened = openedIn(context);
+    const web = await targetIn(opened);
+    const hook = await receiverIn(opened);
     web.answerWith((response) => {
       response.statusCode = 500;
       response.end();
     });
-    service = await LocalService.start({
+    const service = await serviceIn(opened, {
       regions: REGIONS,
       declared: {
         svc_http_monitor: { web: monitorOf({ name: 'Web', url: web.url, regions: REGIONS }) },
