@@ -1,4 +1,5 @@
 import { REGIONS } from '@svc/shared/regions.ts';
+import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
@@ -383,6 +384,7 @@ const ROWS: Row[] = [
 function filled<T>(value: T): T {
   const text = JSON.stringify(value)
     .replaceAll('MONITOR', ids.monitor ?? '')
+    .replaceAll('NOTIFICATION', ids.notification ?? '')
     .replaceAll('PAGE', ids.page ?? '')
     .replaceAll('GROUP', ids.group ?? '')
     .replaceAll('SHOWN', ids.shown ?? '')
@@ -407,4 +409,42 @@ describe('bad requests', () => {
     expect(answer.status).toBe(status);
     expect(await everything()).toEqual(before);
   });
+});
+
+test('whatever JSON is sent, the answer is a problem or a success, never a defect', async () => {
+  const member = fc.constantFrom(
+    'type',
+    'name',
+    'url',
+    'provider_type',
+    'webhook',
+    'headers',
+    'monitor_ids',
+    'slug',
+    '__proto__',
+  );
+  const body = fc.oneof(
+    fc.jsonValue(),
+    fc.dictionary(member, fc.oneof(fc.jsonValue(), fc.constantFrom('http', 'webhook', '1m', '********'))),
+  );
+  const target = fc.constantFrom(
+    ['POST', '/v1/monitors'],
+    ['PUT', '/v1/monitors/MONITOR'],
+    ['POST', '/v1/notifications'],
+    ['PUT', '/v1/notifications/NOTIFICATION'],
+    ['POST', '/v1/status-pages'],
+    ['POST', '/v1/status-pages/PAGE/components'],
+    ['PATCH', '/v1/status-pages/PAGE/appearance'],
+    ['POST', '/v1/tokens'],
+  );
+  await fc.assert(
+    fc.asyncProperty(target, body, async ([method = '', path = ''], json) => {
+      const answer = await api.call(method, filled(path), JSON.stringify(json), {
+        'content-type': 'application/json',
+      });
+      expect(answer.status).toBeLessThan(500);
+      if (answer.status >= 400) expect(answer.headers.get('content-type')).toBe('application/problem+json');
+    }),
+    { numRuns: 300 },
+  );
 });
