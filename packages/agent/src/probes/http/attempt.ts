@@ -17,11 +17,13 @@ import type { KeptBodies } from './kept-bodies.ts';
 import { renderRequest } from './request.ts';
 import { excerpt, type ResponseHead } from './response-head.ts';
 import { type Phase, Stopwatch } from './stopwatch.ts';
+import type { Turns } from './turns.ts';
 
 export type AttemptParts = {
   resolver: Resolver;
   egress: EgressGuard;
   keptBodies: KeptBodies;
+  heavyDecoders: Turns;
   userAgent: string;
   secureContext: () => SecureContext;
 };
@@ -169,7 +171,7 @@ export class Attempt implements ExchangeListener, BodyListener {
     } else if (codings.length === 0) {
       this.#body = new KeptBody(this, this.#parts.keptBodies);
     } else {
-      this.#body = new DecodedBody(codings, this, this.#parts.keptBodies);
+      this.#body = new DecodedBody(codings, this, this.#parts.keptBodies, this.#parts.heavyDecoders);
     }
   }
 
@@ -188,11 +190,12 @@ export class Attempt implements ExchangeListener, BodyListener {
   }
 
   onBody(bytes: Buffer, start: number, end: number): void {
-    if (this.#body?.write(bytes, start, end) === false) this.#exchange?.pause();
+    this.#body?.write(bytes, start, end);
   }
 
-  onBodyDrained(): void {
-    this.#exchange?.resume();
+  onBodyFull(): void {
+    this.#measured = this.#stopwatch.read();
+    this.#exchange?.close();
   }
 
   onComplete(): void {

@@ -1,6 +1,5 @@
 import { LIMITS } from '@svc/shared/limits.ts';
-import { GrowingBuffer } from './growing-buffer.ts';
-import type { KeptBodies } from './kept-bodies.ts';
+import { type KeptBodies, KeptBytes } from './kept-bodies.ts';
 
 export type BodyEnd =
   | { kind: 'complete' }
@@ -11,16 +10,16 @@ export type BodyEnd =
   | { kind: 'undecodable'; message: string };
 
 export interface BodyListener {
-  /** After a `write` that returned false: more is welcome. */
-  onBodyDrained(): void;
+  /** Nothing more is needed from the connection; {@link onBodyEnd} follows. */
+  onBodyFull(): void;
   /** Called once, possibly from within `write` or `end`; the body takes nothing more. */
   onBodyEnd(end: BodyEnd): void;
 }
 
 /** Takes a response's body as it comes from the connection. */
 export interface BodySink {
-  /** Takes a copy of what it needs of `bytes[start, end)`. @returns false when the sender should pause. */
-  write(bytes: Buffer, start: number, end: number): boolean;
+  /** Copies what it needs of `bytes[start, end)`. */
+  write(bytes: Buffer, start: number, end: number): void;
   /** No more will come. */
   end(): void;
   /** What was kept, as UTF-8 text without byte order mark. */
@@ -38,10 +37,9 @@ export class CountedBody implements BodySink {
     this.#listener = listener;
   }
 
-  write(_bytes: Buffer, start: number, end: number): boolean {
+  write(_bytes: Buffer, start: number, end: number): void {
     this.#count += end - start;
     if (this.#count > LIMITS.responseBodyBytes) this.#listener.onBodyEnd(TRUNCATED);
-    return true;
   }
 
   end(): void {
@@ -58,27 +56,17 @@ export class CountedBody implements BodySink {
 /** Keeps the first 2 MiB. */
 export class KeptBody implements BodySink {
   readonly #listener: BodyListener;
-  readonly #budget: KeptBodies;
-  readonly #bytes = new GrowingBuffer();
-  #taken = 0;
+  readonly #bytes: KeptBytes;
 
   constructor(listener: BodyListener, budget: KeptBodies) {
     this.#listener = listener;
-    this.#budget = budget;
+    this.#bytes = new KeptBytes(budget);
   }
 
-  write(bytes: Buffer, start: number, end: number): boolean {
-    const room = LIMITS.responseBodyBytes - this.#bytes.length;
-    const stop = Math.min(end, start + room);
-    const growth = this.#bytes.growthFor(stop - start);
-    if (!this.#budget.tryTake(growth)) {
-      this.#listener.onBodyEnd(NO_ROOM);
-      return true;
-    }
-    this.#taken += growth;
-    this.#bytes.append(bytes, start, stop);
-    if (stop < end) this.#listener.onBodyEnd(TRUNCATED);
-    return true;
+  write(bytes: Buffer, start: number, end: number): void {
+    const stop = Math.min(end, start + LIMITS.responseBodyBytes - this.#bytes.length);
+    if (!this.#bytes.tryAppend(bytes, start, stop)) this.#listener.onBodyEnd(NO_ROOM);
+    else if (stop < end) this.#listener.onBodyEnd(TRUNCATED);
   }
 
   end(): void {
@@ -86,18 +74,14 @@ export class KeptBody implements BodySink {
   }
 
   text(): string {
-    const text = this.#bytes.view().toString('utf8');
-    return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
+    return this.#bytes.text();
   }
 
   release(): void {
-    this.#bytes.clear();
-    this.#budget.giveBack(this.#taken);
-    this.#taken = 0;
+    this.#bytes.release();
   }
 }
 
 export const COMPLETE: BodyEnd = { kind: 'complete' };
-const TRUNCATED: BodyEnd = { kind: 'truncated' };
-const NO_ROOM: BodyEnd = { kind: 'no-room' };
-const BYTE_ORDER_MARK = 0xfeff;
+export const TRUNCATED: BodyEnd = { kind: 'truncated' };
+export const NO_ROOM: BodyEnd = { kind: 'no-room' };

@@ -9,10 +9,11 @@ import {
 } from 'node:zlib';
 import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
-import { type BodyEnd, type BodyListener, type BodySink, COMPLETE, KeptBody } from './body.ts';
-import type { KeptBodies } from './kept-bodies.ts';
+import { type BodyEnd, type BodyListener, type BodySink, COMPLETE, NO_ROOM, TRUNCATED } from './body.ts';
+import { type KeptBodies, KeptBytes } from './kept-bodies.ts';
+import type { Turns } from './turns.ts';
 
-const MAX_CODINGS = 3;
+const MAX_CODINGS = 2;
 
 /** RFC 9659: what decoders of `Content-Encoding: zstd` must accept, and no more. */
 const ZSTD_WINDOW_LOG = 23;
@@ -41,86 +42,129 @@ const DECODERS: Readonly<Record<string, (firstByte: number) => Duplex>> = {
   zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
 };
 
+/** Decoders with a window of megabytes; those of the others are 32 KiB. */
+const HEAVY = new Set(['br', 'zstd']);
+
+/** How many bodies may be in heavy decoders at once: at worst 16 MiB each, for each coding. */
+export const HEAVY_DECODERS = 8;
+
 /**
- * Decodes a body piece by piece on zlib's threads and keeps the first 2 MiB of what comes out. A bomb
- * costs its 2 MiB and at most one more piece (16 KiB): decoding stops there. An empty body is empty
- * under every coding.
+ * Decodes a body on zlib's threads and keeps the first 2 MiB of what comes out.
+ *
+ * Decoding begins when the encoded body is there (or 2 MiB of it): a decoder then works for milliseconds
+ * and never waits for the target, so that a few can serve all, and a thousand bombs hold no more windows
+ * than one. A bomb costs its 2 MiB and at most one more piece (16 KiB). An empty body is empty under
+ * every coding.
  */
 export class DecodedBody implements BodySink {
   readonly #codings: readonly string[];
   readonly #listener: BodyListener;
-  readonly #kept: KeptBody;
+  readonly #turns: Turns;
+  readonly #encoded: KeptBytes;
+  readonly #decoded: KeptBytes;
   #decoders: Duplex[] = [];
-  #encodedBytes = 0;
+  #isCut = false;
+  #holdsTurn = false;
   #isReleased = false;
 
   /** @param codings as {@link parseCodings} returns them, at least one */
-  constructor(codings: readonly string[], listener: BodyListener, budget: KeptBodies) {
+  constructor(codings: readonly string[], listener: BodyListener, budget: KeptBodies, turns: Turns) {
     this.#codings = codings;
     this.#listener = listener;
-    this.#kept = new KeptBody(listener, budget);
+    this.#turns = turns;
+    this.#encoded = new KeptBytes(budget);
+    this.#decoded = new KeptBytes(budget);
   }
 
-  write(bytes: Buffer, start: number, end: number): boolean {
-    this.#encodedBytes += end - start;
-    if (this.#encodedBytes > MAX_ENCODED_BYTES) {
-      this.#listener.onBodyEnd(MOSTLY_NOTHING);
-      return true;
+  write(bytes: Buffer, start: number, end: number): void {
+    const stop = Math.min(end, start + MAX_ENCODED_BYTES - this.#encoded.length);
+    if (!this.#encoded.tryAppend(bytes, start, stop)) {
+      this.#listener.onBodyEnd(NO_ROOM);
+    } else if (stop < end) {
+      this.#isCut = true;
+      this.#listener.onBodyFull();
+      this.end();
     }
-    if (this.#decoders.length === 0) this.#open(bytes[start] ?? 0);
-    return this.#decoders[0]?.write(Buffer.from(bytes.subarray(start, end))) ?? true;
   }
 
   end(): void {
-    if (this.#decoders.length === 0) this.#listener.onBodyEnd(COMPLETE);
-    else this.#decoders[0]?.end();
+    if (this.#encoded.length === 0) this.#listener.onBodyEnd(COMPLETE);
+    else if (this.#codings.some((coding) => HEAVY.has(coding))) this.#turns.take(this.#startInTurn);
+    else this.#start();
   }
 
   text(): string {
-    return this.#kept.text();
+    return this.#decoded.text();
   }
 
   release(): void {
+    if (this.#isReleased) return;
     this.#isReleased = true;
     for (const decoder of this.#decoders) decoder.destroy();
-    this.#kept.release();
+    this.#encoded.release();
+    this.#decoded.release();
+    if (this.#holdsTurn) this.#turns.give();
   }
 
-  /** Decoders in the order in which bytes pass them: the coding applied last is undone first. */
-  #open(firstByte: number): void {
+  readonly #startInTurn = (): void => {
+    if (this.#isReleased) {
+      this.#turns.give();
+      return;
+    }
+    this.#holdsTurn = true;
+    this.#start();
+  };
+
+  /** The coding applied last is undone first. */
+  #start(): void {
+    const encoded = this.#encoded.view();
     this.#decoders = this.#codings.toReversed().map((coding, index) => {
-      const decoder = DECODERS[coding]?.(index === 0 ? firstByte : ZLIB_FIRST_BYTE);
+      const decoder = DECODERS[coding]?.(index === 0 ? (encoded[0] ?? 0) : ZLIB_FIRST_BYTE);
       if (decoder === undefined) throw new TypeError(`no decoder for ${coding}`);
       decoder.on('error', (error) => this.#failed(coding, error));
       return decoder;
     });
     for (const [index, decoder] of this.#decoders.entries()) {
       const next = this.#decoders[index + 1];
-      if (next !== undefined) decoder.pipe(next);
+      if (next !== undefined) this.#connect(decoder, next);
     }
-    this.#decoders[0]?.on('drain', () => {
-      if (!this.#isReleased) this.#listener.onBodyDrained();
+    const last = this.#decoders.at(-1);
+    last?.on('data', (bytes: Buffer) => this.#keep(bytes));
+    last?.on('end', () => this.#finish(COMPLETE));
+    this.#decoders[0]?.end(encoded);
+  }
+
+  #connect(decoder: Duplex, next: Duplex): void {
+    let passed = 0;
+    decoder.on('data', (bytes: Buffer) => {
+      passed += bytes.length;
+      if (passed > MAX_ENCODED_BYTES) this.#finish(MOSTLY_NOTHING);
     });
-    this.#decoders.at(-1)?.on('data', (bytes: Buffer) => {
-      if (!this.#isReleased) this.#kept.write(bytes, 0, bytes.length);
-    });
-    this.#decoders.at(-1)?.on('end', () => {
-      if (!this.#isReleased) this.#kept.end();
-    });
+    decoder.pipe(next);
+  }
+
+  #keep(bytes: Buffer): void {
+    if (this.#isReleased) return;
+    const stop = Math.min(bytes.length, LIMITS.responseBodyBytes - this.#decoded.length);
+    if (!this.#decoded.tryAppend(bytes, 0, stop)) this.#finish(NO_ROOM);
+    else if (stop < bytes.length) this.#finish(TRUNCATED);
   }
 
   #failed(coding: string, error: Error): void {
-    if (this.#isReleased) return;
     const message = `the body cannot be decoded as ${coding}: ${messageOf(error)}`;
-    this.#listener.onBodyEnd({ kind: 'undecodable', message });
+    this.#finish(this.#isCut ? MOSTLY_NOTHING : { kind: 'undecodable', message });
+  }
+
+  #finish(end: BodyEnd): void {
+    if (!this.#isReleased) this.#listener.onBodyEnd(end);
   }
 }
 
-/** No encoder makes its input much longer: more than this for less than 2 MiB is made to keep us busy. */
-const MAX_ENCODED_BYTES = 2 * LIMITS.responseBodyBytes;
+/** No encoder makes its input much longer: more than this is more than 2 MiB of content, or none. */
+const MAX_ENCODED_BYTES = LIMITS.responseBodyBytes + 64 * 1_024;
 const MOSTLY_NOTHING: BodyEnd = {
   kind: 'undecodable',
-  message: 'the body cannot be decoded: 4 MiB of it hold less than 2 MiB of content',
+  message: 'the body cannot be decoded: its encoded form is longer than its content',
 };
 
 /** Compression method 8: takes an inner `deflate` for zlib, as the RFC has it. */

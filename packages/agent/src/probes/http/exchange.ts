@@ -80,14 +80,6 @@ export class Exchange {
     this.#socket?.destroy();
   }
 
-  pause(): void {
-    this.#socket?.pause();
-  }
-
-  resume(): void {
-    if (!this.#isClosed) this.#socket?.resume();
-  }
-
   #openDirectly(address: string): void {
     const port = portOf(this.#options.hop.url);
     if (this.#isTls) {
@@ -190,7 +182,22 @@ export class Exchange {
     } catch (error) {
       this.#thrown(error);
     }
+    if (count >= READ_BUFFER_BYTES) this.#letOthersRead();
     return true;
+  };
+
+  /**
+   * A full buffer means that more is waiting. libuv would read on up to 32 times before it turns to
+   * another socket; a body in tiny chunks kept the event loop for seconds that way.
+   */
+  #letOthersRead(): void {
+    if (this.#isClosed) return;
+    this.#socket?.pause();
+    setImmediate(this.#readOn);
+  }
+
+  readonly #readOn = (): void => {
+    if (!this.#isClosed) this.#socket?.resume();
   };
 
   readonly #ended = (): void => {
@@ -227,7 +234,7 @@ export class Exchange {
 /** What surely fits one packet: the smallest usual MTU less headers. */
 const ONE_PACKET = 1_200;
 
-const READ_BUFFER_BYTES = 64 * 1_024;
+const READ_BUFFER_BYTES = 16 * 1_024;
 const SHARED_READ_BUFFER = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
 
 /**
@@ -235,5 +242,5 @@ const SHARED_READ_BUFFER = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
  * callback, so all sockets share one. Windows hands buffers to the kernel while it waits.
  */
 function readBuffer(): Buffer {
-  return process.platform === 'win32' ? Buffer.allocUnsafeSlow(READ_BUFFER_BYTES / 4) : SHARED_READ_BUFFER;
+  return process.platform === 'win32' ? Buffer.allocUnsafeSlow(READ_BUFFER_BYTES) : SHARED_READ_BUFFER;
 }

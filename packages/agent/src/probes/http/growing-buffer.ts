@@ -23,7 +23,14 @@ export class GrowingBuffer {
       this.#bytes.copy(grown, 0, 0, this.#length);
       this.#bytes = grown;
     }
-    source.copy(this.#bytes, this.#length, start, end);
+    if (end - start > FEW) {
+      source.copy(this.#bytes, this.#length, start, end);
+    } else {
+      // Calling into C++ costs more than copying a few bytes does.
+      for (let index = start; index < end; index += 1) {
+        this.#bytes[this.#length + index - start] = source[index] ?? 0;
+      }
+    }
     this.#length = needed;
   }
 
@@ -40,6 +47,7 @@ export class GrowingBuffer {
 
 const EMPTY = Buffer.alloc(0);
 const SMALLEST = 1_024;
+const FEW = 16;
 
 function capacityFor(size: number): number {
   return size <= SMALLEST ? SMALLEST : 2 ** Math.ceil(Math.log2(size));

@@ -26,7 +26,7 @@ import {
 import { KeptBodies } from './kept-bodies.ts';
 import { createHttpProbe } from './probe.ts';
 
-const TIMEOUT_MS = 300;
+const TIMEOUT_MS = 150;
 // Long enough never to be what ends a check that should end by itself.
 const LONG_MS = 15_000;
 const keptBodies = new KeptBodies();
@@ -152,7 +152,7 @@ describe('encoded bodies', () => {
     ['brotli that is none', 'br', Buffer.from('hello hello hello'), /decoded as br/],
     ['zstd that is none', 'zstd', Buffer.from('hello'), /decoded as zstd/],
     ['an unknown coding', 'sdch', Buffer.from('hello'), /Content-Encoding is not known/],
-    ['more codings than anybody needs', 'gzip, gzip, gzip, gzip', Buffer.from('x'), /not known/],
+    ['more codings than anybody needs', 'gzip, gzip, gzip', Buffer.from('x'), /not known/],
   ])('%s fails where the body is asserted', async (_name, coding, body, says) => {
     const outcome = await run(encoded(coding, body), assertingBody);
     expect(outcome.outcome).toBe('failed');
@@ -165,7 +165,7 @@ test('gzip of nothing without end is refused', async () => {
   const behaviour = flood('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n', gzipSync(''));
   const outcome = await run(behaviour, { body_assertions: [{ comparator: 'empty', target: '' }] });
   expect(outcome.outcome).toBe('failed');
-  expect(outcome.errorMessage).toMatch(/4 MiB of it hold less/);
+  expect(outcome.errorMessage).toMatch(/longer than its content/);
 });
 
 test('without room for bodies a check is not run, and the room comes back', async () => {

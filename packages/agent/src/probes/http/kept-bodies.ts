@@ -1,4 +1,5 @@
 import { LIMITS } from '@svc/shared/limits.ts';
+import { GrowingBuffer } from './growing-buffer.ts';
 
 /** The memory that all response bodies kept for assertions share, in bytes. */
 export class KeptBodies {
@@ -23,3 +24,46 @@ export class KeptBodies {
     this.#free += bytes;
   }
 }
+
+/** Bytes of one body, paid for from the memory that all share. */
+export class KeptBytes {
+  readonly #budget: KeptBodies;
+  readonly #bytes = new GrowingBuffer();
+  #taken = 0;
+
+  constructor(budget: KeptBodies) {
+    this.#budget = budget;
+  }
+
+  get length(): number {
+    return this.#bytes.length;
+  }
+
+  /** Copies `source[start, end)`, or nothing when there is no memory left for it. */
+  tryAppend(source: Buffer, start: number, end: number): boolean {
+    const growth = this.#bytes.growthFor(end - start);
+    if (!this.#budget.tryTake(growth)) return false;
+    this.#taken += growth;
+    this.#bytes.append(source, start, end);
+    return true;
+  }
+
+  /** Not copied: valid until the next {@link tryAppend}. */
+  view(): Buffer {
+    return this.#bytes.view();
+  }
+
+  /** As UTF-8, without byte order mark. */
+  text(): string {
+    const text = this.view().toString('utf8');
+    return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
+  }
+
+  release(): void {
+    this.#bytes.clear();
+    this.#budget.giveBack(this.#taken);
+    this.#taken = 0;
+  }
+}
+
+const BYTE_ORDER_MARK = 0xfeff;

@@ -5,8 +5,10 @@ import type { Resolver } from '../../resolve/resolver.ts';
 import { VERSION } from '../../version.ts';
 import type { Probe, ProbeOutcome } from '../probe.ts';
 import { Attempt, type AttemptParts } from './attempt.ts';
+import { HEAVY_DECODERS } from './decoded-body.ts';
 import { KeptBodies } from './kept-bodies.ts';
 import { type TlsOptions, trustedContext } from './tls.ts';
+import { Turns } from './turns.ts';
 
 export type HttpProbeOptions = {
   resolver: Resolver;
@@ -25,6 +27,7 @@ export function createHttpProbe(options: HttpProbeOptions): Probe<HttpCheck> {
     resolver: options.resolver,
     egress: options.egress,
     keptBodies: options.keptBodies ?? new KeptBodies(),
+    heavyDecoders: new Turns(HEAVY_DECODERS),
     userAgent: options.userAgent ?? `svc/${VERSION}`,
     secureContext: () => {
       context ??= trustedContext(options.tlsOptions ?? {});
