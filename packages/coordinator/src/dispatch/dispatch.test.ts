@@ -388,6 +388,15 @@ describe('changes of the declaration', () => {
     expect(fra?.offers.length).toBeGreaterThanOrEqual(1);
   });
 
+  test('a monitor that waits for a region gets its first slot when it is given a live one', async () => {
+    const [fra] = await begin([liveMonitor(1, { regions: [PAR], periodMs: 3_600_000 })], [FRA]);
+    await rig.clock.advanceSettling(5_000);
+    expect(rig.sink.opens).toEqual([]);
+    rig.monitors.set(liveMonitor(1, { regions: [FRA], periodMs: 3_600_000 }));
+    await rig.clock.advanceSettling(100);
+    expect(fra?.offers).toHaveLength(1);
+  });
+
   test('a deleted monitor whose job runs is forgotten with its result', async () => {
     const [agent] = await begin([liveMonitor(1)]);
     await rig.clock.advanceSettling(200);
@@ -474,6 +483,25 @@ describe('the start', () => {
     await rig.clock.advanceSettling(100);
     expect(rig.sink.abstentions).toEqual([{ id: 1, slot, region: FRA, reason: 'job-lost' }]);
     expect(rig.recovery.resumedCount).toBe(1);
+  });
+
+  test('slots recorded under a clock that was an hour ahead are set aside and not repeated', async () => {
+    const ahead = gridSlotFrom(NOW + 3_600_000, 30_000, phaseOf(1, 30_000));
+    const starting = restart([liveMonitor(1, { activatedAt: NOW - 86_400_000 })], { 1: ahead });
+    const agent = new TestAgent(rig.bus, FRA);
+    keepBeating(agent);
+    await rig.clock.advanceSettling(3_000);
+    await starting;
+    for (let round = 0; round < 4; round += 1) {
+      report(agent);
+      await rig.clock.advanceSettling(30_000);
+    }
+    expect(rig.sink.opens.length).toBeGreaterThanOrEqual(3);
+    for (const { slot } of rig.sink.opens) {
+      expect(slot).toBeLessThan(ahead);
+      // Not on the grid of the slots that are recorded already.
+      expect((ahead - slot) % 30_000).not.toBe(0);
+    }
   });
 
   test('the newest missed slot runs once when it is young', async () => {

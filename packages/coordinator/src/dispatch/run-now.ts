@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { SvcError } from '@svc/shared/errors.ts';
@@ -31,7 +32,6 @@ export class RunNow {
   readonly #bus: Bus;
   readonly #clock: Clock;
   readonly #runs = new Map<string, Run>();
-  #next = 1;
   #inbox = '';
   #stopListening: () => void = () => {};
 
@@ -67,8 +67,8 @@ export class RunNow {
    */
   async run(checkText: string, regions: readonly Region[], timeoutMs: number): Promise<RegionAnswer[]> {
     if (this.#runs.size >= MAX_RUNS) throw new TooManyRuns();
-    const id = `${this.#next}`;
-    this.#next += 1;
+    // Not a counter: an answer to a run of before a restart must not be taken for another's.
+    const id = randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
     const run: Run = { answers: new Map(), waiting: new Set(regions), end: resolve };
     this.#runs.set(id, run);

@@ -110,10 +110,14 @@ export class Scheduler {
     }
     const { periodMs } = plan.monitor;
     plan.monitor = after;
-    if (periodMs === after.periodMs) return;
     this.#slotsPerSecond += 1_000 / after.periodMs - 1_000 / periodMs;
     plan.phase = this.#phaseOf(after);
-    if (plan.isFirst) return;
+    if (this.#parked.delete(plan)) {
+      // It may have been given a region that is live.
+      this.#planFirst(plan, now);
+      return;
+    }
+    if (periodMs === after.periodMs || plan.isFirst) return;
     // Of a clock that was ahead, the last slot may lie in the future.
     const previous = plan.lastSlot > 0 ? Math.min(plan.lastSlot, now) : now;
     this.#due.set(plan, Math.max(slotAfter(previous, after.periodMs, plan.phase), this.#gridFrom(plan, now)));
