@@ -92,21 +92,19 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
         : new Problem('method-not-allowed', `this path has ${methods.join(', ')}`, {
             headers: { allow: methods.join(', ') },
           });
-    return problemResponse(context, wrong);
+    return wrong.response(context.get('requestId'));
   });
 
   app.onError((error, context) => {
-    const known = problemOf(error);
-    if (known !== null) return problemResponse(context, known);
     const requestId = context.get('requestId');
+    const known = problemOf(error);
+    if (known !== null) return known.response(requestId);
     log.error(
       { error: messageOf(error), stack: error.stack, requestId, path: context.req.path },
       'request failed',
     );
-    return problemResponse(
-      context,
-      new Problem('internal-error', 'this is a defect of svc; the log has it under the request id'),
-    );
+    const detail = 'this is a defect of svc; the log has it under the request id';
+    return new Problem('internal-error', detail).response(requestId);
   });
 
   return app;
@@ -162,13 +160,5 @@ function respond(context: ApiContext, { status, body, headers = {} }: ApiAnswer)
   return context.newResponse(text, status as 200, {
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...headers,
-  });
-}
-
-function problemResponse(context: ApiContext, problem: Problem): Response {
-  const body = JSON.stringify(problem.document(context.get('requestId')));
-  return context.newResponse(body, problem.status as 400, {
-    'content-type': 'application/problem+json',
-    ...problem.headers,
   });
 }

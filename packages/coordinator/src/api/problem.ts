@@ -61,6 +61,15 @@ export class Problem extends Error {
     return PROBLEMS[this.code].status;
   }
 
+  response(requestId: string): Response {
+    const headers = {
+      'content-type': 'application/problem+json',
+      'x-request-id': requestId,
+      ...this.headers,
+    };
+    return new Response(JSON.stringify(this.document(requestId)), { status: this.status, headers });
+  }
+
   document(requestId: string): ProblemDocument {
     const { status, title } = PROBLEMS[this.code];
     return {

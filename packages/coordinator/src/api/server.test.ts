@@ -466,14 +466,20 @@ describe('tokens, regions, health', () => {
 });
 
 describe('every failure is a problem', () => {
-  test('not even HTTP', async () => {
+  test.each([
+    ['not even HTTP', 'nonsense\r\n\r\n'],
+    ['a host name that is none', 'GET /v1/monitors HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n\r\n'],
+    ['headers without end', `GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`],
+  ])('%s', async (_name, request) => {
     const socket = connect(Number(new URL(api.url).port), '127.0.0.1');
-    socket.end('nonsense\r\n\r\n');
     let text = '';
     socket.on('data', (chunk) => {
       text += chunk;
     });
-    await once(socket, 'close');
+    socket.write(request);
+    await once(socket, 'end');
+    socket.destroy();
+    expect(text).toContain('HTTP/1.1 400');
     expect(text).toContain('application/problem+json');
   });
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
 import { createApp } from './app.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { Problem } from './problem.ts';
@@ -20,11 +20,13 @@ const STOP_GRACE_MS = 1_000;
 export function createApi(dependencies: ApiDependencies): Api {
   const { listen } = dependencies;
   const app = createApp(dependencies);
-  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+  // A request that cannot even be made into one, such as with a host name that is none.
+  const errorHandler = () => malformed().response(randomUUID());
+  const server = createServer(getRequestListener(app.fetch, { errorHandler }));
   server.headersTimeout = 10_000;
   server.requestTimeout = 30_000;
   server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end(rawProblem());
+    if (socket.writable) socket.end(rawProblem(), () => socket.destroy());
     else socket.destroy();
   });
   return {
@@ -46,10 +48,12 @@ export function createApi(dependencies: ApiDependencies): Api {
   };
 }
 
+function malformed(): Problem {
+  return new Problem('malformed-request', 'this is not a valid HTTP request, or its headers are too long');
+}
+
 /** For what is not even HTTP. */
 function rawProblem(): string {
-  const body = JSON.stringify(
-    new Problem('malformed-request', 'this is not a valid HTTP request').document(randomUUID()),
-  );
+  const body = JSON.stringify(malformed().document(randomUUID()));
   return `HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`;
 }
