@@ -16,7 +16,7 @@ import {
 import type { Transaction } from '../store/store.ts';
 import type { EvaluatorParts, StatusChange } from './evaluator.ts';
 import { RecordingStatements } from './statements.ts';
-import { Drafts, type MonitorState } from './states.ts';
+import { DECISIONS_PER_WRITE, Drafts, type MonitorState } from './states.ts';
 import { StatusChanges } from './status-changes.ts';
 
 const NONE: readonly never[] = [];
@@ -171,9 +171,12 @@ export class Evaluation {
     });
   }
 
-  /** Writes the states that have changed; the last thing before the commit. */
+  /** Writes the states that are to be written; the last thing before the commit. */
   finish(): void {
-    for (const state of this.#unwritten) this.rows.writeState(state);
+    for (const state of this.#unwritten) {
+      this.rows.writeState(state);
+      state.unwrittenDecisions = 0;
+    }
     this.#unwritten.clear();
   }
 
@@ -253,8 +256,11 @@ export class Evaluation {
       return;
     }
     state.votes = votes;
-    this.#unwritten.add(state);
+    const { status, reason } = state;
     this.judge(state, monitor, open.slot);
+    state.unwrittenDecisions += 1;
+    const isNew = state.status !== status || state.reason !== reason;
+    if (isNew || state.unwrittenDecisions >= DECISIONS_PER_WRITE) this.#unwritten.add(state);
   }
 
   /** Ageing alone changes a status only to `unknown`, dated at the expiry that left too few votes. */

@@ -4,7 +4,7 @@ import { isRegion } from '@svc/shared/regions.ts';
 import { castVotes, type OpenSlot } from '../domain/decision.ts';
 import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
 import { bitOf } from '../domain/region-set.ts';
-import { freshForMs, type Vote, type VoteOutcome } from '../domain/status.ts';
+import { freshForMs, type Vote, type VoteOutcome, votableForMs } from '../domain/status.ts';
 import type { TransitionReason } from '../domain/transition.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { EvaluatorParts } from './evaluator.ts';
@@ -32,14 +32,17 @@ type ResultRow = {
   region: string;
   outcome: VoteOutcome;
   version: number;
+  recordedAt: number;
   latency: number | null;
   statusCode: number | null;
   errorMessage: string | null;
 };
 
 /**
- * Reads the states of all monitors: what is stored of them, the results of slots that were not decided
- * yet, and those that came after their slot's decision and wait for the next one.
+ * Reads the states of all monitors: what is stored of them, and the results since. Of these, the newest
+ * slot's are put together as an undecided slot, unless it is complete; the earlier ones' are votes (their
+ * verdicts changed nothing, or the state would have been written). What came after the decision of the
+ * stored slot waits for the next one.
  */
 export async function loadStates(store: Store, parts: EvaluatorParts): Promise<void> {
   // In a transaction: nothing may change between the chunks.
@@ -63,7 +66,7 @@ function prepareLoad({ sqlite }: Transaction, parts: EvaluatorParts) {
         AS reason
     FROM monitor_states WHERE monitor_id > ? ORDER BY monitor_id LIMIT ${CHUNK}`);
   const results = sqlite.prepare(`
-    SELECT slot, region, outcome, version, latency, status_code AS statusCode, error_message AS errorMessage
+    SELECT slot, region, outcome, version, recorded_at AS recordedAt, latency, status_code AS statusCode, error_message AS errorMessage
     FROM results WHERE monitor_id = ? AND slot >= ? AND slot <= ? AND outcome <> 'not_run' ORDER BY slot`);
   const now = parts.clock.monotonic();
   const slotNow = parts.slotNow();
@@ -83,7 +86,10 @@ function prepareLoad({ sqlite }: Transaction, parts: EvaluatorParts) {
         const votes = storedVotes.parse(JSON.parse(row.votes)).filter((vote) => vote.slot <= newestBelieved);
         state.votes = votes.map((vote) => toVote(vote, now - (slotNow - vote.at) + freshMs));
         if (monitor.active) {
-          const found = results.all(row.id, row.decidedSlot, newestBelieved) as ResultRow[];
+          // What is older neither counts nor may become a vote.
+          const oldest = slotNow - freshMs - votableForMs(monitor.periodMs, monitor.longestCheckMs);
+          const from = Math.max(state.decidedSlot, Math.floor(oldest));
+          const found = results.all(row.id, from, newestBelieved) as ResultRow[];
           addResults(state, monitor, found, { now, slotNow });
         }
       }
@@ -100,14 +106,39 @@ function addResults(
 ): void {
   // When votes ended with a change of the declaration, results of that slot do not come back.
   const hasVotesOfDecided = state.votes.some((vote) => vote.slot === state.decidedSlot);
-  const expiresAt = now + freshForMs(monitor.periodMs, monitor.longestCheckMs);
-  for (const row of results) {
-    if (row.version !== monitor.version || !isRegion(row.region)) continue;
-    if (monitor.regions !== null && !monitor.regions.includes(row.region)) continue;
-    const vote: Vote = { ...factsOf(row, row.region), at: slotNow, expiresAt };
-    if (row.slot > state.decidedSlot) report(state, monitor, vote, now, slotNow);
-    else if (hasVotesOfDecided && isNews(state, vote)) state.stragglers = castVotes(state.stragglers, [vote]);
+  const freshMs = freshForMs(monitor.periodMs, monitor.longestCheckMs);
+  const usable = results.filter((row) => isUsable(row, monitor));
+  const storedSlot = state.decidedSlot;
+  const newest = newestUndecided(usable, monitor);
+  for (const row of usable) {
+    if (!isRegion(row.region)) continue;
+    const at = Math.min(row.recordedAt, slotNow);
+    const vote: Vote = { ...factsOf(row, row.region), at, expiresAt: now - (slotNow - at) + freshMs };
+    if (row.slot === storedSlot && !hasVotesOfDecided) continue;
+    if (row.slot < newest) {
+      state.votes = castVotes(state.votes, [vote]);
+      state.decidedSlot = row.slot;
+    } else if (row.slot > storedSlot) {
+      report(state, monitor, vote, now, slotNow);
+    } else if (isNews(state, vote)) {
+      state.stragglers = castVotes(state.stragglers, [vote]);
+    }
   }
+}
+
+/**
+ * The newest slot with results, unless every declared region has reported it: the last report decided it
+ * in the transaction that recorded it.
+ */
+function newestUndecided(results: readonly ResultRow[], { regions }: LiveMonitor): number {
+  const newest = results.at(-1)?.slot ?? 0;
+  const reports = results.filter((row) => row.slot === newest).length;
+  return regions !== null && reports === regions.length ? newest + 1 : newest;
+}
+
+function isUsable(row: ResultRow, monitor: LiveMonitor): boolean {
+  if (row.version !== monitor.version || !isRegion(row.region)) return false;
+  return monitor.regions === null || monitor.regions.includes(row.region);
 }
 
 function report(state: MonitorState, monitor: LiveMonitor, vote: Vote, now: number, slotNow: number): void {

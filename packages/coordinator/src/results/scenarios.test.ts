@@ -421,7 +421,7 @@ describe('restarts', () => {
     expect(await it.rows('SELECT 1 FROM results WHERE slot = ?', slot)).toHaveLength(3);
   });
 
-  test('what came after its slot was decided waits for the next decision across a restart', async () => {
+  test('what came after its slot was decided is a vote after a restart', async () => {
     await period('passed');
     const slot = it.clock.wall();
     it.recorder.opened(liveMonitor(1), slot, THREE);
@@ -430,7 +430,10 @@ describe('restarts', () => {
     await it.recorder.stop();
     await it.restart();
     it.recorder.resumed();
-    expect(it.states.get(1)?.stragglers).toMatchObject([{ region: C, outcome: 'failed', slot }]);
+    const votes = it.states.get(1)?.votes.map((vote) => [vote.region, vote.outcome, vote.slot]);
+    expect(votes).toEqual(expect.arrayContaining([[C, 'failed', slot]]));
+    expect(votes).toHaveLength(3);
+    expect(it.status(1)).toBe('active');
   });
 
   test('an undecided slot that nobody works on any more is decided with what there is', async () => {
@@ -444,6 +447,47 @@ describe('restarts', () => {
     await it.recorder.flushed();
     expect(it.states.get(1)?.decidedSlot).toBe(slot);
     expect(it.status(1)).toBe('active');
+  });
+
+  test('restarts between slots and inside them change no verdict and no alert', async () => {
+    const outcomes: Outcome[] = ['passed', 'passed', 'passed', 'failed', 'degraded'];
+    let seed = 12_345;
+    const random = (below: number): number => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return Math.floor((seed / 2_147_483_648) * below);
+    };
+    const slots = Array.from({ length: 60 }, () =>
+      THREE.map(() => outcomes[random(outcomes.length)] ?? 'passed'),
+    );
+    const run = async (isRestarted: boolean): Promise<[string, string][]> => {
+      const before = it.changes.length;
+      for (const [index, reports] of slots.entries()) {
+        const slot = it.clock.wall();
+        it.recorder.opened(liveMonitor(1), slot, THREE);
+        for (const [place, outcome] of reports.entries()) {
+          if (isRestarted && (index + place) % 5 === 0) {
+            await it.recorder.stop();
+            await it.restart();
+            it.recorder.resume(liveMonitor(1), slot, THREE.slice(place));
+            it.recorder.resumed();
+          }
+          await it.report(1, slot, THREE[place] ?? A, outcome);
+        }
+        await it.pass(PERIOD);
+      }
+      return it.changes.slice(before).map(({ from, to }) => [from, to]);
+    };
+    const undisturbed = await run(false);
+    const alerts = it.enqueued.map(({ alert }) => alert.status);
+    await it.dispose();
+    it = await Recording.open();
+    await it.declare(liveMonitor(1));
+    await it.channel(10, 'webhook', [1]);
+    await it.channel(20, 'incident_a', [1]);
+    it.recorder.resumed();
+    expect(await run(true)).toEqual(undisturbed);
+    expect(it.enqueued.map(({ alert }) => alert.status)).toEqual(alerts);
+    expect(alerts.length).toBeGreaterThan(10);
   });
 
   test('without word from dispatch it goes on by itself', async () => {

@@ -21,9 +21,17 @@ export type MonitorState = {
   open: OpenSlot[];
   /** Key of the open incident. */
   incident: string | null;
+  /** Decisions since the state was written: votes between are read back from the results. */
+  unwrittenDecisions: number;
 };
 
 const NONE: readonly never[] = [];
+
+/**
+ * A state whose status and reason stay is written with every so many decisions only: its page in the
+ * database costs as much as the results of its slot, and a restart has those.
+ */
+export const DECISIONS_PER_WRITE = 8;
 
 export function newState(id: number, since: number): MonitorState {
   return {
@@ -37,6 +45,8 @@ export function newState(id: number, since: number): MonitorState {
     stragglers: NONE,
     open: [],
     incident: null,
+    // Monitors that were declared together are not written together.
+    unwrittenDecisions: id % DECISIONS_PER_WRITE,
   };
 }
 
