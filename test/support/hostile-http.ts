@@ -21,6 +21,7 @@ export const FLOODS = {
   'interim responses without end': flood('', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'),
   'an endless chunk-size line': flood(CHUNKED, '0'.repeat(1_024)),
   'chunks of one byte with long extensions': flood(CHUNKED, `1;${'x'.repeat(1_000)}\r\na\r\n`),
+  'chunks of one byte without end': flood(CHUNKED, '1\r\na\r\n'),
   'trailers without end': flood(`${CHUNKED}0\r\n`, 'X-Trailer: value\r\n'),
   'bytes that are no HTTP': flood('', Buffer.alloc(1_024)),
 } as const satisfies Record<string, Behaviour>;
@@ -29,7 +30,6 @@ export const FLOODS = {
 export const ENDLESS_BODIES = {
   'until the connection closes': flood(`${OK}\r\n`, 'a'.repeat(1_024)),
   'in chunks': flood(CHUNKED, `400\r\n${'a'.repeat(1_024)}\r\n`),
-  'in chunks of one byte': flood(CHUNKED, '1\r\na\r\n'),
   'of a terabyte': flood(`${OK}Content-Length: 1099511627776\r\n\r\n`, 'a'.repeat(1_024)),
 } as const satisfies Record<string, Behaviour>;
 

@@ -60,7 +60,7 @@ export class KeptBody implements BodySink {
 
   constructor(listener: BodyListener, budget: KeptBodies) {
     this.#listener = listener;
-    this.#bytes = new KeptBytes(budget);
+    this.#bytes = new KeptBytes(budget, LIMITS.responseBodyBytes);
   }
 
   write(bytes: Buffer, start: number, end: number): void {

@@ -72,8 +72,8 @@ export class DecodedBody implements BodySink {
     this.#codings = codings;
     this.#listener = listener;
     this.#turns = turns;
-    this.#encoded = new KeptBytes(budget);
-    this.#decoded = new KeptBytes(budget);
+    this.#encoded = new KeptBytes(budget, MAX_ENCODED_BYTES);
+    this.#decoded = new KeptBytes(budget, LIMITS.responseBodyBytes);
   }
 
   write(bytes: Buffer, start: number, end: number): void {

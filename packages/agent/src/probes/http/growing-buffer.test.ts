@@ -17,3 +17,13 @@ test('holds what was appended, in at most about twice the memory it said it woul
     }),
   );
 });
+
+test('does not grow beyond its limit', () => {
+  const buffer = new GrowingBuffer(5_000);
+  let taken = 0;
+  for (let length = 0; length < 5_000; length += 500) {
+    taken += buffer.growthFor(500);
+    buffer.append(Buffer.alloc(500), 0, 500);
+  }
+  expect(taken).toBe(5_000);
+});

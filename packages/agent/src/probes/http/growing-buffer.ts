@@ -3,8 +3,14 @@
  * holds at most about twice what was collected (a list of pieces would cost some hundred bytes each).
  */
 export class GrowingBuffer {
+  readonly #limit: number;
   #bytes = EMPTY;
   #length = 0;
+
+  /** @param limit bytes that will not be exceeded: the last doubling stops there */
+  constructor(limit = Number.POSITIVE_INFINITY) {
+    this.#limit = limit;
+  }
 
   get length(): number {
     return this.#length;
@@ -13,13 +19,13 @@ export class GrowingBuffer {
   /** What the next {@link append} of `size` bytes would make the buffer itself grow by. */
   growthFor(size: number): number {
     const needed = this.#length + size;
-    return needed <= this.#bytes.length ? 0 : capacityFor(needed) - this.#bytes.length;
+    return needed <= this.#bytes.length ? 0 : this.#capacityFor(needed) - this.#bytes.length;
   }
 
   append(source: Buffer, start: number, end: number): void {
     const needed = this.#length + end - start;
     if (needed > this.#bytes.length) {
-      const grown = Buffer.allocUnsafeSlow(capacityFor(needed));
+      const grown = Buffer.allocUnsafeSlow(this.#capacityFor(needed));
       this.#bytes.copy(grown, 0, 0, this.#length);
       this.#bytes = grown;
     }
@@ -43,12 +49,13 @@ export class GrowingBuffer {
     this.#bytes = EMPTY;
     this.#length = 0;
   }
+
+  #capacityFor(size: number): number {
+    if (size <= SMALLEST) return SMALLEST;
+    return Math.min(2 ** Math.ceil(Math.log2(size)), Math.max(size, this.#limit));
+  }
 }
 
 const EMPTY = Buffer.alloc(0);
 const SMALLEST = 1_024;
 const FEW = 16;
-
-function capacityFor(size: number): number {
-  return size <= SMALLEST ? SMALLEST : 2 ** Math.ceil(Math.log2(size));
-}

@@ -28,11 +28,13 @@ export class KeptBodies {
 /** Bytes of one body, paid for from the memory that all share. */
 export class KeptBytes {
   readonly #budget: KeptBodies;
-  readonly #bytes = new GrowingBuffer();
+  readonly #bytes: GrowingBuffer;
   #taken = 0;
 
-  constructor(budget: KeptBodies) {
+  /** @param limit bytes that the caller will not exceed */
+  constructor(budget: KeptBodies, limit: number) {
     this.#budget = budget;
+    this.#bytes = new GrowingBuffer(limit);
   }
 
   get length(): number {

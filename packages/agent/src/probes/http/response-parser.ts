@@ -48,6 +48,7 @@ export class ResponseParser {
   #received = 0;
   #expected = 0;
   #trailerBytes = 0;
+  /** Bytes of chunk framing beyond those of data. */
   #overhead = 0;
 
   constructor(method: HttpCheck['method'], listener: ResponseListener) {
@@ -217,9 +218,9 @@ export class ResponseParser {
     const size = CHUNK_SIZE.exec(line)?.[1];
     if (size === undefined) throw badChunk(`${excerpt(line)} is no chunk size`);
     this.#remaining = Number.parseInt(size, 16);
-    // A chunk of one byte may carry kilobytes of extensions: only as much overhead as data is let pass,
-    // with some allowance for small chunks (as Go's net/http does).
-    this.#overhead = Math.max(0, this.#overhead + line.length + 2 - 16 - 2 * this.#remaining);
+    // The CRLFs of the line and of the chunk count too. Chunks of a byte or two cost more to read than
+    // their bytes are worth: as framing they are let pass only so far.
+    this.#overhead += line.length + 4 - this.#remaining;
     if (this.#overhead > MAX_CHUNK_OVERHEAD) throw badChunk('more framing than data');
     this.#state = this.#remaining === 0 ? 'trailers' : 'chunk-data';
   }
@@ -246,7 +247,7 @@ const STATE_OF_FRAMING = {
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
 const LINE_FEED = 0x0a;
 const MAX_LINE_BYTES = 4 * 1_024;
-const MAX_CHUNK_OVERHEAD = 16 * 1_024;
+const MAX_CHUNK_OVERHEAD = 256 * 1_024;
 const CHUNK_SIZE = /^([0-9a-f]{1,13})[ \t]*(?:;[^\0\r\n]*)?$/i;
 const HTTP_1 = Buffer.from('HTTP/1.');
 

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { Turns } from './turns.ts';
+
+test('as many start at once as allowed, the others in order as turns are given back', () => {
+  const turns = new Turns(2);
+  const started: string[] = [];
+  for (const name of ['a', 'b', 'c', 'd']) turns.take(() => started.push(name));
+  expect(started).toEqual(['a', 'b']);
+  turns.give();
+  expect(started).toEqual(['a', 'b', 'c']);
+  turns.give();
+  turns.give();
+  turns.give();
+  expect(started).toEqual(['a', 'b', 'c', 'd']);
+  turns.take(() => started.push('e'));
+  expect(started.at(-1)).toBe('e');
+});
