@@ -245,8 +245,22 @@ describe('lost jobs', () => {
     await rig.clock.advanceSettling(20_000);
     expect(rig.dispatch.counters.jobsLost).toBe(0);
     rig.isCaughtUp = true;
-    await rig.clock.advanceSettling(2_000);
+    await rig.clock.advanceSettling(50);
     expect(rig.sink.abstentions).toMatchObject([{ id: 1, reason: 'job-lost' }]);
+  });
+
+  test('a job that is named again was not lost', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(1_000);
+    const held = agent?.held ?? [];
+    rig.isCaughtUp = false;
+    if (agent) agent.held = [];
+    await rig.clock.advanceSettling(4_000);
+    if (agent) agent.held = held;
+    await rig.clock.advanceSettling(2_000);
+    rig.isCaughtUp = true;
+    await rig.clock.advanceSettling(3_000);
+    expect(rig.dispatch.counters.jobsLost).toBe(0);
   });
 
   test('with its agent gone, a job goes to another one', async () => {

@@ -46,7 +46,7 @@ export type DispatchOptions = {
   presence: RegionPresence;
   /** Newest slot that the monitor was ever given, as far as recorded; null: none. Asked at the start. */
   newestSlot: (monitorId: number) => number | null;
-  /** The reader of results has handled all that the stream holds. */
+  /** The reader of results has handled all that the stream held a moment ago (up to 2 s). Asked in every tick while it matters. */
   readerCaughtUp: () => boolean;
   recovery: SlotRecovery;
 };
@@ -198,6 +198,7 @@ export class Dispatch {
     try {
       this.#recoverOnce(now);
       this.#scheduler.tick(now);
+      this.#inFlight.loseMissing(now);
       this.#expire(now);
       this.#publisher.publish(now);
       this.#miss(now);

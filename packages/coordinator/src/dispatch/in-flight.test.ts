@@ -111,6 +111,7 @@ class Model {
         this.inFlight.offerAgain(region);
         break;
       default:
+        this.inFlight.loseMissing(now);
         this.inFlight.judge(now);
         this.inFlight.expireQueued(now);
     }

@@ -20,7 +20,7 @@ const BELIEVED_EXTRA_MS = 120_000;
 export type InFlightOptions = {
   sink: SlotSink;
   counters: DispatchCounters;
-  /** The reader has handled all results that the stream holds. */
+  /** The reader has handled all results that the stream held a moment ago. May say no at first and find out meanwhile. */
   readerCaughtUp: () => boolean;
 };
 
@@ -32,8 +32,8 @@ export type InFlightOptions = {
  *       ▲                      │                      │
  *       └── nobody took it ────┴── lost ◀─────────────┘      past its bound: the region abstains
  *
- * All instants are monotonic ms. Times are judged only in {@link judge} and {@link expireQueued}; there
- * are no timers here.
+ * All instants are monotonic ms. Times are judged only in {@link judge}, {@link loseMissing} and
+ * {@link expireQueued}; there are no timers here.
  */
 export class InFlight {
   readonly #options: InFlightOptions;
@@ -42,6 +42,8 @@ export class InFlight {
   readonly #queued: readonly Set<Job>[] = REGIONS.map(() => new Set<Job>());
   /** Offered jobs by the instant of their next offer or their end. */
   readonly #offered = new DueQueue<Job>();
+  /** Accepted jobs that their agents no longer name: lost, unless their results wait in the stream. */
+  readonly #missing = new Set<Job>();
 
   constructor(options: InFlightOptions) {
     this.#options = options;
@@ -154,18 +156,22 @@ export class InFlight {
         job.seenIn = agent.serial;
       }
     }
-    let isCaughtUp: boolean | null = null;
     for (const job of agent.jobs) {
       if (job.seenIn === agent.serial) {
         job.absences = 0;
+        this.#missing.delete(job);
         if (now - job.acceptedAt > job.monitor.longestCheckMs + BELIEVED_EXTRA_MS) this.#lose(job, now);
-        continue;
+      } else {
+        job.absences += 1;
+        if (job.absences >= LOST_ABSENCES) this.#missing.add(job);
       }
-      job.absences += 1;
-      if (job.absences < LOST_ABSENCES) continue;
-      isCaughtUp ??= this.#options.readerCaughtUp();
-      if (isCaughtUp) this.#lose(job, now);
     }
+  }
+
+  /** Jobs that are missing are lost once the reader has caught up; the recorded ones have ended by then. */
+  loseMissing(now: number): void {
+    if (this.#missing.size === 0 || !this.#options.readerCaughtUp()) return;
+    for (const job of this.#missing) this.#lose(job, now);
   }
 
   /** The agent is gone, and with it every job it held. */
@@ -310,6 +316,7 @@ export class InFlight {
       case 'accepted':
         job.agent?.jobs.delete(job);
         job.agent = null;
+        this.#missing.delete(job);
         break;
       case 'ended':
         break;
