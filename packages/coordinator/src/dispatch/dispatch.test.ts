@@ -249,6 +249,28 @@ describe('lost jobs', () => {
     expect(rig.sink.abstentions).toMatchObject([{ id: 1, reason: 'job-lost' }]);
   });
 
+  test('two absences that do not follow each other are none', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    await rig.clock.advanceSettling(1_000);
+    const held = agent?.held ?? [];
+    for (let round = 0; round < 4; round += 1) {
+      if (agent) agent.held = round % 2 === 0 ? [] : held;
+      await rig.clock.advanceSettling(2_000);
+    }
+    expect(rig.dispatch.counters.jobsLost).toBe(0);
+  });
+
+  test('a job whose acceptance got lost is known from the heartbeat', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    if (agent) agent.answer = null;
+    await rig.clock.advanceSettling(100);
+    if (agent) agent.held = [[1, agent.offers[0]?.slot ?? 0]];
+    agent?.beat();
+    await rig.clock.advanceSettling(15_000);
+    expect(agent?.offers).toHaveLength(1);
+    expect(rig.sink.abstentions).toEqual([]);
+  });
+
   test('a job that is named again was not lost', async () => {
     const [agent] = await begin([liveMonitor(1)]);
     await rig.clock.advanceSettling(1_000);
@@ -333,6 +355,34 @@ describe('silence', () => {
     expect(rig.dispatch.counters).toMatchObject({ agentsGone: 0, jobsLost: 0 });
   });
 
+  test('of an agent that comes back some seconds after the connection does not count', async () => {
+    await begin([liveMonitor(1)], []);
+    const agent = new TestAgent(rig.bus, FRA);
+    agent.beat();
+    await rig.clock.advanceSettling(100);
+    rig.bus.setConnected(false);
+    await rig.clock.advanceSettling(30_000);
+    rig.bus.setConnected(true);
+    await rig.clock.advanceSettling(4_000);
+    agent.beat();
+    await rig.clock.advanceSettling(4_000);
+    expect(rig.dispatch.counters.agentsGone).toBe(0);
+  });
+
+  test('after a reconnect agents say what they hold before anything is given up', async () => {
+    const [agent] = await begin([liveMonitor(1)]);
+    if (agent) agent.answer = null;
+    await rig.clock.advanceSettling(100);
+    const [job] = agent?.offers ?? [];
+    rig.bus.setConnected(false);
+    await rig.clock.advanceSettling(14_500);
+    if (agent) agent.held = [[1, job?.slot ?? 0]];
+    rig.bus.setConnected(true);
+    await rig.clock.advanceSettling(3_000);
+    expect(rig.sink.abstentions).toEqual([]);
+    expect(agent?.offers).toHaveLength(1);
+  });
+
   test('without a connection nothing is published; jobs wait within their bound', async () => {
     const [agent] = await begin([]);
     await rig.clock.advanceSettling(1_100);
@@ -356,7 +406,8 @@ describe('silence', () => {
   test('a region that answers 503 is offered its jobs again with the first heartbeat', async () => {
     const [agent] = await begin([liveMonitor(1)]);
     agent?.close();
-    await rig.clock.advanceSettling(1_600);
+    // Offered at 0, 0.5 and 1.6 s; the next offer by itself would be at 3.6 s.
+    await rig.clock.advanceSettling(2_000);
     expect(rig.dispatch.counters.noResponders).toBeGreaterThan(0);
     const back = new TestAgent(rig.bus, FRA, 'back');
     back.beat();
@@ -540,6 +591,8 @@ describe('the load', () => {
     expect(rig.sink.opens.length).toBeLessThanOrEqual(550);
     await rig.clock.advanceSettling(1_100);
     expect(rig.sink.opens).toHaveLength(1_000);
+    // Each has an instant of its own, but for the few that take their grid's.
+    expect(new Set(rig.sink.opens.map(({ slot }) => slot)).size).toBeGreaterThan(990);
   });
 
   test('after a standstill nothing bursts: slots are made up for at 500 a second', async () => {
