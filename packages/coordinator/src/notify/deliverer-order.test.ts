@@ -57,7 +57,7 @@ test('per monitor and channel: in order, each until delivered or dead, over rest
         await configured.dispose();
       }
     }),
-    { numRuns: 15 },
+    { numRuns: 10 },
   );
 });
 
