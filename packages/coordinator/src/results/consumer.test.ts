@@ -1,11 +1,12 @@
 import { cp, rm } from 'node:fs/promises';
-import { systemClock } from '@svc/shared/clock.ts';
+import { type Clock, systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { RESULTS_STREAM, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import { ResultConsumer } from './consumer.ts';
 import { liveMonitor, Recording, THREE } from './test-support/recording.ts';
@@ -38,9 +39,9 @@ afterEach(async () => {
   await server.dispose();
 });
 
-function startConsumer(maxBytes = MAX_BYTES): void {
+function startConsumer(clock: Clock = systemClock): void {
   const { recorder } = recording;
-  consumer = new ResultConsumer({ bus, stream, recorder, clock: systemClock, log, maxBytes });
+  consumer = new ResultConsumer({ bus, stream, recorder, clock, log, maxBytes: MAX_BYTES });
   consumer.start();
 }
 
@@ -230,6 +231,26 @@ describe('a stream that does not agree with the position', () => {
     expect(consumer.dropped['results-dropped']).toBe(2);
     expect(await slots()).toEqual([1000, 4000]);
   });
+});
+
+test('what was recorded a minute ago is purged, up to the message of the position', async () => {
+  await consumer.stop();
+  const clock = new FakeClock();
+  startConsumer(clock);
+  await publish(1000, 2000, 3000);
+  await untilRecorded(3);
+  const purged = new Promise<number>((resolve) => {
+    const purge = stream.purge.bind(stream);
+    stream.purge = async (below) => {
+      await purge(below);
+      resolve(below);
+    };
+  });
+  await clock.advanceSettling(60_000);
+  expect((await stream.info()).firstSequence).toBe(1);
+  await clock.advanceSettling(20_000);
+  expect(await purged).toBe(3);
+  expect(await stream.info()).toMatchObject({ firstSequence: 3, lastSequence: 3 });
 });
 
 test('the server is killed while results come: all are recorded once', async () => {

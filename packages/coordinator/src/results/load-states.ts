@@ -112,7 +112,8 @@ function addResults(
   const newest = newestUndecided(usable, monitor);
   for (const row of usable) {
     if (!isRegion(row.region)) continue;
-    const at = Math.min(row.recordedAt, slotNow);
+    // Recorded by the wall clock, which may have been set back since; never before its slot.
+    const at = Math.min(Math.max(row.recordedAt, row.slot), slotNow);
     const vote: Vote = { ...factsOf(row, row.region), at, expiresAt: now - (slotNow - at) + freshMs };
     if (row.slot === storedSlot && !hasVotesOfDecided) continue;
     if (row.slot < newest) {
