@@ -115,7 +115,6 @@ export class RegionPresence {
   }
 
   #began(region: Region, at: number): void {
-    if (this.#absent.has(region)) return;
     this.#absent.add(region);
     this.#unsaved.push({ region, kind: 'began', at });
   }
