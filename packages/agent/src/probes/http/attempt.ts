@@ -15,7 +15,7 @@ import { Exchange, type ExchangeFailure, type ExchangeListener } from './exchang
 import { firstHop, type Hop, hostOf, isRedirect, redirectedHop } from './hop.ts';
 import type { KeptBodies } from './kept-bodies.ts';
 import { renderRequest } from './request.ts';
-import { excerpt, type ResponseHead } from './response-head.ts';
+import type { ResponseHead } from './response-head.ts';
 import { type Phase, Stopwatch } from './stopwatch.ts';
 import type { Turns } from './turns.ts';
 
@@ -164,15 +164,12 @@ export class Attempt implements ExchangeListener, BodyListener {
       this.#body = new CountedBody(this);
       return;
     }
-    const contentEncoding = head.headers.get('content-encoding');
-    const codings = parseCodings(contentEncoding);
-    if (codings === undefined) {
-      this.#fail(`the body's Content-Encoding is not known here: ${excerpt(contentEncoding ?? '')}`);
-    } else if (codings.length === 0) {
-      this.#body = new KeptBody(this, this.#parts.keptBodies);
-    } else {
-      this.#body = new DecodedBody(codings, this, this.#parts.keptBodies, this.#parts.heavyDecoders);
-    }
+    const { keptBodies, heavyDecoders } = this.#parts;
+    const codings = parseCodings(head.headers.get('content-encoding'));
+    this.#body =
+      codings.length === 0
+        ? new KeptBody(this, keptBodies)
+        : new DecodedBody(codings, this, keptBodies, heavyDecoders);
   }
 
   #redirect(statusCode: number, location: string): void {

@@ -11,6 +11,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import { type BodyEnd, type BodyListener, type BodySink, COMPLETE, NO_ROOM, TRUNCATED } from './body.ts';
 import { type KeptBodies, KeptBytes } from './kept-bodies.ts';
+import { excerpt } from './response-head.ts';
 import type { Turns } from './turns.ts';
 
 const MAX_CODINGS = 2;
@@ -18,18 +19,13 @@ const MAX_CODINGS = 2;
 /** RFC 9659: what decoders of `Content-Encoding: zstd` must accept, and no more. */
 const ZSTD_WINDOW_LOG = 23;
 
-/**
- * The codings of a `Content-Encoding` in the order they were applied.
- *
- * @returns undefined when there is one that we cannot decode
- */
-export function parseCodings(contentEncoding: string | undefined): string[] | undefined {
+/** The codings of a `Content-Encoding` in the order they were applied, known or not. */
+export function parseCodings(contentEncoding: string | undefined): string[] {
   if (contentEncoding === undefined) return [];
-  const codings = contentEncoding
+  return contentEncoding
     .split(',')
     .map((coding) => coding.trim().toLowerCase())
     .filter((coding) => coding !== '' && coding !== 'identity');
-  return codings.length <= MAX_CODINGS && codings.every((coding) => coding in DECODERS) ? codings : undefined;
 }
 
 const DECODERS: Readonly<Record<string, (firstByte: number) => Duplex>> = {
@@ -88,7 +84,11 @@ export class DecodedBody implements BodySink {
   }
 
   end(): void {
+    const isKnown =
+      this.#codings.length <= MAX_CODINGS && this.#codings.every((coding) => coding in DECODERS);
+    // Answers to HEAD name the coding of a body that they do not have.
     if (this.#encoded.length === 0) this.#listener.onBodyEnd(COMPLETE);
+    else if (!isKnown) this.#listener.onBodyEnd(unknownCodings(this.#codings));
     else if (this.#codings.some((coding) => HEAVY.has(coding))) this.#turns.take(this.#startInTurn);
     else this.#start();
   }
@@ -166,6 +166,13 @@ const MOSTLY_NOTHING: BodyEnd = {
   kind: 'undecodable',
   message: 'the body cannot be decoded: its encoded form is longer than its content',
 };
+
+function unknownCodings(codings: readonly string[]): BodyEnd {
+  return {
+    kind: 'undecodable',
+    message: `the body's Content-Encoding is not known here: ${excerpt(codings.join(', '))}`,
+  };
+}
 
 /** Compression method 8: takes an inner `deflate` for zlib, as the RFC has it. */
 const ZLIB_FIRST_BYTE = 0x78;

@@ -55,10 +55,6 @@ export class Exchange {
   #isClosed = false;
   #hasFirstByte = false;
 
-  get #isTls(): boolean {
-    return this.#options.hop.url.protocol === 'https:';
-  }
-
   constructor(options: ExchangeOptions, listener: ExchangeListener) {
     this.#options = options;
     this.#listener = listener;
@@ -78,6 +74,10 @@ export class Exchange {
     this.#isClosed = true;
     this.#parser.stop();
     this.#socket?.destroy();
+  }
+
+  get #isTls(): boolean {
+    return this.#options.hop.url.protocol === 'https:';
   }
 
   #openDirectly(address: string): void {

@@ -241,6 +241,17 @@ describe('the response', () => {
     expect(outcome).toMatchObject({ outcome: 'passed', statusCode });
   });
 
+  test.each(['gzip', 'sdch'])('an answer to HEAD is empty, whatever coding it names: %s', async (coding) => {
+    const port = await serve((_request, response) =>
+      response.writeHead(200, { 'content-encoding': coding, 'content-length': 10 }).end(),
+    );
+    const outcome = await run(`http://127.0.0.1:${port}/`, {
+      method: 'HEAD',
+      body_assertions: [{ comparator: 'empty', target: '' }],
+    });
+    expect(outcome).toMatchObject({ outcome: 'passed' });
+  });
+
   test('an assertion that does not hold fails and says why', async () => {
     const port = await serve((_request, response) => response.writeHead(503).end('busy'));
     expect(await run(`http://127.0.0.1:${port}/`)).toMatchObject({
