@@ -82,6 +82,7 @@ export class Agent {
       runner: this.#runner,
       held,
       onResult,
+      onRollCall: () => this.#heartbeats.beat(),
     });
     this.#heartbeats = new Heartbeats({
       ...shared,

@@ -37,6 +37,8 @@ export type IntakeOptions = {
   log: Logger;
   /** For jobs that are answered without being run. */
   onResult: (result: CheckResult) => void;
+  /** The coordinator asks who is there. */
+  onRollCall: () => void;
 };
 
 /**
@@ -101,6 +103,9 @@ export class Intake {
         return;
       case 'run_now':
         void this.#onRunNow(read);
+        return;
+      case 'roll_call':
+        this.#options.onRollCall();
         return;
       default:
         read satisfies never;

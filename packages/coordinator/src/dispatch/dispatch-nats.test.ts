@@ -78,6 +78,16 @@ test('jobs reach the agents of their regions and are accepted', async () => {
   expect(rig.dispatch.inFlight).toBe(0);
 });
 
+test('who was there before the coordinator is asked to say so', async () => {
+  const agent = new TestAgent(agents, FRA);
+  await agents.flush();
+  const late = new Rig({ store, bus, clock: systemClock });
+  await late.dispatch.start();
+  await vi.waitFor(() => expect(late.dispatch.agents.isLive(FRA)).toBe(true), 1_000);
+  await late.dispatch.stop();
+  agent.close();
+});
+
 test('a batch reaches one of two agents', async () => {
   const two = [await startAgent(FRA, 'a'), await startAgent(FRA, 'b')];
   const first = Promise.race(two.map(offered));

@@ -134,6 +134,7 @@ export class Dispatch {
     const { bus, clock, monitors, presence } = this.#options;
     this.#subscription = bus.subscribe(ALL_AGENTS, (message) => this.#messages.handle(message));
     this.#publisher.start();
+    this.#publisher.callRoll();
     this.#runs.start();
     presence.start();
     this.#stops.push(bus.onConnection((isConnected) => this.#connectionChanged(isConnected)));
@@ -315,6 +316,7 @@ export class Dispatch {
     if (!isConnected) return;
     const { clock } = this.#options;
     this.agents.excuse();
+    this.#publisher.callRoll();
     this.#judgeFrom = clock.monotonic() + HEARTBEAT_ROUND_MS;
   }
 

@@ -26,6 +26,8 @@ export type PublisherOptions = {
   onNoResponders: (region: Region) => void;
 };
 
+const ROLL_CALL = `{"v":${MESSAGE_VERSION},"kind":"roll_call"}`;
+
 type Batch = {
   jobs: Job[];
   text: string;
@@ -68,6 +70,13 @@ export class Publisher {
 
   stop(): void {
     this.#stopListening();
+  }
+
+  /** Asks in every region who is there; the answers are heartbeats. Nothing while disconnected. */
+  callRoll(): void {
+    const { bus } = this.#options;
+    if (!bus.isConnected) return;
+    for (const subject of this.#subjects) bus.publish(subject, ROLL_CALL);
   }
 
   /** Publishes what is queued. Nothing while disconnected: the jobs wait within their bound. */

@@ -46,7 +46,13 @@ export const runNow = z.object({
   check,
 });
 
-export const jobsMessage = z.discriminatedUnion('kind', [jobBatch, runNow]);
+/**
+ * `svc.jobs.<region>`, kind `roll_call`: answered with a heartbeat at once. A coordinator that has just
+ * begun to listen would else not know for up to 2 s who is there.
+ */
+export const rollCall = z.object({ v: z.literal(MESSAGE_VERSION), kind: z.literal('roll_call') });
+
+export const jobsMessage = z.discriminatedUnion('kind', [jobBatch, runNow, rollCall]);
 
 export type JobBatch = z.infer<typeof jobBatch>;
 export type RunNow = z.infer<typeof runNow>;

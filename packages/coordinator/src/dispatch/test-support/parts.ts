@@ -1,6 +1,6 @@
 import type { Bus, BusSubscription } from '@svc/shared/bus.ts';
 import { createLogger } from '@svc/shared/log.ts';
-import { type CheckJob, checkJob, jobBatch } from '@svc/shared/messages/check-job.ts';
+import { type CheckJob, checkJob, jobBatch, rollCall } from '@svc/shared/messages/check-job.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Heartbeat, JobKey, Refusal } from '@svc/shared/messages/heartbeat.ts';
 import { AGENT_QUEUE, agentsSubject, jobsSubject } from '@svc/shared/messages/subjects.ts';
@@ -143,7 +143,9 @@ export class TestAgent {
   }
 
   #take(data: Uint8Array): void {
-    const batch = jobBatch.safeParse(JSON.parse(Buffer.from(data).toString()));
+    const message: unknown = JSON.parse(Buffer.from(data).toString());
+    if (rollCall.safeParse(message).success) this.beat();
+    const batch = jobBatch.safeParse(message);
     if (!batch.success) return;
     const jobs = batch.data.jobs.map((job) => checkJob.parse(job));
     this.offers.push(...jobs);
