@@ -16,6 +16,8 @@ export type SystemOptions = {
   /** The declared file: resources as the YAML file has them. */
   declared: object;
   environment?: Record<string, string>;
+  /** Flags of Node for the coordinator, for profiles. */
+  coordinatorFlags?: readonly string[];
 };
 
 /**
@@ -54,14 +56,18 @@ export class System {
     const port = await freePort();
     const token = randomBytes(16).toString('hex');
     const common = { SVC_NATS_URL: nats.url, SVC_LOG_LEVEL: 'info', ...options.environment };
-    const coordinator = new Program('packages/coordinator/src/main.ts', {
-      ...common,
-      SVC_LISTEN: `127.0.0.1:${port}`,
-      SVC_DATA_DIR: folder,
-      SVC_CONFIG: config,
-      SVC_API_TOKEN: token,
-      SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
-    });
+    const coordinator = new Program(
+      'packages/coordinator/src/main.ts',
+      {
+        ...common,
+        SVC_LISTEN: `127.0.0.1:${port}`,
+        SVC_DATA_DIR: folder,
+        SVC_CONFIG: config,
+        SVC_API_TOKEN: token,
+        SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
+      },
+      options.coordinatorFlags ?? [],
+    );
     const agents = new Map(
       options.regions.map((region) => [
         region,
