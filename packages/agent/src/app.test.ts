@@ -256,6 +256,19 @@ describe('taking jobs', () => {
     expect(await resultsOf(1)).toMatchObject([{ monitor: 3, outcome: 'not_run', reason: 'unsupported' }]);
   });
 
+  test('a roll call is answered with a heartbeat at once', async () => {
+    await startAgent();
+    await heartbeatWith(() => true);
+    const before = heard.length;
+    bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'roll_call' }));
+    bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'run_now', run: 'run-1', check: tcpCheck({ retry: 0 }) }));
+    // Handled after the roll call, and long before the next heartbeat that comes by itself.
+    await probe.begun(1);
+    probe.attempts[0]?.end(outcomeOf('passed'));
+    await message((found): found is RunOutcome => found.kind === 'run_outcome');
+    expect(heard[before]).toMatchObject({ kind: 'heartbeat', agent: 'agent-1' });
+  });
+
   test('run now is answered, not recorded', async () => {
     await startAgent();
     bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'run_now', run: 'run-1', check: tcpCheck({ retry: 3 }) }));
