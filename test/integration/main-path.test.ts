@@ -1,39 +1,8 @@
-import { describe, expect, type TestContext, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { a, DnsTestServer } from '../support/dns-server.ts';
-import { type HttpTarget, startHttpTarget } from '../support/http-target.ts';
-import { LocalService, type LocalServiceOptions } from '../support/local-service.ts';
-import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 
 const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
-
-/** Closed when the test has ended; the service before what it talks to. */
-type Opened = { close(): Promise<void> }[];
-
-function openedIn(context: TestContext): Opened {
-  const opened: Opened = [];
-  context.onTestFinished(async () => {
-    for (const one of opened.toReversed()) await one.close();
-  });
-  return opened;
-}
-
-async function targetIn(opened: Opened): Promise<HttpTarget> {
-  const started = await startHttpTarget();
-  opened.push(started);
-  return started;
-}
-
-async function receiverIn(opened: Opened): Promise<Receiver> {
-  const started = await startReceiver();
-  opened.push(started);
-  return started;
-}
-
-async function serviceIn(opened: Opened, options: LocalServiceOptions): Promise<LocalService> {
-  const service = await LocalService.start(options);
-  opened.push({ close: () => service.dispose() });
-  return service;
-}
 
 const monitorOf = (attributes: object) => ({ periodicity: '30s', active: true, retry: 0, ...attributes });
 

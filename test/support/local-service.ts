@@ -11,6 +11,7 @@ import { createTcpProbe } from '@svc/agent/probes/tcp/probe.ts';
 import type { Resolver } from '@svc/agent/resolve/resolver.ts';
 import { createSystemResolver } from '@svc/agent/resolve/system-resolver.ts';
 import { Coordinator } from '@svc/coordinator/app.ts';
+import type { Clock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
@@ -27,7 +28,12 @@ export type LocalServiceOptions = {
   /** Addresses of host names as each region sees them. */
   names?: (region: Region) => Readonly<Record<string, readonly string[]>>;
   dnsServers?: readonly string[];
+  /** How far the wall clock of a region's agent is off, ms. */
+  agentClockOffset?: (region: Region) => number;
 };
+
+/** A line of the log at level warning or above. */
+export type Warning = { level: number; msg: string } & Record<string, unknown>;
 
 export type Transition = {
   monitor: { id: number; name: string };
@@ -47,6 +53,8 @@ export class LocalService {
   readonly clock: ScaledClock;
   readonly nats: NatsServer;
   readonly transitions: Transition[] = [];
+  /** What coordinator, agents and their connections complained about. */
+  readonly warnings: Warning[] = [];
   url = '';
   readonly #options: LocalServiceOptions;
   readonly #folder: string;
@@ -122,7 +130,7 @@ export class LocalService {
       },
       bus,
       probeSet: this.#probeSet(region),
-      clock: this.clock,
+      clock: offsetClock(this.clock, this.#options.agentClockOffset?.(region) ?? 0),
       log: this.#log,
     });
     this.#agents.set(region, agent);
@@ -132,6 +140,13 @@ export class LocalService {
   async stopAgent(region: Region): Promise<void> {
     await this.#agents.get(region)?.stop();
     this.#agents.delete(region);
+  }
+
+  /** The agent that runs in the region. */
+  agent(region: Region): Agent {
+    const agent = this.#agents.get(region);
+    if (agent === undefined) throw new Error(`no agent runs in ${region}`);
+    return agent;
   }
 
   /** Writes the declared file; a running coordinator applies it by itself, {@link reload} waits for it. */
@@ -164,7 +179,12 @@ export class LocalService {
       )[0]?.count ?? 0;
     // The newest slot may still be open, hence one more.
     const goal = slots() + count + 1;
-    while (slots() < goal) await new Promise((resolve) => this.clock.after(1_000, () => resolve(null)));
+    await this.until(() => slots() >= goal);
+  }
+
+  /** Resolves when `isSo`, which is asked every second of the service's clock; the test's time-out bounds it. */
+  async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+    while (!(await isSo())) await new Promise((resolve) => this.clock.after(1_000, () => resolve(null)));
   }
 
   async request(method: string, path: string, body?: object): Promise<{ status: number; body: unknown }> {
@@ -181,6 +201,14 @@ export class LocalService {
     const { status, body } = await this.request('GET', path);
     if (status !== 200) throw new Error(`GET ${path} answered ${status}: ${JSON.stringify(body)}`);
     return body as T;
+  }
+
+  /** Value of one sample of the coordinator's `/metrics`; `name` with its labels as they are printed. */
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`${this.url}/metrics`)).text();
+    const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+    if (line === undefined) throw new Error(`no such metric: ${name}`);
+    return Number(line.slice(name.length));
   }
 
   /** Id of the monitor of this name. */
@@ -223,8 +251,9 @@ export class LocalService {
   }
 
   #logged(text: string): void {
-    const line = JSON.parse(text) as { event?: string } & Transition;
-    if (line.event === 'transition') this.transitions.push(line);
+    const line = JSON.parse(text) as { event?: string } & Warning;
+    if (line.event === 'transition') this.transitions.push(line as unknown as Transition);
+    if (line.level >= 40) this.warnings.push(line);
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
   }
@@ -232,6 +261,16 @@ export class LocalService {
   #nextLine(): Promise<void> {
     return new Promise((resolve) => this.#waiting.add(() => resolve()));
   }
+}
+
+/** The same timers and durations, another wall clock. */
+function offsetClock(clock: Clock, offset: number): Clock {
+  return {
+    wall: () => clock.wall() + offset,
+    monotonic: () => clock.monotonic(),
+    after: (delayMs, task) => clock.after(delayMs, task),
+    every: (intervalMs, task) => clock.every(intervalMs, task),
+  };
 }
 
 /** The system's names, and before them those that only this region knows. */

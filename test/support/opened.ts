@@ -1,0 +1,34 @@
+import type { TestContext } from 'vitest';
+import { type HttpTarget, startHttpTarget } from './http-target.ts';
+import { LocalService, type LocalServiceOptions } from './local-service.ts';
+import { type Receiver, startReceiver } from './receiver.ts';
+
+/** Closed when the test has ended; the service before what it talks to. */
+export type Opened = { close(): Promise<void> }[];
+
+/** For tests that run side by side: nothing is shared, everything ends with its test. */
+export function openedIn(context: TestContext): Opened {
+  const opened: Opened = [];
+  context.onTestFinished(async () => {
+    for (const one of opened.toReversed()) await one.close();
+  });
+  return opened;
+}
+
+export async function targetIn(opened: Opened): Promise<HttpTarget> {
+  const started = await startHttpTarget();
+  opened.push(started);
+  return started;
+}
+
+export async function receiverIn(opened: Opened): Promise<Receiver> {
+  const started = await startReceiver();
+  opened.push(started);
+  return started;
+}
+
+export async function serviceIn(opened: Opened, options: LocalServiceOptions): Promise<LocalService> {
+  const service = await LocalService.start(options);
+  opened.push({ close: () => service.dispose() });
+  return service;
+}
