@@ -522,6 +522,21 @@ describe('the start', () => {
     expect(rig.recovery.resumes).toEqual([]);
   });
 
+  test.each([
+    { name: 'of a slot in the future', key: [1, NOW + 60_000] },
+    { name: 'of a monitor that its region does not check', key: [2, NOW - 5_000] },
+    { name: 'of no monitor', key: [3, NOW - 5_000] },
+  ] as const)('a held job $name is not believed', async ({ key }) => {
+    const starting = restart([liveMonitor(1), liveMonitor(2, { regions: [PAR] })], { 1: NOW - 30_000 });
+    const agent = new TestAgent(rig.bus, FRA);
+    agent.held = [[...key]];
+    agent.beat();
+    await rig.clock.advanceSettling(2_600);
+    await starting;
+    expect(rig.recovery.resumes).toEqual([]);
+    expect(rig.recovery.resumedCount).toBe(1);
+  });
+
   test('missing regions of an open slot are offered it again within its bound', async () => {
     const slot = NOW - 2_000;
     const starting = restart([liveMonitor(1, { regions: [FRA, PAR] })], { 1: slot });

@@ -255,11 +255,16 @@ export class Dispatch {
     }
   }
 
-  /** Jobs of an earlier life are taken up while the table is rebuilt; later, an unknown job is one that is recorded. */
+  /**
+   * Jobs of an earlier life are taken up while the table is rebuilt; later, an unknown job is one that is
+   * recorded. An agent is believed only what its region can have been given: a slot in the future would
+   * make the evaluation pass over all that come before it.
+   */
   #heldUnknown(agent: Agent, monitorId: number, slot: number, now: number): void {
     if (this.#recordedInRound === null) return;
     const monitor = this.#options.monitors.get(monitorId);
-    if (monitor === undefined) return;
+    if (monitor === undefined || slot > this.#options.slotClock.now()) return;
+    if (monitor.regions !== null && !monitor.regions.includes(agent.region)) return;
     if (this.#recordedInRound.has(`${jobKey(monitorId, agent.region)}:${slot}`)) return;
     this.#inFlight.adopt(monitor, slot, agent, now);
   }
