@@ -15,9 +15,9 @@ type Operation = {
   readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Json }>>;
 };
 
-const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}
+const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark;overflow-wrap:anywhere}
 code{font-family:ui-monospace,monospace}pre{overflow:auto;padding:1rem;border:1px solid #8884}
-h3{margin:2rem 0 0}details{margin:.5rem 0}dt{font-weight:600}summary{cursor:pointer}`;
+h3{margin:2rem 0 0}details{margin:.5rem 0}dt{font-weight:600}dd{margin-left:1.5rem}summary{cursor:pointer}`;
 
 /** Nothing but this page's own style: no script, no image, no frame. */
 export const DOCS_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
