@@ -1,0 +1,194 @@
+/**
+ * The system's clock is set, or an agent's is wrong, while checks run: slots go on one by one, votes stay
+ * fresh and nobody is told anything.
+ */
+import type { ServerResponse } from 'node:http';
+import type { Region } from '@svc/shared/regions.ts';
+import { describe, expect, test } from 'vitest';
+import type { LocalService } from '../support/local-service.ts';
+import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+
+const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
+const PERIOD_MS = 30_000;
+const HOUR_MS = 3_600_000;
+const TIMEOUT = { timeout: 60_000 };
+
+async function start(opened: Opened, agentClockOffset: (region: Region) => number = () => 0) {
+  const web = await targetIn(opened);
+  const hook = await receiverIn(opened);
+  const service = await serviceIn(opened, {
+    regions: REGIONS,
+    agentClockOffset,
+    declared: {
+      svc_http_monitor: {
+        web: { name: 'Web', url: web.url, periodicity: '30s', active: true, retry: 0, regions: REGIONS },
+      },
+      svc_notification: {
+        hook: {
+          provider_type: 'webhook',
+          webhook: { endpoint: hook.url },
+          monitor_ids: [`\${svc_http_monitor.web.id}`],
+        },
+      },
+    },
+  });
+  await service.changed('Web', 'active');
+  return { web, hook, service, id: service.idOf('Web') };
+}
+
+const failing = (response: ServerResponse) => {
+  response.statusCode = 503;
+  response.end();
+};
+
+/** In the order in which they were opened. */
+const slotsOf = (service: LocalService, id: number) =>
+  service
+    .query<{ slot: number }>(
+      'SELECT slot FROM results WHERE monitor_id = ? GROUP BY slot ORDER BY min(recorded_at), slot',
+      id,
+    )
+    .map(({ slot }) => slot);
+
+const stepsOf = (slots: readonly number[]) => slots.slice(1).map((slot, index) => slot - (slots[index] ?? 0));
+
+/** All regions vote, and none of their votes is older than a slot that is late. */
+async function expectFreshVotes(service: LocalService, id: number): Promise<void> {
+  const { regions_status: votes } = await service.get<{
+    regions_status: { region: string; vote: string; age_ms: number }[];
+  }>(`/v1/monitors/${id}`);
+  expect(votes.map(({ region, vote }) => [region, vote])).toEqual(
+    REGIONS.map((region) => [region, 'passed']),
+  );
+  for (const { age_ms } of votes) {
+    expect(age_ms).toBeGreaterThanOrEqual(0);
+    expect(age_ms).toBeLessThan(3 * PERIOD_MS);
+  }
+}
+
+const said = (service: LocalService, text: string) => service.warnings.some(({ msg }) => msg.includes(text));
+
+/** Outages are still noticed, each once. */
+async function expectJudging({ web, hook, service, id }: Awaited<ReturnType<typeof start>>): Promise<void> {
+  web.answerWith(failing);
+  await hook.received(1);
+  web.answerWith((response) => response.end('ok'));
+  await hook.received(2);
+  await service.decided(id, 1);
+  expect(hook.requests.map(({ json }) => (json as { status: string }).status)).toEqual([
+    'error',
+    'recovered',
+  ]);
+}
+
+describe.concurrent('the clock', () => {
+  test(
+    'of the coordinator is set forward by an hour: the slots in between are skipped',
+    TIMEOUT,
+    async (context) => {
+      const started = await start(openedIn(context));
+      const { service, web, hook, id } = started;
+      await service.decided(id, 1);
+      const [hits, before, seen] = [web.hits, slotsOf(service, id).length, service.transitions.length];
+      service.clock.stepWall(HOUR_MS);
+      await service.decided(id, 3);
+      await expectFreshVotes(service, id);
+
+      const slots = slotsOf(service, id);
+      const steps = stepsOf(slots.slice(1));
+      const jumps = steps.filter((step) => step !== PERIOD_MS);
+      expect(jumps).toHaveLength(1);
+      expect(jumps[0]).toBeGreaterThanOrEqual(HOUR_MS - PERIOD_MS);
+      expect(jumps[0]).toBeLessThanOrEqual(HOUR_MS + 2 * PERIOD_MS);
+      // One request per region and slot; the newest may not be recorded yet.
+      expect(web.hits - hits).toBeLessThanOrEqual((slots.length - before + 2) * REGIONS.length);
+      expect(said(service, 'the clock went forward')).toBe(true);
+      expect(service.transitions.slice(seen)).toEqual([]);
+      expect(hook.requests).toHaveLength(0);
+      expect(await service.metric('svc_results_duplicate_total')).toBe(0);
+      await expectJudging(started);
+    },
+  );
+
+  test('of the coordinator is set back by an hour: slots go on one by one', TIMEOUT, async (context) => {
+    const started = await start(openedIn(context));
+    const { service, web, hook, id } = started;
+    await service.decided(id, 1);
+    const [hits, before, seen] = [web.hits, slotsOf(service, id).length, service.transitions.length];
+    service.clock.stepWall(-HOUR_MS);
+    await service.decided(id, 3);
+    await expectFreshVotes(service, id);
+
+    const slots = service.query<{ slot: number }>('SELECT DISTINCT slot FROM results ORDER BY slot');
+    // The first slot of a monitor is off the grid.
+    const steps = stepsOf(slots.slice(1).map(({ slot }) => slot));
+    expect(steps).toEqual(steps.map(() => PERIOD_MS));
+    expect(web.hits - hits).toBeLessThanOrEqual((slots.length - before + 2) * REGIONS.length);
+    expect(service.transitions.slice(seen)).toEqual([]);
+    expect(hook.requests).toHaveLength(0);
+    expect(await service.metric('svc_results_duplicate_total')).toBe(0);
+    await expectJudging(started);
+  });
+
+  test(
+    'was set back by an hour before a restart: what is recorded of the future is set aside',
+    TIMEOUT,
+    async (context) => {
+      const started = await start(openedIn(context));
+      const { service, hook, id } = started;
+      await service.decided(id, 1);
+      const seen = service.transitions.length;
+      const newest = Math.max(...slotsOf(service, id));
+      await service.stopCoordinator();
+      service.clock.stepWall(-HOUR_MS);
+      await service.startCoordinator();
+      await service.decided(id, 3);
+      await expectFreshVotes(service, id);
+      expect(said(service, 'set aside')).toBe(true);
+      const later = slotsOf(service, id).filter((slot) => slot < newest - HOUR_MS / 2);
+      expect(later.length).toBeGreaterThanOrEqual(3);
+      expect(service.transitions.slice(seen)).toEqual([]);
+      expect(hook.requests).toHaveLength(0);
+      await expectJudging(started);
+    },
+  );
+
+  test(
+    'was set forward by an hour before a restart: the newest slot is not followed by a burst',
+    TIMEOUT,
+    async (context) => {
+      const started = await start(openedIn(context));
+      const { service, web, hook, id } = started;
+      await service.decided(id, 1);
+      await service.stopCoordinator();
+      const [hits, before] = [web.hits, slotsOf(service, id).length];
+      service.clock.stepWall(HOUR_MS);
+      await service.startCoordinator();
+      await service.decided(id, 2);
+      await expectFreshVotes(service, id);
+      expect(web.hits - hits).toBeLessThanOrEqual(
+        (slotsOf(service, id).length - before + 2) * REGIONS.length,
+      );
+      expect(hook.requests).toHaveLength(0);
+      await expectJudging(started);
+    },
+  );
+
+  test(
+    'of an agent is an hour off, ahead in one region and behind in another: it changes nothing',
+    TIMEOUT,
+    async (context) => {
+      const offsets: Partial<Record<Region, number>> = { 'hosta-fra': HOUR_MS, 'hostb-par': -HOUR_MS };
+      const started = await start(openedIn(context), (region) => offsets[region] ?? 0);
+      const { service, hook, id } = started;
+      const seen = service.transitions.length;
+      await service.decided(id, 2);
+      await expectFreshVotes(service, id);
+      expect(service.transitions.slice(seen)).toEqual([]);
+      expect(hook.requests).toHaveLength(0);
+      const outcomes = service.query('SELECT DISTINCT outcome FROM results WHERE monitor_id = ?', id);
+      expect(outcomes).toEqual([{ outcome: 'passed' }]);
+      await expectJudging(started);
+    },
+  );
+});
