@@ -1,33 +1,12 @@
-import { parseCidrList } from '@svc/shared/egress.ts';
-import { messageOf } from '@svc/shared/errors.ts';
 import { LOG_LEVELS } from '@svc/shared/log.ts';
+import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
-import { commaList, listenAddress, onOff, wholeNumber } from '@svc/shared/setting-schemas.ts';
+import { cidrList, commaList, listenAddress, onOff, wholeNumber } from '@svc/shared/setting-schemas.ts';
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
 import { z } from 'zod';
 import { parseServer } from './dns/servers.ts';
 
 const optionalText = z.string().optional();
-
-const cidrList = z.string().transform((text, context) => orProblem(context, () => parseCidrList(text)));
-
-const dnsServers = commaList.transform((servers, context) =>
-  orProblem(context, () => {
-    if (servers.length === 0) throw new TypeError('names no server');
-    for (const server of servers) parseServer(server);
-    return servers;
-  }),
-);
-
-/** What `parse` returns; what it throws is the problem with the setting. */
-function orProblem<T>(context: z.core.$RefinementCtx, parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: messageOf(error) });
-    return z.NEVER;
-  }
-}
 
 /** Every setting of the agent. */
 export const AGENT_SETTINGS = {
@@ -45,18 +24,7 @@ export const AGENT_SETTINGS = {
       .regex(/^[\w.-]{1,128}$/, 'must be 1 to 128 letters, digits, dots, dashes or underscores')
       .optional(),
   },
-  natsUrl: {
-    name: 'SVC_NATS_URL',
-    description: 'NATS servers, separated by commas',
-    schema: z.string().min(1),
-  },
-  natsCredentials: { name: 'SVC_NATS_CREDS', description: 'path of a .creds file', schema: optionalText },
-  natsNkey: { name: 'SVC_NATS_NKEY', description: 'nkey seed', schema: optionalText },
-  natsCa: {
-    name: 'SVC_NATS_CA',
-    description: "path of the NATS server's CA certificate",
-    schema: optionalText,
-  },
+  ...NATS_SETTINGS,
   concurrency: {
     name: 'SVC_CONCURRENCY',
     description: 'attempts at once; checks that wait between two attempts do not count',

@@ -2,6 +2,7 @@ import { systemClock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
+import { busOptionsOf } from '@svc/shared/nats-settings.ts';
 import { describeSettings, readEnvironment, SettingsError } from '@svc/shared/settings.ts';
 import { Agent } from './app.ts';
 import { AGENT_SETTINGS, type AgentConfig } from './config.ts';
@@ -47,13 +48,10 @@ export async function runAgent(args: readonly string[]): Promise<void> {
 
   // Waits for a server that is not up yet, for ever.
   const bus = await connectBus({
-    url: config.natsUrl,
+    ...busOptionsOf(config),
     name: `svc agent ${config.region}`,
     inboxPrefix: `_INBOX_${config.region}`,
     log,
-    ...(config.natsCredentials === undefined ? {} : { credentialsFile: config.natsCredentials }),
-    ...(config.natsNkey === undefined ? {} : { nkeySeed: config.natsNkey }),
-    ...(config.natsCa === undefined ? {} : { caFile: config.natsCa }),
   });
   const probeSet = createProbeSet({ ...config, userAgent: `svc/${VERSION}` });
   agent = new Agent({ config, bus, probeSet, clock: systemClock, log });

@@ -1,5 +1,6 @@
 import { LOG_LEVELS } from '@svc/shared/log.ts';
-import { commaList, listenAddress, onOff, urlOf, wholeNumber } from '@svc/shared/setting-schemas.ts';
+import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
+import { cidrList, listenAddress, onOff, urlOf, wholeNumber } from '@svc/shared/setting-schemas.ts';
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
 import { z } from 'zod';
 
@@ -36,18 +37,7 @@ export const COORDINATOR_SETTINGS = {
       .regex(/^sqlite:.+/, 'must be sqlite:<path>; PostgreSQL is not available in this version')
       .optional(),
   },
-  natsUrl: {
-    name: 'SVC_NATS_URL',
-    description: 'NATS servers, separated by commas',
-    schema: z.string().min(1),
-  },
-  natsCredentials: { name: 'SVC_NATS_CREDS', description: 'path of a .creds file', schema: optionalText },
-  natsNkey: { name: 'SVC_NATS_NKEY', description: 'nkey seed', schema: optionalText },
-  natsCa: {
-    name: 'SVC_NATS_CA',
-    description: "path of the NATS server's CA certificate",
-    schema: optionalText,
-  },
+  ...NATS_SETTINGS,
   apiToken: {
     name: 'SVC_API_TOKEN',
     description: 'first API token (write scope)',
@@ -74,7 +64,7 @@ export const COORDINATOR_SETTINGS = {
     name: 'SVC_CHANNEL_EGRESS_ALLOW',
     description: 'private CIDRs that channel URLs may reach',
     default: '',
-    schema: commaList,
+    schema: cidrList,
   },
   retentionDays: {
     name: 'SVC_RESULT_RETENTION_DAYS',

@@ -4,6 +4,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
+import { busOptionsOf } from '@svc/shared/nats-settings.ts';
 import { describeSettings, readEnvironment, SettingsError } from '@svc/shared/settings.ts';
 import { Coordinator, databasePathOf } from './app.ts';
 import { COORDINATOR_SETTINGS, type CoordinatorConfig } from './config.ts';
@@ -61,12 +62,9 @@ async function createCoordinator(
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const [bus, secretKey, apiToken] = await Promise.all([
     connectBus({
-      url: config.natsUrl,
+      ...busOptionsOf(config),
       name: 'svc coordinator',
       log,
-      ...(config.natsCredentials === undefined ? {} : { credentialsFile: config.natsCredentials }),
-      ...(config.natsNkey === undefined ? {} : { nkeySeed: config.natsNkey }),
-      ...(config.natsCa === undefined ? {} : { caFile: config.natsCa }),
     }),
     config.secretKey ?? generatedSecret(config.dataDir, SECRET_KEY_FILE, generateSecretKey),
     config.apiToken ?? generatedSecret(config.dataDir, API_TOKEN_FILE, generateToken),

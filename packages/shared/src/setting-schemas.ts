@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { parseCidrList } from './egress.ts';
+import { messageOf } from './errors.ts';
 
 /** Schemas for the text of environment variables. Add `.optional()` where unset is fine. */
 
@@ -42,4 +44,27 @@ export function urlOf(protocols: readonly string[]) {
   return z
     .string()
     .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), message);
+}
+
+/** CIDRs and single addresses, separated by commas. */
+export const cidrList = z
+  .string()
+  .transform((text, context) => orProblem(context, () => parseCidrList(text)));
+
+const dnsServers = commaList.transform((servers, context) =>
+  orProblem(context, () => {
+    if (servers.length === 0) throw new TypeError('names no server');
+    for (const server of servers) parseServer(server);
+    return servers;
+  }),
+);
+
+/** What `parse` returns; what it throws is the problem with the setting. */
+function orProblem<T>(context: z.core.$RefinementCtx, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    context.addIssue({ code: 'custom', message: messageOf(error) });
+    return z.NEVER;
+  }
 }

@@ -1,0 +1,43 @@
+import { AGENT_SETTINGS } from '@svc/agent/config.ts';
+import { COORDINATOR_SETTINGS } from '@svc/coordinator/config.ts';
+import { fileVariantOf, isSecretSetting } from '@svc/shared/setting-names.ts';
+import type { SettingsTable } from '@svc/shared/settings.ts';
+
+/** `docs/reference/settings.md`, from the tables that the processes read their settings with. */
+export function settingsPage(): string {
+  return [
+    '# Settings',
+    '',
+    '<!-- Written by `npm run docs`; do not edit. -->',
+    '',
+    'Settings are environment variables. An empty variable counts as unset; a bad value stops the start with a list of all that',
+    'is wrong. A variable whose name begins with `SVC_` and that no part of svc knows is a warning with the nearest known name.',
+    '',
+    '## Coordinator (`npm run coordinator`)',
+    '',
+    ...table(COORDINATOR_SETTINGS),
+    '',
+    '## Agent (`npm run agent`)',
+    '',
+    ...table(AGENT_SETTINGS),
+    '',
+    '## `npm start`',
+    '',
+    '`SVC_REGIONS` (default `hosta-fra,hostb-par,hostc-us-east4`) names the regions of its agents; `SVC_NATS_SERVER` the path of a',
+    'nats-server binary; with `SVC_NATS_URL` it starts no server of its own. `SVC_CONFIG` is `deploy/local/svc.yaml` unless it is set.',
+    'The other settings are passed on to the coordinator and the agents.',
+    '',
+  ].join('\n');
+}
+
+function table(settings: SettingsTable): string[] {
+  const rows = Object.values(settings)
+    .filter((setting) => setting.isInternal !== true)
+    .map((setting) => {
+      const fallback = setting.defaultShown ?? setting.default;
+      const shown = fallback === undefined || fallback === '' ? 'none' : `\`${fallback}\``;
+      const file = isSecretSetting(setting.name) ? ` Also as \`${fileVariantOf(setting.name)}\`.` : '';
+      return `| \`${setting.name}\` | ${shown} | ${setting.description}.${file} |`;
+    });
+  return ['| variable | default | what it is |', '| --- | --- | --- |', ...rows];
+}
