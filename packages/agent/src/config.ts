@@ -1,12 +1,27 @@
 import { LOG_LEVELS } from '@svc/shared/log.ts';
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
-import { cidrList, commaList, listenAddress, onOff, wholeNumber } from '@svc/shared/setting-schemas.ts';
+import {
+  cidrList,
+  commaList,
+  listenAddress,
+  onOff,
+  orProblem,
+  wholeNumber,
+} from '@svc/shared/setting-schemas.ts';
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
 import { z } from 'zod';
 import { parseServer } from './dns/servers.ts';
 
 const optionalText = z.string().optional();
+
+const dnsServers = commaList.transform((servers, context) =>
+  orProblem(context, () => {
+    if (servers.length === 0) throw new TypeError('names no server');
+    for (const server of servers) parseServer(server);
+    return servers;
+  }),
+);
 
 /** Every setting of the agent. */
 export const AGENT_SETTINGS = {

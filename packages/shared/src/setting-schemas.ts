@@ -51,16 +51,8 @@ export const cidrList = z
   .string()
   .transform((text, context) => orProblem(context, () => parseCidrList(text)));
 
-const dnsServers = commaList.transform((servers, context) =>
-  orProblem(context, () => {
-    if (servers.length === 0) throw new TypeError('names no server');
-    for (const server of servers) parseServer(server);
-    return servers;
-  }),
-);
-
 /** What `parse` returns; what it throws is the problem with the setting. */
-function orProblem<T>(context: z.core.$RefinementCtx, parse: () => T): T {
+export function orProblem<T>(context: z.core.$RefinementCtx, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
