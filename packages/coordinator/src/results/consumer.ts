@@ -11,7 +11,14 @@ const PURGE_EVERY_MS = 10_000;
 /** Recorded messages stay in the stream for this long, ms. */
 const KEEP_RECORDED_MS = 60_000;
 
-const DROPS = ['malformed-message', 'malformed-result', 'results-dropped', 'handling-failed'] as const;
+const DROPS = [
+  'malformed-message',
+  'malformed-result',
+  'results-dropped',
+  'handling-failed',
+  /** Not dropped but alarming in the same way: the stream was restored, emptied or made anew; what it held unread is lost. */
+  'stream-replaced',
+] as const;
 
 export type ConsumerParts = {
   bus: Pick<Bus, 'isConnected' | 'onConnection'>;
@@ -122,12 +129,13 @@ export class ResultConsumer {
 
   /** The first sequence to read: after the recorded position, when this is still the stream it belongs to. */
   async #startIn(info: StreamInfo): Promise<number> {
-    const { recorder, stream, log } = this.#parts;
+    const { recorder, stream } = this.#parts;
     const { position } = recorder;
     if (position === null) return 1;
     const { sequence, created, messageId, time } = position;
     const again = (why: string): number => {
-      log.warn(
+      this.#drops.add(
+        'stream-replaced',
         { sequence, why, ...info },
         'the result stream is not the one that was read: reading all of it',
       );
