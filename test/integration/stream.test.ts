@@ -1,0 +1,164 @@
+/**
+ * The store of JetStream is not what the coordinator has read: restored from an earlier copy, deleted,
+ * emptied. The database is the truth, reading goes on, and nobody is told of an outage that was ours.
+ */
+import { cp, rm } from 'node:fs/promises';
+import type { CheckResult, ResultBatch } from '@svc/shared/messages/check-result.ts';
+import { ALL_RESULTS, regionOfSubject } from '@svc/shared/messages/subjects.ts';
+import { connectBus } from '@svc/shared/nats-bus.ts';
+import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import type { LocalService } from '../support/local-service.ts';
+import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+
+const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
+const MONITORS = 20;
+const TIMEOUT = { timeout: 90_000 };
+
+async function start(opened: Opened) {
+  const web = await targetIn(opened);
+  const hook = await receiverIn(opened);
+  const monitors = Object.fromEntries(
+    Array.from({ length: MONITORS }, (_, number) => [
+      `m${number}`,
+      { name: `M${number}`, url: web.url, periodicity: '30s', active: true, retry: 0, regions: REGIONS },
+    ]),
+  );
+  const service = await serviceIn(opened, {
+    regions: REGIONS,
+    declared: {
+      svc_http_monitor: monitors,
+      svc_notification: {
+        hook: {
+          provider_type: 'webhook',
+          webhook: { endpoint: hook.url },
+          monitor_ids: Object.keys(monitors).map((name) => `\${svc_http_monitor.${name}.id}`),
+        },
+      },
+    },
+  });
+  const bus = await connectBus({ url: service.nats.url, name: 'test', log: pino({ level: 'silent' }) });
+  opened.push({ close: () => bus.close() });
+  /** `monitor/slot/region` of what agents published. */
+  const reported = new Set<string>();
+  bus.subscribe(ALL_RESULTS, ({ subject, data }) => {
+    if (data[0] !== '{'.charCodeAt(0)) return;
+    const { results } = JSON.parse(Buffer.from(data).toString()) as ResultBatch;
+    for (const { monitor, slot } of results as CheckResult[]) {
+      reported.add(`${monitor}/${slot}/${regionOfSubject(subject)}`);
+    }
+  });
+  await bus.flush();
+  await Promise.all(Object.keys(monitors).map((name) => service.changed(name.toUpperCase(), 'active')));
+  return { service, hook, bus, reported, stream: new NatsResultStream(bus), id: service.idOf('M7') };
+}
+
+const storedKeys = (service: LocalService) =>
+  new Set(
+    service
+      .query<{ key: string }>("SELECT monitor_id || '/' || slot || '/' || region AS key FROM results")
+      .map(({ key }) => key),
+  );
+
+/** Everything that was recorded before is there still, and what was reported since is recorded. */
+async function expectAllStored(
+  service: LocalService,
+  reported: ReadonlySet<string>,
+  before: ReadonlySet<string>,
+): Promise<void> {
+  expect([...before].filter((key) => !storedKeys(service).has(key))).toEqual([]);
+  const due = [...reported];
+  await service.until(() => {
+    const stored = storedKeys(service);
+    return due.every((key) => stored.has(key));
+  });
+}
+
+const said = (service: LocalService, text: string) =>
+  service.warnings.filter(({ msg }) => msg.includes(text));
+
+const REPLACED = 'svc_results_dropped_total{reason="stream-replaced"}';
+const LOST = 'svc_results_dropped_total{reason="results-dropped"}';
+
+describe.concurrent('the result stream', () => {
+  test(
+    'restored from an earlier copy is read again, and repeats change nothing',
+    TIMEOUT,
+    async (context) => {
+      const { service, hook, reported, id } = await start(openedIn(context));
+      const seen = service.transitions.length;
+      const copy = `${service.nats.storeDir}-copy`;
+      await service.nats.stop();
+      await cp(service.nats.storeDir, copy, { recursive: true });
+      await service.nats.restart();
+      await service.decided(id, 2);
+      const before = storedKeys(service);
+      await service.nats.stop();
+      await service.nats.restart(async (storeDir) => {
+        await rm(storeDir, { recursive: true });
+        await cp(copy, storeDir, { recursive: true });
+      });
+      await service.decided(id, 2);
+      await expectAllStored(service, reported, before);
+      expect(said(service, 'is not the one that was read')).not.toEqual([]);
+      expect(await service.metric(REPLACED)).toBe(1);
+      expect(await service.metric('svc_results_duplicate_total')).toBeGreaterThan(0);
+      expect(service.transitions.slice(seen)).toEqual([]);
+      expect(hook.requests).toHaveLength(0);
+    },
+  );
+
+  test('deleted with its store is made again and read from its beginning', TIMEOUT, async (context) => {
+    const { service, hook, reported, id } = await start(openedIn(context));
+    const seen = service.transitions.length;
+    const before = storedKeys(service);
+    await service.nats.kill();
+    await service.nats.restart((storeDir) => rm(storeDir, { recursive: true }));
+    await service.decided(id, 3);
+    await expectAllStored(service, reported, before);
+    expect(await service.metric(REPLACED)).toBe(1);
+    expect(service.transitions.slice(seen)).toEqual([]);
+    expect(hook.requests).toHaveLength(0);
+  });
+
+  test('deleted on a running server is made again', TIMEOUT, async (context) => {
+    const { service, hook, reported, bus, id } = await start(openedIn(context));
+    const seen = service.transitions.length;
+    const before = storedKeys(service);
+    await (await bus.connection.jetstreamManager()).streams.delete('SVC_RESULTS');
+    await service.decided(id, 3);
+    await expectAllStored(service, reported, before);
+    expect(await service.metric(REPLACED)).toBe(1);
+    expect(service.transitions.slice(seen)).toEqual([]);
+    expect(hook.requests).toHaveLength(0);
+  });
+
+  test(
+    'emptied while nobody read it: what is lost is counted and alarmed, the rest is recorded',
+    TIMEOUT,
+    async (context) => {
+      const { service, hook, reported, bus, stream, id } = await start(openedIn(context));
+      await service.decided(id, 1);
+      await service.stopCoordinator();
+      const before = storedKeys(service);
+      const [position] = service.query<{ sequence: number }>('SELECT sequence FROM stream_position');
+      const read = position?.sequence ?? 0;
+      for (let number = 0; number < 5; number += 1) bus.publish('svc.results.hosta-fra', `unread ${number}`);
+      await bus.flush();
+      const { lastSequence: last } = await stream.info();
+      await stream.purge(last + 1);
+      const lost = last - read;
+      expect(lost).toBeGreaterThan(0);
+
+      await service.startCoordinator();
+      reported.clear();
+      await service.decided(id, 2);
+      await expectAllStored(service, reported, before);
+      expect(await service.metric(LOST)).toBe(lost);
+      expect(said(service, 'results were lost')).toHaveLength(1);
+      expect(hook.requests).toHaveLength(0);
+    },
+  );
+});
