@@ -1,0 +1,297 @@
+/**
+ * Whatever arrives on the service's subjects: what cannot be read is dropped and counted by who reads
+ * it, what can be read but is not true changes nothing, checks go on and memory stays.
+ */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { ResultBatch } from '@svc/shared/messages/check-result.ts';
+import { ALL_RESULTS, regionOfSubject } from '@svc/shared/messages/subjects.ts';
+import { connectBus } from '@svc/shared/nats-bus.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { garbage } from '../support/garbage.ts';
+import type { LocalService } from '../support/local-service.ts';
+import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+
+const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
+const [HERE, THERE] = ['hosta-fra', 'hostb-par'] as const;
+const TIMEOUT = { timeout: 60_000 };
+
+const MALFORMED = 'svc_results_dropped_total{reason="malformed-message"}';
+const MALFORMED_RESULT = 'svc_results_dropped_total{reason="malformed-result"}';
+const BAD_TOKEN = 'svc_results_dropped_total{reason="bad-token"}';
+const AGENT_MESSAGES = 'svc_dispatch_events_total{event="droppedMessages"}';
+
+const RESULT = {
+  monitor: 1,
+  version: 1,
+  slot: 1_000,
+  token: 'made-up',
+  outcome: 'failed',
+  started_at: 1,
+  attempts: [],
+};
+const BATCH = { v: 1, agent: 'ghost', results: [RESULT] };
+const HEARTBEAT = {
+  v: 1,
+  kind: 'heartbeat',
+  agent: 'ghost',
+  version: '0',
+  capacity: 1,
+  running: 0,
+  held: [],
+  loop_delay_ms: 0,
+  clock: 1,
+  started_at: 1,
+  draining: true,
+};
+const JOBS = { v: 1, kind: 'jobs', batch: 'ghost', jobs: [{}] };
+
+async function start(opened: Opened) {
+  const web = await targetIn(opened);
+  const hook = await receiverIn(opened);
+  const service = await serviceIn(opened, {
+    regions: REGIONS,
+    declared: {
+      svc_http_monitor: {
+        web: { name: 'Web', url: web.url, periodicity: '30s', active: true, retry: 0, regions: REGIONS },
+      },
+      svc_notification: {
+        hook: {
+          provider_type: 'webhook',
+          webhook: { endpoint: hook.url },
+          monitor_ids: [`\${svc_http_monitor.web.id}`],
+        },
+      },
+    },
+  });
+  const bus = await connectBus({ url: service.nats.url, name: 'stranger', log: pino({ level: 'silent' }) });
+  opened.push({ close: () => bus.close() });
+  await service.changed('Web', 'active');
+  return { web, hook, service, bus, id: service.idOf('Web') };
+}
+
+type Started = Awaited<ReturnType<typeof start>>;
+
+/** Nothing was believed, checks went on, and an outage is announced as ever. */
+async function expectUnimpressed({ web, hook, service, id }: Started): Promise<void> {
+  await service.decided(id, 1);
+  expect(service.transitions.map(({ to }) => to)).toEqual(['active']);
+  expect(service.query("SELECT * FROM results WHERE outcome <> 'passed'")).toEqual([]);
+  expect(service.query('SELECT DISTINCT region FROM results ORDER BY region')).toEqual(
+    REGIONS.map((region) => ({ region })),
+  );
+  expect(hook.requests).toHaveLength(0);
+  web.answerWith((response) => {
+    response.statusCode = 503;
+    response.end();
+  });
+  const [alert] = await hook.received(1);
+  expect(alert?.json).toMatchObject({ status: 'error', statusCode: 503 });
+}
+
+async function untilMetric(service: LocalService, name: string, value: number): Promise<void> {
+  await service.until(async () => (await service.metric(name)) >= value);
+  expect(await service.metric(name)).toBe(value);
+}
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+function memoryInUse(): number {
+  collect();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+describe.concurrent('what cannot be read is dropped and counted', () => {
+  test('on svc.results.*', TIMEOUT, async (context) => {
+    const started = await start(openedIn(context));
+    const { service, bus } = started;
+    const messages = [
+      ...garbage(BATCH),
+      ...[undefined, null, {}, 'text', [], new Array(65).fill(RESULT)].map((results) => ({
+        what: 'no list of 1 to 64 results',
+        data: Buffer.from(JSON.stringify({ ...BATCH, results })),
+      })),
+      {
+        what: 'results of more than 256 KiB',
+        data: Buffer.from(JSON.stringify({ ...BATCH, padding: 'x'.repeat(256 * 1_024) })),
+      },
+    ];
+    for (const region of REGIONS) for (const { data } of messages) bus.publish(`svc.results.${region}`, data);
+    for (const token of ['mars', 'hosta-fra2', '_'])
+      bus.publish(`svc.results.${token}`, JSON.stringify(BATCH));
+    // Readable messages with entries that are no results: those are counted one by one.
+    const { token: _token, ...withoutToken } = RESULT;
+    const entries = [
+      null,
+      1,
+      'text',
+      [],
+      {},
+      withoutToken,
+      { ...RESULT, monitor: '1' },
+      { ...RESULT, monitor: -1 },
+      { ...RESULT, slot: 1.5 },
+      { ...RESULT, outcome: 'great' },
+      { ...RESULT, latency: -1 },
+      { ...RESULT, latency: 1e12 },
+      { ...RESULT, error_message: 'x'.repeat(501) },
+      { ...RESULT, attempts: new Array(12).fill({ outcome: 'failed', started_ms: 0, latency: 1 }) },
+      { ...RESULT, token: 'x'.repeat(65) },
+    ];
+    bus.publish(`svc.results.${HERE}`, JSON.stringify({ ...BATCH, results: entries }));
+    await bus.flush();
+    await untilMetric(service, MALFORMED, REGIONS.length * messages.length + 3);
+    await untilMetric(service, MALFORMED_RESULT, entries.length);
+    await expectUnimpressed(started);
+  });
+
+  test('on svc.agents.*', TIMEOUT, async (context) => {
+    const started = await start(openedIn(context));
+    const { service, bus } = started;
+    const messages = [
+      ...garbage(HEARTBEAT),
+      ...[
+        { kind: 'unknown' },
+        { kind: 'acceptance' },
+        { kind: 'run_outcome' },
+        { capacity: 0 },
+        { held: [[1]] },
+        { held: [[1, '2']] },
+        { held: new Array(16_001).fill([1, 1]) },
+        { draining: 'no' },
+        { agent: '' },
+      ].map((change) => ({
+        what: 'no heartbeat',
+        data: Buffer.from(JSON.stringify({ ...HEARTBEAT, ...change })),
+      })),
+    ];
+    for (const region of REGIONS) for (const { data } of messages) bus.publish(`svc.agents.${region}`, data);
+    bus.publish('svc.agents.mars', JSON.stringify(HEARTBEAT));
+    await bus.flush();
+    await untilMetric(service, AGENT_MESSAGES, REGIONS.length * messages.length + 1);
+    await expectUnimpressed(started);
+  });
+
+  test('on svc.jobs.*', TIMEOUT, async (context) => {
+    const started = await start(openedIn(context));
+    const { service, bus } = started;
+    const messages = [
+      ...garbage(JOBS),
+      ...[
+        { kind: 'unknown' },
+        { kind: 'run_now' },
+        { jobs: [] },
+        { jobs: {} },
+        { jobs: new Array(65).fill({}) },
+        { batch: 'x'.repeat(65) },
+      ].map((change) => ({ what: 'no jobs', data: Buffer.from(JSON.stringify({ ...JOBS, ...change })) })),
+    ];
+    for (const region of REGIONS) for (const { data } of messages) bus.publish(`svc.jobs.${region}`, data);
+    const jobs = [null, 1, 'text', [], {}, { monitor: 1, slot: 1 }, { monitor: 'one' }];
+    bus.publish(`svc.jobs.${HERE}`, JSON.stringify({ ...JOBS, jobs }));
+    await bus.flush();
+    for (const region of REGIONS) {
+      const { metrics } = service.agent(region);
+      const dropped = () => Object.values(metrics.droppedMessages).reduce((sum, count) => sum + count, 0);
+      await service.until(() => dropped() >= messages.length);
+      expect([region, dropped()]).toEqual([region, messages.length]);
+    }
+    await service.until(() => service.agent(HERE).metrics.droppedJobs >= jobs.length);
+    expect(service.agent(HERE).metrics.droppedJobs).toBe(jobs.length);
+    await expectUnimpressed(started);
+  });
+});
+
+describe.concurrent('what is not true changes nothing', () => {
+  test('results for jobs that the region was not given', TIMEOUT, async (context) => {
+    const started = await start(openedIn(context));
+    const { service, bus, id } = started;
+    // A true result, to be told again as another region's, another slot's and another monitor's.
+    const { promise, resolve } = Promise.withResolvers<ResultBatch>();
+    const listening = bus.subscribe(ALL_RESULTS, ({ subject, data }) => {
+      if (regionOfSubject(subject) === HERE) resolve(JSON.parse(Buffer.from(data).toString()) as ResultBatch);
+    });
+    const { results } = await promise;
+    listening.close();
+    const result = { ...(results[0] as typeof RESULT), outcome: 'failed' };
+    const lie = (region: Region, change: object) =>
+      bus.publish(`svc.results.${region}`, JSON.stringify({ ...BATCH, results: [{ ...result, ...change }] }));
+    lie(THERE, {});
+    lie(HERE, { slot: result.slot + 30_000 });
+    lie(HERE, { monitor: id + 1 });
+    lie(HERE, { monitor: 999_999, token: '' });
+    for (const region of REGIONS) lie(region, { token: 'made-up', slot: result.slot + 60_000 });
+    // Its own region may say it twice; the first stays.
+    lie(HERE, {});
+    await bus.flush();
+    await untilMetric(service, BAD_TOKEN, 4 + REGIONS.length);
+    await untilMetric(service, 'svc_results_duplicate_total', 1);
+    await expectUnimpressed(started);
+  });
+
+  test('agents that hold or accept what they were not given', TIMEOUT, async (context) => {
+    const started = await start(openedIn(context));
+    const { service, bus, id } = started;
+    const slot = service.clock.wall() + 3_600_000;
+    for (const region of REGIONS) {
+      const say = (message: object) => bus.publish(`svc.agents.${region}`, JSON.stringify(message));
+      say({
+        ...HEARTBEAT,
+        held: [
+          [id, slot],
+          [id + 1, 1],
+          [999_999, 1],
+        ],
+      });
+      say({ ...HEARTBEAT, held: new Array(16_000).fill([id, slot]) });
+      say({ v: 1, kind: 'acceptance', agent: 'ghost', batch: 'none', accepted: [[id, slot]], refused: [] });
+      say({
+        v: 1,
+        kind: 'acceptance',
+        agent: 'ghost',
+        batch: 'none',
+        accepted: [],
+        refused: [[id, slot, 'invalid']],
+      });
+      for (let number = 0; number < 2_000; number += 1) say({ ...HEARTBEAT, agent: `ghost-${number}` });
+    }
+    await bus.flush();
+    // A thousand agents per region are remembered, and forgotten when they are silent.
+    const gone = 'svc_dispatch_events_total{event="agentsGone"}';
+    await untilMetric(service, gone, REGIONS.length * 999);
+    const refused = 'svc_dispatch_events_total{event="droppedAgents"}';
+    expect(await service.metric(refused)).toBe(REGIONS.length * (2_000 + 1 - 999));
+    await expectUnimpressed(started);
+  });
+});
+
+test('memory stays where it is under a flood of it', TIMEOUT, async (context) => {
+  const started = await start(openedIn(context));
+  const { service, bus } = started;
+  const flood = async () => {
+    let sent = 0;
+    for (const region of REGIONS) {
+      for (const { data } of [...garbage(BATCH), ...garbage(BATCH)]) {
+        for (const kind of ['results', 'agents', 'jobs']) bus.publish(`svc.${kind}.${region}`, data);
+        sent += 1;
+      }
+      await bus.flush();
+    }
+    return sent;
+  };
+  // What is allocated once (compiled code, buffers of sockets) is not what this is about.
+  let sent = await flood();
+  await untilMetric(service, MALFORMED, sent);
+  const before = memoryInUse();
+  for (let round = 0; round < 8; round += 1) {
+    sent += await flood();
+    await untilMetric(service, MALFORMED, sent);
+  }
+  await untilMetric(service, AGENT_MESSAGES, sent);
+  expect(memoryInUse() - before).toBeLessThan(16 * 1_024 ** 2);
+  await expectUnimpressed(started);
+});
