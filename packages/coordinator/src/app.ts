@@ -122,7 +122,7 @@ export class Coordinator {
     await tokens.setOperatorToken(workspaceId, config.apiToken, clock.wall());
 
     const monitors = await MonitorsInMemory.load(store, secrets);
-    const newestSlots = await loadNewestSlots(store);
+    const newestSlots = await loadNewestSlots(store, monitors);
     const slotClock = new SlotClock(clock, newestOf(newestSlots), log);
     const presence = new RegionPresence({ store, clock, log });
     await presence.load();

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
+import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 
 const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
 
@@ -157,10 +158,12 @@ describe('monitors', () => {
   });
 
   test('results page by cursor, newest first', async () => {
-    const { id } = await created('/v1/monitors', MONITOR);
+    const { id, created_at } = await created('/v1/monitors', MONITOR);
     const monitorId = Number(id);
+    const older = gridSlotFrom(Date.parse(String(created_at)), 30_000, phaseOf(monitorId, 30_000));
+    const newer = older + 30_000;
     await api.store.transaction(async ({ db }) => {
-      for (const slot of [1_000, 2_000]) {
+      for (const slot of [older, newer]) {
         for (const region of ['hosta-fra', 'hostb-par']) {
           const row = {
             monitor_id: monitorId,
@@ -170,7 +173,7 @@ describe('monitors', () => {
             version: 1,
             latency: 12.5,
           } as const;
-          const detail = JSON.stringify({ phases: { connect: 12.5 }, attempts: [], timed_out: true });
+          const detail = JSON.stringify({ phases: [null, 12.5], attempts: [], timed_out: true });
           await db
             .insertInto('results')
             .values({ ...row, status_code: 500, error_message: 'no', detail, agent: 'a', recorded_at: 5 })
@@ -181,13 +184,13 @@ describe('monitors', () => {
     const path = `/v1/monitors/${id}/results?limit=3`;
     const first = (await api.call('GET', path)).body as { data: Json[]; next_cursor: string };
     expect(first.data.map((row) => [row.cron_timestamp, row.region])).toEqual([
-      [2_000, 'hostb-par'],
-      [2_000, 'hosta-fra'],
-      [1_000, 'hostb-par'],
+      [newer, 'hostb-par'],
+      [newer, 'hosta-fra'],
+      [older, 'hostb-par'],
     ]);
     expect(first.data[0]).toEqual({
       region: 'hostb-par',
-      cron_timestamp: 2_000,
+      cron_timestamp: newer,
       outcome: 'failed',
       reason: null,
       latency: 12.5,
@@ -202,7 +205,7 @@ describe('monitors', () => {
     });
     const second = await api.call('GET', `${path}&cursor=${first.next_cursor}`);
     expect(second.body).toMatchObject({
-      data: [{ cron_timestamp: 1_000, region: 'hosta-fra' }],
+      data: [{ cron_timestamp: older, region: 'hosta-fra' }],
       next_cursor: null,
     });
   });

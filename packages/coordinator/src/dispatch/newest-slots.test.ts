@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { loadNewestSlots, newestOf } from './newest-slots.ts';
-import { log } from './test-support/parts.ts';
+import { liveMonitor, log } from './test-support/parts.ts';
 
 let folder: { path: string; remove(): Promise<void> };
 let store: Store;
@@ -18,28 +19,62 @@ afterAll(async () => {
   await folder.remove();
 });
 
+/** Slots on the monitor's grid, the n-th after `BASE`. */
+const BASE = Date.UTC(2026, 0, 1);
+const slotOf = (id: number, n: number, periodMs = 30_000) =>
+  gridSlotFrom(BASE, periodMs, phaseOf(id, periodMs)) + n * periodMs;
+const monitors = new Map(Array.from({ length: 7 }, (_, index) => [index + 1, liveMonitor(index + 1)]));
+monitors.set(5, liveMonitor(5, { periodMs: 3_600_000 }));
+
 test('the newest slot is the latest that was decided or has a result', async () => {
-  expect(await loadNewestSlots(store)).toEqual(new Map());
+  expect(await loadNewestSlots(store, monitors)).toEqual(new Map());
   expect(newestOf(new Map())).toBeNull();
+  const hour = 3_600_000;
+  const decided = [
+    [1, slotOf(1, 100)],
+    [3, slotOf(3, 195)],
+    [4, 0],
+    [7, slotOf(7, 190)],
+  ];
+  const recorded = [
+    [2, slotOf(2, 199)],
+    [2, slotOf(2, 198)],
+    [3, slotOf(3, 200)],
+    [5, slotOf(5, 0, hour)],
+    // Not on any grid: remembered beside.
+    [6, slotOf(6, 190) + 7],
+    // Too old to matter, and older than what was decided.
+    [7, slotOf(7, 120)],
+  ];
   await store.transaction(({ sqlite }) => {
-    sqlite.exec(`
-      INSERT INTO workspaces (id, name, created_at) VALUES (1, 'test', 0);
-      INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)
-        VALUES (1, 1, 'tcp', 'decided', 1, '{}', 0, 0, 0), (2, 1, 'tcp', 'reported', 1, '{}', 0, 0, 0),
-          (3, 1, 'tcp', 'both', 1, '{}', 0, 0, 0), (4, 1, 'tcp', 'new', 1, '{}', 0, 0, 0);
-      INSERT INTO monitor_states (monitor_id, status, since, decided_slot)
-        VALUES (1, 'active', 0, 100), (3, 'active', 0, 300), (4, 'unknown', 0, 0);
+    const state = sqlite.prepare(
+      "INSERT INTO monitor_states (monitor_id, status, since, decided_slot) VALUES (?, 'active', 0, ?)",
+    );
+    const result = sqlite.prepare(`
       INSERT INTO results (monitor_id, slot, region, outcome, version, recorded_at)
-        VALUES (2, 200, 'hosta-fra', 'passed', 1, 0), (2, 190, 'hostb-par', 'passed', 1, 0),
-          (3, 310, 'hosta-fra', 'passed', 1, 0)`);
+      VALUES (?, ?, 'hosta-fra', 'not_run', 1, 0)`);
+    const offGrid = sqlite.prepare('INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?)');
+    sqlite.exec("INSERT INTO workspaces (id, name, created_at) VALUES (1, 'test', 0)");
+    for (const id of monitors.keys()) {
+      sqlite.exec(`
+        INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)
+        VALUES (${id}, 1, 'tcp', 'test', 1, '{}', 0, 0, 0)`);
+    }
+    for (const [id = 0, slot = 0] of decided) state.run(id, slot);
+    for (const [id = 0, slot = 0] of recorded) result.run(id, slot);
+    offGrid.run(6, slotOf(6, 100) + 7);
+    offGrid.run(6, slotOf(6, 190) + 7);
   });
-  const newest = await loadNewestSlots(store);
+  const newest = await loadNewestSlots(store, monitors);
   expect(newest).toEqual(
     new Map([
-      [1, 100],
-      [2, 200],
-      [3, 310],
+      [1, slotOf(1, 100)],
+      [2, slotOf(2, 199)],
+      [3, slotOf(3, 200)],
+      [5, slotOf(5, 0, hour)],
+      [6, slotOf(6, 190) + 7],
+      [7, slotOf(7, 190)],
     ]),
   );
-  expect(newestOf(newest)).toBe(310);
+  expect(newestOf(newest)).toBe(slotOf(3, 200));
 });

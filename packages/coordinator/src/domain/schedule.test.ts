@@ -1,6 +1,16 @@
+import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { dueSlot, gridSlotFrom, gridSlotUntil, phaseOf, slotAfter, slotAfterRestart } from './schedule.ts';
+import {
+  dueSlot,
+  FINEST_PERIOD_MS,
+  gridSlotFrom,
+  gridSlotUntil,
+  isOnGrid,
+  phaseOf,
+  slotAfter,
+  slotAfterRestart,
+} from './schedule.ts';
 
 const MINUTE = 60_000;
 const NOW = Date.UTC(2026, 0, 1);
@@ -43,6 +53,24 @@ describe('the grid', () => {
         expect(phase).toBe(phaseOf(id, period));
         expect(phase).toBeGreaterThanOrEqual(0);
         expect(phase).toBeLessThan(period);
+      }),
+    );
+  });
+
+  test('results are found again: a slot of any period lies on the grids of all periods that divide it', () => {
+    for (const [index, periodicity] of PERIODICITIES.entries()) {
+      expect(periodMs(periodicity) % periodMs(PERIODICITIES[Math.max(0, index - 1)] ?? '30s')).toBe(0);
+    }
+    fc.assert(
+      fc.property(ids, fc.constantFrom(...PERIODICITIES), instants, (id, periodicity, instant) => {
+        const period = periodMs(periodicity);
+        const slot = gridSlotFrom(instant, period, phaseOf(id, period));
+        expect(isOnGrid(id, slot, period)).toBe(true);
+        expect(isOnGrid(id, slot, FINEST_PERIOD_MS)).toBe(true);
+        expect(isOnGrid(id, slot + 1, FINEST_PERIOD_MS)).toBe(false);
+        for (const shorter of PERIODICITIES.slice(0, PERIODICITIES.indexOf(periodicity))) {
+          expect(isOnGrid(id, slot, periodMs(shorter))).toBe(true);
+        }
       }),
     );
   });

@@ -1,3 +1,5 @@
+import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
+
 /**
  * When monitors are due. Instants are epoch ms of the slot clock; `period` and `phase` are ms with
  * `0 <= phase < period`.
@@ -10,8 +12,12 @@
 /** First slots are given out at most this close together, ms: 500 a second. */
 export const FIRST_SLOT_SPACING_MS = 2;
 
+/** Every period is a multiple of it, so the grid of this period holds a monitor's slots of every other. */
+export const FINEST_PERIOD_MS = periodMs(PERIODICITIES[0]);
+
 /**
- * Place of the monitor inside its period: spread evenly over all ids, the same at every start.
+ * Place of the monitor inside its period: spread evenly over all ids, the same at every start. One hash
+ * for all periods: where one divides another, the longer one's grid is a part of the shorter one's.
  *
  * @param id positive integer
  */
@@ -21,7 +27,12 @@ export function phaseOf(id: number, period: number): number {
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   hash = (hash ^ (hash >>> 16)) >>> 0;
-  return Math.floor((hash / 2 ** 32) * period);
+  return hash % period;
+}
+
+/** Does the slot lie on the monitor's grid of this period? */
+export function isOnGrid(id: number, slot: number, period: number): boolean {
+  return slot % period === phaseOf(id, period);
 }
 
 /** First slot on the grid at or after `instant`. */

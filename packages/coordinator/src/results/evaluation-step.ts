@@ -3,6 +3,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import { castVotes, type OpenSlot, slotDecision } from '../domain/decision.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { bitOf, hasRegion, NO_REGIONS, type RegionSet, regionSet, sizeOf } from '../domain/region-set.ts';
+import { isOnGrid } from '../domain/schedule.ts';
 import {
   electorateOf,
   freshForMs,
@@ -120,6 +121,7 @@ export class Evaluation {
     isReoffered: boolean,
   ): boolean {
     if (!this.rows.insertResult(result, region, agent, this.#wall)) return false;
+    this.#keepFindable(monitor, result.slot);
     const state = this.#evaluated(monitor.id, result.version, region);
     if (state === null || result.slot <= state.floorSlot) return true;
     const vote = this.#report(monitor, result, region);
@@ -138,6 +140,7 @@ export class Evaluation {
   abstained(monitor: LiveMonitor, slot: number, region: Region, reason: NotRunReason): void {
     const { id: monitorId, version } = monitor;
     this.rows.insertAbstention({ monitorId, version, slot, region, reason }, this.#wall);
+    this.#keepFindable(this.monitor(monitorId) ?? monitor, slot);
     this.skipped(monitor, slot, region);
   }
 
@@ -178,6 +181,16 @@ export class Evaluation {
       state.unwrittenDecisions = 0;
     }
     this.#unwritten.clear();
+  }
+
+  /** Before the monitor's period changes to that of `after`: what a restart needs lies on the grid that was. */
+  keepUndecidedFindable(state: MonitorState, after: LiveMonitor): void {
+    if (state.decidedSlot > 0) this.#keepFindable(after, state.decidedSlot);
+    for (const { slot } of state.open) this.#keepFindable(after, slot);
+  }
+
+  #keepFindable(monitor: LiveMonitor, slot: number): void {
+    if (!isOnGrid(monitor.id, slot, monitor.periodMs)) this.rows.rememberSlot(monitor.id, slot);
   }
 
   /** The state to evaluate for, or null when what is reported has no vote in it. */

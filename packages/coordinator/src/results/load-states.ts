@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Region } from '@svc/shared/regions.ts';
 import { isRegion } from '@svc/shared/regions.ts';
+import { candidateSlots, type SlotRange } from '../domain/candidate-slots.ts';
 import { castVotes, type OpenSlot } from '../domain/decision.ts';
 import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
-import { bitOf } from '../domain/region-set.ts';
-import { freshForMs, type Vote, type VoteOutcome, votableForMs } from '../domain/status.ts';
+import { ALL_REGIONS, bitOf, NO_REGIONS, regionSet, regionsOf } from '../domain/region-set.ts';
+import { electorateOf, freshForMs, type Vote, type VoteOutcome, votableForMs } from '../domain/status.ts';
 import type { TransitionReason } from '../domain/transition.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { EvaluatorParts } from './evaluator.ts';
@@ -65,12 +66,12 @@ function prepareLoad({ sqlite }: Transaction, parts: EvaluatorParts) {
       (SELECT reason FROM transitions WHERE monitor_id = monitor_states.monitor_id ORDER BY id DESC LIMIT 1)
         AS reason
     FROM monitor_states WHERE monitor_id > ? ORDER BY monitor_id LIMIT ${CHUNK}`);
-  const results = sqlite.prepare(`
-    SELECT slot, region, outcome, version, recorded_at AS recordedAt, latency, status_code AS statusCode, error_message AS errorMessage
-    FROM results WHERE monitor_id = ? AND slot >= ? AND slot <= ? AND outcome <> 'not_run' ORDER BY slot`);
+  const results = prepareResults(sqlite, parts);
   const now = parts.clock.monotonic();
   const slotNow = parts.slotNow();
   const newestBelieved = slotNow + BELIEVED_AHEAD_MS;
+  const newest = sqlite.prepare('SELECT max(slot) AS slot FROM results WHERE slot <= ?').get(newestBelieved);
+  const until = Number(newest?.slot ?? 0);
 
   return {
     states: (after: number) => states.all(after) as StateRow[],
@@ -89,12 +90,46 @@ function prepareLoad({ sqlite }: Transaction, parts: EvaluatorParts) {
           // What is older neither counts nor may become a vote.
           const oldest = slotNow - freshMs - votableForMs(monitor.periodMs, monitor.longestCheckMs);
           const from = Math.max(state.decidedSlot, Math.floor(oldest));
-          const found = results.all(row.id, from, newestBelieved) as ResultRow[];
+          const found = results(monitor, { from, until });
           addResults(state, monitor, found, { now, slotNow });
         }
       }
       parts.states.set(state);
     },
+  };
+}
+
+/**
+ * Reads the results of a monitor from a time that matter: of each region the newest before the newest
+ * slot, and that slot's. Oldest first.
+ *
+ * They lie on the grid of the period declared now or are remembered as off it: a change of the period is
+ * written with all that is undecided then.
+ */
+function prepareResults(sqlite: Transaction['sqlite'], { presence }: EvaluatorParts) {
+  const offGrid = sqlite.prepare(`
+    SELECT slot FROM off_grid_slots WHERE monitor_id = ? AND slot >= ? AND slot <= ? ORDER BY slot DESC`);
+  const ofSlot = sqlite.prepare(`
+    SELECT slot, region, outcome, version, recorded_at AS recordedAt, latency, status_code AS statusCode, error_message AS errorMessage
+    FROM results WHERE slot = ? AND monitor_id = ? AND outcome <> 'not_run' ORDER BY region`);
+  const electable = regionSet(regionsOf(ALL_REGIONS).filter((region) => presence.hadAgentWithin24h(region)));
+
+  return (monitor: LiveMonitor, range: SlotRange): ResultRow[] => {
+    const { id, periodMs, regions } = monitor;
+    const remembered = (offGrid.all(id, range.from, range.until) as { slot: number }[]).map(
+      ({ slot }) => slot,
+    );
+    let missing = electorateOf(regions === null ? null : regionSet(regions), electable);
+    const found: ResultRow[][] = [];
+    for (const slot of candidateSlots(id, periodMs, range, remembered)) {
+      const rows = (ofSlot.all(slot, id) as ResultRow[]).filter((row) => isUsable(row, monitor));
+      if (rows.length === 0) continue;
+      found.push(rows);
+      if (found.length === 1 && newestUndecided(rows, monitor) === slot) continue;
+      for (const { region } of rows) if (isRegion(region)) missing &= ~bitOf(region);
+      if (missing === NO_REGIONS) break;
+    }
+    return found.toReversed().flat();
   };
 }
 
@@ -107,10 +142,9 @@ function addResults(
   // When votes ended with a change of the declaration, results of that slot do not come back.
   const hasVotesOfDecided = state.votes.some((vote) => vote.slot === state.decidedSlot);
   const freshMs = freshForMs(monitor.periodMs, monitor.longestCheckMs);
-  const usable = results.filter((row) => isUsable(row, monitor));
   const storedSlot = state.decidedSlot;
-  const newest = newestUndecided(usable, monitor);
-  for (const row of usable) {
+  const newest = newestUndecided(results, monitor);
+  for (const row of results) {
     if (!isRegion(row.region)) continue;
     // Recorded by the wall clock, which may have been set back since; never before its slot.
     const at = Math.min(Math.max(row.recordedAt, row.slot), slotNow);

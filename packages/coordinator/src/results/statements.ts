@@ -2,6 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { TransitionReason } from '../domain/transition.ts';
+import { abstentionDetail, resultDetail } from '../store/result-detail.ts';
 import type { MonitorState } from './states.ts';
 import { votesText } from './stored-votes.ts';
 
@@ -38,6 +39,7 @@ const PREPARED = new WeakMap<DatabaseSync, RecordingStatements>();
 /** Everything the evaluation writes, as prepared statements on the writing connection. */
 export class RecordingStatements {
   readonly #insertResult: StatementSync;
+  readonly #rememberSlot: StatementSync;
   readonly #updateState: StatementSync;
   readonly #insertState: StatementSync;
   readonly #insertTransition: StatementSync;
@@ -54,13 +56,16 @@ export class RecordingStatements {
   constructor(sqlite: DatabaseSync) {
     // The first that is not `not_run` stays, and it replaces a recorded `not_run`.
     this.#insertResult = sqlite.prepare(`
-      INSERT INTO results (monitor_id, slot, region, outcome, version, latency, status_code, error_message,
+      INSERT INTO results (slot, monitor_id, region, outcome, version, latency, status_code, error_message,
         detail, agent, recorded_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (monitor_id, slot, region) DO UPDATE SET outcome = excluded.outcome,
+      ON CONFLICT (slot, monitor_id, region) DO UPDATE SET outcome = excluded.outcome,
         version = excluded.version, latency = excluded.latency, status_code = excluded.status_code,
         error_message = excluded.error_message, detail = excluded.detail, agent = excluded.agent,
         recorded_at = excluded.recorded_at
       WHERE results.outcome = 'not_run' AND excluded.outcome <> 'not_run'`);
+    this.#rememberSlot = sqlite.prepare(
+      'INSERT OR IGNORE INTO off_grid_slots (monitor_id, slot) VALUES (?, ?)',
+    );
     this.#updateState = sqlite.prepare(`
       UPDATE monitor_states SET status = ?, since = ?, decided_slot = ?, votes = ?, incident = ?
       WHERE monitor_id = ?`);
@@ -110,15 +115,15 @@ export class RecordingStatements {
   /** False when the region's result of this slot was there already. `recordedAt`: epoch ms. */
   insertResult(result: CheckResult, region: Region, agent: string, recordedAt: number): boolean {
     const { changes } = this.#insertResult.run(
-      result.monitor,
       result.slot,
+      result.monitor,
       region,
       result.outcome,
       result.version,
       result.latency ?? null,
       result.status_code ?? null,
       result.error_message ?? null,
-      detailText(result),
+      resultDetail(result),
       agent,
       recordedAt,
     );
@@ -129,22 +134,26 @@ export class RecordingStatements {
     job: { monitorId: number; version: number; slot: number; region: Region; reason: NotRunReason },
     recordedAt: number,
   ): boolean {
-    const detail = JSON.stringify({ reason: job.reason, attempts: [] });
     const { monitorId, slot, region, version } = job;
     const { changes } = this.#insertResult.run(
-      monitorId,
       slot,
+      monitorId,
       region,
       'not_run',
       version,
       null,
       null,
       null,
-      detail,
+      abstentionDetail(job.reason),
       null,
       recordedAt,
     );
     return changes !== 0;
+  }
+
+  /** To be called for every slot that is not on the grid of the monitor's period: it is not found again otherwise. */
+  rememberSlot(monitorId: number, slot: number): void {
+    this.#rememberSlot.run(monitorId, slot);
   }
 
   writeState(state: MonitorState): void {
@@ -198,16 +207,4 @@ export class RecordingStatements {
     this.#deleteChannelLinks.run(notificationId);
     this.#deleteQueue.run(notificationId);
   }
-}
-
-function detailText(result: CheckResult): string {
-  return JSON.stringify({
-    reason: result.reason,
-    started_at: result.started_at,
-    phases: result.phases,
-    attempts: result.attempts,
-    timed_out: result.timed_out,
-    certificate_expires_at: result.certificate_expires_at,
-    body_truncated: result.body_truncated,
-  });
 }

@@ -58,6 +58,20 @@ test('deletes exactly what is older than the retention, in more than one chunk',
   expect(await driven(retention.sweep())).toEqual({ results: 0, deliveries: 0 });
 });
 
+test('slots off the grid are forgotten with their results', async () => {
+  const now = parts.clock.wall();
+  const slots = [now - 15 * DAY, now - 13 * DAY];
+  await parts.store.transaction(({ db }) =>
+    db
+      .insertInto('off_grid_slots')
+      .values(slots.map((slot) => ({ monitor_id: 1, slot })))
+      .execute(),
+  );
+  await driven(retention.sweep());
+  const left = await parts.store.read.selectFrom('off_grid_slots').select('slot').execute();
+  expect(left).toEqual([{ slot: now - 13 * DAY }]);
+});
+
 test('finished deliveries go by their end, pending ones never', async () => {
   const now = parts.clock.wall();
   await parts.configuration.transaction({ workspaceId: parts.workspaceId, actor: 'api' }, async (change) => {

@@ -97,8 +97,8 @@ export interface Database {
     incident: string | null;
   };
   results: {
-    monitor_id: number;
     slot: number;
+    monitor_id: number;
     region: string;
     outcome: 'passed' | 'degraded' | 'failed' | 'not_run';
     version: number;
@@ -109,6 +109,7 @@ export interface Database {
     agent: string | null;
     recorded_at: number;
   };
+  off_grid_slots: { monitor_id: number; slot: number };
   transitions: {
     id: Generated<number>;
     monitor_id: number;

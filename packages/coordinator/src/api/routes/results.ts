@@ -1,9 +1,10 @@
-import { attempt, NOT_RUN_REASONS, type OUTCOMES, phases } from '@svc/shared/messages/check-result.ts';
+import type { OUTCOMES } from '@svc/shared/messages/check-result.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import type { Selectable } from 'kysely';
-import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Row } from '../../configuration/rows.ts';
+import { newestResults } from '../../store/newest-results.ts';
+import { readResultDetail } from '../../store/result-detail.ts';
 import type { Database } from '../../store/schema.ts';
 import { type ResultView, resultView } from '../answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -11,16 +12,10 @@ import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
 import { Problem } from '../problem.ts';
 
-const cursorKeys = z.tuple([z.number().int(), z.string()]);
+/** Results are looked for so long before the monitor's creation: it may have been declared under a wrong clock. */
+const CLOCK_ERROR_MS = 24 * 3_600_000;
 
-/** What `results.detail` holds; members that a later version adds are ignored. */
-const detail = z.object({
-  reason: z.enum(NOT_RUN_REASONS).optional(),
-  phases: phases.optional(),
-  attempts: z.array(attempt).optional(),
-  certificate_expires_at: z.number().int().optional(),
-  body_truncated: z.boolean().optional(),
-});
+const cursorKeys = z.tuple([z.number().int(), z.string()]);
 
 export function resultEndpoints({ store }: Pick<ApiDependencies, 'store'>): Endpoint[] {
   return [
@@ -39,20 +34,15 @@ export function resultEndpoints({ store }: Pick<ApiDependencies, 'store'>): Endp
       answers: { 200: { description: 'A page of results.', schema: historyOf(resultView) } },
       async handle(request) {
         const { limit, cursor, region } = request.query;
-        const monitorId = await requireMonitor(store, workspaceOf(request), idOf(request));
+        const monitor = await requireMonitor(store, workspaceOf(request), idOf(request));
         const after = decodeCursor(cursor, cursorKeys);
-        const rows = await store.read
-          .selectFrom('results')
-          .selectAll()
-          .where('monitor_id', '=', monitorId)
-          .$if(region !== undefined, (from) => from.where('region', '=', region ?? ''))
-          .$if(after !== null, (from) =>
-            from.where(sql<boolean>`(slot, region) < (${after?.[0]}, ${after?.[1]})`),
-          )
-          .orderBy('slot', 'desc')
-          .orderBy('region', 'desc')
-          .limit(limit + 1)
-          .execute();
+        const rows = await newestResults(store.read, {
+          monitorId: monitor.id,
+          since: monitor.created_at - CLOCK_ERROR_MS,
+          region: region ?? null,
+          after: after === null ? null : { slot: after[0], region: after[1] },
+          limit: limit + 1,
+        });
         return ok(historyPage(rows, limit, viewOf, (row) => [row.slot, row.region]));
       },
     }),
@@ -64,19 +54,19 @@ export async function requireMonitor(
   store: ApiDependencies['store'],
   workspaceId: number,
   id: number,
-): Promise<Row<'monitors'>['id']> {
+): Promise<Pick<Row<'monitors'>, 'id' | 'created_at'>> {
   const row = await store.read
     .selectFrom('monitors')
-    .select('id')
+    .select(['id', 'created_at'])
     .where('id', '=', id)
     .where('workspace_id', '=', workspaceId)
     .executeTakeFirst();
   if (row === undefined) throw new Problem('not-found', `there is no monitor ${id}`);
-  return row.id;
+  return row;
 }
 
 function viewOf(row: Selectable<Database['results']>): ResultView {
-  const more = detail.parse(row.detail === null ? {} : JSON.parse(row.detail));
+  const more = readResultDetail(row.detail, row);
   return {
     region: row.region as ResultView['region'],
     cron_timestamp: row.slot,
@@ -86,7 +76,7 @@ function viewOf(row: Selectable<Database['results']>): ResultView {
     phases: more.phases ?? null,
     status_code: row.status_code,
     error_message: row.error_message,
-    attempts: more.attempts ?? [],
+    attempts: more.attempts,
     certificate_expires_at: more.certificate_expires_at ?? null,
     body_truncated: more.body_truncated ?? false,
     agent_id: row.agent,

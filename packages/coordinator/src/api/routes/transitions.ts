@@ -22,7 +22,7 @@ export function transitionEndpoints({ store }: Pick<ApiDependencies, 'store'>): 
       answers: { 200: { description: 'A page of transitions.', schema: historyOf(transitionView) } },
       async handle(request) {
         const { limit, cursor } = request.query;
-        const monitorId = await requireMonitor(store, workspaceOf(request), idOf(request));
+        const { id: monitorId } = await requireMonitor(store, workspaceOf(request), idOf(request));
         const after = decodeCursor(cursor, cursorKeys);
         const rows = await store.read
           .selectFrom('transitions')

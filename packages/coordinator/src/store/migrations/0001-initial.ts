@@ -65,12 +65,19 @@ const STATEMENTS = [
     status TEXT NOT NULL CHECK (status IN ('active', 'degraded', 'error', 'unknown')),
     since INTEGER NOT NULL, decided_slot INTEGER NOT NULL DEFAULT 0, votes TEXT NOT NULL DEFAULT '[]',
     incident TEXT)`,
-  // `detail` is JSON: phases, attempts, timed_out, certificate_expires_at, body_truncated, reason.
+  // In the order of time: what is recorded together lies together, and what is too old is one range.
+  // `detail` is JSON, see `result-detail.ts`.
   `CREATE TABLE results (
-    monitor_id INTEGER NOT NULL, slot INTEGER NOT NULL, region TEXT NOT NULL,
+    slot INTEGER NOT NULL, monitor_id INTEGER NOT NULL, region TEXT NOT NULL,
     outcome TEXT NOT NULL, version INTEGER NOT NULL, latency REAL, status_code INTEGER,
     error_message TEXT, detail TEXT, agent TEXT, recorded_at INTEGER NOT NULL,
-    PRIMARY KEY (monitor_id, slot, region)) WITHOUT ROWID`,
+    PRIMARY KEY (slot, monitor_id, region)) WITHOUT ROWID`,
+  // One monitor's results are found by the slots that it can have had: those on the grid of its period,
+  // and these, given while they were on no grid, or on one of a period that was changed since.
+  `CREATE TABLE off_grid_slots (
+    monitor_id INTEGER NOT NULL, slot INTEGER NOT NULL, PRIMARY KEY (monitor_id, slot)) WITHOUT ROWID`,
+  // For the retention.
+  'CREATE INDEX off_grid_slots_slot ON off_grid_slots (slot)',
   `CREATE TABLE transitions (
     id INTEGER PRIMARY KEY AUTOINCREMENT, monitor_id INTEGER NOT NULL, from_status TEXT NOT NULL,
     to_status TEXT NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL, slot INTEGER,

@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { candidateSlots } from './candidate-slots.ts';
+import { isOnGrid, phaseOf } from './schedule.ts';
+
+const PERIOD = 30_000;
+/** The grid of monitor 1, n periods after its first slot. */
+const grid = (n: number) => phaseOf(1, PERIOD) + n * PERIOD;
+const between = (from: number, until: number, offGrid: number[] = []) => [
+  ...candidateSlots(1, PERIOD, { from, until }, offGrid),
+];
+
+test.each([
+  { name: 'both ends belong to it', from: grid(1), until: grid(3), slots: [grid(3), grid(2), grid(1)] },
+  { name: 'nothing outside', from: grid(1) + 1, until: grid(3) - 1, slots: [grid(2)] },
+  { name: 'an empty range', from: grid(2), until: grid(1), slots: [] },
+  {
+    name: 'slots off the grid come in their place',
+    from: grid(1),
+    until: grid(2),
+    offGrid: [grid(2) + 1, grid(2) - 1, grid(1) + 1, grid(1) - 1],
+    slots: [grid(2), grid(2) - 1, grid(1) + 1, grid(1)],
+  },
+  {
+    name: 'one that lies on the grid comes once',
+    from: grid(1),
+    until: grid(2),
+    offGrid: [grid(2), grid(1)],
+    slots: [grid(2), grid(1)],
+  },
+])('$name', ({ from, until, offGrid, slots }) => {
+  expect(between(from, until, offGrid)).toEqual(slots);
+});
+
+test('exactly the slots of grid and list inside the range, newest first, none twice', () => {
+  const instant = fc.integer({ min: 0, max: 600_000 });
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 10_000 }),
+      instant,
+      instant,
+      fc.uniqueArray(instant, { maxLength: 20 }),
+      (id, from, until, remembered) => {
+        const offGrid = remembered.toSorted((a, b) => b - a);
+        const expected: number[] = [];
+        for (let slot = until; slot >= from; slot -= 1) {
+          if (isOnGrid(id, slot, PERIOD) || remembered.includes(slot)) expected.push(slot);
+        }
+        expect([...candidateSlots(id, PERIOD, { from, until }, offGrid)]).toEqual(expected);
+      },
+    ),
+    { numRuns: 20 },
+  );
+});

@@ -1,0 +1,116 @@
+import {
+  type Attempt,
+  attempt,
+  type CheckResult,
+  NOT_RUN_REASONS,
+  type NotRunReason,
+  type Outcome,
+  type Phases,
+} from '@svc/shared/messages/check-result.ts';
+import { z } from 'zod';
+
+/** Order of the phases in `results.detail`. Add at the end only: rows are read by place. */
+const PHASES = ['dns', 'connect', 'tls', 'first_byte', 'transfer'] as const satisfies (keyof Phases)[];
+
+/**
+ * What `results.detail` holds. Rows are many, so what the columns say is not said again: a single
+ * attempt that was the result has no `attempts`. Members that a later version adds are ignored.
+ */
+const detail = z.object({
+  reason: z.enum(NOT_RUN_REASONS).optional(),
+  started_at: z.number().int().optional(),
+  /** ms by their place in {@link PHASES}; null: none, also what is missing at the end. */
+  phases: z.array(z.number().nullable()).max(PHASES.length).optional(),
+  attempts: z.array(attempt).optional(),
+  timed_out: z.boolean().optional(),
+  certificate_expires_at: z.number().int().optional(),
+  body_truncated: z.boolean().optional(),
+});
+type Detail = z.infer<typeof detail>;
+
+/** The columns that a single attempt is put together from. */
+type Columns = {
+  outcome: Outcome;
+  latency: number | null;
+  status_code: number | null;
+  error_message: string | null;
+};
+
+export type ResultDetail = Omit<Detail, 'phases' | 'attempts'> & {
+  phases?: Phases;
+  attempts: Attempt[];
+};
+
+/** The text for `results.detail`. */
+export function resultDetail(result: CheckResult): string {
+  const text = {
+    reason: result.reason,
+    started_at: result.started_at,
+    phases: result.phases && phasesByPlace(result.phases),
+    attempts: isSaidByColumns(result) ? undefined : result.attempts,
+    timed_out: result.timed_out,
+    certificate_expires_at: result.certificate_expires_at,
+    body_truncated: result.body_truncated,
+  } satisfies { [K in keyof Detail]: Detail[K] | undefined };
+  return JSON.stringify(text);
+}
+
+/** The text for a region that did not run the check. */
+export function abstentionDetail(reason: NotRunReason): string {
+  return JSON.stringify({ reason, attempts: [] } satisfies Detail);
+}
+
+/** @throws ZodError or SyntaxError for text that is none of ours */
+export function readResultDetail(text: string | null, columns: Columns): ResultDetail {
+  if (text === null) return { attempts: [] };
+  const { phases, attempts, ...rest } = detail.parse(JSON.parse(text));
+  const only = attempts === undefined ? onlyAttempt(columns, rest.timed_out) : null;
+  return {
+    ...rest,
+    ...(phases === undefined ? {} : { phases: namedPhases(phases) }),
+    attempts: attempts ?? (only === null ? [] : [only]),
+  };
+}
+
+/** What {@link onlyAttempt} puts together again is the attempt. */
+function isSaidByColumns(result: CheckResult): boolean {
+  const [only] = result.attempts;
+  return (
+    only !== undefined &&
+    result.attempts.length === 1 &&
+    only.started_ms === 0 &&
+    only.outcome === result.outcome &&
+    only.latency === result.latency &&
+    only.status_code === result.status_code &&
+    only.error_message === result.error_message &&
+    only.timed_out === result.timed_out
+  );
+}
+
+/** The attempt that was the whole check; null when there was none. */
+function onlyAttempt(columns: Columns, timedOut: boolean | undefined): Attempt | null {
+  const { outcome, latency, status_code, error_message } = columns;
+  if (latency === null) return null;
+  return {
+    outcome,
+    started_ms: 0,
+    latency,
+    ...(status_code === null ? {} : { status_code }),
+    ...(error_message === null ? {} : { error_message }),
+    ...(timedOut === undefined ? {} : { timed_out: timedOut }),
+  };
+}
+
+function phasesByPlace(phases: Phases): (number | null)[] {
+  const places: (number | null)[] = PHASES.map((name) => phases[name] ?? null);
+  return places.slice(0, places.findLastIndex((ms) => ms !== null) + 1);
+}
+
+function namedPhases(places: readonly (number | null)[]): Phases {
+  const phases: Phases = {};
+  for (const [index, name] of PHASES.entries()) {
+    const ms = places[index] ?? null;
+    if (ms !== null) phases[name] = ms;
+  }
+  return phases;
+}
