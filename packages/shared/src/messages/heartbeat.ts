@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LIMITS } from '../limits.ts';
 import { checkResult } from './check-result.ts';
 import { MESSAGE_VERSION } from './subjects.ts';
 
@@ -11,15 +12,14 @@ export const MAX_HELD_JOBS = 16_000;
 
 const agentId = z.string().min(1).max(128);
 
-/** [monitor, slot] */
-const jobKey = z.tuple([z.number().int().positive(), z.number().int().nonnegative()]);
-export type JobKey = z.infer<typeof jobKey>;
+export type JobKey = [monitor: number, slot: number];
 
 /** A schema of tuples takes 30 ms for a full heartbeat and holds up everything else; this takes one. */
-const heldJobs = z.custom<JobKey[]>(
-  (value) => Array.isArray(value) && value.length <= MAX_HELD_JOBS && value.every(isJobKey),
-  'not a list of at most 16000 [monitor, slot]',
-);
+const jobKeys = (most: number) =>
+  z.custom<JobKey[]>(
+    (value) => Array.isArray(value) && value.length <= most && value.every(isJobKey),
+    `not a list of at most ${most} [monitor, slot]`,
+  );
 
 function isJobKey(value: unknown): value is JobKey {
   if (!Array.isArray(value) || value.length !== 2) return false;
@@ -38,7 +38,7 @@ export const heartbeat = z.object({
   /** Attempts in progress. */
   running: z.number().int().nonnegative(),
   /** Jobs accepted and not yet reported: until their result is acknowledged by the stream. */
-  held: heldJobs,
+  held: jobKeys(MAX_HELD_JOBS),
   /** Largest event-loop delay since the last heartbeat, ms. */
   loop_delay_ms: z.number().nonnegative(),
   /** Agent's wall clock, epoch ms: shows clocks that are off. */
@@ -59,8 +59,10 @@ export const acceptance = z.object({
   kind: z.literal('acceptance'),
   agent: agentId,
   batch: z.string().max(64),
-  accepted: z.array(jobKey).max(64),
-  refused: z.array(z.tuple([z.number().int(), z.number().int(), z.enum(REFUSALS)])).max(64),
+  accepted: jobKeys(LIMITS.jobsPerMessage),
+  refused: z
+    .array(z.tuple([z.number().int(), z.number().int(), z.enum(REFUSALS)]))
+    .max(LIMITS.jobsPerMessage),
 });
 export type Acceptance = z.infer<typeof acceptance>;
 
