@@ -63,6 +63,7 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
     metrics: () => [],
     metricsToken: null,
     clock,
+    slotNow: () => clock.wall(),
     log: silentLog,
     ...more,
   });

@@ -226,6 +226,7 @@ export class Coordinator {
       metrics: () => coordinatorMetrics({ monitors, states, dispatch, recorder, consumer, deliverer }),
       metricsToken: config.metricsToken ?? null,
       clock,
+      slotNow: () => slotClock.now(),
       log,
     });
     this.#started.push({ name: 'API', stop: () => api.stop() });

@@ -35,6 +35,8 @@ export type ApiDependencies = {
   /** Of requests per token; the default is 500 a second, 2,000 at once. */
   readonly rate?: Rate;
   readonly clock: Clock;
+  /** The slots' clock, epoch ms: votes are dated by it, and the system's may have been set back since. */
+  readonly slotNow: () => number;
   readonly log: Logger;
 };
 

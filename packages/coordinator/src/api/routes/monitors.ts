@@ -23,7 +23,7 @@ const filters = {
 const filter = z.object(filters);
 
 export function monitorEndpoints(dependencies: ApiDependencies): Endpoint[] {
-  const { reading, states, clock } = dependencies;
+  const { reading, states, slotNow } = dependencies;
   const collection: Collection<StoredMonitor> = {
     path: '/v1/monitors',
     tag: 'Monitors',
@@ -46,7 +46,7 @@ export function monitorEndpoints(dependencies: ApiDependencies): Endpoint[] {
       });
     },
     present(stored) {
-      const now = clock.wall();
+      const now = slotNow();
       return stored.map((monitor) => monitorView(monitor, states, now));
     },
   };
