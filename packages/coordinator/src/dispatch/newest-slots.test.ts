@@ -63,6 +63,9 @@ test('the newest slot is the latest that was decided or has a result', async () 
     for (const [id = 0, slot = 0] of decided) state.run(id, slot);
     for (const [id = 0, slot = 0] of recorded) result.run(id, slot);
     offGrid.run(6, slotOf(6, 100) + 7);
+    // Of a monitor that was deleted.
+    offGrid.run(8, slotOf(8, 190) + 7);
+    result.run(8, slotOf(2, 199));
     offGrid.run(6, slotOf(6, 190) + 7);
   });
   const newest = await loadNewestSlots(store, monitors);

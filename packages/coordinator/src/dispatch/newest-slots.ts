@@ -1,42 +1,40 @@
 import { sql } from 'kysely';
-import { candidateSlots } from '../domain/candidate-slots.ts';
-import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
+import type { LiveMonitors } from '../domain/monitor.ts';
+import { gridSlotUntil, phaseOf } from '../domain/schedule.ts';
 import type { Store } from '../store/store.ts';
 
-/** Rows or monitors asked about per query. */
+/** Rows or slots asked for per query. */
 const CHUNK = 2_000;
 /** A slot that lies so many periods before the newest of all says no more than an older one: it is too late for the next. */
 const PERIODS = 2;
 
 /**
- * The newest slot that each monitor was given, as far as recorded: decided, with a result of about two
- * periods before the newest of all, or off the grid. What is older makes no difference to when the
+ * The newest slot that each monitor was given, as far as recorded: decided, with a result of the last
+ * two periods before the newest of all, or off the grid. What is older makes no difference to when the
  * monitor is due. Monitors without one are not in it. Read on the reading thread.
  */
 export async function loadNewestSlots(
   store: Store,
-  monitors: Pick<LiveMonitors, 'values'>,
+  monitors: Pick<LiveMonitors, 'get' | 'values'>,
 ): Promise<Map<number, number>> {
   const newest = new Map<number, number>();
-  const note = ({ id, slot }: { id: number; slot: number }) => {
-    if (slot > (newest.get(id) ?? 0)) newest.set(id, slot);
+  const note = ({ id, slot }: MonitorSlot) => {
+    if (slot > (newest.get(id) ?? 0) && monitors.get(id) !== undefined) newest.set(id, slot);
   };
   for await (const row of decidedSlots(store)) note(row);
   for await (const row of slotsOffGrid(store)) note(row);
-  const { rows } = await sql<{ slot: number | null }>`SELECT max(slot) AS slot FROM results`.execute(
-    store.read,
-  );
-  const until = rows[0]?.slot ?? null;
+  const until = await newestRecorded(store);
   if (until === null) return newest;
-  const isNews = ([id, slot]: Candidate) => slot > (newest.get(id) ?? 0);
-  let chunk: Candidate[] = [];
-  for (const monitor of monitors.values()) {
-    chunk.push(...candidates(monitor, until).filter(isNews));
-    if (chunk.length < CHUNK) continue;
-    for (const row of await recordedAmong(store, chunk)) note(row);
-    chunk = [];
+  for (let periodsBack = 0; periodsBack <= PERIODS; periodsBack += 1) {
+    const slots = new Set<number>();
+    for (const { id, periodMs } of monitors.values()) {
+      // On the grid of the period declared now: slots of an earlier period are remembered as off the
+      // grid, or are as old as the last decision that was written.
+      const slot = gridSlotUntil(until, periodMs, phaseOf(id, periodMs)) - periodsBack * periodMs;
+      if (slot > (newest.get(id) ?? 0)) slots.add(slot);
+    }
+    for await (const row of recordedAt(store, [...slots])) note(row);
   }
-  for (const row of await recordedAmong(store, chunk)) note(row);
   return newest;
 }
 
@@ -49,28 +47,30 @@ export function newestOf(slots: ReadonlyMap<number, number>): number | null {
   return newest;
 }
 
-/** Monitor and slot. */
-type Candidate = readonly [id: number, slot: number];
+type MonitorSlot = { id: number; slot: number };
 
-/**
- * On the grid of the period declared now: slots of an earlier period are remembered as off the grid, or
- * are as old as the last decision that was written.
- */
-function candidates({ id, periodMs }: LiveMonitor, until: number): Candidate[] {
-  const range = { from: until - PERIODS * periodMs, until };
-  return [...candidateSlots(id, periodMs, range, [])].map((slot) => [id, slot]);
+async function newestRecorded(store: Store): Promise<number | null> {
+  const row = await store.read
+    .selectFrom('results')
+    .select(({ fn }) => fn.max<number | null>('slot').as('slot'))
+    .executeTakeFirst();
+  return row?.slot ?? null;
 }
 
-async function recordedAmong(store: Store, asked: readonly Candidate[]) {
-  const { rows } = await sql<{ id: number; slot: number }>`
-    SELECT value ->> 0 AS id, value ->> 1 AS slot FROM json_each(${JSON.stringify(asked)}) AS asked
-    WHERE EXISTS (SELECT 1 FROM results WHERE slot = asked.value ->> 1 AND monitor_id = asked.value ->> 0)`.execute(
-    store.read,
-  );
-  return rows;
+/** All monitors with a result of one of these slots. */
+async function* recordedAt(store: Store, slots: readonly number[]): AsyncGenerator<MonitorSlot> {
+  for (let first = 0; first < slots.length; first += CHUNK) {
+    const asked = JSON.stringify(slots.slice(first, first + CHUNK));
+    yield* await store.read
+      .selectFrom('results')
+      .select(['monitor_id as id', 'slot'])
+      .distinct()
+      .where(sql<boolean>`slot IN (SELECT value FROM json_each(${asked}))`)
+      .execute();
+  }
 }
 
-async function* decidedSlots(store: Store) {
+async function* decidedSlots(store: Store): AsyncGenerator<MonitorSlot> {
   for (let after = 0; ; ) {
     const rows = await store.read
       .selectFrom('monitor_states')
@@ -87,7 +87,7 @@ async function* decidedSlots(store: Store) {
 }
 
 /** The newest of each monitor that has one. */
-async function* slotsOffGrid(store: Store) {
+async function* slotsOffGrid(store: Store): AsyncGenerator<MonitorSlot> {
   for (let after = 0; ; ) {
     const rows = await store.read
       .selectFrom('off_grid_slots')
