@@ -25,57 +25,141 @@ export const NOT_RUN_REASONS = [
 ] as const;
 export type NotRunReason = (typeof NOT_RUN_REASONS)[number];
 
-const milliseconds = z.number().nonnegative().max(86_400_000);
+/** Longest time that anything in a result can name, ms. */
+const MAX_MS = 86_400_000;
+
+/*
+ * The schemas below say which members there are and of what type; their bounds are one refinement per
+ * object. A check on each number is a call and an object each, of which a result has twenty: they were
+ * a fifth of all that the coordinator allocates.
+ */
 
 /** Where the time went, ms with one decimal; the parts that apply add up to `latency`. */
 export const phases = z.object({
-  dns: milliseconds.optional(),
-  connect: milliseconds.optional(),
-  tls: milliseconds.optional(),
-  first_byte: milliseconds.optional(),
-  transfer: milliseconds.optional(),
+  dns: z.number().optional(),
+  connect: z.number().optional(),
+  tls: z.number().optional(),
+  first_byte: z.number().optional(),
+  transfer: z.number().optional(),
 });
 export type Phases = z.infer<typeof phases>;
 
-const errorMessage = z.string().max(LIMITS.errorMessage);
-
-/** One try. Only failures are tried again, so all but the last are `failed` (or `not_run`). */
-export const attempt = z.object({
+const tried = z.object({
   outcome: z.enum(OUTCOMES),
   /** Start after the check's start, ms. */
-  started_ms: milliseconds,
-  latency: milliseconds,
-  status_code: z.number().int().optional(),
-  error_message: errorMessage.optional(),
+  started_ms: z.number(),
+  latency: z.number(),
+  status_code: z.number().optional(),
+  error_message: z.string().optional(),
   timed_out: z.boolean().optional(),
 });
+/** One try. Only failures are tried again, so all but the last are `failed` (or `not_run`). */
+export const attempt = tried.refine(isBoundedAttempt, 'a value out of its bounds');
 export type Attempt = z.infer<typeof attempt>;
 
-/** What a region found out about one slot of a monitor. Latency and phases are the last attempt's. */
-export const checkResult = z.object({
-  monitor: z.number().int().positive(),
-  version: z.number().int().positive(),
-  slot: z.number().int().nonnegative(),
-  token: z.string().max(64),
+const finding = z.object({
   outcome: z.enum(OUTCOMES),
   /** With `not_run` only. */
   reason: z.enum(NOT_RUN_REASONS).optional(),
   /** Agent's wall clock at the start of the first attempt, epoch ms. For people; nothing is decided by it. */
-  started_at: z.number().int().nonnegative(),
+  started_at: z.number(),
   /** ms, one decimal; absent with `not_run` before any attempt. */
-  latency: milliseconds.optional(),
+  latency: z.number().optional(),
   phases: phases.optional(),
-  status_code: z.number().int().min(0).max(999).optional(),
-  error_message: errorMessage.optional(),
+  /** 0 to 999. */
+  status_code: z.number().optional(),
+  error_message: z.string().optional(),
   /** The last attempt ended by its time-out. */
   timed_out: z.boolean().optional(),
-  attempts: z.array(attempt).max(LIMITS.retries + 1),
+  attempts: z.array(attempt),
   /** TLS targets: when the leaf certificate expires, epoch ms. */
-  certificate_expires_at: z.number().int().optional(),
+  certificate_expires_at: z.number().optional(),
   /** The response was longer than what assertions were shown (2 MiB). */
   body_truncated: z.boolean().optional(),
 });
+
+/** What a region found out, whatever the check was asked for. Latency and phases are the last attempt's. */
+export const runResult = finding.refine(isBoundedFinding, 'a value out of its bounds');
+
+const slotFinding = finding.extend({
+  monitor: z.number(),
+  version: z.number(),
+  slot: z.number(),
+  token: z.string(),
+});
+/** What a region found out about one slot of a monitor. */
+export const checkResult = slotFinding.refine(isBoundedResult, 'a value out of its bounds');
 export type CheckResult = z.infer<typeof checkResult>;
+
+function isBoundedResult(result: z.infer<typeof slotFinding>): boolean {
+  const { monitor, version, slot, token } = result;
+  return (
+    isCount(monitor) &&
+    monitor > 0 &&
+    isCount(version) &&
+    version > 0 &&
+    isCount(slot) &&
+    token.length <= 64 &&
+    isBoundedFinding(result)
+  );
+}
+
+function isBoundedFinding(found: z.infer<typeof finding>): boolean {
+  const {
+    started_at,
+    latency,
+    phases: parts,
+    status_code,
+    error_message,
+    attempts,
+    certificate_expires_at,
+  } = found;
+  return (
+    isCount(started_at) &&
+    isDuration(latency) &&
+    (parts === undefined || isBoundedPhases(parts)) &&
+    (status_code === undefined || (isCount(status_code) && status_code <= 999)) &&
+    isErrorMessage(error_message) &&
+    attempts.length <= LIMITS.retries + 1 &&
+    (certificate_expires_at === undefined || Number.isSafeInteger(certificate_expires_at))
+  );
+}
+
+function isBoundedPhases({ dns, connect, tls, first_byte, transfer }: Phases): boolean {
+  return (
+    isDuration(dns) &&
+    isDuration(connect) &&
+    isDuration(tls) &&
+    isDuration(first_byte) &&
+    isDuration(transfer)
+  );
+}
+
+function isBoundedAttempt({
+  started_ms,
+  latency,
+  status_code,
+  error_message,
+}: z.infer<typeof tried>): boolean {
+  return (
+    isDuration(started_ms) &&
+    isDuration(latency) &&
+    (status_code === undefined || Number.isSafeInteger(status_code)) &&
+    isErrorMessage(error_message)
+  );
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+function isDuration(ms: number | undefined): boolean {
+  return ms === undefined || (ms >= 0 && ms <= MAX_MS);
+}
+
+function isErrorMessage(text: string | undefined): boolean {
+  return text === undefined || text.length <= LIMITS.errorMessage;
+}
 
 /**
  * `svc.results.<region>`: up to 64 results and 256 KiB, sent with a `Nats-Msg-Id`. The results are

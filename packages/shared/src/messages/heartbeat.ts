@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
-import { checkResult } from './check-result.ts';
+import { runResult } from './check-result.ts';
 import { MESSAGE_VERSION } from './subjects.ts';
 
 /** A heartbeat is due this often; an agent that missed three is gone. */
@@ -72,7 +72,7 @@ export const runOutcome = z.object({
   kind: z.literal('run_outcome'),
   agent: agentId,
   run: z.string().max(64),
-  result: checkResult.omit({ monitor: true, version: true, slot: true, token: true }),
+  result: runResult,
 });
 export type RunOutcome = z.infer<typeof runOutcome>;
 
