@@ -141,8 +141,9 @@ describe.concurrent.each([
       // One reports while it is off, the others after it is on again.
       failing(held.shift() as ServerResponse);
       await service.until(() => failed().length >= 1);
-      await declare(on);
+      // Before it is on: its first slot comes at once.
       web.answerWith(well);
+      await declare(on);
       release(failing);
       await service.until(() => failed().length === REGIONS.length);
       await service.changed('Web', 'active', seen);
