@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -7,7 +7,15 @@ import { lockDataFolder } from './lock.ts';
 test('a data folder serves one start at a time', () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-lock-'));
   const unlock = lockDataFolder(folder);
-  expect(() => lockDataFolder(folder)).toThrow(`svc runs already with the data folder ${folder}`);
+  expect(() => lockDataFolder(folder)).toThrow(
+    `svc runs already with the data folder ${folder} (process ${process.pid})`,
+  );
   unlock();
   lockDataFolder(folder)();
+});
+
+test('a data folder that is none is said to be unusable', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'svc-lock-')), 'file');
+  writeFileSync(file, '');
+  expect(() => lockDataFolder(file)).toThrow(`the data folder ${file} cannot be used`);
 });

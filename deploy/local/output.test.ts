@@ -25,6 +25,21 @@ test.each([
     line({ level: 40, msg: 'results were dropped', count: 3, error: { message: 'disk full' } }),
     '12:34:56  warn  coordinator  results were dropped  count=3 error=disk full',
   ],
+  [
+    'an error with several reasons',
+    line({
+      level: 50,
+      msg: 'declaration refused',
+      file: 'svc.yaml',
+      errors: ['svc.yaml:1:1: a', 'svc.yaml:2:1: b'],
+    }),
+    '12:34:56  error coordinator  declaration refused  file=svc.yaml\n          svc.yaml:1:1: a\n          svc.yaml:2:1: b',
+  ],
+  [
+    'the end of a trouble',
+    line({ event: 'recovered', msg: 'connected to NATS again' }),
+    '12:34:56  ok    coordinator  connected to NATS again',
+  ],
   ['an error', line({ level: 50, msg: 'cannot write' }), '12:34:56  error coordinator  cannot write'],
   ['a line of Node', 'Error: cannot find module', '          coordinator  Error: cannot find module'],
 ])('%s is shown', (_name, input, shown) => {

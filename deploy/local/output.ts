@@ -38,22 +38,30 @@ export function paintFor(stream: { isTTY?: boolean }, environment: NodeJS.Proces
 }
 
 /**
- * What to show for one line of a part's standard error: a change of status, a warning or an error;
+ * What to show for one line of a part's standard error: a change of status, a warning or an error, and
+ * the end of one (`event: 'recovered'`);
  * null for the rest (unless everything is asked for). Lines that are not ours are shown as they are,
  * because a crash says why on them.
  */
 export function render(part: string, line: string, paint: Paint, showsAll: boolean): string | null {
   const parsed = logLine.safeParse(parseJson(line));
-  if (!parsed.success) return line.trim() === '' ? null : `${' '.repeat(10)}${paint.grey(part)}  ${line}`;
+  if (!parsed.success) return line.trim() === '' ? null : `${INDENT}${paint.grey(part)}  ${line}`;
   const { level, time, msg, event } = parsed.data;
   const clock = paint.grey(new Date(time).toTimeString().slice(0, 8));
   if (event === 'transition') {
     const change = transition.safeParse(parsed.data);
     if (change.success) return `${clock}  ${renderTransition(change.data, paint)}`;
   }
-  if (level < WARN && !showsAll) return null;
+  const isRecovery = event === 'recovered';
+  if (level < WARN && !isRecovery && !showsAll) return null;
   const mark =
-    level >= ERROR ? paint.red('error') : level >= WARN ? paint.yellow('warn ') : paint.grey('info ');
+    level >= ERROR
+      ? paint.red('error')
+      : level >= WARN
+        ? paint.yellow('warn ')
+        : isRecovery
+          ? paint.green('ok   ')
+          : paint.grey('info ');
   return `${clock}  ${mark} ${paint.grey(part)}  ${msg}${detailOf(parsed.data)}`;
 }
 
@@ -63,12 +71,22 @@ function renderTransition(change: z.infer<typeof transition>, paint: Paint): str
   return `${colour('●')} ${paint.bold(change.monitor.name)}  ${change.from} → ${colour(change.to)}  ${paint.grey(`(${change.reason}${detail})`)}`;
 }
 
+/** Of lines that belong to the one above. */
+const INDENT = ' '.repeat(10);
+
 const HIDDEN = new Set(['level', 'time', 'msg', 'part', 'event', 'pid', 'hostname']);
 
 function detailOf(fields: Record<string, unknown>): string {
   const shown = Object.entries(fields).filter(([key]) => !HIDDEN.has(key));
-  if (shown.length === 0) return '';
-  return `  ${shown.map(([key, value]) => `${key}=${textOf(value)}`).join(' ')}`;
+  const lists = shown.flatMap(([, value]) => (isListOfTexts(value) ? value : []));
+  const facts = shown.filter(([, value]) => !isListOfTexts(value));
+  const inLine = facts.map(([key, value]) => `${key}=${textOf(value)}`).join(' ');
+  return `${inLine === '' ? '' : `  ${inLine}`}${lists.map((text) => `\n${INDENT}${text}`).join('')}`;
+}
+
+/** What is said in several sentences (the errors of a declared file) reads better below each other. */
+function isListOfTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string');
 }
 
 function textOf(value: unknown): string {

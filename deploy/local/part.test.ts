@@ -6,6 +6,7 @@ const WELL = "process.stderr.write('ready\\n'); setInterval(() => {}, 1000)";
 
 type Happening =
   | { what: 'started'; pid: number | undefined }
+  | { what: 'ready'; isAgain: boolean }
   | { what: 'line'; line: string }
   | { what: 'ended'; end: End; delayMs: number }
   | { what: 'gaveUp'; end: End };
@@ -22,6 +23,7 @@ function journal() {
   return {
     events: {
       started: (part: Part) => add({ what: 'started', pid: part.pid }),
+      ready: (_part: Part, isAgain: boolean) => add({ what: 'ready', isAgain }),
       line: (_part: Part, line: string) => add({ what: 'line', line }),
       ended: (_part: Part, end: End, delayMs: number) => add({ what: 'ended', end, delayMs }),
       gaveUp: (_part: Part, end: End) => add({ what: 'gaveUp', end }),
@@ -70,6 +72,7 @@ describe('a part', () => {
     const part = partOf(commandOf(WELL), happenings);
     await part.start();
     const first = await happenings.next('started');
+    expect((await happenings.next('ready')).isAgain).toBe(false);
     process.kill(first.pid ?? 0, 'SIGKILL');
     expect(await happenings.next('ended')).toEqual({
       what: 'ended',
@@ -78,6 +81,7 @@ describe('a part', () => {
     });
     const second = await happenings.next('started');
     expect(second.pid).not.toBe(first.pid);
+    expect((await happenings.next('ready')).isAgain).toBe(true);
     process.kill(second.pid ?? 0, 'SIGKILL');
     expect((await happenings.next('ended')).delayMs).toBe(500);
   });

@@ -8,6 +8,8 @@ export type End = { why: string; code: number | null };
 export type PartEvents = {
   /** A process was started, for the first time or again. */
   started(part: Part): void;
+  /** It does its work; `isAgain` after it had to be started again. */
+  ready(part: Part, isAgain: boolean): void;
   /** One line of its standard error. */
   line(part: Part, line: string): void;
   /** It ended without being told to; it is started again after `delayMs`. */
@@ -52,6 +54,7 @@ export class Part {
   #restarts = 0;
   #isStopping = false;
   #wasReady = false;
+  #isReady = false;
   #ready = Promise.withResolvers<void>();
 
   constructor(command: PartCommand, events: PartEvents) {
@@ -62,6 +65,11 @@ export class Part {
 
   get pid(): number | undefined {
     return this.#child?.pid;
+  }
+
+  /** Whether the process that runs now has said that it does its work. */
+  get isReady(): boolean {
+    return this.#isReady;
   }
 
   /** Resolves when the part is ready for the first time; never when it gives up. */
@@ -99,21 +107,28 @@ export class Part {
     this.#child = child;
     this.#events.started(this);
     if (child.stderr) createInterface({ input: child.stderr }).on('line', (line) => this.#line(line));
-    child.once('error', (error) => this.#ended({ why: error.message, code: 1 }, startedAt));
-    child.once('exit', (code, signal) => {
-      this.#ended({ why: signal === null ? `exit code ${code}` : `signal ${signal}`, code }, startedAt);
+    let failure: End | null = null;
+    child.once('error', (error) => {
+      failure = { why: error.message, code: 1 };
+    });
+    // Not `exit`: by `close` all that it said about its end has been read. It comes after `error` too.
+    child.once('close', (code, signal) => {
+      const why = signal === null ? `exit code ${code}` : `signal ${signal}`;
+      this.#ended(failure ?? { why, code }, startedAt);
     });
   }
 
   #line(line: string): void {
-    if (this.#command.isReadyLine(line)) {
-      this.#wasReady = true;
-      this.#ready.resolve();
-    }
     this.#events.line(this, line);
+    if (this.#isReady || !this.#command.isReadyLine(line)) return;
+    this.#isReady = true;
+    this.#events.ready(this, this.#wasReady);
+    this.#wasReady = true;
+    this.#ready.resolve();
   }
 
   #ended(end: End, startedAt: number): void {
+    this.#isReady = false;
     if (this.#isStopping) return;
     if (!this.#wasReady && end.code !== null && end.code !== 0) {
       this.#isStopping = true;

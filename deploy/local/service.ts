@@ -1,7 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Region } from '@svc/shared/regions.ts';
+import { guardProcess } from './guard.ts';
 import { choosePort } from './nats-port.ts';
 import { type Paint, render } from './output.ts';
 import { type End, Part, type PartEvents } from './part.ts';
@@ -19,6 +19,9 @@ export type LocalServiceOptions = {
   print(line: string): void;
 };
 
+/** A start that takes longer than this says what it waits for, and says it again as often, ms. */
+const STILL_STARTING_MS = 5_000;
+
 /** Agents drain for 2 s; with the rest all is down within the 5 s that Ctrl-C may take. */
 const AGENT_DRAIN_MS = 2_000;
 const AGENT_STOP_MS = 2_600;
@@ -35,8 +38,9 @@ export class LocalService {
   #nats: Part | null = null;
   #coordinator: Part | null = null;
   #agents: Part[] = [];
-  #guard: ChildProcess | null = null;
+  #unguard: () => void = () => {};
   #giveUp: () => void = () => {};
+  #stopProgress: () => void = () => {};
   #stopping: Promise<void> | null = null;
 
   constructor(options: LocalServiceOptions) {
@@ -53,7 +57,11 @@ export class LocalService {
         const shown = render(part.name, line, paint, showsAll);
         if (shown !== null) print(shown);
       },
+      ready: (part, isAgain) => {
+        if (isAgain) print(`${this.#clock()}  ${paint.green('ok   ')} ${part.name} works again`);
+      },
       ended: (part, end, delayMs) => {
+        if (part === this.#nats) this.#unguard();
         print(
           `${this.#clock()}  ${paint.yellow('warn ')} ${part.name} ended (${end.why}); starting it again in ${delayMs / 1000} s`,
         );
@@ -91,7 +99,10 @@ export class LocalService {
         SVC_DRAIN_MS: String(AGENT_DRAIN_MS),
       }),
     );
+    const progress = setInterval(() => this.#sayWhatIsMissing(), STILL_STARTING_MS);
+    this.#stopProgress = () => clearInterval(progress);
     await Promise.all([this.#coordinator.start(), ...this.#agents.map((agent) => agent.start())]);
+    this.#stopProgress();
     if (this.isStopping) return;
     for (const line of this.#summary(nats.url, common.SVC_PUBLIC_URL ?? '')) print(line);
   }
@@ -107,11 +118,12 @@ export class LocalService {
   }
 
   async #stopAll(): Promise<void> {
+    this.#stopProgress();
     this.#options.print('stopping …');
     await Promise.all(this.#agents.map((agent) => agent.stop()));
     await this.#coordinator?.stop();
     await this.#nats?.stop();
-    this.#guard?.kill('SIGKILL');
+    this.#unguard();
     this.#options.print('stopped');
   }
 
@@ -148,7 +160,7 @@ export class LocalService {
   }
 
   #environmentOf(nats: { url: string; address: string }): Record<string, string> {
-    const { environment, dataDir, configFile } = this.#options;
+    const { environment, dataDir, configFile, project } = this.#options;
     return {
       ...definedOf(environment),
       SVC_DATA_DIR: dataDir,
@@ -157,6 +169,8 @@ export class LocalService {
       SVC_NATS_ADDRESS: nats.address,
       SVC_PUBLIC_URL: environment.SVC_PUBLIC_URL || `http://${environment.SVC_LISTEN || '127.0.0.1:8080'}`,
       SVC_SUPERVISED: '1',
+      // Saves each process a third of its start: measured 0.54 → 0.33 s for the coordinator.
+      NODE_COMPILE_CACHE: environment.NODE_COMPILE_CACHE || join(project, 'node_modules', '.cache', 'node'),
     };
   }
 
@@ -179,19 +193,15 @@ export class LocalService {
     return new Part(command, this.#events);
   }
 
-  /**
-   * Ends NATS when this process is gone without having stopped it (`kill -9`): a shell waits for the
-   * end of the pipe that only we hold. The parts that are Node see the end of their channel instead.
-   */
+  /** NATS alone needs it: the parts that are Node see the end of their channel when this process is gone. */
   #guardNats(): void {
     const pid = this.#nats?.pid;
-    if (pid === undefined || this.isStopping) return;
-    this.#guard?.kill('SIGKILL');
-    this.#guard = spawn('sh', ['-c', 'read -r _; kill "$1"', 'guard', String(pid)], {
-      stdio: ['pipe', 'ignore', 'ignore'],
-      detached: true,
-    });
-    this.#guard.unref();
+    if (pid !== undefined) this.#unguard = guardProcess(pid);
+  }
+
+  #sayWhatIsMissing(): void {
+    const missing = this.#parts().filter((part) => !part.isReady);
+    this.#options.print(`${this.#clock()}  still starting: ${missing.map((part) => part.name).join(', ')}`);
   }
 
   #gaveUp(part: Part, end: End): void {

@@ -7,7 +7,8 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '@svc/shared/errors.ts';
 import { isRegion, REGIONS } from '@svc/shared/regions.ts';
-import { lockDataFolder } from './lock.ts';
+import { watchLauncher } from './launcher.ts';
+import { lockDataFolder, unusable } from './lock.ts';
 import { findNatsServer } from './nats-server.mjs';
 import { paintFor } from './output.ts';
 import { LocalService } from './service.ts';
@@ -18,7 +19,7 @@ async function main(): Promise<void> {
   const environment = process.env;
   const regions = regionsOf(environment.SVC_REGIONS || 'hosta-fra,hostb-par,hostc-us-east4');
   const dataDir = resolve(environment.SVC_DATA_DIR || join(PROJECT, 'data'));
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeDataFolder(dataDir);
   const unlock = lockDataFolder(dataDir);
   const service = new LocalService({
     project: PROJECT,
@@ -38,6 +39,10 @@ async function main(): Promise<void> {
       else void service.stop().then(() => stopped.resolve(0));
     });
   }
+  const unwatch = watchLauncher(environment, () => {
+    console.log('npm, which started this, is gone');
+    void service.stop().then(() => stopped.resolve(0));
+  });
   service.onGiveUp(() => void service.stop().then(() => stopped.resolve(1)));
   // Not awaited: a part that cannot start leaves this pending, and `onGiveUp` ends the wait below.
   service.start().catch((error: unknown) => {
@@ -45,7 +50,16 @@ async function main(): Promise<void> {
     void service.stop().then(() => stopped.resolve(1));
   });
   process.exitCode = await stopped.promise;
+  unwatch();
   unlock();
+}
+
+function makeDataFolder(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new Error(unusable(dataDir, error), { cause: error });
+  }
 }
 
 function regionsOf(text: string) {
@@ -63,6 +77,10 @@ function regionsOf(text: string) {
   if (regions.length === 0) throw new Error('SVC_REGIONS: name at least one region');
   return [...new Set(regions)];
 }
+
+// When the terminal was closed nobody reads any more, and everything is still to be stopped in order.
+process.stdout.on('error', () => {});
+process.stderr.on('error', () => {});
 
 try {
   await main();
