@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { guardProcess } from '../../deploy/local/guard.ts';
 import { findNatsServer } from '../../deploy/local/nats-server.mjs';
 
 export type NatsServer = {
@@ -23,7 +24,8 @@ export type NatsServer = {
 };
 
 /**
- * A real nats-server with JetStream on a free loopback port and a store of its own.
+ * A real nats-server with JetStream on a free loopback port and a store of its own. It ends with the
+ * process that started it, also when a time-out kills that one.
  *
  * @param configuration further lines of its configuration file (accounts, limits); without them
  *   anybody may do anything
@@ -45,6 +47,7 @@ export async function startNatsServer(configuration = ''): Promise<NatsServer> {
       ['-c', configFile, '-a', '127.0.0.1', '-p', String(port), '--ports_file_dir', join(directory, 'ports')],
       { stdio: ['ignore', 'ignore', 'pipe'] },
     );
+    if (child.pid !== undefined) child.once('exit', guardProcess(child.pid));
     await untilReady(child);
     if (port === -1) port = await portOf(join(directory, 'ports', `nats-server_${child.pid}.ports`));
   }
