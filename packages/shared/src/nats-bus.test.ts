@@ -101,6 +101,27 @@ describe('core messages', () => {
   });
 });
 
+test('a first connection that has to wait says why, and when it is there', async () => {
+  const absent = await startNatsServer();
+  await absent.kill();
+  const lines: { msg: string; servers?: string }[] = [];
+  const said = Promise.withResolvers<void>();
+  const write = (line: string) => {
+    lines.push(JSON.parse(line));
+    said.resolve();
+  };
+  const url = absent.url.replace('//', '//user:password@');
+  const connecting = connectBus({ url, name: 'test', log: pino({}, { write }) });
+  await said.promise;
+  expect(lines).toMatchObject([
+    { msg: 'waiting for NATS', servers: absent.url, error: 'CONNECTION_REFUSED' },
+  ]);
+  await absent.restart();
+  await (await connecting).close();
+  expect(lines[1]).toMatchObject({ event: 'recovered', msg: 'connected to NATS' });
+  await absent.dispose();
+});
+
 describe('the result stream', () => {
   test('is created once, read in order from a position, and keeps message ids', async () => {
     const stream = new NatsResultStream(bus);

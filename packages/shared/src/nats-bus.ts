@@ -65,7 +65,50 @@ export async function connectBus(options: BusOptions): Promise<NatsBus> {
   };
   const authenticator = authenticatorOf(options);
   if (authenticator !== null) connectionOptions.authenticator = authenticator;
-  return new NatsBus(await connect(connectionOptions), options.log, options.inboxPrefix ?? '_INBOX');
+  const connected = explainWaiting(connectionOptions, options.log);
+  try {
+    return new NatsBus(await connect(connectionOptions), options.log, options.inboxPrefix ?? '_INBOX');
+  } finally {
+    connected();
+  }
+}
+
+/** A first connection that takes longer than this is explained, ms. */
+const EXPLAIN_AFTER_MS = 1_000;
+/** And again this often while it lasts, ms. */
+const EXPLAIN_EVERY_MS = 30_000;
+
+/**
+ * The client waits in silence for its first connection. So that people see why nothing happens, a second
+ * connection is tried now and then, only for the reason it fails with.
+ *
+ * @returns to be called when the wait is over
+ */
+function explainWaiting(connectionOptions: ConnectionOptions, log: Logger): () => void {
+  let isOver = false;
+  let hasExplained = false;
+  const explain = async (): Promise<void> => {
+    try {
+      const other = await connect({ ...connectionOptions, waitOnFirstConnect: false, reconnect: false });
+      await other.close();
+    } catch (error) {
+      if (isOver) return;
+      hasExplained = true;
+      const servers = [connectionOptions.servers ?? []].flat().map(withoutCredentials);
+      log.warn({ servers: servers.join(','), error: messageOf(error) }, 'waiting for NATS');
+    }
+    if (!isOver) timer = setTimeout(() => void explain(), EXPLAIN_EVERY_MS).unref();
+  };
+  let timer = setTimeout(() => void explain(), EXPLAIN_AFTER_MS).unref();
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+    if (hasExplained) log.info({ event: 'recovered' }, 'connected to NATS');
+  };
+}
+
+function withoutCredentials(server: string): string {
+  return server.replace(/^([a-z]+:\/\/)?.*@/i, '$1');
 }
 
 function authenticatorOf(options: BusOptions): Authenticator | null {
@@ -199,7 +242,7 @@ export class NatsBus implements Bus {
     if (this.#isConnected === isConnected) return;
     this.#isConnected = isConnected;
     if (isConnected) {
-      this.#log.info({ server: this.connection.getServer() }, 'connected to NATS again');
+      this.#log.info({ event: 'recovered', server: this.connection.getServer() }, 'connected to NATS again');
     } else {
       for (const reject of this.#flushes) reject(new BusDisconnected());
       if (!this.connection.isClosed()) this.#log.warn('lost the connection to NATS');

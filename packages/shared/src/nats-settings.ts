@@ -9,7 +9,12 @@ export const NATS_SETTINGS = {
   natsUrl: {
     name: 'SVC_NATS_URL',
     description: 'NATS servers, separated by commas',
-    schema: z.string().min(1),
+    schema: z
+      .string()
+      .refine(
+        (text) => text.split(',').every(isServerAddress),
+        'must be host:port or nats://host:port, tls://host:port, several separated by commas',
+      ),
   },
   natsCredentials: { name: 'SVC_NATS_CREDS', description: 'path of a .creds file', schema: optionalText },
   natsNkey: { name: 'SVC_NATS_NKEY', description: 'nkey seed', schema: optionalText },
@@ -33,4 +38,11 @@ export function busOptionsOf(
     ...(natsNkey === undefined ? {} : { nkeySeed: natsNkey }),
     ...(natsCa === undefined ? {} : { caFile: natsCa }),
   };
+}
+
+/** The client itself takes anything and then never connects. */
+function isServerAddress(text: string): boolean {
+  const [, scheme, rest] = /^(?:([a-z]+):\/\/)?(.+)$/i.exec(text.trim()) ?? [];
+  if (rest === undefined || (scheme !== undefined && !/^(?:nats|tls)$/i.test(scheme))) return false;
+  return URL.canParse(`nats://${rest}`);
 }
