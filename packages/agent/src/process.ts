@@ -44,7 +44,8 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     );
   };
   endWhenAsked(config, end);
-  for (const warning of warnings) log.warn(warning);
+  // Under the supervisor the coordinator has the same environment and says it once for all.
+  if (!config.isSupervised) for (const warning of warnings) log.warn(warning);
 
   // Waits for a server that is not up yet, for ever.
   const bus = await connectBus({

@@ -8,6 +8,7 @@ import { busOptionsOf } from '@svc/shared/nats-settings.ts';
 import { describeSettings, readEnvironment, SettingsError } from '@svc/shared/settings.ts';
 import { Coordinator, databasePathOf } from './app.ts';
 import { COORDINATOR_SETTINGS, type CoordinatorConfig } from './config.ts';
+import { DeclarationError } from './declare/located-error.ts';
 import { API_TOKEN_FILE, generatedSecret, SECRET_KEY_FILE } from './store/key-files.ts';
 import { generateSecretKey } from './store/secrets.ts';
 import { generateToken } from './store/tokens.ts';
@@ -49,7 +50,6 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
     log.info({ event: 'ready', url }, 'the coordinator works');
   } catch (error) {
     if (isEnding) return;
-    // For people: a located list of what is wrong with the declared file has many lines.
     process.stderr.write(`svc: the coordinator cannot start: ${explained(error, config)}\n`);
     process.exit(1);
   }
@@ -90,6 +90,8 @@ function explained(error: unknown, config: CoordinatorConfig): string {
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     return `${config.listen.host}:${config.listen.port} is in use by another program; set SVC_LISTEN to another address`;
   }
+  // Each with its place in the file.
+  if (error instanceof DeclarationError) return 'the declared file has the errors that are logged above';
   return messageOf(error);
 }
 
