@@ -51,7 +51,16 @@ export class Ledger {
     for (;;) {
       const rows = await this.#store.read
         .selectFrom('deliveries as d')
-        .select(['d.notification_id', 'd.monitor_id', 'd.next_attempt_at'])
+        .select([
+          'd.notification_id',
+          'd.monitor_id',
+          'd.next_attempt_at',
+          sql<
+            number | null
+          >`(SELECT a.at FROM delivery_attempts a WHERE a.delivery_id = d.id AND a.number = d.attempts)`.as(
+            'last_attempt_at',
+          ),
+        ])
         .where('d.state', '=', 'pending')
         .where(
           sql<boolean>`(d.notification_id, d.monitor_id) > (${after.notificationId}, ${after.monitorId})`,
@@ -67,13 +76,19 @@ export class Ledger {
       const page = rows.map((row) => ({
         notificationId: row.notification_id,
         monitorId: row.monitor_id,
-        nextAttemptAt: row.next_attempt_at,
+        nextAttemptAt: this.#notLater(row.next_attempt_at, row.last_attempt_at),
       }));
       const last = page.at(-1);
       if (last === undefined) return;
       yield page;
       after = last;
     }
+  }
+
+  /** A wait is not longer than it was meant to be, though the system's clock was set back since it began. */
+  #notLater(nextAttemptAt: number | null, lastAttemptAt: number | null): number | null {
+    if (nextAttemptAt === null || lastAttemptAt === null) return nextAttemptAt;
+    return Math.min(nextAttemptAt, this.#clock.wall() + nextAttemptAt - lastAttemptAt);
   }
 
   /** The lane's oldest pending delivery. */
