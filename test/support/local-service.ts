@@ -30,6 +30,8 @@ export type LocalServiceOptions = {
   dnsServers?: readonly string[];
   /** How far the wall clock of a region's agent is off, ms. */
   agentClockOffset?: (region: Region) => number;
+  /** Further configuration of the NATS server, and the nkey seeds with which it is entered then. */
+  accounts?: { configuration: string; seedOf: (part: 'coordinator' | Region) => string };
 };
 
 /** A line of the log at level warning or above. */
@@ -72,7 +74,7 @@ export class LocalService {
 
   static async start(options: LocalServiceOptions): Promise<LocalService> {
     const folder = await mkdtemp(join(tmpdir(), 'svc-local-'));
-    const service = new LocalService(options, await startNatsServer(), folder);
+    const service = new LocalService(options, await startNatsServer(options.accounts?.configuration), folder);
     try {
       await service.declare(options.declared);
       await Promise.all([
@@ -87,7 +89,12 @@ export class LocalService {
   }
 
   async startCoordinator(): Promise<void> {
-    const bus = await connectBus({ url: this.nats.url, name: 'coordinator', log: this.#log });
+    const bus = await connectBus({
+      url: this.nats.url,
+      name: 'coordinator',
+      log: this.#log,
+      ...this.#keyOf('coordinator'),
+    });
     const coordinator = new Coordinator({
       config: {
         listen: { host: '127.0.0.1', port: 0 },
@@ -118,7 +125,13 @@ export class LocalService {
   }
 
   async startAgent(region: Region): Promise<void> {
-    const bus = await connectBus({ url: this.nats.url, name: region, log: this.#log });
+    const bus = await connectBus({
+      url: this.nats.url,
+      name: region,
+      inboxPrefix: `_INBOX_${region}`,
+      log: this.#log,
+      ...this.#keyOf(region),
+    });
     const agent = new Agent({
       config: {
         region,
@@ -230,6 +243,11 @@ export class LocalService {
     await this.stopCoordinator();
     await this.nats.dispose();
     await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  #keyOf(part: 'coordinator' | Region): { nkeySeed?: string } {
+    const { accounts } = this.#options;
+    return accounts === undefined ? {} : { nkeySeed: accounts.seedOf(part) };
   }
 
   #probeSet(region: Region): ProbeSet {

@@ -1,0 +1,99 @@
+import { AGENT_QUEUE, agentsSubject, jobsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import type { Region } from '@svc/shared/regions.ts';
+
+/** Public nkeys (`U…`): the server knows no more. */
+export type PublicKeys = {
+  coordinator: string;
+  system: string;
+  /** The agents of a region share a key. */
+  agents: ReadonlyMap<Region, string>;
+};
+
+export type ServerOptions = {
+  /** `host:port` */
+  listen: string;
+  /** Folder of JetStream. */
+  store: string;
+  /** PEM files; null for a server on loopback. */
+  tls: { certificate: string; key: string } | null;
+};
+
+/** A whole configuration of a nats-server 2.9.10 or newer: the server, and {@link accountsBlock}. */
+export function serverConfiguration(server: ServerOptions, keys: PublicKeys): string {
+  const { listen, store, tls } = server;
+  return [
+    '# Written by deploy/nats/accounts.ts; change it there and reload with "nats-server --signal reload".',
+    `listen: ${quoted(listen)}`,
+    'max_payload: 1MB',
+    '# A frozen agent must not stall the publishing of jobs for the default 10 s.',
+    'write_deadline: "2s"',
+    'max_pending: 8MB',
+    `jetstream { store_dir: ${quoted(store)} }`,
+    ...(tls === null
+      ? []
+      : [`tls { cert_file: ${quoted(tls.certificate)}, key_file: ${quoted(tls.key)}, timeout: 3 }`]),
+    accountsBlock(keys),
+  ].join('\n');
+}
+
+/**
+ * One account per region beside the coordinator's.
+ *
+ * Permissions inside one shared account do not hold: the server does not check the reply subject of a
+ * message, so an agent could let the answer to its own result be delivered to another region's jobs, or
+ * to the stream's purge. Between accounts only what is exported and imported here passes, and answers
+ * come back by themselves.
+ */
+export function accountsBlock({ coordinator, system, agents }: PublicKeys): string {
+  const regions = [...agents];
+  return [
+    'accounts {',
+    '  APP: {',
+    '    jetstream: enabled',
+    `    users: [ { nkey: ${coordinator} } ]`,
+    '    exports: [',
+    ...regions.flatMap(([region]) => exportsOf(region).map((line) => `      ${line}`)),
+    '    ]',
+    '  }',
+    ...regions.flatMap(([region, key]) => regionAccount(region, key).map((line) => `  ${line}`)),
+    `  SYS: { users: [ { nkey: ${system} } ] }`,
+    '}',
+    'system_account: SYS',
+    '',
+  ].join('\n');
+}
+
+const accountOf = (region: Region): string => `R_${region}`;
+
+function exportsOf(region: Region): string[] {
+  const accounts = `accounts: [${accountOf(region)}]`;
+  return [
+    `{ stream: ${quoted(jobsSubject(region))}, ${accounts} }`,
+    `{ service: ${quoted(resultsSubject(region))}, ${accounts} }`,
+    `{ service: ${quoted(agentsSubject(region))}, ${accounts} }`,
+  ];
+}
+
+function regionAccount(region: Region, key: string): string[] {
+  const publish = [resultsSubject(region), agentsSubject(region)].map(quoted).join(', ');
+  const subscribe = [`${jobsSubject(region)} ${AGENT_QUEUE}`, `_INBOX_${region}.>`].map(quoted).join(', ');
+  const imported = (kind: string, subject: string) =>
+    `    { ${kind}: { account: APP, subject: ${quoted(subject)} } }`;
+  return [
+    `${accountOf(region)}: {`,
+    `  users: [ { nkey: ${key}, permissions: {`,
+    `    publish: { allow: [${publish}] }`,
+    `    subscribe: { allow: [${subscribe}] }`,
+    '  } } ]',
+    '  imports: [',
+    imported('stream', jobsSubject(region)),
+    imported('service', resultsSubject(region)),
+    imported('service', agentsSubject(region)),
+    '  ]',
+    '}',
+  ];
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}

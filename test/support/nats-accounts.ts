@@ -1,0 +1,26 @@
+import type { Region } from '@svc/shared/regions.ts';
+import { nkeys } from 'nats';
+import { accountsBlock } from '../../deploy/nats/configuration.ts';
+
+export type NatsAccounts = {
+  /** Lines for the server's configuration. */
+  configuration: string;
+  seedOf(part: 'coordinator' | Region): string;
+};
+
+/** Accounts as `deploy/nats` makes them, with new keys. */
+export function natsAccounts(regions: readonly Region[]): NatsAccounts {
+  const parts = ['coordinator', ...regions] as const;
+  const pairs = new Map(parts.map((part) => [part, nkeys.createUser()]));
+  const pairOf = (part: 'coordinator' | Region) => {
+    const pair = pairs.get(part);
+    if (pair === undefined) throw new Error(`${part} has no account`);
+    return pair;
+  };
+  const configuration = accountsBlock({
+    coordinator: pairOf('coordinator').getPublicKey(),
+    system: nkeys.createUser().getPublicKey(),
+    agents: new Map(regions.map((region) => [region, pairOf(region).getPublicKey()])),
+  });
+  return { configuration, seedOf: (part) => Buffer.from(pairOf(part).getSeed()).toString() };
+}
