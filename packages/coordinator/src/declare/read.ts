@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { DeclaredEntry } from './declaration.ts';
 import { NEXT, type ReadChunk, type ReadOutcome, type ReadRequest } from './read-protocol.ts';
@@ -19,6 +20,9 @@ export type ReadDeclaration = ReadOutcome & {
  */
 export async function readDeclaration(request: ReadRequest, signal: AbortSignal): Promise<ReadDeclaration> {
   signal.throwIfAborted();
+  // A limit on the command line is meant for the main thread, which has taken it by now; V8 would put it
+  // above this thread's own.
+  setFlagsFromString('--max-old-space-size=0');
   const worker = new Worker(new URL('./read-worker.ts', import.meta.url), {
     name: 'declared-file',
     workerData: request,
