@@ -29,7 +29,7 @@ const NONE: readonly never[] = [];
 
 /**
  * A state whose status and reason stay is written with every so many decisions only: its page in the
- * database costs as much as the results of its slot, and a restart has those.
+ * database costs more than the results of its slot, and a restart has those.
  */
 export const DECISIONS_PER_WRITE = 8;
 
