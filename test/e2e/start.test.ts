@@ -1,0 +1,151 @@
+/** What a person sees and may do with `npm start`. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
+import { NpmStart, processes } from '../support/npm-start.ts';
+import { openedIn, receiverIn, targetIn } from '../support/opened.ts';
+
+const TIMEOUT = { timeout: 60_000 };
+
+/** A data folder, a declared file and a port for as many starts as the test likes. */
+async function placeFor(context: TestContext) {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-start-'));
+  context.onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const config = join(folder, 'svc.json');
+  const environment = {
+    SVC_DATA_DIR: join(folder, 'data'),
+    SVC_LISTEN: `127.0.0.1:${await freePort()}`,
+    SVC_REGIONS: 'hosta-fra,hostb-par',
+    SVC_CONFIG: config,
+    SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
+  };
+  return {
+    folder,
+    declare: (declared: unknown) => writeFile(config, JSON.stringify(declared)),
+    start(further: Record<string, string> = {}) {
+      const started = new NpmStart({ ...environment, ...further });
+      context.onTestFinished(() => void started.end('SIGKILL'));
+      return started;
+    },
+  };
+}
+
+const monitorOf = (name: string, url: string) => ({
+  name,
+  url,
+  periodicity: '30s',
+  active: true,
+  retry: 0,
+});
+
+test(
+  'starts, goes on when a part dies, stops, and starts again without saying anything twice',
+  TIMEOUT,
+  async (context) => {
+    const opened = openedIn(context);
+    const web = await targetIn(opened);
+    web.answerWith((response) => {
+      response.statusCode = 503;
+      response.end('down');
+    });
+    const hook = await receiverIn(opened);
+    const place = await placeFor(context);
+    const declaring = (...names: string[]) => ({
+      svc_http_monitor: Object.fromEntries(names.map((name) => [name, monitorOf(name, web.url)])),
+      svc_notification: {
+        hook: {
+          provider_type: 'webhook',
+          webhook: { endpoint: hook.url },
+          monitor_ids: names.map((name) => `\${svc_http_monitor.${name}.id}`),
+        },
+      },
+    });
+
+    await place.declare(declaring('first'));
+    const once = place.start();
+    await once.line('svc runs.');
+    expect(await once.line('first  unknown → error')).toContain('503');
+    await hook.received(1);
+
+    const [agent] = once.partsWith('packages/agent/src/main.ts');
+    process.kill(agent ?? 0, 'SIGKILL');
+    await once.line('ended (signal SIGKILL); starting it again in 0.25 s');
+    await once.line('works again');
+    expect(once.partsWith('packages/agent/src/main.ts')).toHaveLength(2);
+
+    const begun = performance.now();
+    expect(await once.end('SIGINT')).toBe(0);
+    expect(performance.now() - begun).toBeLessThan(5_000);
+    expect(once.lines.at(-1)).toBe('stopped');
+
+    await place.declare(declaring('first', 'second'));
+    const again = place.start();
+    await again.line('second  unknown → error');
+    const requests = await hook.received(2);
+    expect(await again.end('SIGINT')).toBe(0);
+    expect(requests.map(({ json }) => json)).toMatchObject([
+      { status: 'error', monitor: { name: 'first' } },
+      { status: 'error', monitor: { name: 'second' } },
+    ]);
+    expect(hook.requests).toHaveLength(2);
+    expect(again.lines.join('\n')).not.toContain('first  ');
+  },
+);
+
+test('all parts end when the supervisor is killed', TIMEOUT, async (context) => {
+  const place = await placeFor(context);
+  await place.declare({});
+  const started = place.start();
+  await started.line('svc runs.');
+  const parts = [...started.partsWith('main.ts'), ...started.partsWith('nats-server')];
+  expect(parts.length).toBeGreaterThanOrEqual(4);
+  await started.end('SIGKILL');
+  await expect.poll(() => parts.filter(isAlive), { timeout: 10_000 }).toEqual([]);
+});
+
+test('a second start with the same data folder is refused', TIMEOUT, async (context) => {
+  const place = await placeFor(context);
+  await place.declare({});
+  const first = place.start();
+  await first.line('svc runs.');
+  const second = place.start();
+  await second.line('svc runs already with the data folder');
+  expect(await second.ended()).toBe(1);
+  expect(await first.end('SIGTERM')).toBe(0);
+});
+
+test(
+  'a declared file with errors ends the first start with all of them, and nothing stays',
+  TIMEOUT,
+  async (context) => {
+    const place = await placeFor(context);
+    await place.declare({ svc_http_monitor: { web: { url: 'ftp://example.com', periodicity: '7s' } } });
+    const started = place.start();
+    await started.line('svc_http_monitor.web.name: is required');
+    await started.line('svc_http_monitor.web.url: must be a URL');
+    await started.line('coordinator cannot start');
+    expect(await started.ended()).toBe(1);
+    // The NATS server's command line names its folder.
+    expect(processes().filter(({ command }) => command.includes(place.folder))).toEqual([]);
+  },
+);
+
+test('says what it waits for when NATS is not there', TIMEOUT, async (context) => {
+  const place = await placeFor(context);
+  await place.declare({});
+  const url = `nats://127.0.0.1:${await freePort()}`;
+  const started = place.start({ SVC_NATS_URL: url });
+  expect(await started.line('waiting for NATS')).toContain(url);
+  expect(await started.end('SIGINT')).toBe(0);
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

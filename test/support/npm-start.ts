@@ -1,0 +1,77 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** `npm start` without npm: the supervisor as a process of its own, and what it tells people. */
+export class NpmStart {
+  /** All lines so far. */
+  readonly lines: string[] = [];
+  readonly #child: ChildProcess;
+  readonly #closed: Promise<unknown>;
+  #wake: () => void = () => {};
+
+  constructor(environment: Record<string, string>) {
+    this.#child = spawn(process.execPath, ['deploy/local/start.ts'], {
+      cwd: ROOT,
+      env: { PATH: process.env.PATH ?? '', ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      if (stream !== null) createInterface({ input: stream }).on('line', (line) => this.#add(line));
+    }
+    this.#closed = once(this.#child, 'close');
+  }
+
+  /** The first line, of those so far too, that contains the text; rejects when the process ends without one. */
+  async line(text: string): Promise<string> {
+    const ended = this.#closed.then(() => {
+      throw new Error(`ended without "${text}":\n${this.lines.join('\n')}`);
+    });
+    ended.catch(() => {}); // Its end may be wanted later.
+    for (;;) {
+      const found = this.lines.find((line) => line.includes(text));
+      if (found !== undefined) return found;
+      const next = new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      await Promise.race([next, ended]);
+    }
+  }
+
+  /** Process ids of its parts whose command line contains the text. */
+  partsWith(text: string): number[] {
+    return processes()
+      .filter(({ parent, command }) => parent === this.#child.pid && command.includes(text))
+      .map(({ pid }) => pid);
+  }
+
+  /** Resolves with its exit code (null: by a signal) when it is gone. */
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    this.#child.kill(signal);
+    await this.#closed;
+    return this.#child.exitCode;
+  }
+
+  /** Resolves with its exit code when it ends by itself. */
+  async ended(): Promise<number | null> {
+    await this.#closed;
+    return this.#child.exitCode;
+  }
+
+  #add(line: string): void {
+    this.lines.push(line);
+    this.#wake();
+  }
+}
+
+/** All processes of this machine. */
+export function processes(): { pid: number; parent: number; command: string }[] {
+  const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' });
+  return table.split('\n').flatMap((row) => {
+    const [, pid, parent, command] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(row) ?? [];
+    return command === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), command }];
+  });
+}
