@@ -10,7 +10,10 @@ export class Children {
   readonly #children: ChildProcess[] = [];
 
   /** Starts a TypeScript file that prints one line when it is ready; resolves with that line. */
-  async node(file: string, args: readonly string[] = []): Promise<{ pid: number; line: string }> {
+  async node(
+    file: string,
+    args: readonly string[] = [],
+  ): Promise<{ pid: number; line: string; send(message: string): void }> {
     const child = spawn(process.execPath, [file, ...args], {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -18,7 +21,7 @@ export class Children {
     this.#children.push(child);
     const lines = createInterface({ input: child.stdout ?? process.stdin });
     const [line] = (await Promise.race([once(lines, 'line'), failed(child, file)])) as [string];
-    return { pid: child.pid ?? -1, line };
+    return { pid: child.pid ?? -1, line, send: (message) => child.send(message) };
   }
 
   /** Starts a program; its output is thrown away. */

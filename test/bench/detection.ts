@@ -1,0 +1,93 @@
+/**
+ * How soon people hear of it: at 1,000 checks a second a target goes down for a tenth of 10,000 monitors,
+ * and the time from the decision of the slot to the arrival of the webhook is taken for each.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { REGIONS } from '@svc/shared/regions.ts';
+import { startReceiver } from '../support/receiver.ts';
+import { System } from '../support/system.ts';
+import { Children } from './children.ts';
+import { percentile } from './process-usage.ts';
+import { formatTable } from './table.ts';
+
+const MONITORS = 10_000;
+const FRAGILE = 1_000;
+const CHECKED_FROM = REGIONS.slice(0, 3);
+
+const children = new Children();
+const target = await children.node('test/bench/target-process.ts');
+const receiver = await startReceiver();
+const arrivedAt: number[] = [];
+receiver.answerWith((_request, response) => {
+  arrivedAt.push(Date.now());
+  response.end();
+});
+const system = await System.start({ regions: CHECKED_FROM, declared: declaration(Number(target.line)) });
+try {
+  await delay((MONITORS / 500) * 1_000 + 20_000);
+  target.send('down');
+  await receiver.received(FRAGILE);
+  await delay(2_000);
+  const changes = new Map(
+    system
+      .query<{ id: number; at: number; slot: number }>(
+        "SELECT monitor_id AS id, at, slot FROM transitions WHERE to_status = 'error'",
+      )
+      .map((change) => [change.id, change]),
+  );
+  const reports = new Map(
+    system
+      .query<{ id: number; slot: number; recorded: number }>(
+        "SELECT monitor_id AS id, slot, min(recorded_at) AS recorded FROM results WHERE outcome = 'failed' GROUP BY monitor_id, slot",
+      )
+      .map(({ id, slot, recorded }) => [`${id}/${slot}`, recorded]),
+  );
+  const fromDecision: number[] = [];
+  const fromSlot: number[] = [];
+  for (const [index, request] of receiver.requests.entries()) {
+    const { monitor, cronTimestamp } = request.json as { monitor: { id: number }; cronTimestamp: number };
+    const change = changes.get(monitor.id);
+    if (change === undefined || !reports.has(`${monitor.id}/${cronTimestamp}`)) continue;
+    fromDecision.push((arrivedAt[index] ?? 0) - change.at);
+    fromSlot.push((arrivedAt[index] ?? 0) - cronTimestamp);
+  }
+  const row = (name: string, values: number[]) => [
+    name,
+    String(values.length),
+    ...[0.5, 0.99, 1].map((share) => percentile(values, share).toFixed(0)),
+  ];
+  console.log(
+    formatTable(
+      ['at 1,000 checks/s', 'alerts', 'p50 ms', 'p99 ms', 'worst ms'],
+      [row('slot decided → webhook arrived', fromDecision), row('slot due → webhook arrived', fromSlot)],
+    ),
+  );
+} finally {
+  await system.dispose();
+  await receiver.close();
+  await children.endAll();
+}
+
+function declaration(port: number): object {
+  const names = Array.from({ length: MONITORS }, (_, number) => `m${number}`);
+  const monitor = (name: string, number: number) => ({
+    name,
+    url: `http://127.0.0.1:${port}/${number < FRAGILE ? 'fragile' : 'steady'}`,
+    periodicity: '30s',
+    timeout: 10_000,
+    retry: 0,
+    active: true,
+    regions: CHECKED_FROM,
+  });
+  return {
+    svc_http_monitor: Object.fromEntries(names.map((name, number) => [name, monitor(name, number)])),
+    svc_notification: {
+      hook: {
+        name: 'Hook',
+        provider_type: 'webhook',
+        webhook: { endpoint: receiver.url },
+        monitor_ids: names.map((name) => `\${svc_http_monitor.${name}.id}`),
+      },
+    },
+  };
+}
