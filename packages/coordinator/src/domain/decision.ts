@@ -36,9 +36,8 @@ export function castVotes(votes: readonly Vote[], news: readonly Vote[]): readon
     const index = current.findIndex((old) => old.region === vote.region);
     const old = current[index];
     if (old !== undefined && old.slot >= vote.slot) continue;
-    cast ??= votes.slice();
-    if (old === undefined) cast.push(vote);
-    else cast[index] = vote;
+    // Not `push`: it makes room for sixteen more, and these arrays are kept for every monitor.
+    cast = old === undefined ? current.concat(vote) : current.with(index, vote);
   }
   return cast ?? votes;
 }
