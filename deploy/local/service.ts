@@ -232,7 +232,9 @@ export class LocalService {
 function natsConfiguration(port: number, store: string): string {
   return [
     `listen: 127.0.0.1:${port}`,
-    `jetstream { store_dir: ${JSON.stringify(store)} }`,
+    // Without a bound of its own JetStream takes the disk's free space for one and refuses, on a small
+    // disk, a stream that might fill it. The stream has a bound itself.
+    `jetstream { store_dir: ${JSON.stringify(store)}, max_file: 2TB }`,
     // A frozen agent must not stall the coordinator's publishing for the default 10 s.
     'write_deadline: "2s"',
     '',

@@ -28,7 +28,9 @@ export function serverConfiguration(server: ServerOptions, keys: PublicKeys): st
     '# A frozen agent must not stall the publishing of jobs for the default 10 s.',
     'write_deadline: "2s"',
     'max_pending: 8MB',
-    `jetstream { store_dir: ${quoted(store)} }`,
+    // The stream of results has a bound itself (SVC_RESULTS_MAX_BYTES); without this one JetStream refuses
+    // it where the disk has less room at the moment.
+    `jetstream { store_dir: ${quoted(store)}, max_file: 2TB }`,
     ...(tls === null
       ? []
       : [`tls { cert_file: ${quoted(tls.certificate)}, key_file: ${quoted(tls.key)}, timeout: 3 }`]),

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
 import type { BusMessage, StreamMessage } from './bus.ts';
 import { BusDisconnected, connectBus, type NatsBus } from './nats-bus.ts';
-import { NatsResultStream } from './nats-result-stream.ts';
+import { NatsResultStream, StreamTooLarge } from './nats-result-stream.ts';
 
 const log = pino({ level: 'silent' });
 const LIMITS = { maxBytes: 64 * 1024 * 1024 };
@@ -197,4 +197,12 @@ describe('the result stream', () => {
     await ended.count(1);
     await reader.close();
   });
+});
+
+test('a server without room for the stream is named as such', async () => {
+  const small = await startNatsServer('jetstream { max_file: 1MB }');
+  const connection = await connectBus({ url: small.url, name: 'test', log });
+  await expect(new NatsResultStream(connection).ensure(LIMITS)).rejects.toThrow(StreamTooLarge);
+  await connection.close();
+  await small.dispose();
 });

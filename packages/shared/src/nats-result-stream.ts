@@ -23,8 +23,23 @@ export class StreamReadEnded extends SvcError {
   }
 }
 
+/** NATS keeps files of a stream's whole bound free when it is made, and has not that much. */
+export class StreamTooLarge extends SvcError {
+  readonly retryable = true;
+
+  constructor(maxBytes: number, options?: { cause?: unknown }) {
+    super(
+      'stream-too-large',
+      `NATS has no room for ${maxBytes} bytes of results: give it more, or make SVC_RESULTS_MAX_BYTES smaller`,
+      options,
+    );
+  }
+}
+
 /** JetStream error code "no message found". */
 const NO_MESSAGE_FOUND = 10037;
+/** JetStream error code "insufficient storage resources available". */
+const STORAGE_EXCEEDED = 10047;
 /** JetStream error code "stream not found". */
 const STREAM_NOT_FOUND = 10059;
 /** What the client may hold before the handler has taken it: some 16 MB at the largest batch size. */
@@ -52,15 +67,20 @@ export class NatsResultStream implements ResultStream {
     } catch (error) {
       if (jetStreamCode(error) !== STREAM_NOT_FOUND) throw error;
     }
-    const created = await manager.streams.add({
-      name: RESULTS_STREAM,
-      subjects: [ALL_RESULTS],
-      storage: StorageType.File,
-      retention: RetentionPolicy.Limits,
-      max_bytes: limits.maxBytes,
-      duplicate_window: nanos(120_000),
-    });
-    return toStreamInfo(created);
+    try {
+      const created = await manager.streams.add({
+        name: RESULTS_STREAM,
+        subjects: [ALL_RESULTS],
+        storage: StorageType.File,
+        retention: RetentionPolicy.Limits,
+        max_bytes: limits.maxBytes,
+        duplicate_window: nanos(120_000),
+      });
+      return toStreamInfo(created);
+    } catch (error) {
+      if (jetStreamCode(error) !== STORAGE_EXCEEDED) throw error;
+      throw new StreamTooLarge(limits.maxBytes, { cause: error });
+    }
   }
 
   async info(): Promise<StreamInfo> {

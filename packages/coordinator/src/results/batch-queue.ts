@@ -141,7 +141,9 @@ export class BatchQueue<E> {
   }
 
   #written(batch: readonly E[]): void {
-    if (this.#failures > 0) this.#parts.log.info({ failures: this.#failures }, 'results are recorded again');
+    if (this.#failures > 0) {
+      this.#parts.log.info({ event: 'recovered', failures: this.#failures }, 'results are recorded again');
+    }
     this.#failures = 0;
     this.#oneByOne = Math.max(0, this.#oneByOne - batch.length);
     this.#leave(batch, []);

@@ -38,7 +38,9 @@ export type ConsumerParts = {
 export class ResultConsumer {
   readonly #parts: ConsumerParts;
   readonly #drops: DropLog<(typeof DROPS)[number]>;
+  readonly #failures: DropLog<'reading-failed'>;
   readonly #stopping = new AbortController();
+  #hasFailed = false;
   #running: Promise<void> = Promise.resolve();
   #cancelPurge: () => void = () => {};
   #stopListening: () => void = () => {};
@@ -53,6 +55,7 @@ export class ResultConsumer {
   constructor(parts: ConsumerParts) {
     this.#parts = parts;
     this.#drops = new DropLog(DROPS, parts.clock, parts.log);
+    this.#failures = new DropLog(['reading-failed'], parts.clock, parts.log);
   }
 
   start(): void {
@@ -90,14 +93,18 @@ export class ResultConsumer {
   }
 
   async #run(): Promise<void> {
-    const { log } = this.#parts;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       try {
         await this.#connected();
         if (!signal.aborted) await this.#readOnce();
       } catch (error) {
-        log.warn({ error: messageOf(error) }, 'reading results failed; it is tried again');
+        this.#hasFailed = true;
+        this.#failures.add(
+          'reading-failed',
+          { error: messageOf(error) },
+          'reading results failed; it is tried again',
+        );
       }
       this.#setRecorded(null);
       await this.#pause(RETRY_MS);
@@ -121,6 +128,8 @@ export class ResultConsumer {
     signal.addEventListener('abort', stop);
     this.#setRecorded(this.#expected - 1);
     const reader = await stream.read(from, (message) => this.#handle(message), end.resolve);
+    if (this.#hasFailed) log.info({ event: 'recovered' }, 'results are read again');
+    this.#hasFailed = false;
     const error = signal.aborted ? null : await end.promise;
     signal.removeEventListener('abort', stop);
     await reader.close();
