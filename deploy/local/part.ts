@@ -91,6 +91,11 @@ export class Part {
     clearTimeout(deadline);
   }
 
+  /** Kills the process that runs now; it is started again as if it had died by itself. */
+  restart(): void {
+    this.#child?.kill('SIGKILL');
+  }
+
   kill(): void {
     this.#isStopping = true;
     this.#child?.kill('SIGKILL');

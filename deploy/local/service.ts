@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Region } from '@svc/shared/regions.ts';
+import { type DiskState, watchDisk } from './disk-watch.ts';
 import { guardProcess } from './guard.ts';
 import { choosePort } from './nats-port.ts';
 import { type Paint, render } from './output.ts';
@@ -41,6 +42,7 @@ export class LocalService {
   #unguard: () => void = () => {};
   #giveUp: () => void = () => {};
   #stopProgress: () => void = () => {};
+  #stopWatchingDisk: () => void = () => {};
   #stopping: Promise<void> | null = null;
 
   constructor(options: LocalServiceOptions) {
@@ -81,8 +83,9 @@ export class LocalService {
 
   /** Resolves when every part does its work. */
   async start(): Promise<void> {
-    const { print, paint, regions } = this.#options;
+    const { print, paint, regions, dataDir } = this.#options;
     print(paint.bold('svc is starting'));
+    this.#stopWatchingDisk = watchDisk(dataDir, (...change) => this.#diskChanged(...change));
     const nats = await this.#startNats();
     const common = this.#environmentOf(nats);
     this.#coordinator = this.#nodePart(
@@ -119,6 +122,7 @@ export class LocalService {
 
   async #stopAll(): Promise<void> {
     this.#stopProgress();
+    this.#stopWatchingDisk();
     this.#options.print('stopping …');
     await Promise.all(this.#agents.map((agent) => agent.stop()));
     await this.#coordinator?.stop();
@@ -197,6 +201,24 @@ export class LocalService {
   #guardNats(): void {
     const pid = this.#nats?.pid;
     if (pid !== undefined) this.#unguard = guardProcess(pid);
+  }
+
+  #diskChanged(state: DiskState, before: DiskState, freeMebibytes: number): void {
+    const { print, paint, dataDir } = this.#options;
+    const warn = paint.yellow('warn ');
+    const ok = paint.green('ok   ');
+    if (state === 'full') {
+      print(
+        `${this.#clock()}  ${paint.red('error')} the disk of ${dataDir} is full: results cannot be kept, and nothing new is announced, until there is room`,
+      );
+      return;
+    }
+    if (state === 'low')
+      print(`${this.#clock()}  ${warn} the disk of ${dataDir} has ${freeMebibytes} MiB left`);
+    if (before !== 'full') return;
+    print(`${this.#clock()}  ${ok} the disk of ${dataDir} has room again`);
+    // It may have stopped keeping results for good (seen with 2.9.10: its JetStream never answered again).
+    this.#nats?.restart();
   }
 
   #sayWhatIsMissing(): void {
