@@ -248,7 +248,15 @@ export class Coordinator {
   }
 
   async #stop(): Promise<void> {
-    for (const { name, stop } of this.#started.toReversed()) {
+    await this.#stopStarted();
+    // A start that is still under way ends soon on what is closed now; what it began until then follows.
+    await this.#starting?.catch(() => {});
+    await this.#stopStarted();
+  }
+
+  async #stopStarted(): Promise<void> {
+    for (let part = this.#started.pop(); part !== undefined; part = this.#started.pop()) {
+      const { name, stop } = part;
       try {
         await stop();
       } catch (error) {

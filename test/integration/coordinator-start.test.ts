@@ -1,0 +1,98 @@
+/** A coordinator whose start fails, or is cut short, leaves nothing running. */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Coordinator } from '@svc/coordinator/app.ts';
+import { systemClock } from '@svc/shared/clock.ts';
+import { connectBus } from '@svc/shared/nats-bus.ts';
+import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
+import { pino } from 'pino';
+import { expect, type TestContext, test } from 'vitest';
+import { startNatsServer } from '../support/nats-server.ts';
+import { type Opened, openedIn } from '../support/opened.ts';
+
+const log = pino({ level: 'silent' });
+const SECRET_KEY = randomBytes(32).toString('base64');
+
+/** A server and a folder for as many coordinators as the test likes, one after the other. */
+async function placeFor(context: TestContext) {
+  const opened: Opened = openedIn(context);
+  const nats = await startNatsServer();
+  opened.push({ close: () => nats.dispose() });
+  const folder = await mkdtemp(join(tmpdir(), 'svc-coordinator-'));
+  opened.push({ close: () => rm(folder, { recursive: true, force: true }) });
+  await writeFile(join(folder, 'svc.json'), '{}');
+  return {
+    folder,
+    opened,
+    async coordinator(port = 0) {
+      const bus = await connectBus({ url: nats.url, name: 'coordinator', log });
+      const coordinator = new Coordinator({
+        config: {
+          listen: { host: '127.0.0.1', port },
+          publicUrl: 'http://svc.test',
+          config: join(folder, 'svc.json'),
+          allowsDelete: false,
+          channelEgressAllow: [],
+          retentionDays: 14,
+          resultsMaxBytes: 64 * 1024 ** 2,
+          metricsToken: undefined,
+          databasePath: join(folder, 'svc.db'),
+          secretKey: SECRET_KEY,
+          apiToken: 'token-of-the-test-operator',
+        },
+        bus,
+        stream: new NatsResultStream(bus),
+        clock: systemClock,
+        log,
+        environment: {},
+      });
+      return { bus, coordinator };
+    },
+  };
+}
+
+/** Nothing is left that keeps the connection or the database: another one can have both. */
+async function expectFree(place: Awaited<ReturnType<typeof placeFor>>): Promise<void> {
+  await writeFile(join(place.folder, 'svc.json'), '{}');
+  const { coordinator } = await place.coordinator();
+  const { url } = await coordinator.start();
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  await coordinator.stop();
+}
+
+test('when its port is in use', async (context) => {
+  const place = await placeFor(context);
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  place.opened.push({ close: async () => void other.close() });
+  const { bus, coordinator } = await place.coordinator((other.address() as AddressInfo).port);
+  await expect(coordinator.start()).rejects.toThrow('EADDRINUSE');
+  expect(bus.connection.isClosed()).toBe(true);
+  await expectFree(place);
+});
+
+test('when its declared file has errors', async (context) => {
+  const place = await placeFor(context);
+  await writeFile(join(place.folder, 'svc.json'), '{"svc_http_monitor":{"web":{}}}');
+  const { bus, coordinator } = await place.coordinator();
+  await expect(coordinator.start()).rejects.toThrow('svc_http_monitor.web.url: is required');
+  expect(bus.connection.isClosed()).toBe(true);
+  await expectFree(place);
+});
+
+test('when it is stopped before it has started', async (context) => {
+  const place = await placeFor(context);
+  const { bus, coordinator } = await place.coordinator();
+  const starting = coordinator.start().then(
+    () => 'started',
+    () => 'given up',
+  );
+  await coordinator.stop();
+  expect(bus.connection.isClosed()).toBe(true);
+  expect(await starting).toBeDefined();
+  await expectFree(place);
+});
