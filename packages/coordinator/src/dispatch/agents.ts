@@ -10,7 +10,7 @@ export const SILENCE_MS = HEARTBEATS_MISSED * HEARTBEAT_INTERVAL_MS + 500;
 /** Most agents known per region; further ones are dropped, so that nobody can make us remember without bound. */
 export const MAX_AGENTS_PER_REGION = 1_000;
 /** The set of regions counts as settled when none has come to life for this long, ms. */
-const SETTLED_MS = 1_000;
+const SETTLED_MS = 500;
 
 /** What a region's agent last said of itself. */
 export class Agent {

@@ -123,12 +123,12 @@ describe('regions without an agent', () => {
     expect(rig.sink.abstentions).toEqual([]);
   });
 
-  test('a first slot waits for the first region, then a second for the others', async () => {
+  test('a first slot waits for the first region, then half a second for the others', async () => {
     await begin([liveMonitor(1, { regions: [FRA, PAR], periodMs: 3_600_000 })], []);
     await rig.clock.advanceSettling(5_000);
     expect(rig.sink.opens).toEqual([]);
     keepBeating(new TestAgent(rig.bus, FRA));
-    await rig.clock.advanceSettling(500);
+    await rig.clock.advanceSettling(300);
     expect(rig.sink.opens).toEqual([]);
     keepBeating(new TestAgent(rig.bus, PAR));
     await rig.clock.advanceSettling(100);

@@ -55,7 +55,7 @@ type Plan = Due & {
  * evaluation, and puts the jobs into the in-flight table, from where they are published.
  *
  * The first slot of a monitor waits for agents: until all its regions are live, or no region has come
- * to life for a second. Later slots go to whoever is live.
+ * to life for half a second. Later slots go to whoever is live.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions;
