@@ -4,6 +4,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import { type DiskState, watchDisk } from './disk-watch.ts';
 import { guardProcess } from './guard.ts';
 import { choosePort } from './nats-port.ts';
+import { AGENT_FLAGS, COORDINATOR_FLAGS } from './node-flags.ts';
 import { type Paint, render } from './output.ts';
 import { type End, Part, type PartEvents } from './part.ts';
 
@@ -28,9 +29,6 @@ const AGENT_DRAIN_MS = 2_000;
 const AGENT_STOP_MS = 2_600;
 const COORDINATOR_STOP_MS = 1_400;
 const NATS_STOP_MS = 700;
-
-/** A young generation of this size keeps a busy agent's memory low; measured in docs/benchmarks.md. */
-const AGENT_FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=256'];
 
 /** All parts of svc on this machine: NATS, then the coordinator and the agents. */
 export class LocalService {
@@ -91,7 +89,7 @@ export class LocalService {
     this.#coordinator = this.#nodePart(
       'coordinator',
       'packages/coordinator/src/main.ts',
-      [],
+      COORDINATOR_FLAGS,
       COORDINATOR_STOP_MS,
       common,
     );
@@ -238,7 +236,7 @@ export class LocalService {
     return [
       `${paint.green('svc runs.')} Ctrl-C stops it.`,
       `  API       ${publicUrl}/v1/monitors   (token: ${token})`,
-      `  reference ${publicUrl}/v1/openapi.json`,
+      `  reference ${publicUrl}/docs`,
       `  declared  ${configFile}`,
       `  agents    ${regions.join(', ')}`,
       `  NATS      ${natsUrl.replace(/\/\/[^@/]*@/, '//')}`,

@@ -3,6 +3,7 @@
  * all on the same target, in turns within one run.
  */
 import type { Check } from '@svc/shared/messages/check.ts';
+import { AGENT_FLAGS } from '../../deploy/local/node-flags.ts';
 import { AgentLoad } from './agent-load.ts';
 import { hasBlackbox, startBlackbox } from './blackbox.ts';
 import { Children } from './children.ts';
@@ -15,9 +16,6 @@ const ROUND_SECONDS = 4;
 const ROUNDS = 5;
 const KINDS = ['http', 'tcp'] as const;
 type Kind = (typeof KINDS)[number];
-
-/** The same flags `npm start` gives its agents. */
-const AGENT_FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=256'];
 
 function checkOf(kind: Kind, port: number): Check {
   const common = { timeout: 5_000, retry: 0, degraded_at: 0 };

@@ -4,19 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Region } from '@svc/shared/regions.ts';
+import { AGENT_FLAGS, COORDINATOR_FLAGS } from '../../deploy/local/node-flags.ts';
 import { freePort } from './free-port.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
 import { Program } from './process.ts';
-
-/** The flags `npm start` gives its agents. */
-const AGENT_FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=256'];
 
 export type SystemOptions = {
   regions: readonly Region[];
   /** The declared file: resources as the YAML file has them. */
   declared: object;
   environment?: Record<string, string>;
-  /** Flags of Node for the coordinator, for profiles. */
+  /** More flags of Node for the coordinator, for profiles. */
   coordinatorFlags?: readonly string[];
 };
 
@@ -66,7 +64,7 @@ export class System {
         SVC_API_TOKEN: token,
         SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
       },
-      options.coordinatorFlags ?? [],
+      [...COORDINATOR_FLAGS, ...(options.coordinatorFlags ?? [])],
     );
     const agents = new Map(
       options.regions.map((region) => [
