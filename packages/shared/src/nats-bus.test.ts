@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
@@ -94,6 +95,10 @@ describe('core messages', () => {
 
   test('a flush that waits when the server dies is rejected', async () => {
     process.kill(server.pid, 'SIGSTOP');
+    // The signal takes its time to reach all threads; until then the flush would be answered.
+    await expect
+      .poll(() => execFileSync('ps', ['-o', 'stat=', '-p', `${server.pid}`], { encoding: 'utf8' }))
+      .toMatch(/^T/);
     const rejected = expect(bus.flush()).rejects.toThrow(BusDisconnected);
     await server.kill();
     await rejected;
