@@ -215,7 +215,7 @@ export class LocalService {
       print(`${this.#clock()}  ${warn} the disk of ${dataDir} has ${freeMebibytes} MiB left`);
     if (before !== 'full') return;
     print(`${this.#clock()}  ${ok} the disk of ${dataDir} has room again`);
-    // It may have stopped keeping results for good (seen with 2.9.10: its JetStream never answered again).
+    // It may have stopped keeping results (2.9.10: its JetStream had not answered 40 s after there was room).
     this.#nats?.restart();
   }
 

@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const COMPILE_CACHE = join(ROOT, 'node_modules', '.cache', 'node');
 
 export type LogLine = { level: number; msg: string; event?: string } & Record<string, unknown>;
 
@@ -36,7 +38,8 @@ export class Program {
   async start(): Promise<void> {
     const child = spawn(process.execPath, [...this.#flags, this.#file], {
       cwd: ROOT,
-      env: { PATH: process.env.PATH ?? '', ...this.#environment },
+      // The compile cache is the one of `npm start`.
+      env: { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: COMPILE_CACHE, ...this.#environment },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.#child = child;
