@@ -10,6 +10,7 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'Recorder: CPU per result', file: 'recorder.ts', args: [], isLong: false },
   { title: 'Dispatch: CPU per job', file: 'dispatch.ts', args: [], isLong: false },
   { title: 'Detection', file: 'detection.ts', args: [], isLong: true },
+  { title: 'Recovery', file: 'recovery.ts', args: [], isLong: true },
   { title: 'Whole loop, 1,000 checks/s', file: 'whole-loop.ts', args: ['1000', '60'], isLong: true },
   { title: 'Whole loop, 2,000 checks/s', file: 'whole-loop.ts', args: ['2000', '60'], isLong: true },
   { title: 'Whole loop, 4,000 checks/s', file: 'whole-loop.ts', args: ['4000', '60'], isLong: true },

@@ -1,0 +1,90 @@
+/**
+ * How soon checks go on after a `kill -9`, at 1,000 checks a second: from the moment the process is started
+ * again to the first recorded result of a check that began after that (in the agent's region, for an agent).
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { REGIONS } from '@svc/shared/regions.ts';
+import { System } from '../support/system.ts';
+import { Children } from './children.ts';
+import { median } from './process-usage.ts';
+import { formatTable } from './table.ts';
+
+const MONITORS = 10_000;
+const CHECKED_FROM = REGIONS.slice(0, 3);
+const ROUNDS = 5;
+/** A coordinator hears agents for this long before it gives out the first job. */
+const HEARD_MS = 2_500;
+
+const children = new Children();
+const target = await children.node('test/bench/target-process.ts');
+const system = await System.start({ regions: CHECKED_FROM, declared: declaration(Number(target.line)) });
+const [region = 'hosta-fra'] = CHECKED_FROM;
+
+/** ms until a result is recorded whose check began after `since`; slots that were missed are made up for first. */
+async function resumed(since: number, where: string): Promise<number> {
+  for (;;) {
+    const [row] = system.query<{ at: number | null }>(
+      `SELECT min(recorded_at) AS at FROM results
+       WHERE slot > ? AND outcome <> 'not_run' AND json_extract(detail, '$.started_at') > ? ${where}`,
+      since - 60_000,
+      since,
+    );
+    if (row?.at != null) return row.at - since;
+    await delay(50);
+  }
+}
+
+const cases: Record<string, () => Promise<number>> = {
+  agent: async () => {
+    await system.agent(region).end('SIGKILL');
+    await delay(3_000);
+    const since = Date.now();
+    await system.agent(region).start();
+    return resumed(since, `AND region = '${region}'`);
+  },
+  coordinator: async () => {
+    await system.coordinator.end('SIGKILL');
+    await delay(3_000);
+    const since = Date.now();
+    await system.coordinator.start();
+    // What agents had begun before does not count.
+    return resumed(since + (HEARD_MS - 100), '').then((ms) => ms + HEARD_MS - 100);
+  },
+  NATS: async () => {
+    await system.nats.kill();
+    await delay(3_000);
+    const since = Date.now();
+    await system.nats.restart();
+    return resumed(since, '');
+  },
+};
+
+try {
+  await delay((MONITORS / 500) * 1_000 + 20_000);
+  const rows: string[][] = [];
+  for (const [name, run] of Object.entries(cases)) {
+    const times: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      times.push(await run());
+      await delay(3_000);
+    }
+    rows.push([name, median(times).toFixed(0), Math.max(...times).toFixed(0)]);
+  }
+  console.log(formatTable(['killed', 'checks go on after, ms (median)', 'worst'], rows));
+} finally {
+  await system.dispose();
+  await children.endAll();
+}
+
+function declaration(port: number): object {
+  const monitor = (number: number) => ({
+    name: `Monitor ${number}`,
+    url: `http://127.0.0.1:${port}/`,
+    periodicity: '30s',
+    timeout: 10_000,
+    active: true,
+    regions: CHECKED_FROM,
+  });
+  const entries = Array.from({ length: MONITORS }, (_, number) => [`m${number}`, monitor(number)]);
+  return { svc_http_monitor: Object.fromEntries(entries) };
+}
