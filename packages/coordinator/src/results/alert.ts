@@ -1,5 +1,5 @@
 import type { Alert, AlertStatus, Closure } from '@svc/shared/channels/alert.ts';
-import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
 
 export type AlertFacts = {
@@ -37,12 +37,6 @@ export function alertOf(facts: AlertFacts): Alert {
   }
   if (closure !== undefined) alert.closure = closure;
   return alert;
-}
-
-/** What a channel hears about a monitor's status; null for `unknown`. */
-export function alertStatusOf(status: MonitorStatus): AlertStatus | null {
-  if (status === 'unknown') return null;
-  return status === 'active' ? 'recovered' : status;
 }
 
 function newestSupporting(votes: readonly Vote[], status: AlertStatus): Vote | null {
