@@ -1,0 +1,36 @@
+/** A value that Terraform will only know after an apply. Never part of a state. */
+export const UNKNOWN: unique symbol = Symbol('unknown');
+
+/**
+ * A number that a JavaScript number would change: a whole number beyond 2^53, or more digits than a
+ * double keeps. It can be passed on and compared; no attribute of ours accepts one.
+ */
+export class ExactNumber {
+  /** Decimal, as Terraform wrote it. */
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/**
+ * A typed value of Terraform, decoded. Lists and sets are arrays (the type tells them apart), maps and
+ * objects are plain objects; objects carry every attribute and block of their type, unset ones as null,
+ * absent blocks as an empty array.
+ */
+export type TerraformValue =
+  | null
+  | boolean
+  | string
+  | number
+  | ExactNumber
+  | typeof UNKNOWN
+  | readonly TerraformValue[]
+  | TerraformObject;
+
+export type TerraformObject = { readonly [name: string]: TerraformValue };
+
+export function isObject(value: TerraformValue): value is TerraformObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+}
