@@ -32,5 +32,7 @@ export type TerraformValue =
 export type TerraformObject = { readonly [name: string]: TerraformValue };
 
 export function isObject(value: TerraformValue): value is TerraformObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
+  return (
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
+  );
 }
