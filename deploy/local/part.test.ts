@@ -86,6 +86,15 @@ describe('a part', () => {
     expect((await happenings.next('ended')).delayMs).toBe(500);
   });
 
+  test('with a channel says over it that it is ready, whatever its log keeps silent about', async () => {
+    const happenings = journal();
+    const script = "process.send({ event: 'ready' }); process.on('disconnect', () => process.exit(0))";
+    const command = commandOf(script, { hasChannel: true });
+    delete command.isReadyLine;
+    await partOf(command, happenings).start();
+    expect((await happenings.next('ready')).isAgain).toBe(false);
+  });
+
   test('that fails before it was ever ready is not tried again', async () => {
     const happenings = journal();
     void partOf(commandOf("console.error('no such file'); process.exit(1)"), happenings).start();

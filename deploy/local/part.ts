@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { isReadyMessage } from '@svc/shared/readiness.ts';
 
 /** How a part ended: `exit code 1`, `signal SIGKILL`, or why it could not be started. */
 export type End = { why: string; code: number | null };
@@ -23,10 +24,13 @@ export type PartCommand = {
   command: string;
   args: readonly string[];
   env: Record<string, string>;
-  /** Node children get an IPC channel whose end tells them that the supervisor is gone. */
+  /**
+   * Node children get an IPC channel: they say there that they do their work now, and its end tells
+   * them that the supervisor is gone.
+   */
   hasChannel: boolean;
-  /** Whether a line of its standard error says that it does its work now. */
-  isReadyLine(line: string): boolean;
+  /** Of a part without a channel: whether a line of its standard error says that it does its work now. */
+  isReadyLine?(line: string): boolean;
   /** It is killed when it has not ended this long after SIGTERM, ms. */
   stopWithinMs: number;
 };
@@ -111,6 +115,9 @@ export class Part {
     });
     this.#child = child;
     this.#events.started(this);
+    child.on('message', (message) => {
+      if (isReadyMessage(message)) this.#nowReady();
+    });
     if (child.stderr) createInterface({ input: child.stderr }).on('line', (line) => this.#line(line));
     let failure: End | null = null;
     child.once('error', (error) => {
@@ -125,7 +132,11 @@ export class Part {
 
   #line(line: string): void {
     this.#events.line(this, line);
-    if (this.#isReady || !this.#command.isReadyLine(line)) return;
+    if (this.#command.isReadyLine?.(line)) this.#nowReady();
+  }
+
+  #nowReady(): void {
+    if (this.#isReady) return;
     this.#isReady = true;
     this.#events.ready(this, this.#wasReady);
     this.#wasReady = true;

@@ -189,7 +189,6 @@ export class LocalService {
       args: [...flags, join(this.#options.project, file)],
       env,
       hasChannel: true,
-      isReadyLine: (line: string) => line.includes('"event":"ready"'),
       stopWithinMs,
     };
     return new Part(command, this.#events);

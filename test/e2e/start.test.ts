@@ -105,16 +105,20 @@ test('all parts end when the supervisor is killed', TIMEOUT, async (context) => 
   await expect.poll(() => parts.filter(isAlive), { timeout: 10_000 }).toEqual([]);
 });
 
-test('a second start with the same data folder is refused', TIMEOUT, async (context) => {
-  const place = await placeFor(context);
-  await place.declare({});
-  const first = place.start();
-  await first.line('svc runs.');
-  const second = place.start();
-  await second.line('svc runs already with the data folder');
-  expect(await second.ended()).toBe(1);
-  expect(await first.end('SIGTERM')).toBe(0);
-});
+test(
+  'a start whose log is silent gets ready, and a second one with the same data folder is refused',
+  TIMEOUT,
+  async (context) => {
+    const place = await placeFor(context);
+    await place.declare({});
+    const first = place.start({ SVC_LOG_LEVEL: 'silent' });
+    await first.line('svc runs.');
+    const second = place.start();
+    await second.line('svc runs already with the data folder');
+    expect(await second.ended()).toBe(1);
+    expect(await first.end('SIGTERM')).toBe(0);
+  },
+);
 
 test(
   'a declared file with errors ends the first start with all of them, and nothing stays',

@@ -3,9 +3,11 @@ import { messageOf } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { busOptionsOf } from '@svc/shared/nats-settings.ts';
-import { describeSettings, readEnvironment, SettingsError } from '@svc/shared/settings.ts';
+import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
+import { sayReady } from '@svc/shared/readiness.ts';
+import { describeSettings } from '@svc/shared/settings.ts';
 import { Agent } from './app.ts';
-import { AGENT_SETTINGS, type AgentConfig } from './config.ts';
+import { AGENT_SETTINGS } from './config.ts';
 import { createProbeSet } from './probes/registry.ts';
 import { VERSION } from './version.ts';
 
@@ -20,7 +22,7 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     );
     return;
   }
-  const settings = readSettings();
+  const settings = settingsOfProcess(AGENT_SETTINGS);
   if (settings === null) return;
   const { values: config, warnings } = settings;
   const log = createLogger('agent', config.logLevel);
@@ -63,24 +65,5 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     process.exit(1);
   }
   log.info({ event: 'ready', agent: agent.id, region: config.region }, 'the agent takes jobs');
-}
-
-function readSettings(): { values: AgentConfig; warnings: string[] } | null {
-  try {
-    return readEnvironment(AGENT_SETTINGS, process.env);
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = 1;
-    return null;
-  }
-}
-
-function endWhenAsked(config: AgentConfig, end: (why: string) => void): void {
-  process.on('SIGTERM', () => end('SIGTERM'));
-  process.on('SIGINT', () => end('SIGINT'));
-  if (!config.isSupervised) return;
-  // The supervisor holds the other end of the channel; without it nobody would ever end this process.
-  if (process.connected) process.on('disconnect', () => end('the supervisor is gone'));
-  else end('the supervisor is gone');
+  sayReady();
 }

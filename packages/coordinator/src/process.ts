@@ -5,7 +5,9 @@ import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
 import { busOptionsOf } from '@svc/shared/nats-settings.ts';
-import { describeSettings, readEnvironment, SettingsError } from '@svc/shared/settings.ts';
+import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
+import { sayReady } from '@svc/shared/readiness.ts';
+import { describeSettings } from '@svc/shared/settings.ts';
 import { Coordinator, databasePathOf } from './app.ts';
 import { COORDINATOR_SETTINGS, type CoordinatorConfig } from './config.ts';
 import { DeclarationError } from './declare/located-error.ts';
@@ -24,7 +26,7 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
     );
     return;
   }
-  const settings = readSettings();
+  const settings = settingsOfProcess(COORDINATOR_SETTINGS);
   if (settings === null) return;
   const { values: config, warnings } = settings;
   const log = createLogger('coordinator', config.logLevel);
@@ -48,6 +50,7 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
     process.on('SIGHUP', () => void coordinator?.reload());
     const { url } = await coordinator.start();
     log.info({ event: 'ready', url }, 'the coordinator works');
+    sayReady();
   } catch (error) {
     if (isEnding) return;
     process.stderr.write(`svc: the coordinator cannot start: ${explained(error, config)}\n`);
@@ -93,24 +96,4 @@ function explained(error: unknown, config: CoordinatorConfig): string {
   // Each with its place in the file.
   if (error instanceof DeclarationError) return 'the declared file has the errors that are logged above';
   return messageOf(error);
-}
-
-function readSettings(): { values: CoordinatorConfig; warnings: string[] } | null {
-  try {
-    return readEnvironment(COORDINATOR_SETTINGS, process.env);
-  } catch (error) {
-    if (!(error instanceof SettingsError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = 1;
-    return null;
-  }
-}
-
-function endWhenAsked(config: CoordinatorConfig, end: (why: string) => void): void {
-  process.on('SIGTERM', () => end('SIGTERM'));
-  process.on('SIGINT', () => end('SIGINT'));
-  if (!config.isSupervised) return;
-  // The supervisor holds the other end of the channel; without it nobody would ever end this process.
-  if (process.connected) process.on('disconnect', () => end('the supervisor is gone'));
-  else end('the supervisor is gone');
 }

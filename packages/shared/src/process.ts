@@ -1,0 +1,30 @@
+import { readEnvironment, SettingsError, type SettingsOf, type SettingsTable } from './settings.ts';
+
+/** What every long-running process of ours does the same way: reads its settings, says that it works, and ends when told to. */
+
+/**
+ * The process's settings; null when they are wrong: then all that is wrong stands on standard error and
+ * the exit code is set.
+ */
+export function settingsOfProcess<T extends SettingsTable>(
+  table: T,
+): { values: SettingsOf<T>; warnings: string[] } | null {
+  try {
+    return readEnvironment(table, process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+    return null;
+  }
+}
+
+/** Calls `end` on SIGTERM, on SIGINT, and when the supervisor of a supervised process is gone. */
+export function endWhenAsked({ isSupervised }: { isSupervised: boolean }, end: (why: string) => void): void {
+  process.on('SIGTERM', () => end('SIGTERM'));
+  process.on('SIGINT', () => end('SIGINT'));
+  if (!isSupervised) return;
+  // The supervisor holds the other end of the channel; without it nobody would ever end this process.
+  if (process.connected) process.on('disconnect', () => end('the supervisor is gone'));
+  else end('the supervisor is gone');
+}

@@ -1,0 +1,12 @@
+/** How a supervised process tells its supervisor that it does its work now: over their channel. */
+
+export const READY_MESSAGE = { event: 'ready' } as const;
+
+export function isReadyMessage(message: unknown): boolean {
+  return typeof message === 'object' && message !== null && 'event' in message && message.event === 'ready';
+}
+
+/** Tells the supervisor, if there is one. The log may be set to keep silent, so it is not said there. */
+export function sayReady(): void {
+  if (process.connected) process.send?.(READY_MESSAGE);
+}
