@@ -39,7 +39,7 @@ export const CHANNEL_BLOCKS = {
         value: required(
           text({ maxBytes: LIMITS.headerValueBytes, check: headerValue, form: 'at most 8 KiB' }),
           'Header value.',
-          { sensitive: true },
+          { secret: true },
         ),
       }),
       'Headers sent with the alert, for example a shared secret. They win over the ones we set.',

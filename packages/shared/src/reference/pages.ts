@@ -1,6 +1,7 @@
 import type { Attribute, Attributes, ResourceDefinition, Value } from '../resources/definition.ts';
 import { DEFINITIONS } from '../resources/registry.ts';
 import { declaredFileSchema, formattedJson } from './json-schema.ts';
+import { meaning } from './meaning.ts';
 
 /** The generated reference by file name: a page per declared resource, an index, and the schema for editors. */
 export function referenceFiles(): ReadonlyMap<string, string> {
@@ -85,7 +86,7 @@ function attributeTable(attributes: Attributes): string[] {
 function attributeRow(name: string, attribute: Attribute): string[] {
   const notes = [
     meaning(attribute.value, attribute.description),
-    attribute.sensitive ? 'Sensitive.' : '',
+    secrecy(attribute),
     attribute.replaces ? 'Changing it makes a new object.' : '',
   ];
   return [
@@ -95,6 +96,11 @@ function attributeRow(name: string, attribute: Attribute): string[] {
     attribute.presence === 'default' ? `\`${JSON.stringify(attribute.default)}\`` : '',
     notes.filter((note) => note !== '').join(' '),
   ];
+}
+
+function secrecy({ sensitive, secret }: Attribute): string {
+  if (sensitive) return 'Sensitive.';
+  return secret ? 'Kept encrypted; masked for tokens that only read.' : '';
 }
 
 function typeOf({ type }: Value): string {
@@ -108,33 +114,6 @@ function typeOf({ type }: Value): string {
     objects: 'list of mappings',
   } as const;
   return names[type];
-}
-
-function meaning(value: Value, description: string): string {
-  const bounds = [
-    value.oneOf === undefined ? '' : `One of ${value.oneOf.map((option) => `\`${option}\``).join(', ')}.`,
-    value.references === undefined
-      ? ''
-      : `Refers to ${value.references.map((kind) => `\`${kind}\``).join(', ')}.`,
-    value.form === undefined ? '' : `Form: ${value.form}.`,
-    range(value),
-    lengths(value),
-    value.maximumItems === undefined ? '' : `At most ${value.maximumItems}.`,
-  ];
-  return [description, ...bounds.filter((bound) => bound !== '')].join(' ');
-}
-
-function range({ minimum, maximum, unit }: Value): string {
-  const suffix = unit === undefined ? '' : ` ${unit}`;
-  if (minimum === undefined) return '';
-  return maximum === undefined ? `${minimum}${suffix} or more.` : `${minimum} to ${maximum}${suffix}.`;
-}
-
-function lengths({ minimumLength, maximumLength }: Value): string {
-  if (maximumLength === undefined) return '';
-  return minimumLength === undefined
-    ? `At most ${maximumLength} characters.`
-    : `${minimumLength} to ${maximumLength} characters.`;
 }
 
 /** Columns are padded, as the repository's formatter wants Markdown. */

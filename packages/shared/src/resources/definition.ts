@@ -55,7 +55,10 @@ export type Attribute<T = unknown, P extends Presence = Presence> = {
   /** Taken when the attribute is left out; only with presence `default`. */
   readonly default?: unknown;
   readonly description: string;
+  /** Terraform hides it in everything it shows. Always `secret` too. */
   readonly sensitive: boolean;
+  /** Encrypted at rest, and masked for tokens that only read. */
+  readonly secret: boolean;
   /** Changing it makes a new object in place of the old one. */
   readonly replaces: boolean;
 };
@@ -80,21 +83,15 @@ export type Rule = {
 
 export type RuleBreach = { readonly path: readonly (string | number)[]; readonly message: string };
 
-type Meaning = { sensitive?: boolean; replaces?: boolean };
+type Meaning = { sensitive?: boolean; secret?: boolean; replaces?: boolean };
 
 function attribute<T, P extends Presence>(
   presence: P,
   value: Value<T>,
   description: string,
-  meaning: Meaning,
+  { sensitive = false, secret = sensitive, replaces = false }: Meaning,
 ): Attribute<T, P> {
-  return {
-    value,
-    presence,
-    description,
-    sensitive: meaning.sensitive ?? false,
-    replaces: meaning.replaces ?? false,
-  };
+  return { value, presence, description, sensitive, secret, replaces };
 }
 
 export function required<T>(value: Value<T>, description: string, meaning: Meaning = {}) {

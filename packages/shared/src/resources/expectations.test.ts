@@ -77,10 +77,10 @@ const ATTRIBUTES: Record<ResourceKind, Row[]> = {
   ],
 };
 
-/** `name!` required, `name?` optional, `*` sensitive. */
+/** `name!` required, `name?` optional, `*` sensitive, `+` secret only. */
 const BLOCKS: Partial<Record<ResourceKind, Record<string, [maximum: number, attributes: string]>>> = {
   svc_http_monitor: {
-    headers: [20, 'key! value!*'],
+    headers: [20, 'key! value!+'],
     status_code_assertions: [10, 'target! comparator!'],
     body_assertions: [10, 'target! comparator!'],
     header_assertions: [10, 'key! target! comparator!'],
@@ -119,8 +119,8 @@ describe.each(RESOURCE_KINDS)('%s has what the specification lists', (kind) => {
     const actual = Object.fromEntries(
       Object.entries(definition.blocks).map(([name, block]) => {
         const attributes = Object.entries(block.attributes).map(
-          ([attribute, { presence, sensitive }]) =>
-            `${attribute}${presence === 'required' ? '!' : '?'}${sensitive ? '*' : ''}`,
+          ([attribute, { presence, sensitive, secret }]) =>
+            `${attribute}${presence === 'required' ? '!' : '?'}${sensitive ? '*' : secret ? '+' : ''}`,
         );
         return [name, [block.maximum, attributes.join(' ')]];
       }),
@@ -129,7 +129,7 @@ describe.each(RESOURCE_KINDS)('%s has what the specification lists', (kind) => {
   });
 
   test('what replaces and what is sensitive', () => {
-    const named = (member: 'replaces' | 'sensitive') =>
+    const named = (member: 'replaces' | 'sensitive' | 'secret') =>
       Object.keys(definition.attributes).filter((name) => definition.attributes[name]?.[member]);
     const replaces: Partial<Record<ResourceKind, string[]>> = {
       svc_status_page_component: ['page_id', 'type'],
@@ -143,6 +143,7 @@ describe.each(RESOURCE_KINDS)('%s has what the specification lists', (kind) => {
     };
     expect(named('replaces')).toEqual(replaces[kind] ?? []);
     expect(named('sensitive')).toEqual(sensitive[kind] ?? []);
+    expect(named('secret')).toEqual(sensitive[kind] ?? []);
   });
 });
 

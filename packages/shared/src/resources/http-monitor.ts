@@ -53,7 +53,7 @@ export const httpMonitor = {
       value: required(
         text({ maxBytes: LIMITS.headerValueBytes, check: headerValue, form: 'at most 8 KiB' }),
         'Header value.',
-        { sensitive: true },
+        { secret: true },
       ),
     }),
     status_code_assertions: repeatedBlock(LIMITS.assertions, 'Assertions on the status code.', {

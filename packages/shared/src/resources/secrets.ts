@@ -43,9 +43,9 @@ const SECRET_PATHS = Object.fromEntries(
 ) as unknown as Readonly<Record<ResourceKind, readonly (readonly string[])[]>>;
 
 function pathsIn(attributes: Attributes): string[][] {
-  return Object.entries(attributes).flatMap(([name, { sensitive, value }]) => {
+  return Object.entries(attributes).flatMap(([name, { secret, value }]) => {
     if (value.attributes !== undefined) return pathsIn(value.attributes).map((path) => [name, '*', ...path]);
-    if (!sensitive) return [];
+    if (!secret) return [];
     return [value.type === 'map' ? [name, '*'] : [name]];
   });
 }

@@ -6,7 +6,7 @@ import { expected, listOf, quoted, tooMany } from './wording.ts';
 
 /**
  * The types of values that definitions are made of. Messages are written to follow the attribute's
- * name (`periodicity: "2m" is not one of …`) and say what to do; values of sensitive attributes are
+ * name (`periodicity: "2m" is not one of …`) and say what to do; values of secret attributes are
  * checked by functions that do not repeat them.
  */
 
