@@ -1,0 +1,81 @@
+import { meaning } from '@svc/shared/reference/meaning.ts';
+import type {
+  Attribute,
+  Attributes,
+  Block,
+  Presence,
+  ResourceDefinition,
+  Value,
+} from '@svc/shared/resources/definition.ts';
+import type { Schema, SchemaAttribute, SchemaBlock, Setting, ValueType } from '../schema.ts';
+
+/**
+ * What Terraform is told of a resource. An attribute with a default is optional and computed, as
+ * Terraform only then lets a provider plan a value that the configuration does not have.
+ */
+export function resourceSchema({ description, attributes, blocks }: ResourceDefinition): Schema {
+  return {
+    version: 0,
+    description,
+    attributes: schemaAttributes(attributes),
+    blocks: mapped(blocks, schemaBlock),
+  };
+}
+
+/** Also single blocks are lists: Terraform then tells an absent one from an empty one by its length. */
+function schemaBlock({ maximum, description, attributes }: Block): SchemaBlock {
+  return { maximumItems: maximum, description, attributes: schemaAttributes(attributes) };
+}
+
+function schemaAttributes(attributes: Attributes): Readonly<Record<string, SchemaAttribute>> {
+  return mapped(attributes, (attribute) => ({
+    type: valueType(attribute.value),
+    setting: SETTINGS[attribute.presence],
+    sensitive: attribute.sensitive,
+    description: explained(attribute),
+  }));
+}
+
+const SETTINGS: Readonly<Record<Presence, Setting>> = {
+  required: 'required',
+  optional: 'optional',
+  default: 'optional-computed',
+  computed: 'computed',
+};
+
+export function valueType(value: Value): ValueType {
+  switch (value.type) {
+    case 'string':
+    case 'number':
+    case 'bool':
+      return value.type;
+    case 'set':
+    case 'list':
+    case 'map':
+      return [value.type, 'string'];
+    case 'objects':
+      return ['list', ['object', mapped(value.attributes ?? {}, ({ value: member }) => valueType(member))]];
+    default:
+      return value.type satisfies never;
+  }
+}
+
+function explained(attribute: Attribute): string {
+  const members = Object.entries(attribute.value.attributes ?? {}).map(
+    ([name, member]) => `\`${name}\`: ${explained(member)}`,
+  );
+  const sentences = [
+    meaning(attribute.value, attribute.description),
+    ...members,
+    attribute.presence === 'default' ? `Default: \`${JSON.stringify(attribute.default)}\`.` : '',
+    attribute.replaces ? 'Changing it makes a new one.' : '',
+  ];
+  return sentences.filter((sentence) => sentence !== '').join(' ');
+}
+
+function mapped<T, U>(
+  members: Readonly<Record<string, T>>,
+  change: (member: T) => U,
+): Readonly<Record<string, U>> {
+  return Object.fromEntries(Object.entries(members).map(([name, member]) => [name, change(member)]));
+}
