@@ -23,38 +23,54 @@ const ROWS_PER_TURN = 100;
  *
  * @param db inside a change its transaction's, so that the diff fits what it will change; else `store.read`
  */
-export async function ownedByFile(
+export function ownedByFile(
   db: Kysely<Database>,
   secrets: Secrets,
   workspaceId: number,
 ): Promise<AnyStored[]> {
-  const owned: AnyStored[] = [];
-  for await (const row of ownedRows(db, 'monitors', workspaceId)) {
-    owned.push(storedMonitor(secrets, row, 'open'));
-  }
-  for await (const row of ownedRows(db, 'notifications', workspaceId)) {
-    const links = await linkedMonitorIds(db, [row.id]);
-    owned.push(storedNotification(secrets, row, links.get(row.id) ?? [], 'open'));
-  }
-  for await (const row of ownedRows(db, 'status_pages', workspaceId)) {
-    owned.push(storedPage(secrets, row, 'open'));
-  }
-  for await (const row of ownedRows(db, 'component_groups', workspaceId)) owned.push(storedGroup(row));
-  for await (const row of ownedRows(db, 'components', workspaceId)) owned.push(storedComponent(row));
-  return owned;
+  return resourcesOf((table) => rowsOf(db, table, workspaceId, 'file'), db, secrets);
 }
 
-async function* ownedRows<T extends ResourceTable>(
+/** What a file declared until a start without one set it free: another file that declares it again takes it over. */
+export function releasedByFile(
+  db: Kysely<Database>,
+  secrets: Secrets,
+  workspaceId: number,
+): Promise<AnyStored[]> {
+  return resourcesOf((table) => rowsOf(db, table, workspaceId, null), db, secrets);
+}
+
+async function resourcesOf(
+  rows: <T extends ResourceTable>(table: T) => AsyncGenerator<Row<T>>,
+  db: Kysely<Database>,
+  secrets: Secrets,
+): Promise<AnyStored[]> {
+  const found: AnyStored[] = [];
+  for await (const row of rows('monitors')) found.push(storedMonitor(secrets, row, 'open'));
+  for await (const row of rows('notifications')) {
+    const links = await linkedMonitorIds(db, [row.id]);
+    found.push(storedNotification(secrets, row, links.get(row.id) ?? [], 'open'));
+  }
+  for await (const row of rows('status_pages')) found.push(storedPage(secrets, row, 'open'));
+  for await (const row of rows('component_groups')) found.push(storedGroup(row));
+  for await (const row of rows('components')) found.push(storedComponent(row));
+  return found;
+}
+
+/** Rows that the file named, by ascending id. @param owner null: no longer its own */
+async function* rowsOf<T extends ResourceTable>(
   db: Kysely<Database>,
   table: T,
   workspaceId: number,
+  owner: 'file' | null,
 ): AsyncGenerator<Row<T>> {
   for (let after = 0; ; ) {
     const rows = await db
       .selectFrom<ResourceTable>(table)
       .selectAll()
       .where('workspace_id', '=', workspaceId)
-      .where('owner', '=', 'file')
+      .where('owner', 'is', owner)
+      .where('local_name', 'is not', null)
       .where('id', '>', after)
       .orderBy('id')
       .limit(ROWS_PER_TURN)

@@ -43,7 +43,7 @@ export class StoredConfiguration implements Configuration {
       for (const table of RESOURCE_TABLES) {
         const { numUpdatedRows } = await db
           .updateTable(table)
-          .set({ owner: null, local_name: null })
+          .set({ owner: null })
           .where('owner', '=', 'file')
           .executeTakeFirstOrThrow();
         released += Number(numUpdatedRows);

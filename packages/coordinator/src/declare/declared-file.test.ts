@@ -1,6 +1,7 @@
 import { mkdir, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import { parseResource } from '@svc/shared/resources/registry.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   type ConfiguredStore,
@@ -8,6 +9,7 @@ import {
   silentLog,
   temporaryFolder,
 } from '../../../../test/support/configured-store.ts';
+import { VALID } from '../../../../test/support/resources.ts';
 import { ScaledClock } from '../../../../test/support/scaled-clock.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import { ownedByFile } from '../configuration/owned-by-file.ts';
@@ -219,6 +221,31 @@ describe('a reload', () => {
     await file.stop();
     await started(monitors('a', 'b', 'c', 'd'), { allowsDelete: true });
     expect(await names()).toHaveLength(4);
+  });
+
+  test('what a start without the file set free is taken over again, edited or not, and the rest left alone', async () => {
+    await (await started(monitors('a', 'b', 'c') + channel('a') + PAGE)).stop();
+    const before = await owned();
+    const idOf = (name: string) => before.find(({ localName }) => localName === name)?.id ?? 0;
+    await parts.configuration.releaseFileOwnership();
+    expect(await owned()).toEqual([]);
+    const edited = parseResource('svc_tcp_monitor', { ...VALID.svc_tcp_monitor, name: 'edited' }, 'api');
+    if (!edited.ok) throw new Error('the edit is not valid');
+    await parts.configuration.transaction({ workspaceId: parts.workspaceId, actor: 'api' }, (change) =>
+      change.update('svc_tcp_monitor', idOf('b'), edited.value),
+    );
+    await started(monitors('a', 'b') + channel('a') + PAGE);
+    expect(await ids()).toEqual(before.map(({ id }) => id).filter((id) => id !== idOf('c')));
+    const monitorNames = await parts.store.read
+      .selectFrom('monitors')
+      .select(['name', 'owner'])
+      .orderBy('id')
+      .execute();
+    expect(monitorNames).toEqual([
+      { name: 'a', owner: 'file' },
+      { name: 'b', owner: 'file' },
+      { name: 'c', owner: null },
+    ]);
   });
 
   test('says which channels cannot be delivered to', async () => {

@@ -15,6 +15,7 @@ function stored(entries: readonly DeclaredEntry[]): OwnedResource[] {
   const ids = new Map(entries.map(({ kind, name }, index) => [`${kind}.${name}`, index + 1]));
   return entries.map((entry, index) => ({
     kind: entry.kind,
+    owner: 'file' as const,
     localName: entry.name,
     id: index + 1,
     attributes: resolveReferences<object>(entry.kind, entry.attributes, (to) => String(ids.get(to))),

@@ -3,9 +3,11 @@ import { sameAttributes } from '../configuration/same-attributes.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { referencesOf, resolveReferences } from './references.ts';
 
-/** A resource that the declared file owns, as it is stored. */
+/** A stored resource that the file declares, or declared before. */
 export type OwnedResource = {
   readonly kind: ResourceKind;
+  /** Null: a start without a file set it free. It is taken over when it is declared again, else left alone. */
+  readonly owner: 'file' | null;
   readonly localName: string | null;
   readonly id: number;
   /** Normalized, ids as text. */
@@ -43,8 +45,8 @@ export async function planChanges(
 ): Promise<Plan> {
   const stored = new Map(owned.map((resource) => [storedAddress(resource), resource]));
   await breathe();
-  /** What is stored and not declared: at first everything. */
-  const dropped = new Map(stored);
+  /** What is owned and not declared: at first everything. */
+  const dropped = new Map([...stored].filter(([, { owner }]) => owner === 'file'));
   /** Entries that get a new id: what refers to them is written too. */
   const renewed = new Set<Address>();
   const replaced: OwnedResource[] = [];
@@ -89,7 +91,8 @@ function changeOf(
   const attributes = resolveReferences(entry.kind, entry.attributes, idOf);
   const [wanted, present] = [attributes, resource.attributes] as [Members, Members];
   if (replacingAttributes(entry.kind).some((name) => wanted[name] !== present[name])) return 'replace';
-  return !isRenewed && sameAttributes(entry.kind, attributes, resource.attributes as typeof attributes)
+  const isKept = !isRenewed && resource.owner === 'file';
+  return isKept && sameAttributes(entry.kind, attributes, resource.attributes as typeof attributes)
     ? 'none'
     : 'update';
 }

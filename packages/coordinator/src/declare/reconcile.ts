@@ -1,7 +1,7 @@
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 import { ConfigurationError } from '../configuration/errors.ts';
-import { ownedByFile } from '../configuration/owned-by-file.ts';
+import { ownedByFile, releasedByFile } from '../configuration/owned-by-file.ts';
 import type { AnyStored } from '../configuration/stored.ts';
 import { readFact, writeFact } from '../store/facts.ts';
 import type { Secrets } from '../store/secrets.ts';
@@ -51,16 +51,19 @@ export async function reconcile(
   options: ReconcileOptions,
 ): Promise<Reconciled> {
   const { entries, digest } = declaration;
-  const owned = await ownedByFile(change.tx.db, options.secrets, change.context.workspaceId);
+  const { workspaceId } = change.context;
+  const owned = await ownedByFile(change.tx.db, options.secrets, workspaceId);
+  const released = await releasedByFile(change.tx.db, options.secrets, workspaceId);
+  const known = [...owned, ...released];
   await change.breathe();
-  const plan = await planChanges(entries, owned, () => change.breathe());
+  const plan = await planChanges(entries, known, () => change.breathe());
   refuseMassDeletion(declaration, plan, owned.length, options.allowsDelete);
 
   await removeAll(change, plan.removals, options.signal);
-  const ids = await writeAll(change, declaration, plan, owned, options.signal);
+  const ids = await writeAll(change, declaration, plan, known, options.signal);
   await removeAll(change, plan.monitorRemovals, options.signal);
   await change.breathe();
-  await setChannelStates(change, declaration, plan, owned, ids, options);
+  await setChannelStates(change, declaration, plan, known, ids, options);
   await writeFact(change.tx.db, APPLIED_DIGEST, digest);
 
   const created = plan.writes.filter(({ id }) => id === null).length;
@@ -105,11 +108,11 @@ async function writeAll(
   change: ConfigurationChange,
   declaration: Declaration,
   plan: Plan,
-  owned: readonly OwnedResource[],
+  known: readonly OwnedResource[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<Address, number>> {
   const ids = new Map(
-    owned.map(({ kind, localName, id }) => [addressOf({ kind, name: localName ?? '' }), id]),
+    known.map(({ kind, localName, id }) => [addressOf({ kind, name: localName ?? '' }), id]),
   );
   await change.breathe();
   for (const { entry, id } of plan.writes) {
@@ -143,13 +146,13 @@ async function setChannelStates(
   change: ConfigurationChange,
   { entries }: Declaration,
   plan: Plan,
-  owned: readonly AnyStored[],
+  known: readonly AnyStored[],
   ids: ReadonlyMap<Address, number>,
   { channelProblem, resetsChannels }: ReconcileOptions,
 ): Promise<void> {
   const written = new Set(plan.writes.map(({ entry }) => entry));
   const reasons = new Map<number, string | null>();
-  for (const stored of owned) {
+  for (const stored of known) {
     if (stored.kind === 'svc_notification') reasons.set(stored.id, stored.stateReason);
   }
   for (const entry of entries) {
