@@ -1,6 +1,7 @@
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
@@ -158,7 +159,8 @@ describe('transactions', () => {
     const other = new DatabaseSync(path);
     other.exec('BEGIN IMMEDIATE');
     const waiting = store.transaction(addWorkspace('a'));
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    // Turns in which it has found the database taken.
+    for (let turn = 0; turn < 5; turn += 1) await setImmediate();
     other.exec('ROLLBACK');
     other.close();
     await waiting;
