@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { SvcError } from '../errors.ts';
+
+/** What a request can fail with beside the codes of the API's own problems (`not-found`, `invalid`, …). */
+export const API_FAILURES = [
+  /** No connection: the server cannot have seen the request. */
+  'unreachable',
+  /** No complete answer in time. */
+  'timeout',
+  /** The connection ended before the answer was complete. */
+  'broken',
+  /** TLS: the certificate is not trusted, or the other side speaks no TLS. */
+  'certificate',
+  'redirected',
+  /** Something answers, but not the svc API: a proxy's page, another service. */
+  'not-the-api',
+  /** A 5xx that is not the API's own: a proxy without a server behind it. */
+  'server-failed',
+  'answer-too-large',
+  /** The caller's signal. */
+  'aborted',
+  /** The token or the address cannot be used at all. */
+  'bad-settings',
+] as const;
+export type ApiFailure = (typeof API_FAILURES)[number];
+
+export type ProblemDetail = { readonly pointer: string; readonly message: string };
+
+/** RFC 9457 as the API answers it; read tolerantly, so that other versions of the API are understood. */
+const problemDocument = z.looseObject({
+  type: z.string(),
+  detail: z.string().catch(''),
+  title: z.string().catch(''),
+  request_id: z.string().nullable().catch(null),
+  errors: z.array(z.looseObject({ pointer: z.string().catch(''), message: z.string().catch('') })).catch([]),
+});
+
+const PROBLEM_TYPE = /^urn:svc:problem:([a-z-]{1,64})$/;
+
+/** The API's own problem document; null when the text is none. */
+export function problemOf(text: string): (z.infer<typeof problemDocument> & { code: string }) | null {
+  const parsed = problemDocument.safeParse(jsonOrUndefined(text));
+  const code = parsed.success ? PROBLEM_TYPE.exec(parsed.data.type)?.[1] : undefined;
+  return parsed.success && code !== undefined ? { ...parsed.data, code } : null;
+}
+
+type Answered = { readonly status: number; readonly headers: Headers };
+
+type Parts = {
+  readonly request: string;
+  readonly answered?: Answered;
+  readonly errors?: readonly ProblemDetail[];
+  readonly requestId?: string | null;
+  readonly cause?: unknown;
+};
+
+/**
+ * A request to the API did not succeed. `code` is the API's own (`not-found`) or one of
+ * {@link API_FAILURES}; the message names method and path, never the token or the body.
+ */
+export class ApiError extends SvcError {
+  /** `GET /v1/monitors/5` */
+  readonly request: string;
+  /** The status and headers of the last answer; null when there was none. */
+  readonly answered: Answered | null;
+  /** What is wrong with which member of the body. */
+  readonly errors: readonly ProblemDetail[];
+  /** Under which the server's log has it. */
+  readonly requestId: string | null;
+
+  constructor(code: string, message: string, { request, answered, errors = [], requestId, cause }: Parts) {
+    super(code, `${request}: ${message}`, cause === undefined ? {} : { cause });
+    this.request = request;
+    this.answered = answered ?? null;
+    this.errors = errors;
+    this.requestId = requestId ?? null;
+  }
+
+  get status(): number | null {
+    return this.answered?.status ?? null;
+  }
+}
+
+/**
+ * The error of an answer that is not a success.
+ *
+ * Only a problem document of ours gets a code like `not-found`: a proxy's 404 page must never be taken
+ * for an object that is gone.
+ *
+ * @param note put after what the answer says
+ */
+export function errorOfAnswer(request: string, answered: Answered, text: string, note = ''): ApiError {
+  const problem = problemOf(text);
+  if (problem === null) {
+    return answered.status >= 500 ? serverFailed(request, answered, note) : foreignAnswer(request, answered);
+  }
+  const { code, detail, title, request_id: requestId, errors } = problem;
+  const what = [...new Set([detail || title, ...errors.map(describe)])].filter((line) => line !== '');
+  return new ApiError(code, `${what.join('; ')} (${answered.status})${note}`, {
+    request,
+    answered,
+    errors: errors.map(({ pointer, message }) => ({ pointer, message })),
+    requestId,
+  });
+}
+
+/** Something answered that is not the API. */
+export function foreignAnswer(request: string, answered: Answered): ApiError {
+  const message = `this is not the svc API, which would not answer ${answered.status} with ${kindOf(answered)}: look at the base URL and at proxies in between`;
+  return new ApiError('not-the-api', message, { request, answered });
+}
+
+function serverFailed(request: string, answered: Answered, note: string): ApiError {
+  const message = `answered ${answered.status} with ${kindOf(answered)}, which is not the svc API's: it may be down behind a proxy${note}`;
+  return new ApiError('server-failed', message, { request, answered });
+}
+
+function kindOf({ headers }: Answered): string {
+  const type = headers.get('content-type')?.split(';')[0]?.trim().slice(0, 100) ?? '';
+  return type === '' ? 'a body of no type' : `a body of type ${type}`;
+}
+
+function describe({ pointer, message }: ProblemDetail): string {
+  return pointer === '' ? message : `${pointer}: ${message}`;
+}
+
+export function jsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // Not JSON: the caller says what that means.
+  }
+}

@@ -1,0 +1,341 @@
+import { z } from 'zod';
+import { type Clock, systemClock } from '../clock.ts';
+import { ApiError, errorOfAnswer, foreignAnswer, jsonOrUndefined, problemOf } from './api-error.ts';
+import { type Exchange, exchange } from './exchange.ts';
+import { Operation } from './operation.ts';
+import { retryAfterOf, verdictOf, waitBeforeRetry } from './retry.ts';
+import { type Patience, ServerHealth } from './server-health.ts';
+import { baseUrlProblem, tokenProblem } from './settings.ts';
+
+export type ApiLimits = Patience & {
+  /** One attempt, body of the answer included, ms. */
+  readonly attemptMs: number;
+  /** One request with all its attempts and waits, ms. */
+  readonly deadlineMs: number;
+  /** What a request that may have been carried out is left after an abort, ms. */
+  readonly finishMs: number;
+  /** `Retry-After` is obeyed up to here, ms. */
+  readonly retryAfterMs: number;
+  readonly answerBytes: number;
+};
+
+export const API_LIMITS: ApiLimits = {
+  attemptMs: 30_000,
+  deadlineMs: 300_000,
+  finishMs: 30_000,
+  failingMs: 120_000,
+  neverAnsweredMs: 20_000,
+  retryAfterMs: 60_000,
+  answerBytes: 32 * 1_024 * 1_024,
+};
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export type Retry = {
+  readonly request: string;
+  /** Free of secrets. */
+  readonly reason: string;
+  readonly attempts: number;
+  readonly waitMs: number;
+};
+
+export type ApiClientOptions = {
+  /** With or without a final slash. */
+  readonly baseUrl: string;
+  readonly token: string;
+  readonly userAgent: string;
+  readonly clock?: Clock;
+  /** Uniform in [0, 1). */
+  readonly random?: () => number;
+  readonly limits?: Partial<ApiLimits>;
+  /** For logs: called before each wait. */
+  readonly onRetry?: (retry: Retry) => void;
+};
+
+export type RequestOptions = {
+  /** Members that are undefined are left out. */
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Makes a POST repeatable: the server answers a repetition with what the first one made. */
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+  /**
+   * What the signal does: `give-up` ends everything at once; `finish` lets a request that may have been
+   * carried out find out, for a bounded time, so that what it made is not lost. Waits of requests that
+   * surely were not carried out end at once in either case.
+   */
+  readonly whenAborted?: 'give-up' | 'finish';
+  /** ms */
+  readonly deadlineMs?: number;
+};
+
+export type ApiAnswer = {
+  readonly status: number;
+  /** Parsed JSON; null when there was no body. */
+  readonly body: unknown;
+  readonly headers: Headers;
+};
+
+/** An object as lists answer it. */
+export type Listed = { readonly id: string; readonly [member: string]: unknown };
+
+const page = z.looseObject({
+  data: z.array(z.looseObject({ id: z.string().regex(/^\d+$/) })),
+  total: z.number().int(),
+});
+
+const PAGE_SIZE = 100;
+
+/**
+ * The HTTP API: authentication, time limits, trying again. Requests do not wait for each other.
+ *
+ * Tried again are 429, 500, 502, 503, 504, broken connections and time-outs; a POST without an idempotency
+ * key (and a PATCH) only where it was surely not carried out. Every error is an {@link ApiError}.
+ */
+export class ApiClient {
+  /** Without a final slash. */
+  readonly baseUrl: string;
+  readonly #token: string;
+  readonly #userAgent: string;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #limits: ApiLimits;
+  readonly #onRetry: (retry: Retry) => void;
+  readonly #health: ServerHealth;
+
+  /** @throws ApiError `bad-settings` */
+  constructor(options: ApiClientOptions) {
+    const problem = problemWith(options);
+    if (problem !== null) throw new ApiError('bad-settings', problem, { request: 'svc API' });
+    this.baseUrl = options.baseUrl.replace(/\/+$/, '');
+    this.#token = options.token;
+    this.#userAgent = options.userAgent;
+    this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? Math.random;
+    this.#limits = { ...API_LIMITS, ...options.limits };
+    this.#onRetry = options.onRetry ?? (() => {});
+    this.#health = new ServerHealth(this.#limits);
+  }
+
+  get(path: string, options: Omit<RequestOptions, 'body' | 'idempotencyKey'> = {}): Promise<ApiAnswer> {
+    return this.request('GET', path, options);
+  }
+
+  /** The key is the caller's, made once for what is to be created. */
+  post(
+    path: string,
+    body: unknown,
+    options: Omit<RequestOptions, 'body'> & { readonly idempotencyKey: string },
+  ): Promise<ApiAnswer> {
+    return this.request('POST', path, { ...options, body });
+  }
+
+  put(path: string, body: unknown, options: Omit<RequestOptions, 'body'> = {}): Promise<ApiAnswer> {
+    return this.request('PUT', path, { ...options, body });
+  }
+
+  delete(path: string, options: Omit<RequestOptions, 'body'> = {}): Promise<ApiAnswer> {
+    return this.request('DELETE', path, options);
+  }
+
+  /**
+   * All objects of a list, by ascending id, read in pages as they are asked for. What exists from the
+   * beginning to the end is answered exactly once, also when other objects come and go meanwhile.
+   */
+  async *list(
+    path: string,
+    query: NonNullable<RequestOptions['query']> = {},
+    signal?: AbortSignal,
+  ): AsyncGenerator<Listed, void, undefined> {
+    let lastId = 0;
+    for (let offset = 0; ; ) {
+      const { data, total } = await this.#page(path, { ...query, limit: PAGE_SIZE, offset }, signal);
+      const [first] = data;
+      // Pages overlap by one object. If that is gone, later ones moved up: look further in front.
+      if (offset > 0 && (first === undefined || Number(first.id) > lastId)) {
+        offset = Math.max(0, offset - PAGE_SIZE);
+        continue;
+      }
+      for (const listed of data) {
+        if (Number(listed.id) <= lastId) continue;
+        lastId = Number(listed.id);
+        yield listed;
+      }
+      if (data.length <= 1 || offset + data.length >= total) return;
+      offset += data.length - 1;
+    }
+  }
+
+  async #page(path: string, query: NonNullable<RequestOptions['query']>, signal: AbortSignal | undefined) {
+    const answer = await this.get(path, { query, ...(signal === undefined ? {} : { signal }) });
+    const parsed = page.safeParse(answer.body);
+    if (!parsed.success) throw foreignAnswer(`GET ${path}`, answer);
+    return parsed.data;
+  }
+
+  /** @throws ApiError */
+  async request(method: Method, path: string, options: RequestOptions = {}): Promise<ApiAnswer> {
+    const operation = new Operation({
+      clock: this.#clock,
+      deadlineMs: options.deadlineMs ?? this.#limits.deadlineMs,
+      finishMs: this.#limits.finishMs,
+      signal: options.signal,
+      finishes: options.whenAborted === 'finish' && method !== 'GET',
+    });
+    try {
+      return await this.#attempts(operation, method, path, options);
+    } finally {
+      operation.close();
+    }
+  }
+
+  async #attempts(
+    operation: Operation,
+    method: Method,
+    path: string,
+    options: RequestOptions,
+  ): Promise<ApiAnswer> {
+    const request = `${method} ${path}`;
+    const sent = this.#sent(method, path, options);
+    const isRepeatable = !['POST', 'PATCH'].includes(method) || options.idempotencyKey !== undefined;
+    for (let attempts = 1; ; attempts += 1) {
+      if (operation.isToEnd) throw aborted(request, operation);
+      const before = operation.mayBeDone;
+      operation.mayBeDone = true;
+      const result = await exchange(sent, {
+        clock: this.#clock,
+        timeoutMs: Math.min(this.#limits.attemptMs, operation.remainingMs),
+        answerBytes: this.#limits.answerBytes,
+        signal: operation.signal,
+      });
+      const isDoubtful = mayBeDone(result);
+      operation.mayBeDone = before || isDoubtful;
+      if (result.kind === 'unanswered' && result.failure === 'aborted') {
+        throw operation.isAborted
+          ? aborted(request, operation)
+          : this.#error(request, result, operation, attempts);
+      }
+      const verdict = verdictOn(result);
+      if (verdict === 'final') {
+        this.#health.answered();
+        return this.#final(request, result);
+      }
+      const waitMs = this.#waitAfter(verdict, result, operation, attempts);
+      if (operation.isToEnd && operation.isAborted) throw aborted(request, operation);
+      if (waitMs === null || (isDoubtful && !isRepeatable)) {
+        throw this.#error(request, result, operation, attempts);
+      }
+      this.#onRetry({ request, reason: reasonOf(result), attempts, waitMs });
+      await operation.wait(waitMs);
+    }
+  }
+
+  #sent(method: Method, path: string, { query = {}, body, idempotencyKey }: RequestOptions) {
+    const parameters = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) parameters.set(name, String(value));
+    }
+    const text = parameters.size === 0 ? '' : `?${parameters}`;
+    return {
+      method,
+      url: `${this.baseUrl}${path}${text}`,
+      headers: {
+        authorization: `Bearer ${this.#token}`,
+        accept: 'application/json, application/problem+json',
+        'user-agent': this.#userAgent,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+    };
+  }
+
+  /** ms to wait before another attempt; null when there is to be none. */
+  #waitAfter(
+    verdict: 'rate-limited' | 'failed' | 'hopeless',
+    result: Exchange,
+    operation: Operation,
+    attempts: number,
+  ): number | null {
+    if (verdict === 'hopeless') return null;
+    const now = this.#clock.monotonic();
+    const header = result.kind === 'answered' ? result.headers.get('retry-after') : null;
+    const asked = retryAfterOf(header, this.#clock.wall(), this.#limits.retryAfterMs);
+    const waitMs = waitBeforeRetry(attempts, this.#random(), asked);
+    if (verdict === 'rate-limited') {
+      this.#health.answered();
+      operation.failingSince = null;
+    } else {
+      this.#health.failed(now);
+      operation.failingSince ??= now;
+      if (now + waitMs > this.#health.triedUntil(operation.failingSince)) return null;
+    }
+    return waitMs < operation.remainingMs ? waitMs : null;
+  }
+
+  #final(request: string, result: Exchange): ApiAnswer {
+    if (result.kind !== 'answered') throw new Error('only answers are final');
+    const { status, headers, text } = result;
+    if (status >= 300 && status < 400) throw this.#redirected(request, result);
+    if (status < 200 || status >= 300) throw errorOfAnswer(request, result, text);
+    if (text === '' && status === 204) return { status, headers, body: null };
+    const isJson = /^application\/(?:[\w.-]+\+)?json\b/i.test(headers.get('content-type') ?? '');
+    const body = isJson ? jsonOrUndefined(text) : undefined;
+    if (body === undefined) throw foreignAnswer(request, result);
+    return { status, headers, body };
+  }
+
+  #redirected(request: string, answered: { status: number; headers: Headers }): ApiError {
+    const to = URL.parse(answered.headers.get('location') ?? '', this.baseUrl)?.origin;
+    const where = to === undefined ? '' : ` to ${to}`;
+    const message = `${this.baseUrl} redirects${where} (${answered.status}), which is not followed: use the address of the API itself`;
+    return new ApiError('redirected', message, { request, answered });
+  }
+
+  #error(request: string, result: Exchange, operation: Operation, attempts: number): ApiError {
+    const tried =
+      attempts === 1 ? '' : ` (tried ${attempts} times in ${Math.round(operation.elapsedMs / 1_000)} s)`;
+    const doubt = doubtAbout(request, operation);
+    if (result.kind === 'answered') return errorOfAnswer(request, result, result.text, `${tried}${doubt}`);
+    const { failure, message, cause } = result;
+    const what =
+      failure === 'aborted'
+        ? `no answer from ${this.baseUrl} in the time there was`
+        : `cannot get an answer from ${this.baseUrl}: ${message}`;
+    const code = failure === 'aborted' ? 'timeout' : failure;
+    return new ApiError(code, `${what}${tried}${doubt}`, { request, cause });
+  }
+}
+
+function doubtAbout(request: string, { mayBeDone }: Operation): string {
+  return mayBeDone && !request.startsWith('GET ') ? '; it may have been carried out all the same' : '';
+}
+
+function problemWith({ baseUrl, token }: ApiClientOptions): string | null {
+  const url = baseUrlProblem(baseUrl);
+  if (url !== null) return `the base URL ${url}`;
+  const wrong = tokenProblem(token);
+  return wrong === null ? null : `the token ${wrong}`;
+}
+
+function aborted(request: string, operation: Operation): ApiError {
+  return new ApiError('aborted', `given up, as asked${doubtAbout(request, operation)}`, { request });
+}
+
+function verdictOn(result: Exchange): 'final' | 'rate-limited' | 'failed' | 'hopeless' {
+  if (result.kind === 'answered') return verdictOf(result.status);
+  return result.failure === 'certificate' || result.failure === 'answer-too-large' ? 'hopeless' : 'failed';
+}
+
+/** Whether a request may have been carried out although it failed like this. */
+function mayBeDone(result: Exchange): boolean {
+  if (result.kind === 'unanswered') return result.mayHaveArrived;
+  // Only our own 503 says that nothing was changed; proxies also send it when the server died meanwhile.
+  if (result.status === 503) return problemOf(result.text)?.code !== 'unavailable';
+  return result.status === 500 || result.status === 502 || result.status === 504;
+}
+
+function reasonOf(result: Exchange): string {
+  return result.kind === 'answered' ? `answered ${result.status}` : result.message;
+}

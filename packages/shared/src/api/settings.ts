@@ -1,0 +1,20 @@
+/** What is wrong with an address of the API, to follow its name; null when nothing is. */
+export function baseUrlProblem(text: string): string | null {
+  if (/[\u0000-\u0020\u007f]/.test(text)) return 'must not contain blanks or control characters';
+  const url = URL.parse(text);
+  if (url === null || !/^https?:\/\//i.test(text)) {
+    return 'must be a URL that starts with http:// or https://, like https://svc.example.com';
+  }
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
+  if (text.includes('?') || text.includes('#')) return 'must not have a query or fragment';
+  return null;
+}
+
+/** What is wrong with a token, to follow its name; null when nothing is. Never tells the token. */
+export function tokenProblem(token: string): string | null {
+  if (token === '') return 'is empty';
+  if (!/^[\u0021-\u007e]*$/.test(token)) {
+    return 'contains blanks, line ends or characters that are not ASCII, which no token does';
+  }
+  return token.length > 1_024 ? 'has more than 1024 characters' : null;
+}
