@@ -1,7 +1,6 @@
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
@@ -160,7 +159,7 @@ describe('transactions', () => {
     other.exec('BEGIN IMMEDIATE');
     const waiting = store.transaction(addWorkspace('a'));
     // Turns in which it has found the database taken.
-    for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
     other.exec('ROLLBACK');
     other.close();
     await waiting;
