@@ -51,6 +51,7 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
     listen: { host: '127.0.0.1', port: 0 },
     publicUrl,
     store,
+    secrets,
     reading: configured.reading,
     tokens,
     configuration: configured.configuration,

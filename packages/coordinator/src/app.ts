@@ -214,6 +214,7 @@ export class Coordinator {
       listen: config.listen,
       publicUrl: config.publicUrl,
       store,
+      secrets,
       reading: new Reading(store, secrets),
       tokens,
       configuration,

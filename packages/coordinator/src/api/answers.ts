@@ -1,14 +1,50 @@
 import { alert } from '@svc/shared/channels/alert.ts';
 import { attempt, NOT_RUN_REASONS, OUTCOMES, phases } from '@svc/shared/messages/check-result.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
+import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
 import { MONITOR_STATUSES } from '../domain/monitor.ts';
 import { transitionVote } from '../results/stored-votes.ts';
 
 /** What the API answers beside declared resources. Instants are epoch ms unless they are texts; unset is null. */
 
-const id = z.string().meta({ description: 'A decimal number as text.' });
+export const id = z
+  .string()
+  .regex(/^[1-9][0-9]{0,14}$/)
+  .meta({ description: 'A decimal number as text.' });
+/** As the declared resources have it. */
+export const instant = z.iso.datetime().meta({ description: 'RFC 3339, UTC.' });
 const region = z.enum(REGIONS);
+
+const monitorMembers = {
+  regions_status: z
+    .array(
+      z.object({
+        region,
+        vote: z.enum(['passed', 'degraded', 'failed']),
+        at: z.number().meta({ description: 'When its slot was decided, epoch ms.' }),
+        age_ms: z.number(),
+      }),
+    )
+    .meta({ description: 'The newest vote of each region.' }),
+  created_at: instant.meta({ description: 'When it was created (RFC 3339).' }),
+  updated_at: instant.meta({ description: 'When it was last changed (RFC 3339).' }),
+};
+const warnings = z.array(z.string()).meta({ description: 'What will not work as declared, for people.' });
+
+/** What declared resources are answered with beside their attributes: `apiMembers` of their definitions. */
+export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<string, z.ZodType>> } = {
+  svc_http_monitor: monitorMembers,
+  svc_tcp_monitor: monitorMembers,
+  svc_dns_monitor: monitorMembers,
+  svc_notification: {
+    state: z.enum(['ok', 'failing']).meta({ description: 'Whether alerts get through.' }),
+    state_reason: z.string().nullable().meta({ description: 'Why they do not.' }),
+  },
+  svc_status_page: { warnings },
+  svc_status_page_component_group: {},
+  svc_status_page_component: { warnings },
+};
 
 /** Members of a result that are the same whether it is recorded or not. */
 const found = {
@@ -23,103 +59,256 @@ const found = {
   body_truncated: z.boolean(),
 };
 
-export const resultView = z.object({
-  region,
-  cron_timestamp: z.number().int().meta({ description: 'The slot, epoch ms.' }),
-  ...found,
-  agent_id: z.string().nullable(),
-  recorded_at: z.number().int(),
-});
+const FOUND = {
+  outcome: 'passed',
+  reason: null,
+  latency: 84.2,
+  phases: { dns: 1.2, connect: 20.1, tls: 24.9, first_byte: 37.6, transfer: 0.4 },
+  status_code: 200,
+  error_message: null,
+  attempts: [{ outcome: 'passed', started_ms: 0, latency: 84.2, status_code: 200 }],
+  certificate_expires_at: 1_774_915_199_000,
+  body_truncated: false,
+};
+
+export const resultView = z
+  .object({
+    region,
+    cron_timestamp: z.number().int().meta({ description: 'The slot, epoch ms.' }),
+    ...found,
+    agent_id: z.string().nullable(),
+    recorded_at: z.number().int(),
+  })
+  .meta({
+    examples: [
+      {
+        region: 'hosta-fra',
+        cron_timestamp: 1_767_225_600_000,
+        ...FOUND,
+        agent_id: 'fra-1',
+        recorded_at: 1_767_225_600_412,
+      },
+    ],
+  });
 export type ResultView = z.infer<typeof resultView>;
 
-export const transitionView = z.object({
-  id,
-  from: z.enum(MONITOR_STATUSES),
-  to: z.enum(MONITOR_STATUSES),
-  reason: z.string().meta({ description: "The verdict's named reason." }),
-  at: z.number(),
-  slot: z.number().int().nullable(),
-  incident: z.string().nullable(),
-  votes: z.array(transitionVote),
-});
+export const transitionView = z
+  .object({
+    id,
+    from: z.enum(MONITOR_STATUSES),
+    to: z.enum(MONITOR_STATUSES),
+    reason: z.string().meta({ description: "The verdict's named reason." }),
+    at: z.number(),
+    slot: z.number().int().nullable(),
+    incident: z.string().nullable(),
+    votes: z.array(transitionVote),
+  })
+  .meta({
+    examples: [
+      {
+        id: '31',
+        from: 'active',
+        to: 'error',
+        reason: 'majority-failed',
+        at: 1_767_225_600_412,
+        slot: 1_767_225_600_000,
+        incident: '0b3c:12:1767225600000',
+        votes: [
+          {
+            region: 'hosta-fra',
+            outcome: 'failed',
+            slot: 1_767_225_600_000,
+            at: 1_767_225_600_412,
+            latency: 90.1,
+            status_code: 503,
+            error_message: 'status code 503, expected 200',
+            counted: true,
+          },
+        ],
+      },
+    ],
+  });
 export type TransitionView = z.infer<typeof transitionView>;
 
-export const checkView = z.object({
-  data: z.array(
-    z.object({
-      region,
-      agent_id: z.string().nullable(),
-      result: z.object(found).nullable().meta({ description: 'Null: the region stayed silent.' }),
-    }),
-  ),
-});
+export const checkView = z
+  .object({
+    data: z.array(
+      z.object({
+        region,
+        agent_id: z.string().nullable(),
+        result: z.object(found).nullable().meta({ description: 'Null: the region stayed silent.' }),
+      }),
+    ),
+  })
+  .meta({
+    examples: [
+      {
+        data: [
+          { region: 'hosta-fra', agent_id: 'fra-1', result: FOUND },
+          { region: 'hosta-iad', agent_id: null, result: null },
+        ],
+      },
+    ],
+  });
 
-export const deliveryView = z.object({
-  id,
-  webhook_id: z.string().meta({ description: 'The same on every attempt.' }),
-  notification_id: id,
-  monitor_id: id.meta({ description: '0: a test.' }),
-  state: z.enum(['pending', 'delivered', 'dead']),
-  alert: alert.nullable().meta({ description: 'Null: written by another version and not readable.' }),
-  attempts: z.array(
-    z.object({
-      number: z.number().int(),
-      at: z.number().int(),
-      duration: z.number().meta({ description: 'ms' }),
-      outcome: z.string(),
-      status_code: z.number().int().nullable(),
-      error: z.string().nullable(),
-    }),
-  ),
-  next_attempt_at: z.number().int().nullable(),
-  last_error: z.string().nullable(),
-  created_at: z.number().int(),
-  replayed_at: z.number().int().nullable(),
-  finished_at: z.number().int().nullable(),
-});
+export const deliveryView = z
+  .object({
+    id,
+    webhook_id: z.string().meta({ description: 'The same on every attempt.' }),
+    notification_id: id,
+    monitor_id: z
+      .string()
+      .regex(/^(0|[1-9][0-9]{0,14})$/)
+      .meta({ description: '0: a test.' }),
+    state: z.enum(['pending', 'delivered', 'dead']),
+    alert: alert.nullable().meta({ description: 'Null: written by another version and not readable.' }),
+    attempts: z.array(
+      z.object({
+        number: z.number().int(),
+        at: z.number().int(),
+        duration: z.number().meta({ description: 'ms' }),
+        outcome: z.string(),
+        status_code: z.number().int().nullable(),
+        error: z.string().nullable(),
+      }),
+    ),
+    next_attempt_at: z.number().int().nullable(),
+    last_error: z.string().nullable(),
+    created_at: z.number().int(),
+    replayed_at: z.number().int().nullable(),
+    finished_at: z.number().int().nullable(),
+  })
+  .meta({
+    examples: [
+      {
+        id: '91',
+        webhook_id: '4f5c1f6e-6f0e-4b0e-9a53-0f6b6d1f0a51',
+        notification_id: '3',
+        monitor_id: '12',
+        state: 'delivered',
+        alert: {
+          monitor: { id: 12, name: 'Shop', url: 'https://shop.example.com/health', type: 'http' },
+          status: 'error',
+          cronTimestamp: 1_767_225_600_000,
+          statusCode: 503,
+          latency: 90.1,
+          errorMessage: 'status code 503, expected 200',
+          at: 1_767_225_600_412,
+          reason: 'majority-failed',
+          incident: '0b3c:12:1767225600000',
+          regions: [{ region: 'hosta-fra', outcome: 'failed' }],
+        },
+        attempts: [
+          {
+            number: 1,
+            at: 1_767_225_600_420,
+            duration: 35.4,
+            outcome: 'delivered',
+            status_code: 200,
+            error: null,
+          },
+        ],
+        next_attempt_at: null,
+        last_error: null,
+        created_at: 1_767_225_600_412,
+        replayed_at: null,
+        finished_at: 1_767_225_600_456,
+      },
+    ],
+  });
 export type DeliveryView = z.infer<typeof deliveryView>;
 
-export const testView = z.object({
-  delivered: z.boolean(),
-  delivery_id: id,
-  outcome: z.string(),
-  status_code: z.number().int().nullable(),
-  error: z.string().nullable(),
-  duration: z.number().meta({ description: 'ms' }),
-});
+export const testView = z
+  .object({
+    delivered: z.boolean(),
+    delivery_id: id,
+    outcome: z.string(),
+    status_code: z.number().int().nullable(),
+    error: z.string().nullable(),
+    duration: z.number().meta({ description: 'ms' }),
+  })
+  .meta({
+    examples: [
+      {
+        delivered: true,
+        delivery_id: '92',
+        outcome: 'delivered',
+        status_code: 200,
+        error: null,
+        duration: 35.4,
+      },
+    ],
+  });
 
-export const regionView = z.object({
-  region,
-  last_seen_at: z.number().int().nullable().meta({ description: 'When it last had a live agent.' }),
-  agents: z.array(
-    z.object({
-      id: z.string(),
-      version: z.string(),
-      capacity: z.number().int(),
-      running: z.number().int(),
-      load: z.number().meta({ description: 'Running of what it can run at once, 0 to 1.' }),
-      loop_delay_ms: z.number(),
-      last_seen_at: z.number().int(),
-      draining: z.boolean(),
-    }),
-  ),
-});
+export const regionView = z
+  .object({
+    region,
+    last_seen_at: z.number().int().nullable().meta({ description: 'When it last had a live agent.' }),
+    agents: z.array(
+      z.object({
+        id: z.string(),
+        version: z.string(),
+        capacity: z.number().int(),
+        running: z.number().int(),
+        load: z.number().meta({ description: 'Running of what it can run at once, 0 to 1.' }),
+        loop_delay_ms: z.number(),
+        last_seen_at: z.number().int(),
+        draining: z.boolean(),
+      }),
+    ),
+  })
+  .meta({
+    examples: [
+      {
+        region: 'hosta-fra',
+        last_seen_at: 1_767_225_600_000,
+        agents: [
+          {
+            id: 'fra-1',
+            version: '0.1.0',
+            capacity: 1_000,
+            running: 20,
+            load: 0.02,
+            loop_delay_ms: 1.5,
+            last_seen_at: 1_767_225_600_000,
+            draining: false,
+          },
+        ],
+      },
+    ],
+  });
 export type RegionView = z.infer<typeof regionView>;
 
-export const tokenView = z.object({
-  id,
-  name: z.string(),
-  scope: z.enum(['read', 'write']),
-  operator: z.boolean(),
-  created_at: z.string(),
-});
-export const workspaceView = z.object({ id, name: z.string(), created_at: z.string() });
+const TOKEN = {
+  id: '2',
+  name: 'Terraform',
+  scope: 'write' as const,
+  operator: false,
+  created_at: '2026-01-01T00:00:00.000Z',
+};
 
-export const createdTokenView = tokenView.extend({
-  token: z.string().meta({ description: 'Shown this once.' }),
-});
+export const tokenView = z
+  .object({
+    id,
+    name: z.string(),
+    scope: z.enum(['read', 'write']),
+    operator: z.boolean(),
+    created_at: instant,
+  })
+  .meta({ examples: [TOKEN] });
+export const workspaceView = z
+  .object({ id, name: z.string(), created_at: instant })
+  .meta({ examples: [{ id: '2', name: 'Shops', created_at: '2026-01-01T00:00:00.000Z' }] });
 
-export const healthView = z.object({
-  status: z.enum(['ok', 'unavailable']),
-  parts: z.record(z.string(), z.boolean()),
-});
+export const createdTokenView = tokenView
+  .extend({
+    token: z.string().meta({ description: 'Shown this once.' }),
+  })
+  .meta({ examples: [{ ...TOKEN, token: 'svc_…' }] });
+
+export const healthView = z
+  .object({
+    status: z.enum(['ok', 'unavailable']),
+    parts: z.record(z.string(), z.boolean()),
+  })
+  .meta({ examples: [{ status: 'ok', parts: { nats: true, database: true } }] });

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { messageOf } from '@svc/shared/errors.ts';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
-import { authenticate } from './auth.ts';
+import type { Token } from '../store/tokens.ts';
+import { authenticate, authorize } from './auth.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { DOCS_POLICY, docsPage } from './docs-page.ts';
-import type { ApiAnswer, Endpoint } from './endpoint.ts';
+import type { Access, ApiAnswer, Endpoint } from './endpoint.ts';
 import { apiEndpoints } from './endpoints.ts';
+import { isNotModified } from './entity-tag.ts';
 import { openApi } from './openapi.ts';
 import { invalid, Problem, problemOf } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -45,22 +47,23 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
     );
   });
 
+  /** Whoever sends too much is told so also when the token does not allow what is sent. */
+  function admit(context: ApiContext, access: Access): Token {
+    const token = authenticate(dependencies.tokens, context.req.header('authorization'));
+    context.set('tokenId', token.id);
+    const seconds = rateLimit.take(token.id, clock.monotonic());
+    if (seconds > 0) {
+      throw new Problem('rate-limited', `more requests than the token may send; try again in ${seconds} s`, {
+        headers: { 'retry-after': String(seconds) },
+      });
+    }
+    authorize(token, access);
+    return token;
+  }
+
   for (const endpoint of endpoints) {
     app.on(endpoint.method, routePath(endpoint.path), async (context) => {
-      const token = authenticate(dependencies.tokens, context.req.header('authorization'), endpoint.access);
-      if (token !== null) {
-        context.set('tokenId', token.id);
-        const seconds = rateLimit.take(token.id, clock.monotonic());
-        if (seconds > 0) {
-          throw new Problem(
-            'rate-limited',
-            `more requests than the token may send; try again in ${seconds} s`,
-            {
-              headers: { 'retry-after': String(seconds) },
-            },
-          );
-        }
-      }
+      const token = endpoint.access === 'public' ? null : admit(context, endpoint.access);
       const query = parseQuery(endpoint, new URL(context.req.url).searchParams);
       const body =
         endpoint.body === undefined ? undefined : parseBody(endpoint, await readJson(context.req.raw));
@@ -156,6 +159,10 @@ function parseBody(endpoint: Endpoint, body: unknown): unknown {
 }
 
 function respond(context: ApiContext, { status, body, headers = {} }: ApiAnswer): Response {
+  const tag = context.req.method === 'GET' || context.req.method === 'HEAD' ? headers.etag : undefined;
+  if (tag !== undefined && isNotModified(context.req.header('if-none-match'), tag)) {
+    return context.newResponse(null, 304, { etag: tag });
+  }
   const text = body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body);
   return context.newResponse(text, status as 200, {
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),

@@ -6,14 +6,9 @@ import { Problem } from './problem.ts';
 /**
  * Whose request it is, by `Authorization: Bearer <token>`.
  *
- * @throws Problem `unauthorized` without a valid token, `forbidden` when its scope is too small
+ * @throws Problem `unauthorized` without a valid token
  */
-export function authenticate(
-  tokens: Tokens,
-  authorization: string | undefined,
-  access: Access,
-): Token | null {
-  if (access === 'public') return null;
+export function authenticate(tokens: Tokens, authorization: string | undefined): Token {
   const secret = bearerOf(authorization);
   const token = secret === null ? null : tokens.lookup(secret);
   if (token === null) {
@@ -21,13 +16,17 @@ export function authenticate(
       secret === null ? 'send the header `Authorization: Bearer <token>`' : 'the token is unknown or revoked';
     throw new Problem('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="svc"' } });
   }
+  return token;
+}
+
+/** @throws Problem `forbidden` when the token's scope is too small */
+export function authorize(token: Token, access: Access): void {
   if (access === 'write' && token.scope !== 'write') {
     throw new Problem('forbidden', 'this needs a token of scope write');
   }
   if (access === 'operator' && !token.isOperator) {
     throw new Problem('forbidden', "this needs the operator's token");
   }
-  return token;
 }
 
 /** Whether the header carries exactly this secret; takes the same time wherever they differ. */

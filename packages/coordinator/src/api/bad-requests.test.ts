@@ -143,7 +143,7 @@ const ROWS: Row[] = [
       400,
       'malformed-request',
       QUERY,
-      [{ pointer: '', parameter: 'type', message: 'must be http, tcp or dns' }],
+      [{ pointer: '', parameter: 'type', message: 'must be one of http, tcp, dns' }],
     ],
   ],
   [
@@ -365,7 +365,11 @@ const ROWS: Row[] = [
   [
     'a monitor that a page shows',
     ['DELETE', '/v1/monitors/SHOWN'],
-    [409, 'conflict', 'monitor SHOWN is shown by component 1 of status page PAGE: remove those first'],
+    [
+      409,
+      'conflict',
+      'monitor SHOWN is shown by component 1 of status page PAGE: remove what shows it first, or repeat with ?cascade=true',
+    ],
   ],
   // Tokens
   [

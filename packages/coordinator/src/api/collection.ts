@@ -1,9 +1,8 @@
-import { parseResource, type ResourceKind } from '@svc/shared/resources/registry.ts';
-import { MASK, secretPaths } from '@svc/shared/resources/secrets.ts';
+import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 import type { AttributesOf } from '../configuration/kinds.ts';
-import type { Listed } from '../configuration/reading.ts';
+import type { Filter, Listed } from '../configuration/reading.ts';
 import type { SecretsShown } from '../configuration/rows.ts';
 import type { AnyStored } from '../configuration/stored.ts';
 import type { ApiDependencies } from './dependencies.ts';
@@ -17,12 +16,14 @@ import {
   ok,
   workspaceOf,
 } from './endpoint.ts';
-import { entityTag, expectedVersion } from './entity-tag.ts';
-import { idempotencyKey, madeBefore, remember } from './idempotency.ts';
+import { entityTag, expectedVersions } from './entity-tag.ts';
+import { nameFilter, type typeFilter } from './filters.ts';
+import { idempotencyKey, makeOnce } from './idempotency.ts';
 import { offsetPage } from './paging.ts';
-import { invalid, Problem } from './problem.ts';
+import { Problem } from './problem.ts';
+import { attributesIn } from './resource-body.ts';
 
-export type PageQuery = z.infer<typeof offsetPage> & Readonly<Record<string, unknown>>;
+export type PageQuery = z.infer<typeof offsetPage>;
 
 /** Where a request looks: its workspace, and the page for what belongs to one. */
 export type CollectionScope = { readonly workspaceId: number; readonly ids: ApiRequest['ids'] };
@@ -35,14 +36,20 @@ export type Collection<S extends AnyStored> = {
   /** For summaries: `notification`. */
   readonly noun: string;
   readonly kinds: readonly ResourceKind[];
-  /** Further query parameters of the list. */
-  readonly filters?: z.ZodRawShape;
+  /** What the list's `name` looks into, for its description. */
+  readonly named: string;
+  /** The list's filter by type, where there is more than one. */
+  readonly type?: ReturnType<typeof typeFilter>;
+  /** What goes with a removed member, or keeps it from being removed. */
+  readonly removal?: string;
+  /** @throws Problem when what the path says it belongs to is not there, or another workspace's */
+  requireParent?(scope: CollectionScope): Promise<void>;
   /** The kind a new resource is of. @throws Problem */
   kindFor(body: unknown): ResourceKind;
   /** The body with what the path says about it. */
   completed?(body: unknown, scope: CollectionScope): unknown;
   find(scope: CollectionScope, id: number, shown: SecretsShown): Promise<S | null>;
-  page(scope: CollectionScope, query: PageQuery, shown: SecretsShown): Promise<Listed<S>>;
+  page(scope: CollectionScope, query: PageQuery, shown: SecretsShown, filter: Filter): Promise<Listed<S>>;
   present(stored: readonly S[]): object[] | Promise<object[]>;
   /** In the transaction, after a create or update. */
   written?(change: ConfigurationChange, id: number, attributes: AttributesOf<ResourceKind>): Promise<void>;
@@ -50,144 +57,222 @@ export type Collection<S extends AnyStored> = {
 
 const removal = z.object({
   cascade: z
-    .enum(['true', 'false'])
+    .enum(['true', 'false'], 'must be true or false')
     .default('false')
-    .meta({ description: 'Also remove what cannot be without it.' }),
+    .meta({ description: 'Also remove what shows it and cannot be without it.' }),
 });
+
+type Parts = Pick<ApiDependencies, 'configuration' | 'secrets' | 'clock'>;
 
 /** List, create, read, replace and remove. */
 export function collectionEndpoints<S extends AnyStored>(
   collection: Collection<S>,
-  { configuration, clock }: Pick<ApiDependencies, 'configuration' | 'clock'>,
+  parts: Parts,
 ): Endpoint[] {
+  return [
+    listEndpoint(collection),
+    createEndpoint(collection, parts),
+    readEndpoint(collection),
+    replaceEndpoint(collection, parts),
+    removeEndpoint(collection, parts),
+  ];
+}
+
+function listEndpoint<S extends AnyStored>(collection: Collection<S>): Endpoint {
+  const { path, tag, noun, kinds, named, type } = collection;
+  const filters = { name: nameFilter(named), ...(type === undefined ? {} : { type }) };
+  return endpoint({
+    method: 'GET',
+    path,
+    access: 'read',
+    tag,
+    summary: `List ${noun}s, by ascending id`,
+    query: offsetPage.extend(filters),
+    answers: { 200: { description: 'A page of the list.', schema: { resource: kinds } } },
+    async handle(request) {
+      const {
+        limit,
+        offset,
+        name,
+        type: wanted,
+      } = request.query as PageQuery & { name?: string; type?: string };
+      const scope = scopeOf(request);
+      await collection.requireParent?.(scope);
+      const filter = {
+        ...(name === undefined ? {} : { nameContains: name }),
+        ...(wanted === undefined ? {} : { type: wanted }),
+      };
+      const page = await collection.page(scope, { limit, offset }, shownTo(request), filter);
+      return ok({ data: await collection.present(page.data), total: page.total, limit, offset });
+    },
+  });
+}
+
+function createEndpoint<S extends AnyStored>(
+  collection: Collection<S>,
+  { configuration, secrets, clock }: Parts,
+): Endpoint {
+  const { path, tag, noun, kinds } = collection;
+  return endpoint({
+    method: 'POST',
+    path,
+    access: 'write',
+    tag,
+    summary: `Create a ${noun}`,
+    body: { resource: kinds },
+    headers: ['Idempotency-Key'],
+    answers: {
+      201: {
+        description: 'Created, now or by an earlier request with the same Idempotency-Key.',
+        schema: { resource: kinds },
+        headers: ['ETag', 'Location', 'Idempotency-Replayed'],
+      },
+    },
+    problems: ['conflict'],
+    async handle(request) {
+      const scope = scopeOf(request);
+      await collection.requireParent?.(scope);
+      const body = collection.completed?.(request.body, scope) ?? request.body;
+      const kind = collection.kindFor(body);
+      const attributes = attributesIn(kind, body);
+      const key = idempotencyKey(request.header('idempotency-key'));
+      const { id, isNew } = await configuration.transaction(contextOf(scope), async (change) => {
+        const make = async () => {
+          const made = await change.create(kind, attributes);
+          await collection.written?.(change, made, attributes);
+          return made;
+        };
+        if (key === null) return { id: await make(), isNew: true };
+        const { workspaceId } = scope;
+        return makeOnce(
+          { tx: change.tx, secrets, now: clock.wall() },
+          { workspaceId, key, path, body },
+          make,
+        );
+      });
+      const answered = await member(collection, scope, id, 'open');
+      if (answered === null)
+        throw new Problem('conflict', `${noun} ${id}, which this made, was removed since`);
+      const location = `${pathOf(path, scope)}/${id}`;
+      const replay = isNew ? {} : { 'idempotency-replayed': 'true' };
+      return { ...answered, status: 201, headers: { ...answered.headers, location, ...replay } };
+    },
+  });
+}
+
+function readEndpoint<S extends AnyStored>(collection: Collection<S>): Endpoint {
+  const { path, tag, noun, kinds } = collection;
+  return endpoint({
+    method: 'GET',
+    path: `${path}/{id}`,
+    access: 'read',
+    tag,
+    summary: `Read a ${noun}`,
+    headers: ['If-None-Match'],
+    answers: { 200: { description: `The ${noun}.`, schema: { resource: kinds }, headers: ['ETag'] } },
+    handle: (request) => requireMember(collection, request, shownTo(request)),
+  });
+}
+
+function replaceEndpoint<S extends AnyStored>(
+  collection: Collection<S>,
+  { configuration }: Pick<Parts, 'configuration'>,
+): Endpoint {
   const { path, tag, noun, kinds } = collection;
   const schema = { resource: kinds } as const;
-  const member = `${path}/{id}`;
+  return endpoint({
+    method: 'PUT',
+    path: `${path}/{id}`,
+    access: 'write',
+    tag,
+    summary: `Replace all attributes of a ${noun}`,
+    body: schema,
+    headers: ['If-Match'],
+    answers: { 200: { description: `The ${noun} as it is now.`, schema, headers: ['ETag'] } },
+    problems: ['conflict'],
+    async handle(request) {
+      const scope = scopeOf(request);
+      const id = idOf(request);
+      const { kind } = await existing(collection, scope, id, 'masked');
+      const body = collection.completed?.(request.body, scope) ?? request.body;
+      const attributes = attributesIn(kind, body);
+      const options = versionOptions(request);
+      await configuration.transaction(contextOf(scope), async (change) => {
+        await change.update(kind, id, attributes, options);
+        await collection.written?.(change, id, attributes);
+      });
+      return requireMember(collection, request, 'open');
+    },
+  });
+}
 
-  async function answer(
-    scope: CollectionScope,
-    id: number,
-    shown: SecretsShown,
-    status = 200,
-  ): Promise<ApiAnswer> {
-    const stored = await existing(scope, id, shown);
-    const [view] = await collection.present([stored]);
-    return { status, body: view, headers: { etag: entityTag(stored.rowVersion) } };
-  }
+function removeEndpoint<S extends AnyStored>(
+  collection: Collection<S>,
+  { configuration }: Pick<Parts, 'configuration'>,
+): Endpoint {
+  const { path, tag, noun, removal: description } = collection;
+  return endpoint({
+    method: 'DELETE',
+    path: `${path}/{id}`,
+    access: 'write',
+    tag,
+    summary: `Remove a ${noun}`,
+    ...(description === undefined ? {} : { description }),
+    query: removal,
+    headers: ['If-Match'],
+    answers: { 204: { description: 'Removed.' } },
+    problems: ['conflict'],
+    async handle(request) {
+      const scope = scopeOf(request);
+      const id = idOf(request);
+      const { kind } = await existing(collection, scope, id, 'masked');
+      const options = { cascade: request.query.cascade === 'true', ...versionOptions(request) };
+      await configuration.transaction(contextOf(scope), (change) => change.remove(kind, id, options));
+      return NO_CONTENT;
+    },
+  });
+}
 
-  async function existing(scope: CollectionScope, id: number, shown: SecretsShown): Promise<S> {
-    const stored = await collection.find(scope, id, shown);
-    if (stored === null) throw new Problem('not-found', `there is no ${noun} ${id}`);
-    return stored;
-  }
+async function member<S extends AnyStored>(
+  { find, present }: Collection<S>,
+  scope: CollectionScope,
+  id: number,
+  shown: SecretsShown,
+): Promise<ApiAnswer | null> {
+  const stored = await find(scope, id, shown);
+  if (stored === null) return null;
+  const [view = {}] = await present([stored]);
+  return ok(view, { etag: entityTag(stored.rowVersion, view) });
+}
 
-  return [
-    endpoint({
-      method: 'GET',
-      path,
-      access: 'read',
-      tag,
-      summary: `List ${noun}s, by ascending id`,
-      query: offsetPage.extend(collection.filters ?? {}),
-      answers: { 200: { description: 'A page of the list.', schema } },
-      async handle(request) {
-        const query = request.query as PageQuery;
-        const page = await collection.page(scopeOf(request), query, shownTo(request));
-        const data = await collection.present(page.data);
-        return ok({ data, total: page.total, limit: query.limit, offset: query.offset });
-      },
-    }),
-    endpoint({
-      method: 'POST',
-      path,
-      access: 'write',
-      tag,
-      summary: `Create a ${noun}`,
-      body: schema,
-      headers: ['Idempotency-Key'],
-      answers: { 201: { description: 'Created.', schema } },
-      async handle(request) {
-        const scope = scopeOf(request);
-        const body = collection.completed?.(request.body, scope) ?? request.body;
-        const kind = collection.kindFor(body);
-        const attributes = parsed(kind, body);
-        const key = idempotencyKey(request.header('idempotency-key'));
-        const idempotent = key === null ? null : { workspaceId: scope.workspaceId, key, path, body };
-        const { id, isNew } = await configuration.transaction(contextOf(scope), async (change) => {
-          const before = idempotent === null ? null : await madeBefore(change.tx, idempotent);
-          if (before !== null) return { id: before, isNew: false };
-          const created = await change.create(kind, attributes);
-          await collection.written?.(change, created, attributes);
-          if (idempotent !== null) await remember(change.tx, idempotent, created, clock.wall());
-          return { id: created, isNew: true };
-        });
-        const answered = await answer(scope, id, 'open', 201);
-        const location = `${pathOf(path, scope)}/${id}`;
-        const replay = isNew ? {} : { 'idempotency-replayed': 'true' };
-        return { ...answered, headers: { ...answered.headers, location, ...replay } };
-      },
-    }),
-    endpoint({
-      method: 'GET',
-      path: member,
-      access: 'read',
-      tag,
-      summary: `Read a ${noun}`,
-      answers: { 200: { description: `The ${noun}.`, schema } },
-      handle: (request) => answer(scopeOf(request), idOf(request), shownTo(request)),
-    }),
-    endpoint({
-      method: 'PUT',
-      path: member,
-      access: 'write',
-      tag,
-      summary: `Replace all attributes of a ${noun}`,
-      body: schema,
-      headers: ['If-Match'],
-      answers: { 200: { description: `The ${noun} as it is now.`, schema } },
-      async handle(request) {
-        const scope = scopeOf(request);
-        const id = idOf(request);
-        const { kind } = await existing(scope, id, 'masked');
-        const body = collection.completed?.(request.body, scope) ?? request.body;
-        const attributes = parsed(kind, body);
-        const version = expectedVersion(request.header('if-match'));
-        await configuration.transaction(contextOf(scope), async (change) => {
-          await change.update(
-            kind,
-            id,
-            attributes,
-            version === undefined ? {} : { expectedVersion: version },
-          );
-          await collection.written?.(change, id, attributes);
-        });
-        return answer(scope, id, 'open');
-      },
-    }),
-    endpoint({
-      method: 'DELETE',
-      path: member,
-      access: 'write',
-      tag,
-      summary: `Remove a ${noun}`,
-      query: removal,
-      headers: ['If-Match'],
-      answers: { 204: { description: 'Removed.' } },
-      async handle(request) {
-        const scope = scopeOf(request);
-        const id = idOf(request);
-        const { kind } = await existing(scope, id, 'masked');
-        const version = expectedVersion(request.header('if-match'));
-        await configuration.transaction(contextOf(scope), (change) =>
-          change.remove(kind, id, {
-            cascade: request.query.cascade === 'true',
-            ...(version === undefined ? {} : { expectedVersion: version }),
-          }),
-        );
-        return NO_CONTENT;
-      },
-    }),
-  ];
+/** @throws Problem `not-found` */
+async function requireMember<S extends AnyStored>(
+  collection: Collection<S>,
+  request: Pick<ApiRequest, 'token' | 'ids'>,
+  shown: SecretsShown,
+): Promise<ApiAnswer> {
+  const answered = await member(collection, scopeOf(request), idOf(request), shown);
+  return answered ?? missing(collection, idOf(request));
+}
+
+async function existing<S extends AnyStored>(
+  collection: Collection<S>,
+  scope: CollectionScope,
+  id: number,
+  shown: SecretsShown,
+): Promise<S> {
+  return (await collection.find(scope, id, shown)) ?? missing(collection, id);
+}
+
+function missing({ noun }: { readonly noun: string }, id: number): never {
+  throw new Problem('not-found', `there is no ${noun} ${id}`);
+}
+
+export function versionOptions(request: Pick<ApiRequest, 'header'>): {
+  expectedVersions?: readonly number[];
+} {
+  const versions = expectedVersions(request.header('if-match'));
+  return versions === undefined ? {} : { expectedVersions: versions };
 }
 
 export function scopeOf(request: Pick<ApiRequest, 'token' | 'ids'>): CollectionScope {
@@ -205,29 +290,4 @@ function contextOf({ workspaceId }: CollectionScope) {
 
 function pathOf(path: string, { ids }: CollectionScope): string {
   return path.replace(/\{(\w+)\}/g, (_all, name: string) => String(ids[name]));
-}
-
-/** @throws Problem with all that is wrong. */
-function parsed(kind: ResourceKind, body: unknown): AttributesOf<ResourceKind> {
-  const result = parseResource(kind, body, 'api');
-  const masks = maskedPaths(kind, body).map((path) => ({
-    path,
-    message: `is the mask that read tokens are shown: send the secret itself`,
-  }));
-  if (!result.ok) throw invalid([...result.issues, ...masks]);
-  if (masks.length > 0) throw invalid(masks);
-  return result.value;
-}
-
-/** Secrets given as the mask: somebody sends back what a read token was answered. */
-function maskedPaths(kind: ResourceKind, body: unknown): PropertyKey[][] {
-  return secretPaths(kind).flatMap((pattern) => masksAt(body, pattern));
-}
-
-function masksAt(value: unknown, [step, ...rest]: readonly string[]): PropertyKey[][] {
-  if (step === undefined) return value === MASK ? [[]] : [];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value)
-    .filter(([name]) => step === '*' || step === name)
-    .flatMap(([name, inner]) => masksAt(inner, rest).map((path) => [name, ...path]));
 }

@@ -7,6 +7,7 @@ import type { RegionAnswer } from '../dispatch/run-now.ts';
 import type { LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
 import type { Deliveries } from '../notify/deliveries.ts';
+import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { Tokens } from '../store/tokens.ts';
 import type { Metric } from './metrics.ts';
@@ -19,6 +20,7 @@ export type ApiDependencies = {
   /** Under which people reach it: the OpenAPI document names it. */
   readonly publicUrl: string;
   readonly store: Store;
+  readonly secrets: Secrets;
   readonly reading: Reading;
   readonly tokens: Tokens;
   readonly configuration: Configuration;

@@ -1,6 +1,7 @@
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { z } from 'zod';
 import type { Token } from '../store/tokens.ts';
+import type { ProblemCode } from './problem.ts';
 
 /** Who may call: anybody, a token of that scope (write includes read), or the operator's token only. */
 export type Access = 'public' | 'read' | 'write' | 'operator';
@@ -26,7 +27,18 @@ export type ApiAnswer = {
 /** A schema in the OpenAPI document: a zod schema, or a declared resource (then by its definition). */
 export type DocumentedSchema = z.ZodType | { readonly resource: ResourceKind | readonly ResourceKind[] };
 
-export type Documented = { readonly description: string; readonly schema?: DocumentedSchema };
+export type AnswerHeader = 'ETag' | 'Location' | 'Idempotency-Replayed';
+
+export type Documented = {
+  readonly description: string;
+  /** Absent: no body, or one of {@link contentType}. */
+  readonly schema?: DocumentedSchema;
+  /** Of a body that is not JSON. */
+  readonly contentType?: string;
+  readonly headers?: readonly AnswerHeader[];
+};
+
+export type RequestHeader = 'If-Match' | 'If-None-Match' | 'Idempotency-Key';
 
 /** One operation of the API: what routes it, what guards it, what documents it. */
 export type Endpoint = {
@@ -36,13 +48,17 @@ export type Endpoint = {
   readonly access: Access;
   readonly tag: string;
   readonly summary: string;
+  /** What callers must know beyond the summary. */
+  readonly description?: string;
   /** Query parameters, given as text; unknown ones are refused. */
   readonly query?: z.ZodObject;
   /** Present: a JSON body is required. A zod schema validates it; resources are validated by the handler. */
   readonly body?: DocumentedSchema;
-  /** By status; problems are documented for all. */
+  /** By status. */
   readonly answers: Readonly<Record<number, Documented>>;
-  readonly headers?: readonly ('If-Match' | 'Idempotency-Key')[];
+  /** What it may refuse beyond what follows from its access, path, headers and body, see `openapi-operation.ts`. */
+  readonly problems?: readonly ProblemCode[];
+  readonly headers?: readonly RequestHeader[];
   handle(request: ApiRequest<never, never>): Promise<ApiAnswer> | ApiAnswer;
 };
 

@@ -1,20 +1,48 @@
+import { createHash } from 'node:crypto';
 import { Problem } from './problem.ts';
 
-/** The strong ETag of a row's version. */
-export function entityTag(rowVersion: number): string {
-  return `"${rowVersion}"`;
+/**
+ * Strong ETag of an answered resource: the row's version, which `If-Match` is about, and a digest of
+ * what is shown, since a status or a warning changes without a write. `age_ms` is left out of it: it
+ * follows from `at`, and no answer would ever equal the one before.
+ */
+export function entityTag(rowVersion: number, view: object): string {
+  const text = JSON.stringify(view, (name, value) => (name === 'age_ms' ? undefined : value));
+  return `"${rowVersion}-${createHash('sha256').update(text).digest('base64url').slice(0, 16)}"`;
 }
 
 /**
- * The version that `If-Match` asks for; undefined when any will do.
+ * The versions that `If-Match` allows; undefined when any will do. Weak tags match nothing (RFC 9110,
+ * 13.1.1), and so do tags that are none of ours.
  *
- * @throws Problem `precondition-failed` for a tag that no row can have, `malformed-request` for several
+ * @throws Problem `malformed-request`
  */
-export function expectedVersion(ifMatch: string | undefined): number | undefined {
-  const tag = ifMatch?.trim();
-  if (tag === undefined || tag === '*') return undefined;
-  const version = /^"(\d{1,15})"$/.exec(tag)?.[1];
-  if (version !== undefined) return Number(version);
-  if (tag.includes(',')) throw new Problem('malformed-request', 'If-Match takes one entity tag');
-  throw new Problem('precondition-failed', 'If-Match names no version that this resource has had');
+export function expectedVersions(ifMatch: string | undefined): readonly number[] | undefined {
+  const tags = entityTags('If-Match', ifMatch);
+  if (tags === undefined || tags === '*') return undefined;
+  return tags.flatMap((tag) => {
+    const version = /^"(\d{1,15})(?:-[\w-]*)?"$/.exec(tag)?.[1];
+    return version === undefined ? [] : [Number(version)];
+  });
+}
+
+/**
+ * Whether `If-None-Match` names what would be answered; weak tags count as strong ones (RFC 9110, 13.1.2).
+ *
+ * @throws Problem `malformed-request`
+ */
+export function isNotModified(ifNoneMatch: string | undefined, tag: string): boolean {
+  const tags = entityTags('If-None-Match', ifNoneMatch);
+  return tags === '*' || (tags ?? []).some((known) => known.replace(/^W\//, '') === tag);
+}
+
+/** RFC 9110, 8.8.3 and 5.6.1: empty members of a list are passed over. */
+function entityTags(header: string, value: string | undefined): readonly string[] | '*' | undefined {
+  const text = value?.trim();
+  if (text === undefined || text === '*') return text;
+  const member = '(?:W/)?"[\\x21\\x23-\\x7e\\x80-\\xff]*"';
+  if (text !== '' && new RegExp(`^[\\s,]*(?:${member}(?:\\s*,[\\s,]*|$))+$`).test(text)) {
+    return text.match(new RegExp(member, 'g')) ?? [];
+  }
+  throw new Problem('malformed-request', `${header} must be * or a list of entity tags, like "3-ab"`);
 }

@@ -1,14 +1,39 @@
-import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
-import { DEFINITIONS, type ResourceKind, resourceSchema } from '@svc/shared/resources/registry.ts';
-import { z } from 'zod';
-import type { Access, Documented, DocumentedSchema, Endpoint } from './endpoint.ts';
+import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import type { Endpoint } from './endpoint.ts';
+import { operation } from './openapi-operation.ts';
+import { answerSchemaOf, inputName, inputSchemaOf, type Json, jsonSchema } from './openapi-schemas.ts';
 import { PROBLEMS, type ProblemCode, problem } from './problem.ts';
-
-type Json = { [name: string]: unknown };
 
 const VERSION = '1';
 
-/** OpenAPI 3.1 of these endpoints, from the schemas that validate. Its schemas are JSON Schema 2020-12 as zod writes it. */
+const DESCRIPTION = `Uptime monitoring.
+
+Ids are decimal numbers as text; instants are epoch milliseconds, but for created_at and updated_at of declared resources, tokens and workspaces (RFC 3339). POST and PUT accept what GET answers: read-only members are ignored, null equals omitted, otherwise unknown members are refused. Tokens of scope read are shown secrets as ********.
+
+Every failure is a problem (RFC 9457) with a stable \`type\`. Any path answers 405 with \`Allow\` to a method that it does not have, and 404 to an id that is none of the token's workspace.`;
+
+const HEADERS: Readonly<Record<string, Json>> = {
+  'X-Request-Id': { description: "The request's, or a new one; the log has it.", schema: { type: 'string' } },
+  ETag: {
+    description: 'Version of the row and a digest of what is shown.',
+    schema: { type: 'string', pattern: '^"\\d+-[\\w-]+"$' },
+  },
+  Location: { description: 'Path of what was created.', schema: { type: 'string', format: 'uri-reference' } },
+  'Idempotency-Replayed': {
+    description: '`true`: an earlier request with this key had created it.',
+    schema: { const: 'true' },
+  },
+  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string', pattern: '^\\d+$' } },
+  'WWW-Authenticate': { description: 'The scheme: Bearer.', schema: { type: 'string' } },
+};
+
+const PROBLEM_HEADERS: { readonly [C in ProblemCode]?: string } = {
+  unauthorized: 'WWW-Authenticate',
+  'rate-limited': 'Retry-After',
+  unavailable: 'Retry-After',
+};
+
+/** OpenAPI 3.1 of these endpoints, from the schemas that validate. */
 export function openApi(endpoints: readonly Endpoint[], publicUrl: string): Json {
   const paths: Record<string, Json> = {};
   for (const endpoint of endpoints) {
@@ -16,18 +41,19 @@ export function openApi(endpoints: readonly Endpoint[], publicUrl: string): Json
   }
   return {
     openapi: '3.1.0',
-    info: {
-      title: 'svc',
-      version: VERSION,
-      description:
-        'Uptime monitoring. Ids are decimal numbers as text; instants are epoch milliseconds, but for created_at and updated_at of declared resources and tokens (RFC 3339). POST and PUT accept what GET answers: read-only members are ignored, null equals omitted, otherwise unknown members are refused.',
-    },
+    info: { title: 'svc', version: VERSION, description: DESCRIPTION },
     servers: [{ url: publicUrl }],
     security: [{ token: [] }],
     tags: [...new Set(endpoints.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      headers: HEADERS,
+      responses: Object.fromEntries(
+        (Object.keys(PROBLEMS) as ProblemCode[])
+          .filter((code) => code !== 'method-not-allowed')
+          .map((code) => [code, problemResponse(code)]),
+      ),
       schemas: {
         ...Object.fromEntries(
           (Object.keys(DEFINITIONS) as ResourceKind[]).flatMap((kind) => [
@@ -41,134 +67,19 @@ export function openApi(endpoints: readonly Endpoint[], publicUrl: string): Json
   };
 }
 
-function operation(endpoint: Endpoint): Json {
-  const { tag, summary, access, path, method, query, headers = [], body, answers } = endpoint;
+function problemResponse(code: ProblemCode): Json {
+  const { status, title } = PROBLEMS[code];
+  const named = ['X-Request-Id', PROBLEM_HEADERS[code] ?? []].flat();
   return {
-    tags: [tag],
-    summary: access === 'operator' ? `${summary} (operator's token only)` : summary,
-    operationId: operationId(method, path),
-    ...(access === 'public' ? { security: [] } : {}),
-    parameters: [
-      ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-        name,
-        in: 'path',
-        required: true,
-        schema: { type: 'string', pattern: '^[1-9][0-9]{0,14}$' },
-      })),
-      ...(query === undefined ? [] : queryParameters(query)),
-      ...headers.map((name) => ({ name, in: 'header', schema: { type: 'string' } })),
-    ],
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: { 'application/json': { schema: schemaOf(body, 'input') } },
-          },
-        }),
-    responses: {
-      ...Object.fromEntries(
-        Object.entries(answers).map(([status, documented]) => [status, answer(endpoint, documented)]),
-      ),
-      ...problems(access, body !== undefined || query !== undefined, path.includes('{')),
+    description: title,
+    headers: Object.fromEntries(named.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
+    content: {
+      'application/problem+json': {
+        schema: {
+          allOf: [{ $ref: '#/components/schemas/Problem' }],
+          properties: { type: { const: `urn:svc:problem:${code}` }, status: { const: status } },
+        },
+      },
     },
   };
-}
-
-function queryParameters(query: z.ZodObject): Json[] {
-  const { properties = {}, required = [] } = jsonSchema(query, 'input') as {
-    properties?: Record<string, Json>;
-    required?: string[];
-  };
-  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    name,
-    in: 'query',
-    required: required.includes(name),
-    ...(description === undefined ? {} : { description }),
-    schema,
-  }));
-}
-
-function answer({ method, path }: Endpoint, { description, schema }: Documented): Json {
-  if (schema === undefined) return { description };
-  const member = schemaOf(schema, 'output');
-  // A collection's list: the envelope is the same for all.
-  const isList = method === 'GET' && 'resource' in schema && !path.endsWith('}');
-  return { description, content: { 'application/json': { schema: isList ? listSchema(member) : member } } };
-}
-
-function listSchema(member: Json): Json {
-  const whole = { type: 'integer', minimum: 0 };
-  return {
-    type: 'object',
-    properties: { data: { type: 'array', items: member }, total: whole, limit: whole, offset: whole },
-    required: ['data', 'total', 'limit', 'offset'],
-  };
-}
-
-function problems(access: Access, isParsed: boolean, hasId: boolean): Json {
-  const codes: ProblemCode[] = [
-    ...(isParsed ? (['malformed-request', 'invalid'] as const) : []),
-    ...(access === 'public' ? [] : (['unauthorized', 'forbidden', 'rate-limited'] as const)),
-    ...(hasId ? (['not-found'] as const) : []),
-    'internal-error',
-  ];
-  return Object.fromEntries(
-    codes.map((code) => [
-      PROBLEMS[code].status,
-      {
-        description: PROBLEMS[code].title,
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-      },
-    ]),
-  );
-}
-
-function schemaOf(schema: DocumentedSchema, io: 'input' | 'output'): Json {
-  if (!('resource' in schema)) return jsonSchema(schema, io);
-  const kinds: readonly ResourceKind[] =
-    typeof schema.resource === 'string' ? [schema.resource] : schema.resource;
-  const references = kinds.map((kind) => ({
-    $ref: `#/components/schemas/${io === 'input' ? inputName(kind) : kind}`,
-  }));
-  return references.length === 1 ? (references[0] ?? {}) : { oneOf: references };
-}
-
-function inputName(kind: ResourceKind): string {
-  return `${kind}_input`;
-}
-
-function inputSchemaOf(kind: ResourceKind): Json {
-  const schema = jsonSchema(resourceSchema(kind, 'api'), 'input');
-  const constants = Object.keys(DEFINITIONS[kind].constants);
-  return { ...schema, required: [...constants, ...((schema.required as string[] | undefined) ?? [])] };
-}
-
-/** What is answered: the input's members, all there, with the computed ones. */
-function answerSchemaOf(kind: ResourceKind): Json {
-  const definition: ResourceDefinition = DEFINITIONS[kind];
-  const { properties } = jsonSchema(resourceSchema(kind, 'api'), 'input') as {
-    properties: Record<string, Json>;
-  };
-  const computed = Object.entries(definition.attributes)
-    .filter(([, { presence }]) => presence === 'computed')
-    .map(([name, { value, description }]) => [
-      name,
-      { ...jsonSchema(value.schema, 'input'), description, readOnly: true },
-    ]);
-  const all: Record<string, Json> = { ...properties, ...Object.fromEntries(computed) };
-  const required = Object.keys(all).filter((name) => !(name in definition.blocks) || name === 'headers');
-  return { type: 'object', description: definition.description, properties: all, required };
-}
-
-function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
-  return rest;
-}
-
-function operationId(method: string, path: string): string {
-  const words = path.split('/').filter((step) => step !== '' && step !== 'v1');
-  return [method.toLowerCase(), ...words.map((step) => step.replace(/[{}]/g, '').replace(/\W/g, '_'))].join(
-    '_',
-  );
 }

@@ -35,16 +35,22 @@ export const cursorPage = z.object({
 });
 
 export function listOf<T extends z.ZodType>(member: T) {
-  return z.object({
-    data: z.array(member),
-    total: z.number().int(),
-    limit: z.number().int(),
-    offset: z.number().int(),
-  });
+  const whole = z.number().int().min(0);
+  return z
+    .object({ data: z.array(member), total: whole, limit: whole, offset: whole })
+    .meta(exampleOf(member, { total: 1, limit: LIMITS.listDefault, offset: 0 }));
 }
 
 export function historyOf<T extends z.ZodType>(member: T) {
-  return z.object({ data: z.array(member), next_cursor: z.string().nullable() });
+  return z
+    .object({ data: z.array(member), next_cursor: z.string().nullable() })
+    .meta(exampleOf(member, { next_cursor: null }));
+}
+
+/** The example of a page, from that of its member. */
+function exampleOf(member: z.ZodType, envelope: object): { examples?: object[] } {
+  const examples = member.meta()?.examples as unknown[] | undefined;
+  return examples === undefined ? {} : { examples: [{ data: examples, ...envelope }] };
 }
 
 /** Where the next page begins: after the row with these keys. Opaque to callers. */

@@ -21,21 +21,36 @@ export const PROBLEMS = {
 export type ProblemCode = keyof typeof PROBLEMS;
 
 /** RFC 9457, with the members at fault. */
-export const problem = z.object({
-  type: z.string().meta({ description: '`urn:svc:problem:` and a stable code.' }),
-  title: z.string(),
-  status: z.number().int(),
-  detail: z.string(),
-  /** Also in the header `x-request-id` and in the log. */
-  request_id: z.string(),
-  errors: z.array(
-    z.object({
-      pointer: z.string().meta({ description: 'JSON pointer into the body; empty for the body as a whole.' }),
-      parameter: z.string().optional().meta({ description: 'The query parameter at fault, if it is one.' }),
-      message: z.string(),
-    }),
-  ),
-});
+export const problem = z
+  .object({
+    type: z.string().meta({ description: '`urn:svc:problem:` and a stable code.' }),
+    title: z.string(),
+    status: z.number().int(),
+    detail: z.string(),
+    /** Also in the header `x-request-id` and in the log. */
+    request_id: z.string(),
+    errors: z.array(
+      z.object({
+        pointer: z
+          .string()
+          .meta({ description: 'JSON pointer into the body; empty for the body as a whole.' }),
+        parameter: z.string().optional().meta({ description: 'The query parameter at fault, if it is one.' }),
+        message: z.string(),
+      }),
+    ),
+  })
+  .meta({
+    examples: [
+      {
+        type: 'urn:svc:problem:invalid',
+        title: 'The content is not valid',
+        status: 422,
+        detail: 'one thing is wrong; nothing was changed',
+        request_id: '4f5c1f6e-6f0e-4b0e-9a53-0f6b6d1f0a51',
+        errors: [{ pointer: '/periodicity', message: '"2m" is not one of 30s, 1m, 5m, 10m, 30m, 1h' }],
+      },
+    ],
+  });
 export type ProblemDocument = z.infer<typeof problem>;
 export type ProblemDetail = ProblemDocument['errors'][number];
 

@@ -50,7 +50,7 @@ export async function updateComponent(
 export async function removeComponent(
   scope: ChangeScope,
   id: number,
-  options: { expectedVersion?: number },
+  options: { expectedVersions?: readonly number[] },
 ): Promise<void> {
   writable(scope, 'components', id, await findComponent(scope, id), options);
   await scope.tx.db.deleteFrom('components').where('id', '=', id).execute();
@@ -95,7 +95,7 @@ export async function updateGroup(
 export async function removeGroup(
   scope: ChangeScope,
   id: number,
-  options: { expectedVersion?: number },
+  options: { expectedVersions?: readonly number[] },
 ): Promise<void> {
   writable(scope, 'component_groups', id, await findGroup(scope, id), options);
   const members = await scope.tx.db

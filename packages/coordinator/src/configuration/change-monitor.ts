@@ -15,6 +15,9 @@ import {
 
 type Monitor = AttributesOf<MonitorKind>;
 
+/** Of the components that keep a monitor from being removed, how many the refusal names. */
+const COMPONENTS_NAMED = 5;
+
 export async function createMonitor(
   scope: ChangeScope,
   kind: MonitorKind,
@@ -69,7 +72,7 @@ export async function removeMonitor(
   scope: ChangeScope,
   kind: MonitorKind,
   id: number,
-  options: { cascade?: boolean; expectedVersion?: number },
+  options: { cascade?: boolean; expectedVersions?: readonly number[] },
 ): Promise<void> {
   writable(scope, 'monitors', id, await find(scope, id, kind), options);
   await removeComponentsOf(scope, id, options.cascade ?? false);
@@ -92,17 +95,24 @@ async function removeComponentsOf(scope: ChangeScope, id: number, cascade: boole
     .where('monitor_id', '=', id)
     .orderBy('id')
     .execute();
-  const [first] = components;
-  if (first === undefined) return;
+  if (components.length === 0) return;
   if (!cascade) {
-    const others = components.length > 1 ? ` and ${components.length - 1} more` : '';
     throw new Conflict(
       'in-use',
-      `monitor ${id} is shown by component ${first.id} of status page ${first.page_id}${others}: remove those first`,
+      `monitor ${id} is shown by ${named(components)}: remove what shows it first, or repeat with ?cascade=true`,
     );
   }
   for (const component of components) refuseDeclared(scope, 'components', component, `monitor ${id}`);
   await scope.tx.db.deleteFrom('components').where('monitor_id', '=', id).execute();
+}
+
+/** `component 3 of status page 2, component 4 of status page 2 and 5 more`. */
+function named(components: readonly { id: number; page_id: number }[]): string {
+  const shown = components
+    .slice(0, COMPONENTS_NAMED)
+    .map(({ id, page_id }) => `component ${id} of status page ${page_id}`);
+  const others = components.length - shown.length;
+  return `${shown.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
 }
 
 /** A monitor of another type is none of this kind. */

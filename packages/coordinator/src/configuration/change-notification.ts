@@ -53,7 +53,7 @@ export async function updateNotification(
 export async function removeNotification(
   scope: ChangeScope,
   id: number,
-  options: { expectedVersion?: number },
+  options: { expectedVersions?: readonly number[] },
 ): Promise<void> {
   writable(scope, 'notifications', id, await find(scope, id), options);
   scope.effects.channelDeleted(scope.tx, id);

@@ -1,5 +1,5 @@
 import type { PageTheme } from './configuration.ts';
-import { Conflict, NotFound, PreconditionFailed } from './errors.ts';
+import { Conflict, NotFound } from './errors.ts';
 import type { AttributesOf } from './kinds.ts';
 import { pageAttributes, pageColumns } from './rows.ts';
 import { sameAttributes } from './same-attributes.ts';
@@ -7,6 +7,7 @@ import {
   type ChangeScope,
   changesOwnership,
   refuseDeclared,
+  requireVersion,
   revision,
   type WriteOptions,
   writable,
@@ -47,7 +48,7 @@ export async function updatePage(
 export async function removePage(
   scope: ChangeScope,
   id: number,
-  options: { expectedVersion?: number },
+  options: { expectedVersions?: readonly number[] },
 ): Promise<void> {
   writable(scope, 'status_pages', id, await find(scope, id), options);
   for (const table of ['components', 'component_groups'] as const) {
@@ -67,13 +68,11 @@ export async function setPageAppearance(
   scope: ChangeScope,
   id: number,
   appearance: { published?: boolean; theme?: PageTheme },
-  { expectedVersion }: { expectedVersion?: number },
+  { expectedVersions }: { expectedVersions?: readonly number[] },
 ): Promise<void> {
   const row = await find(scope, id);
   if (row === undefined) throw new NotFound(`there is no status page ${id}`);
-  if (expectedVersion !== undefined && expectedVersion !== row.row_version) {
-    throw new PreconditionFailed(`status page ${id} has version ${row.row_version}, not ${expectedVersion}`);
-  }
+  requireVersion(`status page ${id}`, row.row_version, expectedVersions);
   const published = appearance.published === undefined ? row.published : Number(appearance.published);
   const theme = appearance.theme ?? row.theme;
   if (published === row.published && theme === row.theme) return;

@@ -15,7 +15,7 @@ import type { AttributesOf, ResourceKind } from './kinds.ts';
 import type { ChangeScope, WriteOptions } from './scope.ts';
 
 type Declared = { localName: string };
-type RemoveOptions = { cascade?: boolean; expectedVersion?: number };
+type RemoveOptions = { cascade?: boolean; expectedVersions?: readonly number[] };
 
 /** How one kind of resource is written. */
 type Writer<K extends ResourceKind> = {
@@ -88,7 +88,7 @@ export class OpenChange implements ConfigurationChange {
   async setAppearance(
     pageId: number,
     appearance: { published?: boolean; theme?: PageTheme },
-    options: { expectedVersion?: number } = {},
+    options: { expectedVersions?: readonly number[] } = {},
   ): Promise<void> {
     await this.breathe();
     return setPageAppearance(this.#scope, pageId, appearance, options);

@@ -340,12 +340,14 @@ describe('versions and owners', () => {
     const id = await create('svc_http_monitor');
     const update = (name: string, expectedVersion: number) =>
       change((open) =>
-        open.update('svc_http_monitor', id, attributes('svc_http_monitor', { name }), { expectedVersion }),
+        open.update('svc_http_monitor', id, attributes('svc_http_monitor', { name }), {
+          expectedVersions: [expectedVersion],
+        }),
       );
     await update('b', 1);
     expect(await errorOf(update('c', 1))).toBeInstanceOf(PreconditionFailed);
     expect(
-      await errorOf(change((open) => open.remove('svc_http_monitor', id, { expectedVersion: 1 }))),
+      await errorOf(change((open) => open.remove('svc_http_monitor', id, { expectedVersions: [1] }))),
     ).toBeInstanceOf(PreconditionFailed);
     await update('c', 2);
     expect((await monitorRow(id)).name).toBe('c');
@@ -363,7 +365,7 @@ describe('versions and owners', () => {
     expect(await errorOf(change((open) => open.remove('svc_http_monitor', id)))).toBeInstanceOf(Conflict);
     expect(await parts.configuration.releaseFileOwnership()).toBe(1);
     await update();
-    expect(await monitorRow(id)).toMatchObject({ name: 'b', owner: null, local_name: null });
+    expect(await monitorRow(id)).toMatchObject({ name: 'b', owner: null, local_name: 'api' });
   });
 
   test('the file takes over what exists', async () => {

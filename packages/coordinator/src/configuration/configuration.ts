@@ -23,7 +23,8 @@ export interface Configuration {
   transaction<T>(context: ChangeContext, work: (change: ConfigurationChange) => Promise<T>): Promise<T>;
   /**
    * Without a declared file its entries stay and become editable over the API: to be called at a start
-   * without one. Answers how many there were.
+   * without one. They keep their local names, by which a later file takes them over again. Answers how
+   * many there were.
    */
   releaseFileOwnership(): Promise<number>;
 }
@@ -53,14 +54,14 @@ export interface ConfigurationChange {
    * Replaces all attributes. Equal attributes write nothing and leave the row's version alone. By the
    * API it fails for what the file owns; by the file, `declared` takes over what exists already.
    *
-   * @param options.expectedVersion the row's version that the caller has seen
+   * @param options.expectedVersions versions of the row that the caller would replace
    * @throws NotFound, PreconditionFailed, InvalidReference, Immutable, Conflict `taken` or `declared-in-file`
    */
   update<K extends ResourceKind>(
     kind: K,
     id: number,
     attributes: AttributesOf<K>,
-    options?: { expectedVersion?: number; declared?: { localName: string } },
+    options?: { expectedVersions?: readonly number[]; declared?: { localName: string } },
   ): Promise<void>;
 
   /**
@@ -73,7 +74,7 @@ export interface ConfigurationChange {
   remove(
     kind: ResourceKind,
     id: number,
-    options?: { cascade?: boolean; expectedVersion?: number },
+    options?: { cascade?: boolean; expectedVersions?: readonly number[] },
   ): Promise<void>;
 
   /**
@@ -84,7 +85,7 @@ export interface ConfigurationChange {
   setAppearance(
     pageId: number,
     appearance: { published?: boolean; theme?: PageTheme },
-    options?: { expectedVersion?: number },
+    options?: { expectedVersions?: readonly number[] },
   ): Promise<void>;
 
   /** Marks a channel that cannot deliver (an operator's setting is missing), or one that can again. Not a new row version. */

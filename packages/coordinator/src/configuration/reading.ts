@@ -20,8 +20,8 @@ import {
 
 /** A part of a list by ascending id. */
 export type Page = { readonly limit: number; readonly offset: number };
-/** Case does not matter for the letters of ASCII. */
-export type MonitorFilter = { readonly nameContains?: string; readonly type?: 'http' | 'tcp' | 'dns' };
+/** Case does not matter for the letters of ASCII. Of pages the title and the slug count as names. */
+export type Filter = { readonly nameContains?: string; readonly type?: string };
 export type Listed<T> = { readonly data: T[]; readonly total: number };
 
 /**
@@ -46,11 +46,11 @@ export class Reading {
     workspaceId: number,
     page: Page,
     shown: SecretsShown,
-    filter: MonitorFilter = {},
+    filter: Filter = {},
   ): Promise<Listed<StoredMonitor>> {
     const { rows, total } = await this.#list(
       'monitors',
-      sql`workspace_id = ${workspaceId}${filtered(filter)}`,
+      sql`workspace_id = ${workspaceId}${filtered('monitors', filter)}`,
       page,
     );
     return { data: rows.map((row) => storedMonitor(this.#secrets, row, shown)), total };
@@ -71,8 +71,13 @@ export class Reading {
     workspaceId: number,
     page: Page,
     shown: SecretsShown,
+    filter: Filter = {},
   ): Promise<Listed<StoredNotification>> {
-    const { rows, total } = await this.#list('notifications', sql`workspace_id = ${workspaceId}`, page);
+    const { rows, total } = await this.#list(
+      'notifications',
+      sql`workspace_id = ${workspaceId}${filtered('notifications', filter)}`,
+      page,
+    );
     const links = await linkedMonitorIds(
       this.#db,
       rows.map(({ id }) => id),
@@ -88,8 +93,17 @@ export class Reading {
     return row === null ? null : storedPage(this.#secrets, row, shown);
   }
 
-  async statusPages(workspaceId: number, page: Page, shown: SecretsShown): Promise<Listed<StoredPage>> {
-    const { rows, total } = await this.#list('status_pages', sql`workspace_id = ${workspaceId}`, page);
+  async statusPages(
+    workspaceId: number,
+    page: Page,
+    shown: SecretsShown,
+    filter: Filter = {},
+  ): Promise<Listed<StoredPage>> {
+    const { rows, total } = await this.#list(
+      'status_pages',
+      sql`workspace_id = ${workspaceId}${filtered('status_pages', filter)}`,
+      page,
+    );
     return { data: rows.map((row) => storedPage(this.#secrets, row, shown)), total };
   }
 
@@ -99,8 +113,14 @@ export class Reading {
     return row?.page_id === pageId ? storedGroup(row) : null;
   }
 
-  async groups(workspaceId: number, pageId: number, page: Page): Promise<Listed<StoredGroup>> {
-    const { rows, total } = await this.#list('component_groups', onPage(workspaceId, pageId), page);
+  async groups(
+    workspaceId: number,
+    pageId: number,
+    page: Page,
+    filter: Filter = {},
+  ): Promise<Listed<StoredGroup>> {
+    const condition = sql`${onPage(workspaceId, pageId)}${filtered('component_groups', filter)}`;
+    const { rows, total } = await this.#list('component_groups', condition, page);
     return { data: rows.map(storedGroup), total };
   }
 
@@ -110,8 +130,14 @@ export class Reading {
     return row?.page_id === pageId ? storedComponent(row) : null;
   }
 
-  async components(workspaceId: number, pageId: number, page: Page): Promise<Listed<StoredComponent>> {
-    const { rows, total } = await this.#list('components', onPage(workspaceId, pageId), page);
+  async components(
+    workspaceId: number,
+    pageId: number,
+    page: Page,
+    filter: Filter = {},
+  ): Promise<Listed<StoredComponent>> {
+    const condition = sql`${onPage(workspaceId, pageId)}${filtered('components', filter)}`;
+    const { rows, total } = await this.#list('components', condition, page);
     return { data: rows.map(storedComponent), total };
   }
 
@@ -139,10 +165,25 @@ export class Reading {
   }
 }
 
-function filtered({ nameContains, type }: MonitorFilter): RawBuilder<unknown> {
-  const byName =
-    nameContains === undefined ? sql`` : sql` AND instr(lower(name), lower(${nameContains})) > 0`;
-  return type === undefined ? byName : sql`${byName} AND type = ${type}`;
+/** What filters look into, by table; null where there are no types. */
+const FILTERED: {
+  readonly [T in ResourceTable]: { names: readonly RawBuilder<unknown>[]; type: RawBuilder<unknown> | null };
+} = {
+  monitors: { names: [sql`name`], type: sql`type` },
+  notifications: { names: [sql`name`], type: sql`provider_type` },
+  status_pages: { names: [sql`json_extract(attributes, '$.title')`, sql`slug`], type: null },
+  component_groups: { names: [sql`json_extract(attributes, '$.name')`], type: null },
+  components: {
+    names: [sql`json_extract(attributes, '$.name')`],
+    type: sql`json_extract(attributes, '$.type')`,
+  },
+};
+
+function filtered(table: ResourceTable, { nameContains, type }: Filter): RawBuilder<unknown> {
+  const columns = FILTERED[table];
+  const matches = columns.names.map((name) => sql`instr(lower(${name}), lower(${nameContains})) > 0`);
+  const byName = nameContains === undefined ? sql`` : sql` AND (${sql.join(matches, sql` OR `)})`;
+  return type === undefined || columns.type === null ? byName : sql`${byName} AND ${columns.type} = ${type}`;
 }
 
 function onPage(workspaceId: number, pageId: number): RawBuilder<unknown> {

@@ -80,7 +80,10 @@ export class ChangeScope {
   }
 }
 
-export type WriteOptions = { readonly expectedVersion?: number; readonly declared?: { localName: string } };
+export type WriteOptions = {
+  readonly expectedVersions?: readonly number[];
+  readonly declared?: { localName: string };
+};
 
 type Head = { id: number; owner: string | null; local_name: string | null; row_version: number };
 
@@ -94,17 +97,29 @@ export function writable<R extends Head>(
   table: ResourceTable,
   id: number,
   row: R | undefined,
-  { expectedVersion }: { expectedVersion?: number } = {},
+  { expectedVersions }: { expectedVersions?: readonly number[] } = {},
 ): R {
   const noun = NOUN_OF[table];
   if (row === undefined) throw new NotFound(`there is no ${noun} ${id}`);
   refuseDeclared(scope, table, row, `${noun} ${id}`);
-  if (expectedVersion !== undefined && expectedVersion !== row.row_version) {
-    throw new PreconditionFailed(
-      `${noun} ${id} has version ${row.row_version}, not ${expectedVersion}: it was changed in between`,
-    );
-  }
+  requireVersion(`${noun} ${id}`, row.row_version, expectedVersions);
   return row;
+}
+
+/**
+ * @param expectedVersions any of them will do; undefined: every version will
+ * @throws PreconditionFailed
+ */
+export function requireVersion(
+  subject: string,
+  version: number,
+  expectedVersions: readonly number[] | undefined,
+): void {
+  if (expectedVersions === undefined || expectedVersions.includes(version)) return;
+  const expected = expectedVersions.length === 0 ? 'what was expected' : expectedVersions.join(' or ');
+  throw new PreconditionFailed(
+    `${subject} has version ${version}, not ${expected}: it was changed in between`,
+  );
 }
 
 /** @param subject what would be changed, for the message */

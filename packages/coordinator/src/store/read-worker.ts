@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ReaderData, ReaderReply, ReaderRequest } from './read-protocol.ts';
+import { registerSqlFunctions } from './sql-functions.ts';
 import { Statements } from './statements.ts';
 
 /**
@@ -13,6 +14,7 @@ if (port === null) throw new Error('this is the entry of a worker thread');
 
 const reading = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
 reading.exec('PRAGMA cache_size = -8192');
+registerSqlFunctions(reading);
 const statements = new Statements(reading);
 
 const checkpointing = new DatabaseSync(path, { timeout: 0 });

@@ -1,5 +1,16 @@
 import type { Generated } from 'kysely';
 
+type RollupRow = {
+  monitor_id: number;
+  at: number;
+  region: string;
+  passed: number;
+  degraded: number;
+  failed: number;
+  not_run: number;
+  latency: Uint8Array | null;
+};
+
 /** Row types of the tables; `migrations/` says what they mean. Booleans are 0 or 1. */
 export interface Database {
   workspaces: { id: Generated<number>; name: string; created_at: number };
@@ -121,6 +132,19 @@ export interface Database {
     votes: string;
     incident: string | null;
   };
+  rollup_hours: RollupRow;
+  rollup_days: RollupRow;
+  uptime_days: { monitor_id: number; at: number; active_ms: number; degraded_ms: number; error_ms: number };
+  rollup_progress: {
+    id: number;
+    hour: number;
+    phase: number;
+    day: number;
+    after_monitor: number;
+    results_from: number;
+  };
+  rollup_repairs: { hour: number; monitor_id: number; marks: Generated<number> };
+  removed_monitors: { monitor_id: number };
   incidents: {
     key: string;
     monitor_id: number;

@@ -14,6 +14,9 @@ export type Token = {
   readonly createdAt: number;
 };
 
+/** What a new token may do, and where. */
+export type TokenGrant = Pick<Token, 'workspaceId' | 'name' | 'scope'>;
+
 const OPERATOR_NAME = 'SVC_API_TOKEN';
 
 export function generateToken(): string {
@@ -66,15 +69,14 @@ export class Tokens {
   }
 
   /** The secret is in the answer and nowhere else. */
-  async create(
-    grant: { workspaceId: number; name: string; scope: TokenScope },
-    now: number,
-  ): Promise<{ token: Token; secret: string }> {
+  create(grant: TokenGrant, now: number): Promise<{ token: Token; secret: string }> {
+    return this.#store.transaction((tx) => this.createIn(tx, grant, now));
+  }
+
+  /** {@link create} as a part of a transaction. */
+  async createIn(tx: Transaction, grant: TokenGrant, now: number): Promise<{ token: Token; secret: string }> {
     const secret = generateToken();
-    const token = await this.#store.transaction((tx) =>
-      this.#insert(tx, secret, { ...grant, isOperator: false }, now),
-    );
-    return { token, secret };
+    return { token: await this.#insert(tx, secret, { ...grant, isOperator: false }, now), secret };
   }
 
   /** Answers why not: there is no such token in the workspace, or it is the operator's (change SVC_API_TOKEN instead). */

@@ -1,7 +1,9 @@
-import type { StoredComponent, StoredGroup, StoredPage } from '../../configuration/stored.ts';
+import { COMPONENT_TYPES } from '@svc/shared/resources/component.ts';
+import type { StoredComponent, StoredGroup } from '../../configuration/stored.ts';
 import { type Collection, type CollectionScope, collectionEndpoints } from '../collection.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, idOf } from '../endpoint.ts';
+import { typeFilter } from '../filters.ts';
 import { invalid, Problem } from '../problem.ts';
 import { componentView, groupView } from '../views.ts';
 
@@ -19,13 +21,14 @@ function components({ reading, store }: ApiDependencies): Collection<StoredCompo
     tag: 'Status pages',
     noun: 'component',
     kinds: ['svc_status_page_component'],
+    named: 'own name',
+    type: typeFilter(COMPONENT_TYPES),
+    requireParent: (scope) => requirePage(reading, scope),
     kindFor: () => 'svc_status_page_component',
     completed: onPage,
     find: ({ workspaceId, ids }, id) => reading.component(workspaceId, pageOf(ids), id),
-    async page(scope, query) {
-      await requirePage(reading, scope);
-      return reading.components(scope.workspaceId, pageOf(scope.ids), query);
-    },
+    page: ({ workspaceId, ids }, page, _shown, filter) =>
+      reading.components(workspaceId, pageOf(ids), page, filter),
     async present(stored) {
       const hidden = await hiddenMonitors(store, reading, stored);
       return stored.map((component) =>
@@ -41,13 +44,14 @@ function groups({ reading }: ApiDependencies): Collection<StoredGroup> {
     tag: 'Status pages',
     noun: 'component group',
     kinds: ['svc_status_page_component_group'],
+    named: 'name',
+    removal: 'Its components stay on the page, without a group.',
+    requireParent: (scope) => requirePage(reading, scope),
     kindFor: () => 'svc_status_page_component_group',
     completed: onPage,
     find: ({ workspaceId, ids }, id) => reading.group(workspaceId, pageOf(ids), id),
-    async page(scope, query) {
-      await requirePage(reading, scope);
-      return reading.groups(scope.workspaceId, pageOf(scope.ids), query);
-    },
+    page: ({ workspaceId, ids }, page, _shown, filter) =>
+      reading.groups(workspaceId, pageOf(ids), page, filter),
     present: (stored) => stored.map(groupView),
   };
 }
@@ -81,10 +85,9 @@ function isPublic(attributes: string): boolean {
 async function requirePage(
   reading: ApiDependencies['reading'],
   { workspaceId, ids }: CollectionScope,
-): Promise<StoredPage> {
+): Promise<void> {
   const page = await reading.statusPage(workspaceId, pageOf(ids), 'masked');
   if (page === null) throw new Problem('not-found', `there is no status page ${pageOf(ids)}`);
-  return page;
 }
 
 function pageOf(ids: CollectionScope['ids']): number {

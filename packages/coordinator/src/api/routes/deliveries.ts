@@ -80,6 +80,7 @@ export function deliveryEndpoints({
       tag: 'Notifications',
       summary: 'Queue a dead delivery again, with the same id and a fresh schedule',
       answers: { 202: { description: 'The delivery, pending.', schema: deliveryView } },
+      problems: ['conflict'],
       async handle(request) {
         const id = idOf(request);
         const row = await findDelivery(store, workspaceOf(request), id);

@@ -6,6 +6,8 @@ import { type Endpoint, endpoint, ok } from '../endpoint.ts';
 import { metricsText } from '../metrics.ts';
 import { Problem } from '../problem.ts';
 
+const aliveView = z.object({ status: z.literal('ok') }).meta({ examples: [{ status: 'ok' }] });
+
 export function healthEndpoints({
   readiness,
   metrics,
@@ -18,7 +20,7 @@ export function healthEndpoints({
       access: 'public',
       tag: 'Health',
       summary: 'The process answers',
-      answers: { 200: { description: 'It does.', schema: z.object({ status: z.literal('ok') }) } },
+      answers: { 200: { description: 'It does.', schema: aliveView } },
       handle: () => ok({ status: 'ok' }),
     }),
     endpoint({
@@ -43,7 +45,10 @@ export function healthEndpoints({
       access: 'public',
       tag: 'Health',
       summary: "Metrics in Prometheus' text format; where SVC_METRICS_TOKEN is set, with that bearer token",
-      answers: { 200: { description: 'The metrics.' } },
+      answers: {
+        200: { description: 'The metrics.', contentType: 'text/plain; version=0.0.4; charset=utf-8' },
+      },
+      problems: ['unauthorized'],
       handle(request) {
         if (metricsToken !== null && !carriesSecret(request.header('authorization'), metricsToken)) {
           throw new Problem('unauthorized', 'send the metrics token as bearer token', {

@@ -1,9 +1,11 @@
+import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import type { Notification } from '@svc/shared/resources/registry.ts';
 import type { StoredNotification } from '../../configuration/stored.ts';
 import { unavailableReason } from '../../notify/registry.ts';
 import { type Collection, collectionEndpoints } from '../collection.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Endpoint } from '../endpoint.ts';
+import { typeFilter } from '../filters.ts';
 import { notificationView } from '../views.ts';
 
 export function notificationEndpoints(dependencies: ApiDependencies): Endpoint[] {
@@ -13,9 +15,12 @@ export function notificationEndpoints(dependencies: ApiDependencies): Endpoint[]
     tag: 'Notifications',
     noun: 'notification',
     kinds: ['svc_notification'],
+    named: 'name',
+    type: typeFilter(CHANNEL_KINDS),
+    removal: 'Its deliveries go with it, also those that are pending.',
     kindFor: () => 'svc_notification',
     find: ({ workspaceId }, id, shown) => reading.notification(workspaceId, id, shown),
-    page: ({ workspaceId }, query, shown) => reading.notifications(workspaceId, query, shown),
+    page: ({ workspaceId }, page, shown, filter) => reading.notifications(workspaceId, page, shown, filter),
     present: (stored) => stored.map(notificationView),
     async written(change, id, attributes) {
       const reason = unavailableReason((attributes as Notification).provider_type);

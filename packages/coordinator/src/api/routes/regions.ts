@@ -4,6 +4,10 @@ import { type RegionView, regionView } from '../answers.ts';
 import type { ApiDependencies, LiveAgent } from '../dependencies.ts';
 import { type Endpoint, endpoint, ok } from '../endpoint.ts';
 
+const regionsView = z
+  .object({ data: z.array(regionView) })
+  .meta({ examples: [{ data: regionView.meta()?.examples }] });
+
 export function regionEndpoints({ store, agents }: Pick<ApiDependencies, 'store' | 'agents'>): Endpoint[] {
   return [
     endpoint({
@@ -12,7 +16,7 @@ export function regionEndpoints({ store, agents }: Pick<ApiDependencies, 'store'
       access: 'read',
       tag: 'Regions',
       summary: 'All regions with their live agents',
-      answers: { 200: { description: 'The 28 regions.', schema: z.object({ data: z.array(regionView) }) } },
+      answers: { 200: { description: 'The 28 regions.', schema: regionsView } },
       async handle() {
         const presence = await store.read.selectFrom('region_presence').selectAll().execute();
         const lastSeenAt = new Map(presence.map((row) => [row.region, row.last_seen_at]));

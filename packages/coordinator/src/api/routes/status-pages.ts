@@ -1,10 +1,10 @@
 import { THEMES } from '@svc/shared/resources/status-page.ts';
 import { z } from 'zod';
 import type { StoredPage } from '../../configuration/stored.ts';
-import { type Collection, collectionEndpoints, scopeOf } from '../collection.ts';
+import { type Collection, collectionEndpoints, scopeOf, versionOptions } from '../collection.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, idOf, ok } from '../endpoint.ts';
-import { entityTag, expectedVersion } from '../entity-tag.ts';
+import { entityTag } from '../entity-tag.ts';
 import { Problem } from '../problem.ts';
 import { pageView } from '../views.ts';
 
@@ -15,18 +15,22 @@ export function statusPageEndpoints(dependencies: ApiDependencies): Endpoint[] {
     tag: 'Status pages',
     noun: 'status page',
     kinds: ['svc_status_page'],
+    named: 'title or slug',
+    removal: 'Its components and component groups go with it.',
     kindFor: () => 'svc_status_page',
     find: ({ workspaceId }, id, shown) => reading.statusPage(workspaceId, id, shown),
-    page: ({ workspaceId }, query, shown) => reading.statusPages(workspaceId, query, shown),
+    page: ({ workspaceId }, page, shown, filter) => reading.statusPages(workspaceId, page, shown, filter),
     present: (stored) => stored.map(pageView),
   };
   return [...collectionEndpoints(collection, dependencies), appearanceEndpoint(dependencies)];
 }
 
-const appearance = z.strictObject({
-  published: z.boolean('must be true or false').optional(),
-  theme: z.enum(THEMES, `must be one of ${THEMES.join(', ')}`).optional(),
-});
+const appearance = z
+  .strictObject({
+    published: z.boolean('must be true or false').optional(),
+    theme: z.enum(THEMES, `must be one of ${THEMES.join(', ')}`).optional(),
+  })
+  .meta({ examples: [{ published: true, theme: 'dark' }] });
 
 function appearanceEndpoint({ reading, configuration }: ApiDependencies): Endpoint {
   return endpoint({
@@ -37,22 +41,28 @@ function appearanceEndpoint({ reading, configuration }: ApiDependencies): Endpoi
     summary: 'Whether a page is served, and its colours',
     body: appearance,
     headers: ['If-Match'],
-    answers: { 200: { description: 'The page as it is now.', schema: { resource: 'svc_status_page' } } },
+    answers: {
+      200: {
+        description: 'The page as it is now.',
+        schema: { resource: 'svc_status_page' },
+        headers: ['ETag'],
+      },
+    },
     async handle(request) {
       const { workspaceId } = scopeOf(request);
       const id = idOf(request);
       const { published, theme } = request.body;
-      const version = expectedVersion(request.header('if-match'));
       await configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
         change.setAppearance(
           id,
           { ...(published === undefined ? {} : { published }), ...(theme === undefined ? {} : { theme }) },
-          version === undefined ? {} : { expectedVersion: version },
+          versionOptions(request),
         ),
       );
       const page = await reading.statusPage(workspaceId, id, 'open');
       if (page === null) throw new Problem('not-found', `there is no status page ${id}`);
-      return ok(pageView(page), { etag: entityTag(page.rowVersion) });
+      const view = pageView(page);
+      return ok(view, { etag: entityTag(page.rowVersion, view) });
     },
   });
 }

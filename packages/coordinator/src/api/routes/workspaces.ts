@@ -1,20 +1,26 @@
+import { sql } from 'kysely';
 import { z } from 'zod';
+import type { Transaction } from '../../store/store.ts';
 import { workspaceView } from '../answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
-import { type Endpoint, endpoint, ok } from '../endpoint.ts';
+import { type Endpoint, endpoint, ok, workspaceOf } from '../endpoint.ts';
+import { nameFilter } from '../filters.ts';
+import { idempotencyKey, makeOnce } from '../idempotency.ts';
+import { nameSchema } from '../names.ts';
 import { listOf, offsetPage } from '../paging.ts';
 import { Problem } from '../problem.ts';
 
-const newWorkspace = z.strictObject({
-  name: z
-    .string('must be a text')
-    .trim()
-    .min(1, 'must not be empty')
-    .max(256, 'may have at most 256 characters')
-    .meta({ description: 'Unique.' }),
-});
+const newWorkspace = z
+  .strictObject({
+    name: nameSchema('Unique.'),
+  })
+  .meta({ examples: [{ name: 'Shops' }] });
 
-export function workspaceEndpoints({ store, clock }: Pick<ApiDependencies, 'store' | 'clock'>): Endpoint[] {
+export function workspaceEndpoints({
+  store,
+  clock,
+  secrets,
+}: Pick<ApiDependencies, 'store' | 'clock' | 'secrets'>): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -22,11 +28,15 @@ export function workspaceEndpoints({ store, clock }: Pick<ApiDependencies, 'stor
       access: 'operator',
       tag: 'Workspaces',
       summary: 'List the workspaces',
-      query: offsetPage,
+      query: offsetPage.extend({ name: nameFilter('name') }),
       answers: { 200: { description: 'A page of the list.', schema: listOf(workspaceView) } },
       async handle(request) {
-        const { limit, offset } = request.query;
-        const all = store.read.selectFrom('workspaces');
+        const { limit, offset, name } = request.query;
+        const all = store.read
+          .selectFrom('workspaces')
+          .$if(name !== undefined, (from) =>
+            from.where(sql<boolean>`instr(lower(name), lower(${name ?? ''})) > 0`),
+          );
         const [rows, { total }] = await Promise.all([
           all.selectAll().orderBy('id').limit(limit).offset(offset).execute(),
           all.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
@@ -41,24 +51,43 @@ export function workspaceEndpoints({ store, clock }: Pick<ApiDependencies, 'stor
       tag: 'Workspaces',
       summary: 'Create a workspace; its tokens are made with POST /v1/tokens and its id',
       body: newWorkspace,
-      answers: { 201: { description: 'Created.', schema: workspaceView } },
+      headers: ['Idempotency-Key'],
+      answers: {
+        201: {
+          description: 'Created, now or by an earlier request with the same Idempotency-Key.',
+          schema: workspaceView,
+          headers: ['Idempotency-Replayed'],
+        },
+      },
+      problems: ['conflict'],
       async handle(request) {
-        const row = { name: request.body.name, created_at: clock.wall() };
-        // Transactions do not interleave: nobody can take the name in between.
-        const id = await store.transaction(async ({ db }) => {
-          const taken = await db
-            .selectFrom('workspaces')
-            .select('id')
-            .where('name', '=', row.name)
-            .executeTakeFirst();
-          if (taken !== undefined) throw nameTaken();
-          const { insertId } = await db.insertInto('workspaces').values(row).executeTakeFirstOrThrow();
-          return Number(insertId);
+        const { body } = request;
+        const key = idempotencyKey(request.header('idempotency-key'));
+        const now = clock.wall();
+        const { row, isNew } = await store.transaction(async (tx) => {
+          const make = () => create(tx, body.name, now);
+          const idempotent = { workspaceId: workspaceOf(request), path: '/v1/workspaces', body };
+          const { id, isNew } =
+            key === null
+              ? { id: await make(), isNew: true }
+              : await makeOnce({ tx, secrets, now }, { ...idempotent, key }, make);
+          const made = tx.db.selectFrom('workspaces').selectAll().where('id', '=', id);
+          return { row: await made.executeTakeFirstOrThrow(), isNew };
         });
-        return { status: 201, body: viewOf({ id, ...row }) };
+        const headers: Record<string, string> = isNew ? {} : { 'idempotency-replayed': 'true' };
+        return { status: 201, body: viewOf(row), headers };
       },
     }),
   ];
+}
+
+/** @throws Problem when the name is taken: transactions do not interleave, so nobody takes it in between. */
+async function create({ db }: Transaction, name: string, now: number): Promise<number> {
+  const taken = await db.selectFrom('workspaces').select('id').where('name', '=', name).executeTakeFirst();
+  if (taken !== undefined) throw nameTaken();
+  const row = { name, created_at: now };
+  const { insertId } = await db.insertInto('workspaces').values(row).executeTakeFirstOrThrow();
+  return Number(insertId);
 }
 
 function nameTaken(): Problem {

@@ -1,7 +1,9 @@
 import type { Migration } from 'kysely/migration';
 import * as initial from './0001-initial.ts';
+import * as rollups from './0002-rollups.ts';
 
 /** All migrations by name, in the order of their names. A list and not a folder: it must survive bundling. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-initial': initial,
+  '0002-rollups': rollups,
 };

@@ -1,0 +1,78 @@
+import { presented } from '@svc/shared/resources/present.ts';
+import { parseResource, type ResourceKind } from '@svc/shared/resources/registry.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What a request that creates one may look like, and what the service adds to it. */
+const RESOURCES: { readonly [K in ResourceKind]: { readonly sent: Json; readonly added: Json } } = {
+  svc_http_monitor: {
+    sent: {
+      type: 'http',
+      name: 'Shop',
+      url: 'https://shop.example.com/health',
+      periodicity: '1m',
+      active: true,
+      regions: ['hosta-fra', 'hosta-iad', 'hosta-sin'],
+      headers: [{ key: 'Accept', value: 'application/json' }],
+      status_code_assertions: [{ target: 200, comparator: 'eq' }],
+    },
+    added: monitorMembers('12'),
+  },
+  svc_tcp_monitor: {
+    sent: { type: 'tcp', name: 'Mail', uri: 'mail.example.com:25', periodicity: '5m', active: true },
+    added: monitorMembers('13'),
+  },
+  svc_dns_monitor: {
+    sent: {
+      type: 'dns',
+      name: 'Name servers',
+      uri: 'example.com',
+      periodicity: '10m',
+      active: true,
+      record_assertions: [{ record: 'A', target: '192.0.2.10', comparator: 'eq' }],
+    },
+    added: monitorMembers('14'),
+  },
+  svc_notification: {
+    sent: {
+      name: 'On call',
+      provider_type: 'webhook',
+      monitor_ids: ['12', '13'],
+      webhook: {
+        endpoint: 'https://alerts.example.com/svc',
+        headers: [{ key: 'X-Shared-Secret', value: 's3cret' }],
+      },
+    },
+    added: { ...created('3'), state: 'ok', state_reason: null },
+  },
+  svc_status_page: {
+    sent: { title: 'Example status', slug: 'example', homepage_url: 'https://www.example.com' },
+    added: { ...created('5'), published: true, theme: 'system', warnings: [] },
+  },
+  svc_status_page_component_group: { sent: { page_id: '5', name: 'Shops' }, added: created('6') },
+  svc_status_page_component: {
+    sent: { page_id: '5', type: 'monitor', monitor_id: '12', name: 'Shop', order: 1, group_id: '6' },
+    added: { ...created('7'), warnings: [] },
+  },
+};
+
+function created(id: string): Json {
+  return { id, created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-01-01T00:00:00.000Z' };
+}
+
+function monitorMembers(id: string): Json {
+  const voted = { region: 'hosta-fra', vote: 'passed', at: 1_767_225_600_412, age_ms: 21_300 };
+  return { ...created(id), status: 'active', regions_status: [voted] };
+}
+
+export function inputExample(kind: ResourceKind): Json {
+  return RESOURCES[kind].sent;
+}
+
+/** What is answered to {@link inputExample}: by the same way as a real answer, so that it stays true. */
+export function answerExample(kind: ResourceKind): Json {
+  const { sent, added } = RESOURCES[kind];
+  const parsed = parseResource(kind, sent, 'api');
+  if (!parsed.ok) throw new Error(`the example of ${kind} is not valid: ${JSON.stringify(parsed.issues)}`);
+  return { ...presented(kind, parsed.value), ...added };
+}

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+
+/** @param what names of lists' members: `title or slug` */
+export function nameFilter(what: string) {
+  return z
+    .string()
+    .max(256, 'may have at most 256 characters')
+    .optional()
+    .meta({ description: `Only those whose ${what} contains this text (case does not matter for a to z).` });
+}
+
+/** @param types at least one */
+export function typeFilter(types: readonly string[]) {
+  const [first = '', ...others] = types;
+  return z
+    .enum([first, ...others], `must be one of ${types.join(', ')}`)
+    .optional()
+    .meta({ description: 'Only those of this type.' });
+}

@@ -1,0 +1,16 @@
+import { oneLine, wellFormed } from '@svc/shared/resources/texts.ts';
+import { z } from 'zod';
+
+/** The name of a token or workspace: one line, blanks around it do not count. */
+export function nameSchema(description: string) {
+  return z
+    .string('must be a text')
+    .trim()
+    .min(1, 'must not be empty')
+    .max(256, 'may have at most 256 characters')
+    .superRefine((text, context) => {
+      const wrong = wellFormed(text) ?? oneLine(text);
+      if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
+    })
+    .meta({ description });
+}

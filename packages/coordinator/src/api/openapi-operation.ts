@@ -1,0 +1,157 @@
+import type { ResourceKind } from '@svc/shared/resources/registry.ts';
+import type { z } from 'zod';
+import { id } from './answers.ts';
+import type { Documented, DocumentedSchema, Endpoint, RequestHeader } from './endpoint.ts';
+import { answerExample } from './examples.ts';
+import { inputName, type Json, jsonSchema } from './openapi-schemas.ts';
+import { PROBLEMS, type ProblemCode } from './problem.ts';
+
+const REQUEST_HEADERS: { readonly [H in RequestHeader]: Json } = {
+  'If-Match': {
+    description:
+      'Only if the resource still is what one of these entity tags names, else 412. What counts is the part of a tag that writes change.',
+    schema: { type: 'string' },
+    example: '"3-x5Zb0aVv1KqYw2Rt"',
+  },
+  'If-None-Match': {
+    description: 'Only if what would be answered has none of these entity tags, else 304.',
+    schema: { type: 'string' },
+    example: '"3-x5Zb0aVv1KqYw2Rt"',
+  },
+  'Idempotency-Key': {
+    description:
+      'The same request with the same key, within 24 hours, makes nothing twice; another request with the same key is refused (409).',
+    schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
+    example: '4f5c1f6e-6f0e-4b0e-9a53-0f6b6d1f0a51',
+  },
+};
+
+/** One operation of the OpenAPI document, with every answer that it can give. */
+export function operation(endpoint: Endpoint): Json {
+  const { tag, summary, description, access, path, method, query, headers = [], body } = endpoint;
+  return {
+    tags: [tag],
+    summary: access === 'operator' ? `${summary} (operator's token only)` : summary,
+    ...(description === undefined ? {} : { description }),
+    operationId: operationId(method, path),
+    ...(access === 'public' ? { security: [] } : {}),
+    parameters: [
+      ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+        name,
+        in: 'path',
+        required: true,
+        schema: jsonSchema(id, 'input'),
+      })),
+      ...(query === undefined ? [] : queryParameters(query)),
+      ...headers.map((name) => ({ name, in: 'header', ...REQUEST_HEADERS[name] })),
+    ],
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: schemaOf(body, 'input') } },
+          },
+        }),
+    responses: { ...ownAnswers(endpoint), ...problemAnswers(endpoint) },
+  };
+}
+
+/** What an endpoint may refuse: it follows from what it is, and from what it says of itself. */
+export function problemCodes({ access, path, headers = [], body, problems = [] }: Endpoint): ProblemCode[] {
+  const isPublic = access === 'public';
+  return [
+    'malformed-request',
+    ...(isPublic ? [] : (['unauthorized'] as const)),
+    ...(isPublic || access === 'read' ? [] : (['forbidden'] as const)),
+    ...(path.includes('{') ? (['not-found'] as const) : []),
+    ...(headers.includes('If-Match') ? (['precondition-failed'] as const) : []),
+    ...(body === undefined ? [] : (['too-large', 'unsupported-media-type', 'invalid'] as const)),
+    ...(isPublic ? [] : (['rate-limited'] as const)),
+    ...problems,
+    'internal-error',
+    ...(isPublic ? [] : (['unavailable'] as const)),
+  ];
+}
+
+function problemAnswers(endpoint: Endpoint): Json {
+  const references = problemCodes(endpoint).map((code) => [
+    PROBLEMS[code].status,
+    { $ref: `#/components/responses/${code}` },
+  ]);
+  return Object.fromEntries(references);
+}
+
+function ownAnswers(endpoint: Endpoint): Json {
+  const own = Object.entries(endpoint.answers).map(([status, one]) => [status, answer(endpoint, one)]);
+  const notModified = {
+    description: 'What is known by one of these entity tags is still so.',
+    headers: { ETag: { $ref: '#/components/headers/ETag' } },
+  };
+  return {
+    ...Object.fromEntries(own),
+    ...(endpoint.headers?.includes('If-None-Match') === true ? { 304: notModified } : {}),
+  };
+}
+
+function answer({ method, path }: Endpoint, documented: Documented): Json {
+  const { description, schema, contentType, headers = [] } = documented;
+  const references = ['X-Request-Id', ...headers].map((name) => [
+    name,
+    { $ref: `#/components/headers/${name}` },
+  ]);
+  const common = { description, headers: Object.fromEntries(references) };
+  if (contentType !== undefined)
+    return { ...common, content: { [contentType]: { schema: { type: 'string' } } } };
+  if (schema === undefined) return common;
+  // A collection's list: the envelope is the same for all.
+  const isList = method === 'GET' && 'resource' in schema && !path.endsWith('}');
+  const content = isList ? listSchema(schema.resource) : schemaOf(schema, 'output');
+  return { ...common, content: { 'application/json': { schema: content } } };
+}
+
+function listSchema(resource: ResourceKind | readonly ResourceKind[]): Json {
+  const whole = { type: 'integer', minimum: 0 };
+  const kinds = [resource].flat() as ResourceKind[];
+  return {
+    type: 'object',
+    properties: {
+      data: { type: 'array', items: schemaOf({ resource: kinds }, 'output') },
+      total: { ...whole, description: 'Of all pages.' },
+      limit: whole,
+      offset: whole,
+    },
+    required: ['data', 'total', 'limit', 'offset'],
+    additionalProperties: false,
+    examples: [{ data: kinds.map(answerExample), total: kinds.length, limit: 50, offset: 0 }],
+  };
+}
+
+function queryParameters(query: z.ZodObject): Json[] {
+  const { properties = {}, required = [] } = jsonSchema(query, 'input') as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    ...(description === undefined ? {} : { description }),
+    schema,
+  }));
+}
+
+function schemaOf(schema: DocumentedSchema, io: 'input' | 'output'): Json {
+  if (!('resource' in schema)) return jsonSchema(schema, io);
+  const references = ([schema.resource].flat() as ResourceKind[]).map((kind) => ({
+    $ref: `#/components/schemas/${io === 'input' ? inputName(kind) : kind}`,
+  }));
+  return references.length === 1 ? (references[0] ?? {}) : { oneOf: references };
+}
+
+function operationId(method: string, path: string): string {
+  const words = path.split('/').filter((step) => step !== '' && step !== 'v1');
+  return [method.toLowerCase(), ...words.map((step) => step.replace(/[{}]/g, '').replace(/\W/g, '_'))].join(
+    '_',
+  );
+}

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+
+const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
+
+let api: RunningApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.dispose());
+
+const key = (value: string) => ({ 'idempotency-key': value });
+const idOf = ({ body }: { body: unknown }) => (body as { id: string }).id;
+
+describe('an Idempotency-Key', () => {
+  test('makes one token, which is not shown twice', async () => {
+    const body = { name: 'CI', scope: 'read' };
+    const first = await api.call('POST', '/v1/tokens', body, key('token-1'));
+    expect(first.status).toBe(201);
+    const second = await api.call('POST', '/v1/tokens', body, key('token-1'));
+    expect(second).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining(`made token ${idOf(first)}`) },
+    });
+    expect((await api.call('GET', '/v1/tokens?name=ci')).body).toMatchObject({ total: 1 });
+  });
+
+  test('makes one workspace', async () => {
+    const first = await api.call('POST', '/v1/workspaces', { name: 'Shops' }, key('workspace-1'));
+    const second = await api.call('POST', '/v1/workspaces', { name: 'Shops' }, key('workspace-1'));
+    expect(second).toMatchObject({ status: 201, body: first.body });
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+    expect(first.headers.get('idempotency-replayed')).toBeNull();
+    const other = await api.call('POST', '/v1/workspaces', { name: 'Others' }, key('workspace-1'));
+    expect(other.status).toBe(409);
+  });
+
+  test('of what was removed since makes nothing again, and says so', async () => {
+    const made = await api.call('POST', '/v1/monitors', MONITOR, key('removed-1'));
+    await api.call('DELETE', `/v1/monitors/${idOf(made)}`);
+    const again = await api.call('POST', '/v1/monitors', MONITOR, key('removed-1'));
+    expect(again).toMatchObject({
+      status: 409,
+      body: { detail: `monitor ${idOf(made)}, which this made, was removed since` },
+    });
+  });
+
+  test('keeps nothing of which a secret could be guessed', async () => {
+    const page = { title: 'a', slug: 'guess', access_type: 'password', password: '1234' };
+    await api.call('POST', '/v1/status-pages', page, key('guess-1'));
+    const rows = await api.store.read.selectFrom('idempotency_keys').selectAll().execute();
+    const kept = rows.find((row) => row.key === 'guess-1')?.fingerprint;
+    const request = `/v1/status-pages\n${JSON.stringify(page)}`;
+    expect(kept).toBe(api.secrets.fingerprint('idempotency_keys.request', request));
+  });
+});
+
+describe('versions', () => {
+  test('what is known already is not sent again, but a new status is', async () => {
+    const made = await api.call('POST', '/v1/monitors', MONITOR);
+    const path = `/v1/monitors/${idOf(made)}`;
+    const etag = made.headers.get('etag') ?? '';
+    const known = await api.call('GET', path, undefined, { 'if-none-match': `"x", W/${etag}` });
+    expect(known).toMatchObject({ status: 304, body: '' });
+    expect(known.headers.get('etag')).toBe(etag);
+    api.states.set(Number(idOf(made)), { status: 'error', votes: [] });
+    const changed = await api.call('GET', path, undefined, { 'if-none-match': etag });
+    expect(changed).toMatchObject({ status: 200, body: { status: 'error' } });
+    // A status is no write: whoever read before it changed may still write.
+    const put = await api.call('PUT', path, { ...MONITOR, name: 'New' }, { 'if-match': `"9", ${etag}` });
+    expect(put.status).toBe(200);
+    const late = await api.call('DELETE', path, undefined, { 'if-match': etag });
+    expect(late).toMatchObject({
+      status: 412,
+      body: { detail: expect.stringContaining('has version 2, not 1') },
+    });
+    const weak = put.headers.get('etag') ?? '';
+    expect(await api.call('DELETE', path, undefined, { 'if-match': `W/${weak}` })).toMatchObject({
+      status: 412,
+    });
+    expect(await api.call('DELETE', path, undefined, { 'if-match': '*' })).toMatchObject({ status: 204 });
+  });
+});
+
+describe('lists', () => {
+  test('filter by name and type, with the total of what is left', async () => {
+    const page = idOf(await api.call('POST', '/v1/status-pages', { title: 'Alpha 100%', slug: 'first' }));
+    await api.call('POST', '/v1/status-pages', { title: 'Beta', slug: 'alphabet' });
+    await api.call('POST', '/v1/notifications', {
+      name: 'Mail',
+      provider_type: 'email',
+      email: { email: 'a@b.example' },
+    });
+    await api.call('POST', '/v1/notifications', {
+      provider_type: 'sms',
+      sms: { phone_number: '+4915112345678' },
+    });
+    const components = `/v1/status-pages/${page}/components`;
+    await api.call('POST', components, { type: 'static', name: 'Needle' });
+    await api.call('POST', components, { type: 'static' });
+    const groups = `/v1/status-pages/${page}/component-groups`;
+    await api.call('POST', groups, { name: 'Needles' });
+    await api.call('POST', groups, { name: 'Hay' });
+    for (const [path, total] of [
+      ['/v1/status-pages?name=ALPHA', 2],
+      ['/v1/status-pages?name=100%25', 1],
+      ['/v1/notifications?type=email', 1],
+      ['/v1/notifications?type=sms&name=Mail', 0],
+      ['/v1/notifications?name=mai', 1],
+      [`${components}?name=needle`, 1],
+      [`${components}?type=static&limit=1`, 2],
+      [`${components}?type=monitor`, 0],
+      [`${groups}?name=needle`, 1],
+      ['/v1/workspaces?name=DEFAULT', 1],
+      ['/v1/tokens?scope=read&name=reader', 1],
+    ] as const) {
+      expect([path, (await api.call('GET', path)).body]).toMatchObject([path, { total }]);
+    }
+  });
+
+  test('what belongs to a page that is not there is not found, before its body is read', async () => {
+    expect(await api.call('POST', '/v1/status-pages/99/components', {})).toMatchObject({ status: 404 });
+    expect(await api.call('POST', '/v1/status-pages/99/component-groups', { name: 'a' })).toMatchObject({
+      status: 404,
+    });
+  });
+});
