@@ -1,0 +1,83 @@
+/**
+ * How often latencies fell between boundaries that never change, so that histograms of hours, days and
+ * regions can be added up. A boundary is 10 % above the one before: whatever lies in a bucket is within
+ * 5 % of its middle.
+ */
+export type LatencyHistogram = Uint32Array;
+
+const GROWTH = 1.1;
+/** ms; agents report tenths. Below it is the bucket 0. */
+const LOWEST_MS = 0.1;
+/** The last one begins at two hours. */
+const BUCKETS = 192;
+const PER_LOG = 1 / Math.log(GROWTH);
+
+export function emptyHistogram(): LatencyHistogram {
+  return new Uint32Array(BUCKETS);
+}
+
+/** @param latency ms, >= 0 */
+export function addLatency(histogram: LatencyHistogram, latency: number): void {
+  const bucket = bucketOf(latency);
+  histogram[bucket] = (histogram[bucket] ?? 0) + 1;
+}
+
+export function addHistogram(histogram: LatencyHistogram, other: LatencyHistogram): void {
+  for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
+    histogram[bucket] = (histogram[bucket] ?? 0) + (other[bucket] ?? 0);
+  }
+}
+
+/**
+ * The latency, ms, that this share of all do not exceed (nearest rank), within 5 %; null without any.
+ *
+ * @param share 0 < share <= 1
+ */
+export function percentile(histogram: LatencyHistogram, share: number): number | null {
+  const total = histogram.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  const rank = Math.ceil(share * total);
+  let passed = 0;
+  const bucket = histogram.findIndex((count) => {
+    passed += count;
+    return passed >= rank;
+  });
+  return middleOf(bucket);
+}
+
+/** As it is stored: each bucket that is not empty with its count, as LEB128. Null when all are. */
+export function encodeHistogram(histogram: LatencyHistogram): Uint8Array | null {
+  const bytes: number[] = [];
+  histogram.forEach((count, bucket) => {
+    if (count === 0) return;
+    bytes.push(bucket);
+    let rest = count;
+    for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
+    bytes.push(rest);
+  });
+  return bytes.length === 0 ? null : Uint8Array.from(bytes);
+}
+
+/** Adds what {@link encodeHistogram} made. */
+export function addEncoded(histogram: LatencyHistogram, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; ) {
+    const bucket = bytes[at++] ?? 0;
+    let count = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = bytes[at++] ?? 0;
+      count |= (byte & 0x7f) << shift;
+      if (byte <= 0x7f) break;
+    }
+    histogram[bucket] = (histogram[bucket] ?? 0) + (count >>> 0);
+  }
+}
+
+function bucketOf(latency: number): number {
+  if (!(latency >= LOWEST_MS)) return 0;
+  return Math.min(1 + Math.floor(Math.log(latency / LOWEST_MS) * PER_LOG), BUCKETS - 1);
+}
+
+/** The geometric one: as far from the lower boundary as from the upper. */
+function middleOf(bucket: number): number {
+  return bucket === 0 ? 0 : LOWEST_MS * GROWTH ** (bucket - 0.5);
+}

@@ -1,0 +1,63 @@
+import type { MonitorStatus } from './monitor.ts';
+
+/** A verdict: the monitor has this status from `at` (epoch ms) on. */
+export type StatusSince = { readonly at: number; readonly status: MonitorStatus };
+
+/** How long a monitor had each status, ms. Time in which it was inactive is `unknown`. */
+export type StatusTimes = Readonly<Record<MonitorStatus, number>>;
+
+export const NO_TIMES: StatusTimes = { active: 0, degraded: 0, error: 0, unknown: 0 };
+
+/**
+ * How long a monitor had each status between each two neighbouring edges.
+ *
+ * @param changes by `at`, ascending; of several at one instant the last counts. Before the first: `unknown`
+ * @param edges   epoch ms, ascending; n edges make n - 1 entries
+ */
+export function timesBetween(changes: readonly StatusSince[], edges: readonly number[]): StatusTimes[] {
+  const found: StatusTimes[] = [];
+  let next = 0;
+  let status: MonitorStatus = 'unknown';
+  for (let index = 0; index + 1 < edges.length; index += 1) {
+    let from = edges[index] ?? 0;
+    const until = edges[index + 1] ?? 0;
+    const times = { ...NO_TIMES };
+    for (let change = changes[next]; change !== undefined && change.at < until; change = changes[next]) {
+      if (change.at > from) {
+        times[status] += change.at - from;
+        from = change.at;
+      }
+      status = change.status;
+      next += 1;
+    }
+    times[status] += until - from;
+    found.push(times);
+  }
+  return found;
+}
+
+export function addTimes(one: StatusTimes, other: StatusTimes): StatusTimes {
+  return {
+    active: one.active + other.active,
+    degraded: one.degraded + other.degraded,
+    error: one.error + other.error,
+    unknown: one.unknown + other.unknown,
+  };
+}
+
+/** Share of the known time in which the monitor was up, in percent; degraded is up. Null: nothing is known. */
+export function uptimePercent({ active, degraded, error }: StatusTimes): number | null {
+  return flooredPercent(active + degraded, active + degraded + error);
+}
+
+/** The worst status of a time, however short it lasted; `unknown` only where nothing else is known. */
+export function worstStatus({ active, degraded, error }: StatusTimes): MonitorStatus {
+  if (error > 0) return 'error';
+  if (degraded > 0) return 'degraded';
+  return active > 0 ? 'active' : 'unknown';
+}
+
+/** Percent with two decimals, rounded down so that 100 means all of it. Null when `whole` is 0. */
+export function flooredPercent(part: number, whole: number): number | null {
+  return whole === 0 ? null : Math.floor((part * 10_000) / whole) / 100;
+}
