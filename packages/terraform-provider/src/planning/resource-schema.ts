@@ -43,6 +43,11 @@ const SETTINGS: Readonly<Record<Presence, Setting>> = {
   computed: 'computed',
 };
 
+/** The type of all blocks of one name together. */
+export function blockType(block: Block): ValueType {
+  return ['list', ['object', mapped(block.attributes, ({ value }) => valueType(value))]];
+}
+
 export function valueType(value: Value): ValueType {
   switch (value.type) {
     case 'string':
