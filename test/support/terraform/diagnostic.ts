@@ -1,0 +1,22 @@
+/** What the user is told, with the place in the configuration where there is one. */
+export type Diagnostic = {
+  readonly severity: 'error' | 'warning';
+  readonly summary: string;
+  readonly detail: string;
+  /** Of the resource or data source concerned. */
+  readonly address?: string;
+  /** Within its configuration. */
+  readonly path?: readonly (string | number)[];
+};
+
+export function failure(summary: string, detail: string, more: Partial<Diagnostic> = {}): Diagnostic {
+  return { severity: 'error', summary, detail, ...more };
+}
+
+export function errorsIn(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  return diagnostics.filter(({ severity }) => severity === 'error');
+}
+
+export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
+  return errorsIn(diagnostics).length > 0;
+}

@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { webcrypto } from 'node:crypto';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import * as x509 from '@peculiar/x509';
+
+/** How a provider is started. */
+export type PluginCommand = { readonly file: string; readonly args: readonly string[] };
+
+export const COOKIE = 'd602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2';
+
+type Identity = { readonly certificate: string; readonly key: string };
+
+/** A plug-in that has said where it listens, with what a client needs to be let in. */
+export type RunningPlugin = {
+  readonly process: ChildProcess;
+  /** For gRPC: `unix:/path` or `host:port`. */
+  readonly target: string;
+  readonly serverCertificate: string;
+  readonly client: Identity;
+  /** What it wrote to stderr so far. */
+  readonly log: readonly string[];
+  readonly ended: Promise<unknown>;
+};
+
+/** Terraform waits 60 seconds for the line. */
+const HANDSHAKE_MS = 60_000;
+
+/** Starts a provider the way Terraform does and reads its handshake line. */
+export async function startPlugin(
+  { file, args }: PluginCommand,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RunningPlugin> {
+  const client = await clientIdentity();
+  const child = spawn(file, args, {
+    env: {
+      PATH: process.env.PATH ?? '',
+      ...environment,
+      TF_PLUGIN_MAGIC_COOKIE: COOKIE,
+      PLUGIN_PROTOCOL_VERSIONS: '5,6',
+      PLUGIN_MIN_PORT: '10000',
+      PLUGIN_MAX_PORT: '25000',
+      PLUGIN_CLIENT_CERT: client.certificate,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(child, 'close');
+  const log: string[] = [];
+  createInterface({ input: child.stderr }).on('line', (line) => log.push(line));
+  const line = await firstLine(child, ended, log);
+  const [core, application, network, address, kind, certificate = ''] = line.split('|');
+  if (core !== '1' || application !== '6' || kind !== 'grpc' || certificate.includes('=')) {
+    child.kill('SIGKILL');
+    throw new Error(`Unrecognized remote plugin message: ${line}`);
+  }
+  return {
+    process: child,
+    target: network === 'unix' ? `unix:${address}` : String(address),
+    serverCertificate: pem(certificate),
+    client,
+    log,
+    ended,
+  };
+}
+
+async function firstLine(child: ChildProcess, ended: Promise<unknown>, log: string[]): Promise<string> {
+  const timeout = AbortSignal.timeout(HANDSHAKE_MS);
+  const lines = createInterface({ input: child.stdout! });
+  const first = once(lines, 'line', { signal: timeout }).then(([line]) => line as string);
+  first.catch(() => {}); // When the process ends first, that is what is reported.
+  const early = ended.then(() => {
+    throw new Error(`the plug-in ended before its handshake (${child.exitCode}):\n${log.join('\n')}`);
+  });
+  early.catch(() => {}); // Later ends are no failure of the start.
+  return Promise.race([first, early]);
+}
+
+function pem(base64: string): string {
+  return `-----BEGIN CERTIFICATE-----\n${base64.replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
+}
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-521', hash: 'SHA-512' };
+
+/** As Terraform makes it for each plug-in: P-521, an authority of its own, for localhost. */
+async function clientIdentity(): Promise<Identity> {
+  x509.cryptoProvider.set(webcrypto);
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: '01',
+    name: 'CN=localhost,O=HashiCorp',
+    notBefore: new Date(Date.now() - 30_000),
+    notAfter: new Date(Date.now() + 24 * 3_600_000),
+    signingAlgorithm: ALGORITHM,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true),
+      new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: 'localhost' }]),
+      new x509.ExtendedKeyUsageExtension([
+        x509.ExtendedKeyUsage.clientAuth,
+        x509.ExtendedKeyUsage.serverAuth,
+      ]),
+    ],
+  });
+  const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
+  return {
+    certificate: certificate.toString('pem'),
+    key: `-----BEGIN PRIVATE KEY-----\n${key.replace(/.{64}/g, '$&\n')}\n-----END PRIVATE KEY-----\n`,
+  };
+}

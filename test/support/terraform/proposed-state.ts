@@ -1,0 +1,36 @@
+import { isObjectValue, type ObjectValue, UNKNOWN, type Value } from './value.ts';
+import { emptyObject, type SchemaBlock } from './wire-schema.ts';
+
+/**
+ * What Terraform proposes to the provider: the configuration, and where it says nothing about an
+ * attribute that the provider may set, what it was before. Blocks are matched by their place.
+ */
+export function proposedState(block: SchemaBlock, prior: Value, config: ObjectValue): ObjectValue {
+  const before: ObjectValue = isObjectValue(prior) ? prior : emptyObject(block);
+  const attributes = Object.entries(block.attributes).map(([name, { computed }]) => {
+    const given = config[name] ?? null;
+    return [name, computed && given === null ? (before[name] ?? null) : given];
+  });
+  const blocks = Object.entries(block.blocks).map(([name, nested]) => {
+    const given = config[name] ?? [];
+    if (!Array.isArray(given)) return [name, given === UNKNOWN ? UNKNOWN : []];
+    const earlier = before[name];
+    const members = given.map((member: Value, index) =>
+      isObjectValue(member)
+        ? proposedState(nested, Array.isArray(earlier) ? (earlier[index] ?? null) : null, member)
+        : member,
+    );
+    return [name, members];
+  });
+  return Object.fromEntries([...attributes, ...blocks]);
+}
+
+/** What a data source that cannot be read yet is planned as: everything it does not say is unknown. */
+export function plannedData(block: SchemaBlock, config: ObjectValue): ObjectValue {
+  const attributes = Object.entries(block.attributes).map(([name, { computed }]) => {
+    const given = config[name] ?? null;
+    return [name, computed && given === null ? UNKNOWN : given];
+  });
+  const blocks = Object.keys(block.blocks).map((name) => [name, config[name] ?? []]);
+  return Object.fromEntries([...attributes, ...blocks]);
+}

@@ -1,0 +1,60 @@
+import type { Diagnostic } from './diagnostic.ts';
+
+/** A body in Terraform's JSON syntax: texts may hold `${svc_http_monitor.api.id}`. */
+export type Body = { readonly [name: string]: unknown };
+
+export type Configuration = {
+  readonly resource?: Readonly<Record<string, Readonly<Record<string, Body>>>>;
+  readonly data?: Readonly<Record<string, Readonly<Record<string, Body>>>>;
+  readonly import?: readonly { readonly to: string; readonly id: string }[];
+  readonly output?: Readonly<Record<string, { readonly value: unknown; readonly sensitive?: boolean }>>;
+  /** Arguments of the provider block, over those of the workspace. */
+  readonly provider?: { readonly svc: Body };
+};
+
+export type Action = 'create' | 'update' | 'replace' | 'delete' | 'read' | 'import';
+export type Change = { readonly address: string; readonly action: Action };
+
+export type Planned = { readonly changes: readonly Change[]; readonly diagnostics: readonly Diagnostic[] };
+
+export type Applied = { readonly diagnostics: readonly Diagnostic[] };
+
+/** Attributes by address, `data.` addresses too. */
+export type State = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** A configuration with its state, run by the real Terraform or by a client that does what it does. */
+export interface Workspace {
+  /** What the following commands work on. */
+  configure(configuration: Configuration): Promise<void>;
+  validate(): Promise<readonly Diagnostic[]>;
+  plan(): Promise<Planned>;
+  /** Plans and applies what the plan says. */
+  apply(): Promise<Applied>;
+  import(address: string, id: string): Promise<readonly Diagnostic[]>;
+  destroy(): Promise<Applied>;
+  state(): Promise<State>;
+  /** Addresses of objects that the next apply would replace because their creation failed. */
+  tainted(): Promise<readonly string[]>;
+  outputs(): Promise<Readonly<Record<string, unknown>>>;
+  dispose(): Promise<void>;
+}
+
+export type WorkspaceOptions = {
+  /** Arguments of the provider block. */
+  readonly provider: Body;
+  /** Seen by the provider beside PATH. */
+  readonly environment?: Readonly<Record<string, string>>;
+};
+
+/** One way of running a provider. */
+export interface Runner {
+  readonly name: string;
+  workspace(options: WorkspaceOptions): Promise<Workspace>;
+  /** Ends what it started for all workspaces. */
+  dispose(): Promise<void>;
+}
+
+/** A reference in Terraform's JSON syntax. */
+export function ref(expression: string): string {
+  return `\${${expression}}`;
+}

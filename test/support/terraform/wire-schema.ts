@@ -1,0 +1,90 @@
+import type { Value } from './value.ts';
+import type { ValueType } from './value-type.ts';
+
+/** Schemas as the plug-in answers them. */
+export type SchemaAttribute = {
+  readonly type: ValueType;
+  readonly required: boolean;
+  readonly optional: boolean;
+  readonly computed: boolean;
+  readonly sensitive: boolean;
+};
+
+export type SchemaBlock = {
+  readonly attributes: Readonly<Record<string, SchemaAttribute>>;
+  readonly blocks: Readonly<Record<string, NestedBlock>>;
+};
+
+export type NestedBlock = SchemaBlock & { readonly minimum: number; readonly maximum: number };
+
+export type ResourceSchema = SchemaBlock & { readonly version: bigint };
+
+export type ProviderSchema = {
+  readonly provider: ResourceSchema;
+  readonly resources: Readonly<Record<string, ResourceSchema>>;
+  readonly dataSources: Readonly<Record<string, ResourceSchema>>;
+};
+
+const NESTING_LIST = 2;
+
+type WireAttribute = {
+  name: string;
+  type: Uint8Array;
+  required?: boolean;
+  optional?: boolean;
+  computed?: boolean;
+  sensitive?: boolean;
+};
+type WireBlock = { attributes?: WireAttribute[]; blockTypes?: WireNestedBlock[] };
+type WireNestedBlock = {
+  typeName: string;
+  block: WireBlock;
+  nesting?: number;
+  minItems?: bigint;
+  maxItems?: bigint;
+};
+export type WireSchema = { version?: bigint; block: WireBlock };
+
+/** @throws Error for what Terraform refuses in a schema, or what this client does not know */
+export function schemaOf({ version, block }: WireSchema): ResourceSchema {
+  return { version: BigInt(version ?? 0), ...blockOf(block) };
+}
+
+function blockOf(block: WireBlock): SchemaBlock {
+  const attributes = (block.attributes ?? []).map((attribute) => [attribute.name, attributeOf(attribute)]);
+  const blocks = (block.blockTypes ?? []).map((nested) => [nested.typeName, nestedOf(nested)]);
+  return { attributes: Object.fromEntries(attributes), blocks: Object.fromEntries(blocks) };
+}
+
+function attributeOf(wire: WireAttribute): SchemaAttribute {
+  const { required = false, optional = false, computed = false, sensitive = false } = wire;
+  if (required ? optional || computed : !optional && !computed) {
+    throw new Error(`attribute ${wire.name}: must set Optional, Required or Computed, and Required alone`);
+  }
+  const type = JSON.parse(Buffer.from(wire.type).toString()) as ValueType;
+  return { type, required, optional, computed, sensitive };
+}
+
+function nestedOf(nested: WireNestedBlock): NestedBlock {
+  if (nested.nesting !== NESTING_LIST) throw new Error(`block ${nested.typeName}: nesting ${nested.nesting}`);
+  return {
+    ...blockOf(nested.block),
+    minimum: Number(nested.minItems ?? 0),
+    maximum: Number(nested.maxItems ?? 0),
+  };
+}
+
+/** The type of a whole resource, data source or provider configuration. */
+export function typeOf(block: SchemaBlock): ['object', Record<string, ValueType>] {
+  const attributes = Object.entries(block.attributes).map(([name, { type }]) => [name, type]);
+  const blocks = Object.entries(block.blocks).map(([name, nested]) => [name, ['list', typeOf(nested)]]);
+  return ['object', Object.fromEntries([...attributes, ...blocks])];
+}
+
+/** Nothing set: attributes null, blocks empty. */
+export function emptyObject(block: SchemaBlock): Record<string, Value> {
+  return Object.fromEntries([
+    ...Object.keys(block.attributes).map((name) => [name, null]),
+    ...Object.keys(block.blocks).map((name) => [name, []]),
+  ]);
+}
