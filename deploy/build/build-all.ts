@@ -1,0 +1,94 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { bundledPackages, thirdPartyLicences } from './licences.ts';
+import { bundleProvider, type ProviderBundle, providerPackage } from './provider.ts';
+import { PLATFORMS, packageFor, writeMirror, writeRelease, writeStandaloneRelease } from './release.ts';
+import { buildService } from './services.ts';
+import { STANDALONE_PLATFORM, standalonePackage } from './standalone.ts';
+import type { ZipEntry } from './zip.ts';
+
+export type BuildOptions = {
+  /** The repository. */
+  readonly root: string;
+  readonly outDir: string;
+  readonly withStandalone: boolean;
+  /** Takes one line for people. */
+  readonly report: (line: string) => void;
+};
+
+/** Folders that hold files named by version: what an earlier build left there goes. */
+const FOLDERS = [
+  'terraform-provider',
+  'terraform-mirror',
+  'terraform-mirror-standalone',
+  'release',
+  'release-standalone',
+];
+
+/** Everything under `dist/`: the services, and the Terraform provider as folder, mirror and release. */
+export async function buildAll(options: BuildOptions): Promise<void> {
+  const { root, outDir, report } = options;
+  await Promise.all(FOLDERS.map((name) => rm(join(outDir, name), { recursive: true, force: true })));
+  await mkdir(outDir, { recursive: true });
+
+  const [coordinator, agent, provider] = await Promise.all([
+    buildService('coordinator', root, outDir),
+    buildService('agent', root, outDir),
+    bundleProvider(root),
+  ]);
+  const metafiles = [coordinator.metafile, agent.metafile, provider.metafile];
+  const packages = await bundledPackages(metafiles, root);
+  await writeFile(join(outDir, 'THIRD-PARTY-LICENSES.txt'), thirdPartyLicences(packages));
+  report('coordinator.mjs, agent.mjs');
+  report(`THIRD-PARTY-LICENSES.txt of ${packages.length} packages`);
+
+  await packageProvider(options, provider);
+}
+
+async function packageProvider(options: BuildOptions, provider: ProviderBundle): Promise<void> {
+  const { root, outDir, report } = options;
+  const version = await providerVersion(root);
+  const files = await providerPackage(provider, root, version);
+  await writeFolder(join(outDir, 'terraform-provider'), files);
+  report(`terraform-provider/ for dev_overrides; provider.cjs has ${kib(provider.script.length)}`);
+  const packaged = await packageFor(PLATFORMS, files, version);
+  await writeMirror(join(outDir, 'terraform-mirror'), packaged);
+  report(`terraform-mirror/ for filesystem_mirror; ${packaged.h1}`);
+  await writeRelease(join(outDir, 'release'), packaged, version);
+  report(`release/ for ${PLATFORMS.join(', ')}; its checksums are not signed`);
+  await packageStandalone(options, provider, version);
+}
+
+async function packageStandalone(
+  { root, outDir, withStandalone, report }: BuildOptions,
+  provider: ProviderBundle,
+  version: string,
+): Promise<void> {
+  const made = withStandalone
+    ? await standalonePackage(provider, root, version)
+    : { skipped: 'it was not asked for' };
+  if ('skipped' in made) {
+    report(`no standalone provider: ${made.skipped}`);
+    return;
+  }
+  const packaged = await packageFor([STANDALONE_PLATFORM], made.files, version);
+  await writeMirror(join(outDir, 'terraform-mirror-standalone'), packaged);
+  await writeStandaloneRelease(join(outDir, 'release-standalone'), packaged);
+  report(`terraform-mirror-standalone/, release-standalone/ for ${STANDALONE_PLATFORM}; ${packaged.h1}`);
+}
+
+async function providerVersion(root: string): Promise<string> {
+  const manifest = await readFile(join(root, 'packages/terraform-provider/package.json'), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+async function writeFolder(folder: string, files: readonly ZipEntry[]): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const { name, content, isExecutable = false } of files) {
+    await writeFile(join(folder, name), content, { mode: isExecutable ? 0o755 : 0o644 });
+  }
+}
+
+function kib(bytes: number): string {
+  return `${Math.round(bytes / 1024)} KiB`;
+}

@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto';
+
+export type NamedContent = { readonly name: string; readonly content: Buffer };
+
+export function sha256(content: Buffer | string): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+/** What `sha256sum` writes and `sha256sum --check` reads. */
+export function sha256Sums(files: readonly NamedContent[]): string {
+  return sorted(files)
+    .map(({ name, content }) => `${sha256(content)}  ${name}\n`)
+    .join('');
+}
+
+/**
+ * Terraform's checksum of a package, as it stands in `.terraform.lock.hcl`: of its files' names and contents,
+ * not of the zip (Go's `dirhash.Hash1`).
+ */
+export function h1(files: readonly NamedContent[]): string {
+  const digest = createHash('sha256').update(sha256Sums(files)).digest('base64');
+  return `h1:${digest}`;
+}
+
+/** By the bytes of their names. */
+function sorted(files: readonly NamedContent[]): NamedContent[] {
+  return files.toSorted((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+}

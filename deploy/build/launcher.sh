@@ -1,0 +1,26 @@
+#!/bin/sh
+# Starts the svc provider for Terraform with the Node.js of this machine.
+
+# Terraform shows the first line of stdout to the user and puts stderr into its log.
+fail() {
+  printf '%s\n' "$1"
+  printf '%s\n' "$1" >&2
+  exit 1
+}
+
+node=${SVC_TERRAFORM_NODE:-node}
+command -v "$node" >/dev/null 2>&1 ||
+  fail "The svc provider needs Node.js 24 or newer, and there is no \"$node\". Install it, name its path in SVC_TERRAFORM_NODE, or use the standalone provider, which needs none."
+
+file=$0
+if [ -h "$file" ]; then file=$(readlink -f "$file"); fi
+
+# Meant for other programs of this user; a flag that this Node does not know would end it.
+unset NODE_OPTIONS
+
+# Proxies and the system's certificates, as other providers use them. By variables, not by flags: an older
+# Node ignores them and gets as far as saying that it is too old.
+export NODE_USE_ENV_PROXY="${NODE_USE_ENV_PROXY:-1}" NODE_USE_SYSTEM_CA="${NODE_USE_SYSTEM_CA:-1}"
+
+# In the same process: Terraform signals the one that it started.
+exec "$node" "${file%/*}/provider.cjs"

@@ -1,0 +1,153 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { NODE_CHECK } from './provider.ts';
+
+const NODE_FOLDER = dirname(process.execPath);
+const NAME = 'terraform-provider-svc_v0.1.0';
+
+/** Stands for the provider: says how it was started. */
+const SCRIPT = `${NODE_CHECK}
+const { NODE_OPTIONS, NODE_USE_ENV_PROXY, NODE_USE_SYSTEM_CA } = process.env;
+console.log(JSON.stringify({ pid: process.pid, NODE_OPTIONS, NODE_USE_ENV_PROXY, NODE_USE_SYSTEM_CA }));`;
+
+const PREFIX = join(tmpdir(), 'svc launcher ');
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(PREFIX);
+  await copyFile(join(import.meta.dirname, 'launcher.sh'), join(folder, NAME));
+  await chmod(join(folder, NAME), 0o755);
+  await writeFile(join(folder, 'provider.cjs'), SCRIPT);
+  return () => rm(folder, { recursive: true });
+});
+
+/** Gone after the test. */
+async function temporaryFolder(): Promise<string> {
+  const made = await mkdtemp(PREFIX);
+  onTestFinished(() => rm(made, { recursive: true }));
+  return made;
+}
+
+async function program(name: string, content: string): Promise<string> {
+  const place = await temporaryFolder();
+  await writeFile(join(place, name), content, { mode: 0o755 });
+  return join(place, name);
+}
+
+async function launch(environment: NodeJS.ProcessEnv, executable = join(folder, NAME), cwd = tmpdir()) {
+  const child = spawn(executable, { cwd, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  return { pid: child.pid, stdout, stderr, code };
+}
+
+const started = (stdout: string): Record<string, unknown> => JSON.parse(stdout);
+
+const PATH = [NODE_FOLDER, '/usr/bin', '/bin'].join(delimiter);
+
+describe('with a Node that is new enough', () => {
+  test('runs the bundle beside it, in the process that Terraform started', async () => {
+    const { pid, stdout, stderr, code } = await launch({ PATH });
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    expect(started(stdout).pid).toBe(pid);
+  });
+
+  test('proxies and the certificates of the system are used', async () => {
+    const { stdout } = await launch({ PATH });
+    expect(started(stdout)).toMatchObject({ NODE_USE_ENV_PROXY: '1', NODE_USE_SYSTEM_CA: '1' });
+  });
+
+  test('unless the user says otherwise', async () => {
+    const { stdout } = await launch({ PATH, NODE_USE_ENV_PROXY: '0', NODE_USE_SYSTEM_CA: '0' });
+    expect(started(stdout)).toMatchObject({ NODE_USE_ENV_PROXY: '0', NODE_USE_SYSTEM_CA: '0' });
+  });
+
+  test('NODE_OPTIONS that would end it do not reach it', async () => {
+    const { stdout, code } = await launch({ PATH, NODE_OPTIONS: '--no-such-flag' });
+    expect(code).toBe(0);
+    expect(started(stdout).NODE_OPTIONS).toBeUndefined();
+  });
+
+  test('is found when it stands elsewhere, also in a folder with spaces', async () => {
+    const place = await temporaryFolder();
+    const node = join(place, 'my node');
+    await symlink(process.execPath, node);
+    const { code } = await launch({ PATH: '/usr/bin:/bin', SVC_TERRAFORM_NODE: node });
+    expect(code).toBe(0);
+  });
+
+  test.each([
+    ['the folder', folderLink],
+    ['the file', fileLink],
+  ])('works through a symbolic link to %s', async (_, link) => {
+    const place = await temporaryFolder();
+    expect(await launch({ PATH }, await link(place))).toMatchObject({ stderr: '', code: 0 });
+  });
+
+  test('works from a path relative to the working directory', async () => {
+    expect(await launch({ PATH }, `./${NAME}`, folder)).toMatchObject({ stderr: '', code: 0 });
+  });
+
+  test('works inside a project whose package.json makes every file an ES module', async () => {
+    const project = await temporaryFolder();
+    await writeFile(join(project, 'package.json'), '{"type":"module"}');
+    const inside = join(project, '.terraform');
+    await mkdir(inside);
+    for (const name of [NAME, 'provider.cjs']) await copyFile(join(folder, name), join(inside, name));
+    expect(await launch({ PATH }, join(inside, NAME))).toMatchObject({ stderr: '', code: 0 });
+  });
+});
+
+async function folderLink(place: string): Promise<string> {
+  await symlink(folder, join(place, 'linux_amd64'));
+  return join(place, 'linux_amd64', NAME);
+}
+
+async function fileLink(place: string): Promise<string> {
+  await symlink(join(folder, NAME), join(place, NAME));
+  return join(place, NAME);
+}
+
+describe('without a Node that is new enough, one line on stdout, which Terraform shows, says what to do', () => {
+  const complaint = /^The svc provider needs Node\.js 24 or newer, .* SVC_TERRAFORM_NODE.*\n$/;
+
+  test('when there is none', async () => {
+    const { stdout, stderr, code } = await launch({ PATH: folder });
+    expect(stdout).toMatch(complaint);
+    expect(stderr).toBe(stdout);
+    expect(code).toBe(1);
+  });
+
+  test('when the named one does not exist', async () => {
+    const { stdout, code } = await launch({ PATH, SVC_TERRAFORM_NODE: '/nowhere/node' });
+    expect(stdout).toMatch(complaint);
+    expect(stdout).toContain('/nowhere/node');
+    expect(code).toBe(1);
+  });
+
+  test('when it is older', async () => {
+    const pretence = await program(
+      'older.cjs',
+      `Object.defineProperty(process, 'versions', { value: { node: '20.19.0' } });
+       Object.defineProperty(process, 'version', { value: 'v20.19.0' });`,
+    );
+    const older = await program(
+      'node',
+      `#!/bin/sh\nexec "${process.execPath}" --require "${pretence}" "$@"\n`,
+    );
+    const { stdout, stderr, code } = await launch({ PATH, SVC_TERRAFORM_NODE: older });
+    expect(stdout).toMatch(complaint);
+    expect(stdout).toContain('v20.19.0');
+    expect(stderr).toBe(stdout);
+    expect(code).toBe(1);
+  });
+});

@@ -1,0 +1,56 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Metafile } from 'esbuild';
+
+export type BundledPackage = {
+  readonly name: string;
+  readonly version: string;
+  /** SPDX expression of its package.json. */
+  readonly license: string;
+  /** Its licence files, as they are. */
+  readonly texts: readonly string[];
+};
+
+const LICENCE_FILE = /^(licen[cs]e|copying|notice)([.-].*)?$/i;
+
+/**
+ * Packages of others of which something is in the bundles, by name and version.
+ *
+ * @param root what the metafiles' paths are relative to
+ * @throws when a package says nothing about its licence: then we may not pass it on
+ */
+export async function bundledPackages(
+  metafiles: readonly Metafile[],
+  root: string,
+): Promise<BundledPackage[]> {
+  const folders = new Set(metafiles.flatMap(packageFolders));
+  const packages = await Promise.all([...folders].map((folder) => readPackage(join(root, folder))));
+  const different = new Map(packages.map((found) => [`${found.name}@${found.version}`, found]));
+  return [...different.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, found]) => found);
+}
+
+/** The text that must go with a bundle. */
+export function thirdPartyLicences(packages: readonly BundledPackage[]): string {
+  const parts = packages.map(({ name, version, license, texts }) => {
+    const title = `${name} ${version} (${license})`;
+    const body =
+      texts.length > 0 ? texts : [`Its package has no licence text; its package.json says ${license}.`];
+    return `${title}\n${'-'.repeat(title.length)}\n\n${body.map((text) => text.trim()).join('\n\n')}\n`;
+  });
+  return `svc contains parts of these packages.\n\n${parts.join('\n\n')}`;
+}
+
+function packageFolders({ outputs }: Metafile): string[] {
+  return Object.values(outputs)
+    .flatMap(({ inputs }) => Object.entries(inputs))
+    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    .flatMap(([path]) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
+}
+
+async function readPackage(folder: string): Promise<BundledPackage> {
+  const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+  if (typeof license !== 'string') throw new Error(`${folder}/package.json names no licence`);
+  const files = (await readdir(folder)).filter((file) => LICENCE_FILE.test(file)).sort();
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
+  return { name, version, license, texts };
+}

@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Metafile, Plugin } from 'esbuild';
+import { bundle } from './bundle.ts';
+import { bundledPackages, thirdPartyLicences } from './licences.ts';
+import type { ZipEntry } from './zip.ts';
+
+const LAUNCHER = join(import.meta.dirname, 'launcher.sh');
+
+/** Lines of the bundle, characters: Node prints the line of an error that nobody catches. */
+const LINE_LIMIT = 200;
+
+/**
+ * Runs before anything newer. Terraform takes the first line of stdout for the address of the plug-in and
+ * shows any other to the user.
+ */
+export const NODE_CHECK = `if (Number(process.versions.node.split('.')[0]) < 24) {
+  var complaint = 'The svc provider needs Node.js 24 or newer, and ' + process.execPath + ' is ' + process.version +
+    '. Install a newer one, name its path in SVC_TERRAFORM_NODE, or use the standalone provider, which needs none.\\n';
+  require('fs').writeSync(1, complaint);
+  require('fs').writeSync(2, complaint);
+  process.exit(1);
+}`;
+
+/** grpc-js loads this package, and with it a parser of .proto files, for channelz and ORCA only. */
+const withoutProtoLoader: Plugin = {
+  name: 'without-proto-loader',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^@grpc\/proto-loader$/ }, ({ path }) => ({ path, namespace: 'left-out' }));
+    onLoad({ filter: /./, namespace: 'left-out' }, ({ path }) => ({
+      contents: `throw new Error(${JSON.stringify(`${path} is not part of this bundle`)});`,
+      loader: 'js',
+    }));
+  },
+};
+
+export type ProviderBundle = {
+  /** One CommonJS file, which Node runs wherever it lies, whatever a package.json above it says. */
+  readonly script: Buffer;
+  /** Licences of what is in it. */
+  readonly licences: Buffer;
+  readonly metafile: Metafile;
+};
+
+/** @param root the repository */
+export async function bundleProvider(root: string): Promise<ProviderBundle> {
+  const { metafile, outputFiles = [] } = await bundle({
+    entryPoints: [join(root, 'packages/terraform-provider/src/main.ts')],
+    absWorkingDir: root,
+    outfile: 'provider.cjs',
+    write: false,
+    format: 'cjs',
+    banner: { js: NODE_CHECK },
+    // Terraform starts the plug-in three or four times for one command.
+    minify: true,
+    lineLimit: LINE_LIMIT,
+    plugins: [withoutProtoLoader],
+  });
+  const [script] = outputFiles;
+  if (script === undefined) throw new Error('esbuild wrote no bundle of the Terraform provider');
+  const licences = thirdPartyLicences(await bundledPackages([metafile], root));
+  return { script: Buffer.from(script.contents), licences: Buffer.from(licences), metafile };
+}
+
+/** What Terraform unpacks, for all platforms the same. Terraform runs the first file named `terraform-provider-svc…`. */
+export async function providerPackage(
+  bundled: ProviderBundle,
+  root: string,
+  version: string,
+): Promise<ZipEntry[]> {
+  return [
+    { name: executableName(version), content: await readFile(LAUNCHER), isExecutable: true },
+    { name: 'provider.cjs', content: bundled.script },
+    { name: 'LICENSE', content: await readFile(join(root, 'LICENSE')) },
+    { name: 'THIRD-PARTY-LICENSES.txt', content: bundled.licences },
+  ];
+}
+
+export function executableName(version: string): string {
+  return `terraform-provider-svc_v${version}`;
+}

@@ -1,0 +1,35 @@
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AGENT_FLAGS, COORDINATOR_FLAGS } from '../local/node-flags.ts';
+import { type Bundle, builtinsWhenNeeded, bundle } from './bundle.ts';
+import { entryWithThreads, threadsInOneFile, threadsOf } from './threads.ts';
+
+const SERVICES = { coordinator: COORDINATOR_FLAGS, agent: AGENT_FLAGS };
+
+export type Service = keyof typeof SERVICES;
+
+/**
+ * Writes `<service>.mjs`: one file that needs Node and nothing else. It can be run by itself, with the heap
+ * flags we measured, or as `node <flags> <service>.mjs`.
+ *
+ * @param root the repository
+ */
+export async function buildService(service: Service, root: string, outDir: string): Promise<Bundle> {
+  const sources = join(root, 'packages', service, 'src');
+  const threads = threadsOf(sources);
+  const outfile = join(outDir, `${service}.mjs`);
+  const made = await bundle({
+    stdin: {
+      contents: entryWithThreads(join(sources, 'main.ts'), sources, threads),
+      resolveDir: sources,
+      sourcefile: `${service}.mjs`,
+    },
+    absWorkingDir: root,
+    outfile,
+    format: 'esm',
+    banner: { js: `#!/usr/bin/env -S node ${SERVICES[service].join(' ')}` },
+    plugins: [threadsInOneFile(sources, threads), builtinsWhenNeeded],
+  });
+  await chmod(outfile, 0o755);
+  return made;
+}

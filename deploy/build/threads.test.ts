@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { builtinsWhenNeeded, bundle } from './bundle.ts';
+import { entryWithThreads, threadsInOneFile, threadsOf } from './threads.ts';
+
+const run = promisify(execFile);
+
+const MAIN = `
+  import { once } from 'node:events';
+  import { Worker } from 'node:worker_threads';
+  const worker = new Worker(new URL('./deep/shout-worker.ts', import.meta.url), { workerData: 'hello' });
+  const [answer] = await once(worker, 'message');
+  console.log(answer satisfies string, process.argv.slice(2).join());`;
+const WORKER = `
+  import { parentPort, workerData } from 'node:worker_threads';
+  import { shouted } from './shouted.ts';
+  parentPort!.postMessage(shouted(workerData));`;
+const SHOUTED = 'export const shouted = (text: string): string => text.toUpperCase();';
+const WORKING = { 'main.ts': MAIN, 'deep/shout-worker.ts': WORKER, 'deep/shouted.ts': SHOUTED };
+
+/** Bundles these files as the sources of a package, and returns the path of the one file. */
+async function bundled(files: Record<string, string>): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'svc threads '));
+  onTestFinished(() => rm(root, { recursive: true }));
+  const sources = join(root, 'packages', 'example', 'src');
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(sources, name)), { recursive: true });
+    await writeFile(join(sources, name), content);
+  }
+  const threads = threadsOf(sources);
+  const outfile = join(root, 'example.mjs');
+  await bundle({
+    stdin: { contents: entryWithThreads(join(sources, 'main.ts'), sources, threads), resolveDir: sources },
+    outfile,
+    format: 'esm',
+    plugins: [threadsInOneFile(sources, threads), builtinsWhenNeeded],
+    logLevel: 'silent',
+  });
+  return outfile;
+}
+
+test('a thread runs from the one file, wherever that lies', async () => {
+  const file = await bundled(WORKING);
+  const folder = await mkdtemp(join(tmpdir(), 'svc 100% #moved? '));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const moved = join(folder, 'moved.mjs');
+  await copyFile(file, moved);
+  await rm(join(dirname(file), 'packages'), { recursive: true });
+  const { stdout } = await run(process.execPath, [moved, 'argument']);
+  expect(stdout).toBe('HELLO argument\n');
+});
+
+test('an address of a thread that the bundle does not have ends with an error', async () => {
+  const file = await bundled(WORKING);
+  const script = `import(${JSON.stringify(`file://${encodeURI(file)}?thread=other.ts`)})`;
+  await expect(run(process.execPath, ['--eval', script])).rejects.toThrow(
+    'this bundle has no thread other.ts',
+  );
+});
+
+test.each([
+  ['a thread whose module is not named as one', "new Worker(new URL('./shouting.ts', import.meta.url));"],
+  ['a file beside the source', "readFileSync(new URL('./page.html', import.meta.url));"],
+  ['the folder of the source', 'console.log(import.meta.dirname);'],
+])('%s fails the build', async (_, code) => {
+  await expect(bundled({ 'main.ts': code })).rejects.toThrow('main.ts');
+});

@@ -1,0 +1,26 @@
+import { buffer } from 'node:stream/consumers';
+import { ZipFile } from 'yazl';
+
+export type ZipEntry = {
+  readonly name: string;
+  readonly content: Buffer;
+  readonly isExecutable?: boolean;
+};
+
+/** The first moment a zip can name. As local time: that is what is written, so it is the same in every time zone. */
+const MTIME = new Date(1980, 0, 1);
+
+/** A zip file that depends on its entries only: the same bytes on every machine and at any time. */
+export async function zip(entries: readonly ZipEntry[]): Promise<Buffer> {
+  const file = new ZipFile();
+  for (const { name, content, isExecutable = false } of entries) {
+    file.addBuffer(content, name, {
+      mtime: MTIME,
+      // Without the additional field that names the moment in universal time.
+      forceDosTimestamp: true,
+      mode: isExecutable ? 0o100755 : 0o100644,
+    });
+  }
+  file.end();
+  return await buffer(file.outputStream);
+}
