@@ -228,3 +228,20 @@ test('a dynamic block over something unknown stays unknown as a whole', () => {
     body_assertions: [],
   });
 });
+
+test('the order of blocks and of lists counts', () => {
+  const [first, second] = [
+    { key: 'X-A', value: 'a' },
+    { key: 'X-B', value: 'b' },
+  ];
+  const monitor = { name: 'a', url: 'https://a', periodicity: '1m' };
+  const prior = applied(planned('svc_http_monitor', null, { ...monitor, headers: [first, second] }));
+  const turnedBlocks = planned('svc_http_monitor', prior, { ...monitor, headers: [second, first] });
+  expect(turnedBlocks.planned).toMatchObject({ headers: [second, first] });
+
+  const page = { title: 'a', slug: 'a' };
+  const domains = ['example.org', 'example.com'];
+  const state = applied(planned('svc_status_page', null, { ...page, auth_email_domains: domains }));
+  const turnedList = planned('svc_status_page', state, { ...page, auth_email_domains: domains.toReversed() });
+  expect(turnedList.planned).toMatchObject({ auth_email_domains: ['example.com', 'example.org'] });
+});
