@@ -1,0 +1,73 @@
+import type { Attribute, Attributes, Block } from '@svc/shared/resources/definition.ts';
+import { MASK } from '@svc/shared/resources/secrets.ts';
+import { isObject, type TerraformObject, type TerraformValue } from '../value.ts';
+import { valueType } from './resource-schema.ts';
+import { sameValue } from './same-value.ts';
+
+/**
+ * An answer in which the secrets that a token which only reads is shown masked are those of the prior
+ * state, or null where that has none, as after an import.
+ */
+export function unmasked(
+  { secret, value }: Attribute,
+  prior: TerraformValue,
+  read: TerraformValue,
+): TerraformValue {
+  if (value.attributes !== undefined) {
+    return Array.isArray(read) ? unmaskedMembers(value.attributes, objectsOf(prior), objectsOf(read)) : read;
+  }
+  if (!secret) return read;
+  if (read === null || !isObject(read)) return read === MASK ? prior : read;
+  const before = prior !== null && isObject(prior) ? prior : {};
+  const members = Object.entries(read).map(([key, member]) => [
+    key,
+    member === MASK ? (before[key] ?? null) : member,
+  ]);
+  return Object.fromEntries(members);
+}
+
+export function unmaskedBlock(
+  { nesting, attributes }: Block,
+  prior: readonly TerraformObject[],
+  read: readonly TerraformObject[],
+): readonly TerraformObject[] {
+  return nesting === 'list'
+    ? unmaskedMembers(attributes, prior, read)
+    : read.map((member) => unmaskedMember(attributes, prior[0], member));
+}
+
+/** A member's secrets are those of the prior member at its place, or elsewhere, that is else the same. */
+function unmaskedMembers(
+  attributes: Attributes,
+  prior: readonly TerraformObject[],
+  read: readonly TerraformObject[],
+): readonly TerraformObject[] {
+  return read.map((member, index) => {
+    const isCounterpart = (candidate: TerraformObject | undefined) =>
+      candidate !== undefined && agreeInTheOpen(attributes, candidate, member);
+    const counterpart = isCounterpart(prior[index]) ? prior[index] : prior.find(isCounterpart);
+    return unmaskedMember(attributes, counterpart, member);
+  });
+}
+
+function unmaskedMember(
+  attributes: Attributes,
+  prior: TerraformObject | undefined,
+  read: TerraformObject,
+): TerraformObject {
+  const members = Object.entries(attributes).map(([name, attribute]) => [
+    name,
+    unmasked(attribute, prior?.[name] ?? null, read[name] ?? null),
+  ]);
+  return Object.fromEntries(members);
+}
+
+function agreeInTheOpen(attributes: Attributes, one: TerraformObject, other: TerraformObject): boolean {
+  return Object.entries(attributes)
+    .filter(([, { secret }]) => !secret)
+    .every(([name, { value }]) => sameValue(valueType(value), one[name] ?? null, other[name] ?? null));
+}
+
+function objectsOf(value: TerraformValue): readonly TerraformObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}

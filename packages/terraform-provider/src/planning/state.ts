@@ -1,0 +1,80 @@
+import type { Attribute, Block, ResourceDefinition } from '@svc/shared/resources/definition.ts';
+import { isObject, type TerraformObject, type TerraformValue } from '../value.ts';
+import { answeredAttribute, answeredBlock } from './answered.ts';
+import { unmasked, unmaskedBlock } from './masked-secrets.ts';
+import { blockType, valueType } from './resource-schema.ts';
+import { hasUnknown, sameValue } from './same-value.ts';
+
+type Answered = Readonly<Record<string, unknown>>;
+
+/**
+ * The state after a create or update: what was planned, as Terraform demands, and what was unknown
+ * then as the API answered it.
+ */
+export function stateAfterApply(
+  { attributes, blocks }: ResourceDefinition,
+  planned: TerraformObject,
+  answered: Answered,
+): TerraformObject {
+  const known = (name: string, otherwise: () => TerraformValue) => {
+    const value = planned[name] ?? null;
+    return hasUnknown(value) ? otherwise() : value;
+  };
+  return {
+    ...mapped(attributes, (attribute, name) =>
+      known(name, () => answeredAttribute(attribute, answered[name])),
+    ),
+    ...mapped(blocks, (block, name) => known(name, () => answeredBlock(block, answered[name])) ?? []),
+  };
+}
+
+/**
+ * The state after a read: as it was where the API's answer means the same, so that nothing seems
+ * changed, and the answer elsewhere. Secrets that the token may not see stay as they were.
+ */
+export function stateAfterRead(
+  { attributes, blocks }: ResourceDefinition,
+  prior: TerraformObject,
+  answered: Answered,
+): TerraformObject {
+  return {
+    ...mapped(attributes, (attribute, name) =>
+      keptAttribute(attribute, prior[name] ?? null, answeredAttribute(attribute, answered[name])),
+    ),
+    ...mapped(blocks, (block, name) =>
+      keptBlock(block, prior[name] ?? [], answeredBlock(block, answered[name])),
+    ),
+  };
+}
+
+function keptAttribute(attribute: Attribute, prior: TerraformValue, read: TerraformValue): TerraformValue {
+  if (attribute.presence === 'computed') return read;
+  const open = unmasked(attribute, prior, read);
+  const type = valueType(attribute.value);
+  if (sameValue(type, prior, open)) return prior;
+  return prior !== null && sameValue(type, normalized(attribute, prior), open) ? prior : open;
+}
+
+/** What the API makes of a value: a set in its own order, null for an empty set of regions. */
+function normalized(attribute: Attribute, value: TerraformValue): TerraformValue {
+  const parsed = attribute.value.schema.safeParse(value);
+  return parsed.success ? answeredAttribute(attribute, parsed.data) : value;
+}
+
+/** Blocks correspond by their place; how many there are is for the answer to say. */
+function keptBlock(block: Block, prior: TerraformValue, read: readonly TerraformObject[]): TerraformValue {
+  const before = Array.isArray(prior) ? prior.filter(isObject) : [];
+  const kept = unmaskedBlock(block, before, read).map((member, index) =>
+    mapped(block.attributes, (attribute, name) =>
+      keptAttribute(attribute, before[index]?.[name] ?? null, member[name] ?? null),
+    ),
+  );
+  return sameValue(blockType(block), prior, kept) ? prior : kept;
+}
+
+function mapped<T>(
+  members: Readonly<Record<string, T>>,
+  change: (member: T, name: string) => TerraformValue,
+): TerraformObject {
+  return Object.fromEntries(Object.entries(members).map(([name, member]) => [name, change(member, name)]));
+}
