@@ -178,11 +178,13 @@ const FRAMING_HEADERS = new Set([
 
 /** For requests that probe: `Host` may be set there, to reach one of several sites of an address. */
 export const probeHeaderName: TextCheck = (text) => {
+  // First: what is no name is not repeated, as it may be a header's value in the wrong place.
+  const wrong = headerName(text);
+  if (wrong !== null) return wrong;
   const name = text.toLowerCase();
-  if (FRAMING_HEADERS.has(name) || name.startsWith('proxy-')) {
-    return `must not be "${text}": that header is set by the connection itself`;
-  }
-  return headerName(text);
+  return FRAMING_HEADERS.has(name) || name.startsWith('proxy-')
+    ? `must not be "${text}": that header is set by the connection itself`
+    : null;
 };
 
 /** For requests to channels and exporters. */
