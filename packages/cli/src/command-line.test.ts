@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest';
+import manifest from '../package.json' with { type: 'json' };
+import { runCommandLine } from './command-line.ts';
+
+async function svc(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const written = { out: '', err: '' };
+  const code = await runCommandLine(args, {
+    environment: { SVC_DATA_DIR: '/nowhere' },
+    out: { write: (text) => (written.out += text) },
+    err: { write: (text) => (written.err += text) },
+  });
+  return { code, ...written };
+}
+
+test('--version tells the version', async () => {
+  expect(await svc('--version')).toEqual({ code: 0, out: `${manifest.version}\n`, err: '' });
+});
+
+test.each([[['--help']], [['help']]])('%j lists the commands', async (args) => {
+  const { code, out, err } = await svc(...args);
+  expect({ code, err }).toEqual({ code: 0, err: '' });
+  expect(out).toContain('  export  write the live configuration');
+});
+
+test('the help of a command tells its options and settings', async () => {
+  const { code, out } = await svc('export', '--help');
+  expect(code).toBe(0);
+  for (const name of ['--format', '--secrets-file', 'SVC_BASE_URL', 'SVC_API_TOKEN_FILE']) {
+    expect(out).toContain(name);
+  }
+});
+
+describe('what is not known is refused, with what was probably meant', () => {
+  test.each([
+    [[], 'no command was given'],
+    [['exprot'], 'there is no command exprot: did you mean export?'],
+    [['frobnicate'], 'there is no command frobnicate: see --help'],
+    [['--versoin'], 'there is no option --versoin: did you mean --version?'],
+    [['constructor'], 'there is no command constructor: see --help'],
+    [['export', '--fromat=hcl'], 'there is no option --fromat: did you mean --format?'],
+    [['export', '-x'], 'there is no option -x: see --help'],
+    [['export', 'file'], '"file" is not expected here'],
+    [['export', '--format', 'toml'], '--format is "toml": it must be one of yaml, json, hcl'],
+    [['export', '--format'], '--format needs a value: yaml|json|hcl'],
+    [['export', '--output='], '--output needs a value: FILE'],
+    [['export', '--force=yes'], '--force takes no value'],
+    [['export', '--secrets', 'inline', '--secrets-file', 'a'], 'leaves nothing for --secrets-file'],
+    [['export'], 'there is no API token: set SVC_API_TOKEN'],
+  ] as const)('%j', async (args, message) => {
+    const { code, out, err } = await svc(...args);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(/^svc: /);
+    expect(err).toContain(message);
+  });
+});

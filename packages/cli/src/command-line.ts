@@ -1,0 +1,71 @@
+import { messageOf } from '@svc/shared/errors.ts';
+import { nearest } from '@svc/shared/nearest.ts';
+import { SettingsError } from '@svc/shared/settings.ts';
+import { exportCommand } from './export/command.ts';
+import { UsageError } from './usage-error.ts';
+import { VERSION } from './version.ts';
+
+/** What a command is given of its process. */
+export type Surroundings = {
+  readonly environment: NodeJS.ProcessEnv;
+  /** What the command is for: nothing else is written here. */
+  readonly out: Output;
+  /** For people. */
+  readonly err: Output;
+};
+
+export type Output = { write(text: string): unknown; readonly isTTY?: boolean };
+
+export type Command = {
+  /** One line, for the list of commands. */
+  readonly summary: string;
+  readonly help: string;
+  /** @throws UsageError, SettingsError, or another Error when it failed */
+  run(args: readonly string[], surroundings: Surroundings): Promise<void>;
+};
+
+const COMMANDS: Readonly<Record<string, Command>> = { export: exportCommand };
+
+/** Exit codes. */
+const DONE = 0;
+const FAILED = 1;
+const MISUSED = 2;
+
+/** Runs one command; never rejects. Answers the exit code. */
+export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  try {
+    await run(args, surroundings);
+    return DONE;
+  } catch (error) {
+    surroundings.err.write(`svc: ${messageOf(error)}\n`);
+    return error instanceof UsageError || error instanceof SettingsError ? MISUSED : FAILED;
+  }
+}
+
+async function run([name, ...args]: readonly string[], surroundings: Surroundings): Promise<void> {
+  const { out } = surroundings;
+  if (name === '--version') return void out.write(`${VERSION}\n`);
+  if (name === '--help' || name === 'help') return void out.write(overview());
+  if (name === undefined) throw new UsageError(`no command was given\n\n${overview()}`);
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined) throw new UsageError(unknownCommand(name));
+  if (args.includes('--help')) return void out.write(command.help);
+  await command.run(args, surroundings);
+}
+
+function unknownCommand(name: string): string {
+  const what = name.startsWith('-') ? 'option' : 'command';
+  const meant = nearest(name, [...Object.keys(COMMANDS), '--help', '--version']);
+  return `there is no ${what} ${name}: ${meant === null ? 'see --help' : `did you mean ${meant}?`}`;
+}
+
+function overview(): string {
+  const commands = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name}  ${summary}`);
+  return `Usage: npm run svc -- <command> [options]
+
+Commands:
+${commands.join('\n')}
+
+npm run svc -- <command> --help says more. --version prints the version.
+`;
+}

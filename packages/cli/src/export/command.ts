@@ -1,0 +1,170 @@
+import { ApiError } from '@svc/shared/api/api-error.ts';
+import { ApiClient } from '@svc/shared/api/client.ts';
+import { describeSettings, readEnvironment } from '@svc/shared/settings.ts';
+import type { Command, Surroundings } from '../command-line.ts';
+import { describeOptions, type Given, parseOptions } from '../options.ts';
+import { CLI_SETTINGS } from '../settings.ts';
+import { type FoundToken, findToken } from '../token.ts';
+import { UsageError } from '../usage-error.ts';
+import { VERSION } from '../version.ts';
+import { userPath, writeNewFile } from '../write-file.ts';
+import { declaredJson, declaredYaml } from './declared-file.ts';
+import { type ExportedDocument, exportDocument } from './document.ts';
+import { type LiveResource, liveConfiguration } from './live.ts';
+import { FORMATS, type Format, SECRETS_AS, type SecretsAs, secretsFile, variableName } from './secrets.ts';
+import { terraformFile } from './terraform.ts';
+
+const OPTIONS = {
+  format: {
+    value: FORMATS.join('|'),
+    oneOf: FORMATS,
+    description: 'yaml (the default) and json: a declared file; hcl: Terraform, with import blocks',
+  },
+  output: { value: 'FILE', description: 'write to this file, which must not be there yet, not to stdout' },
+  secrets: {
+    value: SECRETS_AS.join('|'),
+    oneOf: SECRETS_AS,
+    description: 'variables (the default): a variable in the place of every secret; inline: in clear',
+  },
+  'secrets-file': {
+    value: 'FILE',
+    description: 'also write the values of the variables: *.auto.tfvars for hcl, else for a shell',
+  },
+  force: { description: 'replace files that are there already' },
+} as const;
+
+/** Attempts go on for this long where nothing answers, ms: somebody is waiting. */
+const NEVER_ANSWERED_MS = 5_000;
+
+export const exportCommand: Command = {
+  summary: 'write the live configuration as a declared file or as Terraform',
+  help: `Usage: npm run svc -- export [options]
+
+Writes what is configured in the token's workspace: as a declared file (svc.yaml), or as a Terraform
+file whose import blocks let Terraform take everything over as it is.
+
+Options:
+${describeOptions(OPTIONS)}
+
+Without --output, "npm run" adds lines of its own: use "npm run --silent svc -- export >svc.yaml".
+Reading secrets needs a token of scope write. Files with secrets are readable by their owner only.
+
+What a declared file (SVC_CONFIG) declares, only that file may change (409). Before Terraform takes it
+over, restart the coordinator without SVC_CONFIG: everything stays, and the API may change it.
+
+Settings, from the environment:
+${describeSettings(CLI_SETTINGS)}
+`,
+  run: runExport,
+};
+
+async function runExport(args: readonly string[], surroundings: Surroundings): Promise<void> {
+  const { environment, err } = surroundings;
+  const given = parseOptions(args, OPTIONS);
+  const format = (given.format ?? 'yaml') as Format;
+  const secrets = (given.secrets ?? 'variables') as SecretsAs;
+  if (secrets === 'inline' && given['secrets-file'] !== undefined) {
+    throw new UsageError('--secrets inline leaves nothing for --secrets-file: use one of them');
+  }
+  const { values: settings, warnings } = readEnvironment(CLI_SETTINGS, environment);
+  for (const warning of warnings) err.write(`svc: ${warning}\n`);
+  const found = findToken(settings, environment);
+  const document = exportDocument(await fetched(settings.baseUrl, found));
+  if (secrets === 'inline' || given['secrets-file'] !== undefined) requireShown(document, found);
+  const text = rendered(document, format, secrets, settings.baseUrl);
+  await write(text, document, { given, format, secrets }, surroundings);
+  say(document, { given, format, secrets }, surroundings);
+  err.write(
+    `svc: ${counted(document.resources.length, 'resource')} of ${settings.baseUrl}, read with the token of ${found.source}\n`,
+  );
+}
+
+async function fetched(baseUrl: string, { token, source }: FoundToken): Promise<LiveResource[]> {
+  const client = new ApiClient({
+    baseUrl,
+    token,
+    userAgent: `svc-cli/${VERSION}`,
+    limits: { neverAnsweredMs: NEVER_ANSWERED_MS },
+  });
+  try {
+    return await liveConfiguration(client);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    throw new Error(`${error.message}; the token is that of ${source}`, { cause: error });
+  }
+}
+
+function requireShown({ secrets }: ExportedDocument, { source }: FoundToken): void {
+  const hidden = secrets.filter(({ value }) => value === null);
+  if (hidden.length === 0) return;
+  throw new Error(
+    `the token of ${source} may not read ${counted(hidden.length, 'secret')}: use one of scope write, or leave --secrets and --secrets-file out`,
+  );
+}
+
+function rendered(document: ExportedDocument, format: Format, secrets: SecretsAs, baseUrl: string): string {
+  const heading = `Exported by svc from ${baseUrl}`;
+  switch (format) {
+    case 'yaml':
+      return declaredYaml(document, secrets, heading);
+    case 'json':
+      return declaredJson(document, secrets);
+    case 'hcl':
+      return terraformFile(document, secrets, heading);
+    default:
+      return format satisfies never;
+  }
+}
+
+type Choices = {
+  readonly given: Given<typeof OPTIONS>;
+  readonly format: Format;
+  readonly secrets: SecretsAs;
+};
+
+async function write(
+  text: string,
+  document: ExportedDocument,
+  { given, format, secrets }: Choices,
+  { environment, out }: Surroundings,
+): Promise<void> {
+  const replaces = given.force === true;
+  const secretsPath = given['secrets-file'];
+  if (secretsPath !== undefined) {
+    const values = secretsFile(document.secrets, format);
+    await writeNewFile(userPath(secretsPath, environment), values, { replaces, isSecret: true });
+  }
+  if (given.output === undefined) return void out.write(text);
+  const isSecret = secrets === 'inline' && document.secrets.length > 0;
+  await writeNewFile(userPath(given.output, environment), text, { replaces, isSecret });
+}
+
+/** What the document does not say by itself. */
+function say(
+  { secrets: all, notes }: ExportedDocument,
+  { given, format, secrets }: Choices,
+  { environment, out, err }: Surroundings,
+): void {
+  for (const note of notes) err.write(`svc: ${note}\n`);
+  const file = given['secrets-file'];
+  if (all.length > 0 && secrets === 'inline') {
+    err.write(`svc: ${counted(all.length, 'secret')} in clear: keep it out of version control\n`);
+  } else if (all.length > 0 && file !== undefined) {
+    err.write(`svc: ${counted(all.length, 'secret')} in ${file}: keep it out of version control\n`);
+  } else if (all.length > 0) {
+    err.write(`svc: set ${all.length === 1 ? 'this variable' : 'these variables'} before you use it:\n`);
+    for (const secret of all) err.write(`  ${variableName(secret, format)} (${secret.where})\n`);
+  }
+  const isSpoilt =
+    given.output === undefined &&
+    out.isTTY !== true &&
+    environment.npm_lifecycle_event === 'svc' &&
+    environment.npm_config_loglevel !== 'silent';
+  if (isSpoilt) {
+    err.write('svc: npm wrote lines of its own before the output: use --output, or npm run --silent\n');
+  }
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,60 @@
+import { Document, visit } from 'yaml';
+import { type ExportedDocument, type Members, Reference, Secret, type Written } from './document.ts';
+import { environmentName, type SecretsAs } from './secrets.ts';
+
+/** The document as `svc.yaml`. @param heading a line about where it comes from */
+export function declaredYaml(document: ExportedDocument, secrets: SecretsAs, heading: string): string {
+  const yaml = new Document(declaration(document, secrets), { aliasDuplicateObjects: false });
+  // Lists of plain values read better in one line.
+  visit(yaml, {
+    Seq(_key, sequence) {
+      if (sequence.items.every((item) => 'value' in (item as object))) sequence.flow = true;
+    },
+  });
+  yaml.commentBefore = ` ${heading}`;
+  return yaml.toString({ lineWidth: 0, flowCollectionPadding: false });
+}
+
+/** The same as JSON, which the declared file may be too. */
+export function declaredJson(document: ExportedDocument, secrets: SecretsAs): string {
+  return `${JSON.stringify(declaration(document, secrets), null, 2)}\n`;
+}
+
+type Plain = string | number | boolean | Plain[] | { [name: string]: Plain };
+
+function declaration({ resources }: ExportedDocument, secrets: SecretsAs): Plain {
+  const declared: { [kind: string]: { [name: string]: Plain } } = {};
+  for (const { kind, name, attributes, blocks, singleBlocks } of resources) {
+    const entries = declared[kind] ?? {};
+    declared[kind] = entries;
+    entries[name] = {
+      ...plainMembers(attributes, secrets),
+      ...plainMembers(singleBlocks, secrets),
+      ...plainMembers(blocks, secrets),
+    };
+  }
+  return declared;
+}
+
+function plainMembers(members: Members, secrets: SecretsAs): { [name: string]: Plain } {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, plain(value, secrets)]));
+}
+
+function plain(value: Written, secrets: SecretsAs): Plain {
+  if (typeof value === 'string') return literal(value);
+  if (value instanceof Reference) return `\${${value.kind}.${value.name}.id}`;
+  if (value instanceof Secret) {
+    return secrets === 'inline' ? literal(value.shown()) : `\${env.${environmentName(value)}}`;
+  }
+  if (isList(value)) return value.map((member) => plain(member, secrets));
+  return typeof value === 'object' ? plainMembers(value, secrets) : value;
+}
+
+function isList(value: Written): value is readonly Written[] {
+  return Array.isArray(value);
+}
+
+/** `${` begins an insertion in the declared file; `$${` is the text. */
+function literal(text: string): string {
+  return text.replaceAll('${', () => '$${');
+}

@@ -1,0 +1,222 @@
+import type { Attribute, Attributes, ResourceDefinition } from '@svc/shared/resources/definition.ts';
+import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { MASK, secretPaths } from '@svc/shared/resources/secrets.ts';
+import type { LiveResource } from './live.ts';
+import { identifier, localNames } from './names.ts';
+
+/** The id of another resource of the document. */
+export class Reference {
+  readonly kind: ResourceKind;
+  readonly name: string;
+
+  constructor(kind: ResourceKind, name: string) {
+    this.kind = kind;
+    this.name = name;
+  }
+}
+
+/** A secret: in a document only when that is asked for. */
+export class Secret {
+  /** Lower-case identifier, unique in the document: `notification_ops_incident_a_integration_key`. */
+  readonly name: string;
+  /** Of the resource and the attribute, for people. */
+  readonly where: string;
+  /** Null when the token may not read it. */
+  readonly value: string | null;
+
+  constructor(name: string, where: string, value: string | null) {
+    this.name = name;
+    this.where = where;
+    this.value = value;
+  }
+
+  /** @throws Error when the token may not read it */
+  shown(): string {
+    if (this.value !== null) return this.value;
+    throw new Error(`${this.where} is not shown to this token: use one of scope write`);
+  }
+}
+
+export type Written =
+  | string
+  | number
+  | boolean
+  | Reference
+  | Secret
+  | readonly Written[]
+  | { readonly [name: string]: Written };
+
+export type Members = { readonly [name: string]: Written };
+
+export type ExportedResource = {
+  readonly kind: ResourceKind;
+  readonly name: string;
+  /** As `terraform import` takes it. */
+  readonly importId: string;
+  readonly attributes: Members;
+  /** Blocks that there is one of at most. */
+  readonly singleBlocks: Readonly<Record<string, Members>>;
+  /** Blocks that repeat, none of them empty. */
+  readonly blocks: Readonly<Record<string, readonly Members[]>>;
+};
+
+/** A configuration as it is declared: names, references, nothing that is a default anyway. */
+export type ExportedDocument = {
+  readonly resources: readonly ExportedResource[];
+  /** In the order of the document. */
+  readonly secrets: readonly Secret[];
+  /** What the document cannot say, one line each. */
+  readonly notes: readonly string[];
+};
+
+export function exportDocument(live: readonly LiveResource[]): ExportedDocument {
+  const nameOf = localNames(live);
+  const secrets = new SecretNames();
+  const notes: string[] = [];
+  const resources = live.map((resource): ExportedResource => {
+    const { kind, id, answered } = resource;
+    const name = nameOf(kind, id) ?? id;
+    notes.push(...appearanceNotes(kind, name, answered));
+    return {
+      kind,
+      name,
+      importId: typeof answered.page_id === 'string' ? `${answered.page_id}/${id}` : id,
+      ...membersOf(resource, {
+        secretAt: (path, value) => secrets.at(kind, name, path, answered, value),
+        reference(kinds, to) {
+          const target = kinds.find((candidate) => nameOf(candidate, to) !== null);
+          if (target !== undefined) return new Reference(target, nameOf(target, to) ?? '');
+          notes.push(`${kind}.${name} refers to ${to}, which is not there any more: export again`);
+          return to;
+        },
+      }),
+    };
+  });
+  return { resources, secrets: secrets.all, notes };
+}
+
+type Answered = Readonly<Record<string, unknown>>;
+
+type Replacements = {
+  reference(kinds: readonly ResourceKind[], id: string): Written;
+  /** Null: no secret. */
+  secretAt(path: readonly (string | number)[], value: string): Secret | null;
+};
+
+type Place = readonly (string | number)[];
+
+function membersOf({ kind, answered }: LiveResource, replacements: Replacements) {
+  const definition: ResourceDefinition = DEFINITIONS[kind];
+  const singleBlocks: Record<string, Members> = {};
+  const blocks: Record<string, readonly Members[]> = {};
+  const attributes = writtenMembers(definition.attributes, answered, [], replacements);
+  for (const [name, block] of Object.entries(definition.blocks)) {
+    const given = answered[name] ?? null;
+    const written = (members: unknown, place: Place) =>
+      writtenMembers(block.attributes, members as Answered, place, replacements);
+    if (block.nesting === 'list') {
+      const several = ((given ?? []) as unknown[]).map((members, index) => written(members, [name, index]));
+      if (several.length > 0) blocks[name] = several;
+    } else if (given !== null) singleBlocks[name] = written(given, [name]);
+  }
+  return { attributes, singleBlocks, blocks };
+}
+
+function writtenMembers(
+  attributes: Attributes,
+  given: Answered,
+  place: Place,
+  replacements: Replacements,
+): Members {
+  return Object.fromEntries(
+    Object.entries(attributes).flatMap(([name, attribute]) => {
+      const value = given[name] ?? null;
+      if (isUnsaid(attribute, value)) return [];
+      return [[name, writtenValue(attribute, value, [...place, name], replacements)]];
+    }),
+  );
+}
+
+/** Computed by the service, unset, or what is taken when nothing is said. */
+function isUnsaid(attribute: Attribute, value: unknown): boolean {
+  if (attribute.presence === 'computed' || value === null) return true;
+  return attribute.presence === 'default' && JSON.stringify(value) === JSON.stringify(attribute.default);
+}
+
+function writtenValue(
+  { value: type }: Attribute,
+  value: unknown,
+  place: Place,
+  replacements: Replacements,
+): Written {
+  const { attributes, references } = type;
+  if (Array.isArray(value)) {
+    return value.map((member, index) =>
+      attributes === undefined
+        ? leaf(member, [...place, index], references, replacements)
+        : writtenMembers(attributes, member, [...place, index], replacements),
+    );
+  }
+  if (typeof value !== 'object') return leaf(value, place, references, replacements);
+  return Object.fromEntries(
+    Object.entries(value ?? {}).map(([name, member]) => [
+      name,
+      leaf(member, [...place, name], references, replacements),
+    ]),
+  );
+}
+
+function leaf(
+  value: unknown,
+  place: Place,
+  references: readonly string[] | undefined,
+  { reference, secretAt }: Replacements,
+): Written {
+  if (typeof value !== 'string') return value as number | boolean;
+  return references === undefined
+    ? (secretAt(place, value) ?? value)
+    : reference(references as readonly ResourceKind[], value);
+}
+
+/** Gives every secret of the document its name. */
+class SecretNames {
+  readonly all: Secret[] = [];
+  readonly #taken = new Set<string>();
+
+  at(kind: ResourceKind, resource: string, place: Place, answered: Answered, value: string): Secret | null {
+    if (!secretPaths(kind).some((path) => matches(path, place))) return null;
+    const words = [kind.replace(/^svc_/, ''), resource, ...spoken(place, answered)];
+    const base = words.map((word) => identifier(word, 'x')).join('_');
+    let name = base;
+    for (let number = 2; this.#taken.has(name); number++) name = `${base}_${number}`;
+    this.#taken.add(name);
+    const where = [kind, resource, ...place].join('.');
+    const secret = new Secret(name, where, value === MASK ? null : value);
+    this.all.push(secret);
+    return secret;
+  }
+}
+
+function matches(path: readonly string[], place: Place): boolean {
+  return path.length === place.length && path.every((step, index) => step === '*' || step === place[index]);
+}
+
+/** Members of a list are called by their `key`: `headers authorization`, not `headers 0 value`. */
+function spoken(place: Place, answered: Answered): string[] {
+  const index = place.findIndex((step) => typeof step === 'number');
+  if (index === -1) return place.map(String);
+  const list = place.slice(0, index).reduce<unknown>((value, step) => {
+    return (value as Answered)[step];
+  }, answered) as readonly { readonly key?: unknown }[];
+  const key = list[place[index] as number]?.key;
+  return [...place.slice(0, index).map(String), String(key ?? place[index])];
+}
+
+/** Whether a page is served, and its colours, are no part of a declaration. */
+function appearanceNotes(kind: ResourceKind, name: string, { id, published, theme }: Answered): string[] {
+  if (kind !== 'svc_status_page' || (published === true && theme === 'system')) return [];
+  const now = `published is ${published}, theme is ${theme}`;
+  return [
+    `${kind}.${name}: ${now}; a declaration cannot say this, a page made from it is published and has the theme system (change it with PATCH /v1/status-pages/${id}/appearance)`,
+  ];
+}

@@ -1,0 +1,50 @@
+import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
+import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
+
+/** A resource as the API answered it. */
+export type LiveResource = {
+  readonly kind: ResourceKind;
+  /** Decimal. */
+  readonly id: string;
+  readonly answered: Readonly<Record<string, unknown>>;
+};
+
+/** What of the API's client is needed: a list's entries over all of its pages. */
+export type Lists = { list(path: string): AsyncIterable<Readonly<Record<string, unknown>>> };
+
+/**
+ * Every declared resource of the token's workspace: kinds in the order of dependency, each by ascending
+ * id. Not a snapshot: what others change meanwhile may be missing or dangle.
+ */
+export async function liveConfiguration(api: Lists): Promise<LiveResource[]> {
+  const found: LiveResource[] = [];
+  for await (const monitor of api.list('/v1/monitors')) found.push(resource(monitorKind(monitor), monitor));
+  for await (const one of api.list('/v1/notifications')) found.push(resource('svc_notification', one));
+  for await (const page of api.list('/v1/status-pages')) {
+    const { id } = resource('svc_status_page', page);
+    found.push(resource('svc_status_page', page));
+    for await (const group of api.list(`/v1/status-pages/${id}/component-groups`)) {
+      found.push(resource('svc_status_page_component_group', group));
+    }
+    for await (const component of api.list(`/v1/status-pages/${id}/components`)) {
+      found.push(resource('svc_status_page_component', component));
+    }
+  }
+  const rank = ({ kind }: LiveResource) => RESOURCE_KINDS.indexOf(kind);
+  return found.sort((a, b) => rank(a) - rank(b) || Number(a.id) - Number(b.id));
+}
+
+function resource(kind: ResourceKind, answered: Readonly<Record<string, unknown>>): LiveResource {
+  if (typeof answered.id !== 'string') throw new Error(`the API answered a ${kind} without an id`);
+  return { kind, id: answered.id, answered };
+}
+
+/** @throws Error for a type that this version does not know */
+function monitorKind({ id, type }: Readonly<Record<string, unknown>>): ResourceKind {
+  const kind = RESOURCE_KINDS.find((candidate) => {
+    const definition: ResourceDefinition = DEFINITIONS[candidate];
+    return definition.constants.type !== undefined && definition.constants.type === type;
+  });
+  if (kind !== undefined) return kind;
+  throw new Error(`monitor ${id} is of the type "${type}", which this version cannot export: update svc`);
+}

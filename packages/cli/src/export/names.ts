@@ -1,0 +1,79 @@
+import type { ResourceKind } from '@svc/shared/resources/registry.ts';
+import type { LiveResource } from './live.ts';
+
+/** Of an invented name without its number; the declared file and Terraform allow more. */
+const LONGEST = 60;
+
+/**
+ * Local names made from what people call the resources: valid in Terraform and in the declared file,
+ * unique among their kind. The same resources always get the same names; those of lower ids first.
+ *
+ * @param resources pages before what stands on them
+ */
+export function localNames(
+  resources: readonly LiveResource[],
+): (kind: ResourceKind, id: string) => string | null {
+  const names = new Map<string, string>();
+  const taken = new Set<string>();
+  const nameOf = (kind: ResourceKind, id: string) => names.get(`${kind}.${id}`) ?? null;
+  for (const resource of resources) {
+    const base = identifier(calledBy(resource, nameOf), NOUNS[resource.kind]);
+    let name = base;
+    for (let number = 2; taken.has(`${resource.kind}.${name}`); number++) name = `${base}_${number}`;
+    taken.add(`${resource.kind}.${name}`);
+    names.set(`${resource.kind}.${resource.id}`, name);
+  }
+  return nameOf;
+}
+
+/** Stand for a name that has no letters of ours, and before one that begins with a digit. */
+const NOUNS: Readonly<Record<ResourceKind, string>> = {
+  svc_http_monitor: 'monitor',
+  svc_tcp_monitor: 'monitor',
+  svc_dns_monitor: 'monitor',
+  svc_notification: 'channel',
+  svc_status_page: 'page',
+  svc_status_page_component_group: 'group',
+  svc_status_page_component: 'component',
+};
+
+/** Components and groups are called after their page too: pages often show the same monitors. */
+function calledBy(
+  { kind, answered }: LiveResource,
+  nameOf: (kind: ResourceKind, id: string) => string | null,
+): string {
+  const text = (name: string) => (typeof answered[name] === 'string' ? answered[name] : '');
+  const page = () => nameOf('svc_status_page', text('page_id')) ?? '';
+  switch (kind) {
+    case 'svc_notification':
+      return text('name') || text('provider_type');
+    case 'svc_status_page':
+      return text('slug');
+    case 'svc_status_page_component_group':
+      return `${page()} ${text('name')}`;
+    case 'svc_status_page_component':
+      return `${page()} ${text('name') || monitorName(text('monitor_id'), nameOf) || 'static'}`;
+    default:
+      return text('name');
+  }
+}
+
+function monitorName(id: string, nameOf: (kind: ResourceKind, id: string) => string | null): string | null {
+  return nameOf('svc_http_monitor', id) ?? nameOf('svc_tcp_monitor', id) ?? nameOf('svc_dns_monitor', id);
+}
+
+/** Lower-case letters, digits and underscores, a letter first. */
+export function identifier(text: string, noun: string): string {
+  const words = text
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll('ß', 'ss')
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '')
+    .join('_')
+    .slice(0, LONGEST)
+    .replace(/_$/, '');
+  if (words === '') return noun;
+  return /^[a-z]/.test(words) ? words : `${noun}_${words}`;
+}

@@ -1,0 +1,17 @@
+// Plain JavaScript without static imports of our own: an old Node must get as far as the check.
+const major = Number(process.versions.node.split('.')[0]);
+if (major < 24) {
+  process.stderr.write(
+    `svc needs Node.js 24 or newer, this is ${process.version}. In a clone, "npm run svc" uses the one "npm install" brought.\n`,
+  );
+  process.exit(1);
+}
+
+const { runCommandLine } = await import('./command-line.ts');
+process.exitCode = await runCommandLine(process.argv.slice(2), {
+  environment: process.env,
+  out: process.stdout,
+  err: process.stderr,
+});
+
+export {};

@@ -1,0 +1,70 @@
+import { parseArgs } from 'node:util';
+import { nearest } from '@svc/shared/nearest.ts';
+import { UsageError } from './usage-error.ts';
+
+/** An option with a value (`--format hcl`) or a switch (`--force`). */
+export type Option = {
+  /** How the value is called in the help; absent: a switch. */
+  readonly value?: string;
+  readonly oneOf?: readonly string[];
+  /** One sentence, for the help. */
+  readonly description: string;
+};
+
+export type Options = Readonly<Record<string, Option>>;
+
+export type Given<O extends Options> = {
+  readonly [K in keyof O]?: O[K] extends { value: string } ? string : true;
+};
+
+/** @throws UsageError that names the option at fault, and the one that was probably meant */
+export function parseOptions<O extends Options>(args: readonly string[], options: O): Given<O> {
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: Object.fromEntries(
+      Object.entries(options).map(([name, { value }]) => [
+        name,
+        { type: value === undefined ? 'boolean' : 'string' },
+      ]),
+    ),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const given: Record<string, string | true> = {};
+  for (const token of tokens) {
+    if (token.kind === 'positional') throw new UsageError(`"${token.value}" is not expected here`);
+    if (token.kind === 'option') given[token.name] = checked(token, options);
+  }
+  return given as Given<O>;
+}
+
+function checked(token: { name: string; rawName: string; value?: string | undefined }, options: Options) {
+  const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined;
+  if (option === undefined) {
+    const meant = nearest(token.name, Object.keys(options));
+    const hint = meant === null ? 'see --help' : `did you mean --${meant}?`;
+    throw new UsageError(`there is no option ${token.rawName}: ${hint}`);
+  }
+  const { value } = token;
+  if (option.value === undefined) {
+    if (value !== undefined) throw new UsageError(`--${token.name} takes no value`);
+    return true;
+  }
+  if (value === undefined || value === '')
+    throw new UsageError(`--${token.name} needs a value: ${option.value}`);
+  if (option.oneOf !== undefined && !option.oneOf.includes(value)) {
+    throw new UsageError(`--${token.name} is "${value}": it must be one of ${option.oneOf.join(', ')}`);
+  }
+  return value;
+}
+
+/** The options for `--help`, one per line. */
+export function describeOptions(options: Options): string {
+  const written = Object.entries(options).map(([name, { value, description }]) => ({
+    usage: value === undefined ? `--${name}` : `--${name} ${value}`,
+    description,
+  }));
+  const width = Math.max(...written.map(({ usage }) => usage.length));
+  return written.map(({ usage, description }) => `  ${usage.padEnd(width)}  ${description}`).join('\n');
+}

@@ -1,0 +1,34 @@
+import { baseUrlProblem, tokenProblem } from '@svc/shared/api/settings.ts';
+import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
+import { z } from 'zod';
+
+/** Every setting of the command line. */
+export const CLI_SETTINGS = {
+  baseUrl: {
+    name: 'SVC_BASE_URL',
+    description: 'address of the API',
+    default: 'http://127.0.0.1:8080',
+    schema: withoutProblem(baseUrlProblem),
+  },
+  apiToken: {
+    name: 'SVC_API_TOKEN',
+    description: 'API token',
+    defaultShown: 'the one that npm start generated on this machine',
+    schema: withoutProblem(tokenProblem).optional(),
+  },
+  dataDir: {
+    name: 'SVC_DATA_DIR',
+    description: 'data folder of npm start, where the generated token is',
+    default: './data',
+    schema: z.string(),
+  },
+} as const satisfies SettingsTable;
+
+export type CliSettings = SettingsOf<typeof CLI_SETTINGS>;
+
+function withoutProblem(problemOf: (text: string) => string | null) {
+  return z.string().superRefine((text, context) => {
+    const message = problemOf(text);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  });
+}

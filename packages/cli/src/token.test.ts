@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { API_TOKEN_FILE } from '@svc/coordinator/store/key-files.ts';
+import { readEnvironment } from '@svc/shared/settings.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { CLI_SETTINGS } from './settings.ts';
+import { findToken, GENERATED_TOKEN_FILE } from './token.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'svc-token-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function find(environment: Record<string, string>) {
+  const all = { SVC_DATA_DIR: folder, ...environment };
+  return findToken(readEnvironment(CLI_SETTINGS, all).values, all);
+}
+
+test('it is looked for where the coordinator keeps it', () => {
+  expect(GENERATED_TOKEN_FILE).toBe(API_TOKEN_FILE);
+});
+
+test('the setting wins over the generated one', () => {
+  writeFileSync(join(folder, 'api-token'), 'generated\n');
+  expect(find({ SVC_API_TOKEN: 'given' })).toEqual({ token: 'given', source: 'SVC_API_TOKEN' });
+  expect(find({})).toEqual({ token: 'generated', source: join(folder, 'api-token') });
+});
+
+test('the setting can be a file', () => {
+  const path = join(folder, 'mine');
+  writeFileSync(path, 'given\n');
+  expect(find({ SVC_API_TOKEN_FILE: path })).toEqual({ token: 'given', source: 'SVC_API_TOKEN_FILE' });
+});
+
+describe('the generated one', () => {
+  test.each(['http://127.0.0.1:1', 'http://localhost', 'https://[::1]:8080/'])('is sent to %s', (baseUrl) => {
+    writeFileSync(join(folder, 'api-token'), 'generated\n');
+    expect(find({ SVC_BASE_URL: baseUrl }).token).toBe('generated');
+  });
+
+  test.each(['https://svc.example.com', 'http://127.0.0.1.example.com', 'http://10.0.0.1'])(
+    'is not sent to %s',
+    (baseUrl) => {
+      writeFileSync(join(folder, 'api-token'), 'generated\n');
+      expect(() => find({ SVC_BASE_URL: baseUrl })).toThrow(`set SVC_API_TOKEN to a token of ${baseUrl}`);
+    },
+  );
+
+  test('is missed when it is not there, or empty', () => {
+    const message = `there is no API token: set SVC_API_TOKEN, or SVC_DATA_DIR to the data folder of npm start (looked for ${join(folder, 'api-token')})`;
+    expect(() => find({})).toThrow(message);
+    writeFileSync(join(folder, 'api-token'), '\n');
+    expect(() => find({})).toThrow(message);
+  });
+});

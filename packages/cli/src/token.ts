@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { CliSettings } from './settings.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Where a coordinator keeps the token that it generated, in its data folder. */
+export const GENERATED_TOKEN_FILE = 'api-token';
+
+export type FoundToken = {
+  readonly token: string;
+  /** For people: the setting or the file it is from. */
+  readonly source: string;
+};
+
+/**
+ * The token of the settings, else the one that `npm start` generated on this machine. That one is only
+ * ever sent to this machine.
+ *
+ * @throws UsageError when there is none
+ */
+export function findToken(settings: CliSettings, environment: NodeJS.ProcessEnv): FoundToken {
+  if (settings.apiToken !== undefined) {
+    const source = environment.SVC_API_TOKEN ? 'SVC_API_TOKEN' : 'SVC_API_TOKEN_FILE';
+    return { token: settings.apiToken, source };
+  }
+  const path = join(settings.dataDir, GENERATED_TOKEN_FILE);
+  if (!isThisMachine(settings.baseUrl)) {
+    throw new UsageError(`set SVC_API_TOKEN to a token of ${settings.baseUrl}`);
+  }
+  try {
+    const token = readFileSync(path, 'utf8').trim();
+    if (token !== '') return { token, source: path };
+  } catch (error) {
+    if (!isMissing(error)) throw new UsageError(`cannot read the token in ${path}: ${messageOf(error)}`);
+  }
+  throw new UsageError(
+    `there is no API token: set SVC_API_TOKEN, or SVC_DATA_DIR to the data folder of npm start (looked for ${path})`,
+  );
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+function isThisMachine(baseUrl: string): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(baseUrl).hostname);
+}

@@ -1,0 +1,8 @@
+import { SvcError } from '@svc/shared/errors.ts';
+
+/** The command line or the settings cannot be used: nothing was done. */
+export class UsageError extends SvcError {
+  constructor(message: string) {
+    super('usage', message);
+  }
+}

@@ -1,0 +1,35 @@
+import { open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { messageOf } from '@svc/shared/errors.ts';
+
+export type WriteOptions = {
+  /** Whether what is there may be replaced. */
+  readonly replaces: boolean;
+  /** Only the owner may read it. */
+  readonly isSecret: boolean;
+};
+
+/** A path as the user wrote it: `npm run` starts programs in the project's folder, wherever it was called. */
+export function userPath(path: string, environment: NodeJS.ProcessEnv): string {
+  return environment.npm_lifecycle_event === undefined
+    ? resolve(path)
+    : resolve(environment.INIT_CWD ?? '.', path);
+}
+
+/** @throws Error that says what to do when the file is there already */
+export async function writeNewFile(path: string, text: string, options: WriteOptions): Promise<void> {
+  try {
+    const file = await open(path, options.replaces ? 'w' : 'wx', options.isSecret ? 0o600 : 0o666);
+    try {
+      // A file that was there before keeps its mode otherwise.
+      if (options.isSecret) await file.chmod(0o600);
+      await file.writeFile(text);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    const why = isThere ? 'it is there already; --force replaces it' : messageOf(error);
+    throw new Error(`cannot write ${path}: ${why}`, { cause: error });
+  }
+}
