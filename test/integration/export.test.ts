@@ -1,0 +1,175 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCommandLine } from '@svc/cli/command-line.ts';
+import { localNames } from '@svc/cli/export/names.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type RunningApi, startApi } from '../support/api.ts';
+import { declare, declaredNames, liveResources, storedByName } from '../support/declare.ts';
+import { asDeclaredFile, WHOLE_CONFIGURATION } from '../support/whole-configuration.ts';
+
+const SECRETS = [
+  'Bearer of the monitor',
+  'Bearer of the collector',
+  'the hook',
+  'secret-key',
+  'chat.example.com/a',
+  'pass $',
+];
+
+let source: RunningApi;
+let folder: string;
+const started: RunningApi[] = [];
+
+beforeAll(async () => {
+  source = await startApi();
+  await declare(source, asDeclaredFile(WHOLE_CONFIGURATION));
+});
+afterAll(() => source.dispose());
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-export-'));
+});
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((api) => api.dispose()));
+  await rm(folder, { recursive: true });
+});
+
+type Ran = { code: number; out: string; err: string };
+
+async function svc(args: readonly string[], environment: Record<string, string> = {}): Promise<Ran> {
+  const written = { out: '', err: '' };
+  const code = await runCommandLine(args, {
+    environment: { SVC_BASE_URL: source.url, SVC_API_TOKEN: source.operator, ...environment },
+    out: { write: (text) => (written.out += text) },
+    err: { write: (text) => (written.err += text) },
+  });
+  return { code, ...written };
+}
+
+async function emptyApi(): Promise<RunningApi> {
+  const api = await startApi();
+  started.push(api);
+  return api;
+}
+
+/** What is stored, under the names that an export gives. */
+async function exportedNames(api: RunningApi) {
+  const nameOf = localNames(await liveResources(api));
+  return storedByName(api, (kind, id) => `${kind}.${nameOf(kind, id)}`);
+}
+
+/** The values of a file of `NAME='value'` lines, as a shell reads it. */
+function assignments(text: string): Record<string, string> {
+  const lines = text.matchAll(/^(\w+)='((?:[^']|'\\'')*)'$/gm);
+  return Object.fromEntries([...lines].map(([, name, value]) => [name, value?.replaceAll("'\\''", "'")]));
+}
+
+describe.each(['yaml', 'json'])('an export as %s', (format) => {
+  test('makes the same resources in an empty installation, secrets in clear', async () => {
+    const exported = await svc(['export', '--format', format, '--secrets', 'inline']);
+    expect(exported.code, exported.err).toBe(0);
+    const copy = await emptyApi();
+    await declare(copy, exported.out);
+    const stored = await storedByName(copy, await declaredNames(copy));
+    expect(stored).toEqual(await exportedNames(source));
+    expect(Object.keys(stored)).toHaveLength(Object.values(WHOLE_CONFIGURATION).flatMap(Object.keys).length);
+  });
+
+  test('makes the same resources with the secrets in variables', async () => {
+    const secrets = join(folder, 'secrets.env');
+    const exported = await svc(['export', '--format', format, '--secrets-file', secrets]);
+    expect(exported.code, exported.err).toBe(0);
+    for (const secret of SECRETS) expect(exported.out).not.toContain(secret);
+    const copy = await emptyApi();
+    await declare(copy, exported.out, assignments(await readFile(secrets, 'utf8')));
+    expect(await storedByName(copy, await declaredNames(copy))).toEqual(await exportedNames(source));
+  });
+});
+
+test('an export is the same every time', async () => {
+  for (const format of ['yaml', 'json', 'hcl']) {
+    const first = await svc(['export', '--format', format]);
+    expect(await svc(['export', '--format', format])).toEqual(first);
+  }
+});
+
+describe('secrets', () => {
+  test.each(['yaml', 'json', 'hcl'])('are left out of %s unless asked for, and named', async (format) => {
+    const { out, err } = await svc(['export', '--format', format]);
+    for (const secret of SECRETS) expect(out + err).not.toContain(secret);
+    expect(err).toContain('set these variables before you use it:');
+    expect(err).toContain(
+      `  ${format === 'hcl' ? 'TF_VAR_http_monitor_api_headers_authorization' : 'HTTP_MONITOR_API_HEADERS_AUTHORIZATION'} (svc_http_monitor.api.headers.0.value)\n`,
+    );
+  });
+
+  test('can be left out with a read token, which may not have them inline', async () => {
+    const asReader = { SVC_API_TOKEN: source.reader };
+    const written = await svc(['export']);
+    expect((await svc(['export'], asReader)).out).toBe(written.out);
+    const refused = await svc(['export', '--secrets', 'inline'], asReader);
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.err).toMatch(
+      /^svc: the token of SVC_API_TOKEN may not read \d+ secrets: use one of scope write/,
+    );
+    const file = join(folder, 'a');
+    expect((await svc(['export', '--secrets-file', file], asReader)).code).toBe(1);
+    await expect(stat(file)).rejects.toThrow('ENOENT');
+  });
+
+  test('make a file that only its owner may read, also where there was one', async () => {
+    const file = join(folder, 'svc.yaml');
+    await writeFile(file, '', { mode: 0o644 });
+    expect((await svc(['export', '--secrets', 'inline', '--output', file, '--force'])).code).toBe(0);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe('the file', () => {
+  test('is not replaced unless that is asked for', async () => {
+    const file = join(folder, 'svc.yaml');
+    const { out } = await svc(['export']);
+    expect(await svc(['export', '--output', file])).toMatchObject({ code: 0, out: '' });
+    expect(await readFile(file, 'utf8')).toBe(out);
+    const again = await svc(['export', '--output', file, '--format', 'json']);
+    expect(again).toMatchObject({ code: 1 });
+    expect(again.err).toContain(`cannot write ${file}: it is there already; --force replaces it`);
+    expect(await readFile(file, 'utf8')).toBe(out);
+  });
+});
+
+describe('the token', () => {
+  test('is the one that npm start generated, when no other is given', async () => {
+    await writeFile(join(folder, 'api-token'), `${source.operator}\n`);
+    const { code, err } = await svc(['export'], { SVC_API_TOKEN: '', SVC_DATA_DIR: folder });
+    expect(code, err).toBe(0);
+    expect(err).toContain(`read with the token of ${join(folder, 'api-token')}\n`);
+  });
+
+  test('that is refused is named by where it is from', async () => {
+    const { code, err } = await svc(['export'], { SVC_API_TOKEN: 'not-the-token-of-this' });
+    expect(code).toBe(1);
+    expect(err).toContain('the token is unknown or revoked');
+    expect(err).toContain('the token is that of SVC_API_TOKEN');
+    expect(err).not.toContain('not-the-token-of-this');
+  });
+});
+
+test('what a declaration cannot say is said', async () => {
+  const api = await emptyApi();
+  await declare(api, '{ svc_status_page: { p: { title: p, slug: p } } }');
+  const environment = { SVC_BASE_URL: api.url, SVC_API_TOKEN: api.operator };
+  expect((await svc(['export'], environment)).err).not.toContain('published');
+  await api.call('PATCH', '/v1/status-pages/1/appearance', { published: false, theme: 'dark' });
+  expect((await svc(['export'], environment)).err).toContain(
+    'svc_status_page.p: published is false, theme is dark; a declaration cannot say this',
+  );
+});
+
+test('an empty workspace is an empty declaration', async () => {
+  const api = await emptyApi();
+  const environment = { SVC_BASE_URL: api.url, SVC_API_TOKEN: api.operator };
+  const { out, err } = await svc(['export'], environment);
+  expect(err).toContain('svc: 0 resources of ');
+  await declare(api, out);
+});

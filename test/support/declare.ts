@@ -1,0 +1,77 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type LiveResource, liveConfiguration } from '@svc/cli/export/live.ts';
+import { ownedByFile } from '@svc/coordinator/configuration/owned-by-file.ts';
+import { DeclaredFile } from '@svc/coordinator/declare/declared-file.ts';
+import { ApiClient } from '@svc/shared/api/client.ts';
+import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
+import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import type { RunningApi } from './api.ts';
+import { silentLog, temporaryFolder } from './configured-store.ts';
+
+/** Applies a declared file, as at the start of a coordinator. @throws DeclarationError */
+export async function declare(
+  { workspaceId, configuration, secrets, clock }: RunningApi,
+  text: string,
+  env: Readonly<Record<string, string | undefined>> = {},
+): Promise<void> {
+  const folder = await temporaryFolder();
+  const path = join(folder.path, 'svc.yaml');
+  await writeFile(path, text);
+  const parts = { path, workspaceId, configuration, secrets, env, clock, log: silentLog };
+  const file = new DeclaredFile({ ...parts, allowsDelete: false, channelProblem: () => null });
+  try {
+    await file.start();
+  } finally {
+    await file.stop();
+    await folder.remove();
+  }
+}
+
+export function liveResources({ url, operator }: RunningApi): Promise<LiveResource[]> {
+  return liveConfiguration(new ApiClient({ baseUrl: url, token: operator, userAgent: 'test' }));
+}
+
+/** Names an object: the declared file's `svc_http_monitor.api`. */
+export type NameOf = (kind: ResourceKind, id: string) => string;
+
+/** The names that the declared file gave. */
+export async function declaredNames({ store, secrets, workspaceId }: RunningApi): Promise<NameOf> {
+  const owned = await ownedByFile(store.read, secrets, workspaceId);
+  const names = new Map(owned.map(({ kind, id, localName }) => [`${kind} ${id}`, `${kind}.${localName}`]));
+  return (kind, id) => names.get(`${kind} ${id}`) ?? `${kind} ${id} has no name`;
+}
+
+/**
+ * Everything that is stored, by name, in a form that two installations can be compared in: ids replaced
+ * by names, without what the service computes. Secrets are in clear.
+ */
+export async function storedByName(api: RunningApi, nameOf: NameOf): Promise<Record<string, object>> {
+  const live = await liveResources(api);
+  const kindOf = new Map(live.map(({ kind, id }) => [`${tableOf(kind)} ${id}`, kind]));
+  const entries = live.map(({ kind, id, answered }) => {
+    const definition: ResourceDefinition = DEFINITIONS[kind];
+    const attributes = Object.entries(definition.attributes)
+      .filter(([, { presence }]) => presence !== 'computed')
+      .map(([name, { value }]) => {
+        const named = (member: unknown) => {
+          const target = value.references?.find((candidate) =>
+            kindOf.has(`${tableOf(candidate)} ${String(member)}`),
+          );
+          const found = target === undefined ? undefined : kindOf.get(`${tableOf(target)} ${String(member)}`);
+          return found === undefined ? member : nameOf(found, String(member));
+        };
+        const given = answered[name];
+        const isSet = value.references !== undefined && Array.isArray(given);
+        return [name, isSet ? given.map(named).sort() : named(given)];
+      });
+    const blocks = Object.keys(definition.blocks).map((name) => [name, answered[name]]);
+    return [nameOf(kind, id), Object.fromEntries([...attributes, ...blocks])] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Monitors of all kinds are numbered together. */
+function tableOf(kind: string): string {
+  return kind.endsWith('_monitor') ? 'monitor' : kind;
+}
