@@ -1,4 +1,5 @@
 import { AGENT_SETTINGS } from '@svc/agent/config.ts';
+import { CLI_SETTINGS } from '@svc/cli/settings.ts';
 import { COORDINATOR_SETTINGS } from '@svc/coordinator/config.ts';
 import { fileVariantOf, isSecretSetting } from '@svc/shared/setting-names.ts';
 import type { SettingsTable } from '@svc/shared/settings.ts';
@@ -26,6 +27,10 @@ export function settingsPage(): string {
     '`SVC_REGIONS` (default `hosta-fra,hostb-par,hostc-us-east4`) names the regions of its agents; `SVC_NATS_SERVER` the path of a',
     'nats-server binary; with `SVC_NATS_URL` it starts no server of its own. `SVC_CONFIG` is `deploy/local/svc.yaml` unless it is set.',
     'The other settings are passed on to the coordinator and the agents.',
+    '',
+    '## Command line (`npm run svc`)',
+    '',
+    ...table(CLI_SETTINGS),
     '',
   ].join('\n');
 }
