@@ -1,0 +1,115 @@
+/** The bundles of `npm run build`, run where there is no repository. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { buildService } from '../../deploy/build/services.ts';
+import { startNatsServer } from '../support/nats-server.ts';
+import { openedIn, receiverIn, targetIn } from '../support/opened.ts';
+import { Program } from '../support/process.ts';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const TOKEN = 'token-of-the-bundles-test';
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc bundles '));
+  await Promise.all([buildService('coordinator', ROOT, folder), buildService('agent', ROOT, folder)]);
+  return () => rm(folder, { recursive: true });
+});
+
+/** A service that is killed when the test ends. */
+function programIn(context: TestContext, file: string, environment: Record<string, string>): Program {
+  const program = new Program(join(folder, file), environment);
+  context.onTestFinished(() => void program.end('SIGKILL'));
+  return program;
+}
+
+const SETTINGS = { coordinator: 'SVC_DATABASE_URL', agent: 'SVC_CONCURRENCY' };
+
+describe.each(['coordinator', 'agent'] as const)('%s.mjs', (service) => {
+  test('explains its settings', async () => {
+    const { stdout } = await run(process.execPath, [join(folder, `${service}.mjs`), '--help'], { env: {} });
+    expect(stdout).toContain(SETTINGS[service]);
+  });
+
+  test('can be run by itself, with the heap flags of npm start', async () => {
+    const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+    const [, flags] = /^node (.*) packages/.exec(manifest.scripts[service]) ?? [];
+    const [first] = (await readFile(join(folder, `${service}.mjs`), 'utf8')).split('\n', 1);
+    expect(first).toBe(`#!/usr/bin/env -S node ${flags}`);
+    await expect(run(join(folder, `${service}.mjs`), ['--help'])).resolves.toBeDefined();
+  });
+
+  test('says what it needs when Node is too old', async (context) => {
+    const pretence = join(folder, `older-${service}.cjs`);
+    await writeFile(pretence, "Object.defineProperty(process, 'versions', { value: { node: '20.19.0' } });");
+    context.onTestFinished(() => rm(pretence));
+    const started = run(process.execPath, ['--require', pretence, join(folder, `${service}.mjs`)]);
+    await expect(started).rejects.toThrow('svc needs Node.js 24 or newer');
+  });
+});
+
+test('a coordinator and an agent check a declared monitor, alert, and stop', async (context) => {
+  const opened = openedIn(context);
+  const web = await targetIn(opened);
+  web.answerWith((response) => {
+    response.statusCode = 503;
+    response.end('down');
+  });
+  const hook = await receiverIn(opened);
+  const nats = await startNatsServer();
+  context.onTestFinished(() => nats.dispose());
+  const data = await mkdtemp(join(tmpdir(), 'svc-bundles-data-'));
+  context.onTestFinished(() => rm(data, { recursive: true }));
+  const config = join(data, 'svc.json');
+  await writeFile(
+    config,
+    JSON.stringify({
+      svc_http_monitor: {
+        web: { name: 'web', url: web.url, periodicity: '30s', active: true, retry: 0 },
+      },
+      svc_notification: {
+        hook: {
+          name: 'hook',
+          provider_type: 'webhook',
+          webhook: { endpoint: hook.url },
+          // biome-ignore lint/suspicious/noTemplateCurlyInString: a reference of the declared file
+          monitor_ids: ['${svc_http_monitor.web.id}'],
+        },
+      },
+    }),
+  );
+
+  const agent = programIn(context, 'agent.mjs', { SVC_NATS_URL: nats.url, SVC_REGION: 'hosta-fra' });
+  const coordinator = programIn(context, 'coordinator.mjs', {
+    SVC_NATS_URL: nats.url,
+    SVC_DATA_DIR: data,
+    SVC_CONFIG: config,
+    SVC_LISTEN: '127.0.0.1:0',
+    SVC_API_TOKEN: TOKEN,
+    SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
+  });
+  const [, ready] = await Promise.all([
+    agent.start(),
+    coordinator.line(({ event }) => event === 'ready'),
+    coordinator.start(),
+  ]);
+
+  const [alert] = await hook.received(1);
+  expect(alert?.json).toMatchObject({ status: 'error', monitor: { name: 'web' } });
+  // Answered by the thread that reads the database.
+  const answer = await fetch(`${ready.url}/v1/monitors/1/results`, {
+    headers: { authorization: `Bearer ${TOKEN}` },
+  });
+  expect(await answer.json()).toMatchObject({ data: [{ region: 'hosta-fra', outcome: 'failed' }] });
+
+  expect(await agent.end('SIGTERM')).toBe(0);
+  expect(await coordinator.end('SIGTERM')).toBe(0);
+  expect([...agent.noise, ...coordinator.noise]).toEqual([]);
+});
