@@ -1,0 +1,20 @@
+import { runPlugin } from './plugin/command.ts';
+import { VERSION } from './version.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Serves the svc provider to the Terraform that started this process. */
+export function runProvider(args: readonly string[], environment: Environment): Promise<void> {
+  return runPlugin({
+    args,
+    environment,
+    name: 'terraform-provider-svc',
+    version: VERSION,
+    address: 'registry.terraform.io/svc/svc',
+    // Only now: Terraform waits for the handshake, which needs none of it.
+    loadProvider: async () => {
+      const { svcProvider } = await import('./svc-provider.ts');
+      return svcProvider({ environment, version: VERSION });
+    },
+  });
+}

@@ -1,0 +1,20 @@
+// Without static imports of our own and without top-level await: an old Node must get as far as the
+// check, and the bundle is CommonJS.
+const major = Number(process.versions.node.split('.')[0]);
+if (major < 24) {
+  const text = `The svc provider needs Node.js 24 or newer, this is ${process.version} (${process.execPath}).\n`;
+  // Terraform shows its user the first line of standard output when it is not a handshake.
+  (process.env.TF_PLUGIN_MAGIC_COOKIE === undefined ? process.stderr : process.stdout).write(text);
+  process.exitCode = 1;
+} else {
+  import('./app.ts')
+    .then(({ runProvider }) => runProvider(process.argv.slice(2), process.env))
+    .catch((error: unknown) => {
+      process.stderr.write(
+        `The svc provider cannot start: ${error instanceof Error ? error.message : error}\n`,
+      );
+      process.exit(1);
+    });
+}
+
+export {};

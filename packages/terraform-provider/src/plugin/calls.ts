@@ -1,0 +1,248 @@
+import type { DataSource, Diagnostic, ManagedResource, Outcome, Provider } from '../provider.ts';
+import type { Schema } from '../schema.ts';
+import type { TerraformObject } from '../value.ts';
+import { conform } from './conform.ts';
+import { diagnosticMessage, hasError, misfits, pathMessage, unexpected } from './diagnostics.ts';
+import { decodeValue, encodeValue, ValueError } from './dynamic-value.ts';
+import { framesOf, type PluginLog } from './log.ts';
+import type { Message } from './messages.ts';
+import type { Calls, Request, Response } from './methods.ts';
+import { upgradeState } from './state-upgrade.ts';
+import { schemaMessage } from './wire-schema.ts';
+
+/** Schemas never change while we run: one process of Terraform may use the answer that another one got. */
+const CAPABILITIES = { get_provider_schema_optional: true };
+
+/** An answer in the words of this package; `state` is only sent where it is given. */
+type Answer = {
+  readonly diagnostics: readonly Diagnostic[];
+  readonly state?: Message<'DynamicValue'> | undefined;
+};
+
+const NOTHING_SAID: Answer = { diagnostics: [] };
+
+export type CallsOptions = {
+  /** Called with every request; answers the same provider until that was stopped. */
+  load(): Promise<Provider>;
+  readonly log: PluginLog;
+  onStopped(): void;
+};
+
+/** Answers the calls of Terraform for one provider. Calls share nothing and may overlap freely. */
+export class ProviderCalls implements Calls {
+  readonly #options: CallsOptions;
+
+  constructor(options: CallsOptions) {
+    this.#options = options;
+  }
+
+  async GetMetadata(): Promise<Response<'GetMetadata'>> {
+    const names = (all: object) => Object.keys(all).map((name) => ({ type_name: name }));
+    let found: Response<'GetMetadata'> = {};
+    const answer = await this.#attempt('Listing what the provider has', async () => {
+      const { resources, dataSources } = await this.#options.load();
+      found = { resources: names(resources), data_sources: names(dataSources) };
+      return NOTHING_SAID;
+    });
+    return { ...found, server_capabilities: CAPABILITIES, ...said(answer) };
+  }
+
+  async GetProviderSchema(): Promise<Response<'GetProviderSchema'>> {
+    const messages = (all: Readonly<Record<string, { readonly schema: Schema }>>) =>
+      Object.fromEntries(Object.entries(all).map(([name, { schema }]) => [name, schemaMessage(schema)]));
+    let found: Response<'GetProviderSchema'> = {};
+    const answer = await this.#attempt('Describing the provider', async () => {
+      const { schema, resources, dataSources } = await this.#options.load();
+      found = {
+        provider: schemaMessage(schema),
+        resource_schemas: messages(resources),
+        data_source_schemas: messages(dataSources),
+      };
+      return NOTHING_SAID;
+    });
+    return { ...found, server_capabilities: CAPABILITIES, ...said(answer) };
+  }
+
+  async ValidateProviderConfig({ config }: Request<'ValidateProviderConfig'>) {
+    const answer = await this.#attempt('Checking the provider configuration', async () => {
+      const provider = await this.#options.load();
+      return { diagnostics: provider.validate(configOf(provider.schema, config)) };
+    });
+    return said(answer);
+  }
+
+  async ConfigureProvider({ config, terraform_version: version = '' }: Request<'ConfigureProvider'>) {
+    const answer = await this.#attempt('Configuring the provider', async () => {
+      const provider = await this.#options.load();
+      return { diagnostics: provider.configure(configOf(provider.schema, config), version) };
+    });
+    return said(answer);
+  }
+
+  async StopProvider(): Promise<Response<'StopProvider'>> {
+    const { diagnostics } = await this.#attempt('Stopping the provider', async () => {
+      const provider = await this.#options.load();
+      this.#options.onStopped();
+      provider.stop();
+      return NOTHING_SAID;
+    });
+    return { Error: diagnostics.map(({ detail }) => detail).join(' ') };
+  }
+
+  async ValidateResourceConfig({ type_name: typeName, config }: Request<'ValidateResourceConfig'>) {
+    const answer = await this.#attempt(`Checking a ${typeName}`, async () => {
+      const resource = await this.#resource(typeName);
+      return { diagnostics: resource.validate(configOf(resource.schema, config)) };
+    });
+    return said(answer);
+  }
+
+  async ValidateDataResourceConfig({ type_name: typeName, config }: Request<'ValidateDataResourceConfig'>) {
+    const answer = await this.#attempt(`Checking a ${typeName}`, async () => {
+      const source = await this.#dataSource(typeName);
+      return { diagnostics: source.validate(configOf(source.schema, config)) };
+    });
+    return said(answer);
+  }
+
+  async UpgradeResourceState(request: Request<'UpgradeResourceState'>) {
+    const { type_name: typeName = '', version = 0, raw_state: stored } = request;
+    const answer = await this.#attempt(`Reading the stored state of a ${typeName}`, async () => {
+      const { schema } = await this.#resource(typeName);
+      const { state, diagnostics } = upgradeState(typeName, schema, version, stored);
+      return hasError(diagnostics) ? { diagnostics } : sent(schema, { state, diagnostics });
+    });
+    return { upgraded_state: answer.state, ...said(answer) };
+  }
+
+  async ReadResource(request: Request<'ReadResource'>): Promise<Response<'ReadResource'>> {
+    const answer = await this.#attempt(`Reading a ${request.type_name}`, async () => {
+      const resource = await this.#resource(request.type_name);
+      const state = decodeValue(resource.schema, request.current_state);
+      return state === null ? NOTHING_SAID : sent(resource.schema, await resource.read(state));
+    });
+    return { new_state: answer.state ?? request.current_state, private: request.private, ...said(answer) };
+  }
+
+  async PlanResourceChange(request: Request<'PlanResourceChange'>): Promise<Response<'PlanResourceChange'>> {
+    let replaces: Message<'AttributePath'>[] = [];
+    const answer = await this.#attempt(`Planning a ${request.type_name}`, async () => {
+      const resource = await this.#resource(request.type_name);
+      const plan = resource.plan({
+        prior: decodeValue(resource.schema, request.prior_state),
+        proposed: decodeValue(resource.schema, request.proposed_new_state),
+        config: decodeValue(resource.schema, request.config),
+      });
+      if (hasError(plan.diagnostics)) return { diagnostics: plan.diagnostics };
+      replaces = plan.replaces.map(pathMessage);
+      return sent(resource.schema, { state: plan.planned, diagnostics: plan.diagnostics });
+    });
+    return {
+      planned_state: answer.state,
+      requires_replace: replaces,
+      planned_private: request.prior_private,
+      ...said(answer),
+    };
+  }
+
+  /**
+   * Where something is thrown, the state is the one before: of an update and a removal the object is still
+   * there, and an answer without a state would make Terraform forget it.
+   */
+  async ApplyResourceChange(
+    request: Request<'ApplyResourceChange'>,
+  ): Promise<Response<'ApplyResourceChange'>> {
+    const answer = await this.#attempt(`Applying a ${request.type_name}`, async () => {
+      const resource = await this.#resource(request.type_name);
+      const prior = decodeValue(resource.schema, request.prior_state);
+      const wanted = decodeValue(resource.schema, request.planned_state);
+      return sent(resource.schema, await change(resource, prior, wanted));
+    });
+    return {
+      new_state: answer.state ?? request.prior_state,
+      private: request.planned_private,
+      ...said(answer),
+    };
+  }
+
+  async ImportResourceState(
+    request: Request<'ImportResourceState'>,
+  ): Promise<Response<'ImportResourceState'>> {
+    const { type_name: typeName, id = '' } = request;
+    const answer = await this.#attempt(`Importing a ${typeName}`, async () => {
+      const resource = await this.#resource(typeName);
+      const outcome = resource.import(id);
+      const isThere = outcome.state !== null && !hasError(outcome.diagnostics);
+      return isThere ? sent(resource.schema, outcome) : { diagnostics: outcome.diagnostics };
+    });
+    return {
+      imported_resources: answer.state === undefined ? [] : [{ type_name: typeName, state: answer.state }],
+      ...said(answer),
+    };
+  }
+
+  async ReadDataSource(request: Request<'ReadDataSource'>): Promise<Response<'ReadDataSource'>> {
+    const answer = await this.#attempt(`Reading a ${request.type_name}`, async () => {
+      const source = await this.#dataSource(request.type_name);
+      return sent(source.schema, await source.read(configOf(source.schema, request.config)));
+    });
+    return { state: answer.state, ...said(answer) };
+  }
+
+  async #resource(typeName = ''): Promise<ManagedResource> {
+    return named((await this.#options.load()).resources, typeName, 'resource');
+  }
+
+  async #dataSource(typeName = ''): Promise<DataSource> {
+    return named((await this.#options.load()).dataSources, typeName, 'data source');
+  }
+
+  /** Whatever is thrown becomes something to tell the user, with the place in the configuration. */
+  async #attempt(action: string, work: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof ValueError) return { diagnostics: [unreadable(action, error)] };
+      this.#options.log('error', `${action} failed unexpectedly`, { frames: framesOf(error) });
+      return { diagnostics: [unexpected(action, error)] };
+    }
+  }
+}
+
+function named<T>(all: Readonly<Record<string, T>>, name: string, noun: string): T {
+  const found = Object.hasOwn(all, name) ? all[name] : undefined;
+  if (found === undefined) throw new ValueError(`this provider has no ${noun} "${name}"`);
+  return found;
+}
+
+async function change(
+  resource: ManagedResource,
+  prior: TerraformObject | null,
+  wanted: TerraformObject | null,
+): Promise<Outcome> {
+  if (wanted === null) return prior === null ? { state: null, diagnostics: [] } : resource.remove(prior);
+  return prior === null ? resource.create(wanted) : resource.update(prior, wanted);
+}
+
+/** A configuration is there even when nothing in it is set. */
+function configOf(schema: Schema, message: Message<'DynamicValue'> | undefined): TerraformObject {
+  return decodeValue(schema, message) ?? (conform(schema, {}).value as TerraformObject);
+}
+
+/** What does not fit the schema is said, and the rest sent all the same: a created object must not be lost. */
+function sent(schema: Schema, { state, diagnostics }: Outcome): Answer {
+  const { value, problems } = encodeValue(schema, state);
+  return { state: value, diagnostics: [...diagnostics, ...misfits(problems)] };
+}
+
+function said({ diagnostics }: Answer): { diagnostics: Message<'Diagnostic'>[] } {
+  return { diagnostics: diagnostics.map(diagnosticMessage) };
+}
+
+function unreadable(action: string, { message }: ValueError): Diagnostic {
+  return {
+    severity: 'error',
+    summary: 'The provider does not understand Terraform',
+    detail: `${action}: ${message}.`,
+  };
+}

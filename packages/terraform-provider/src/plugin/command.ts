@@ -1,0 +1,42 @@
+import { isStartedByTerraform } from './handshake.ts';
+import type { PluginOptions } from './process.ts';
+
+export type CommandOptions = Omit<PluginOptions, 'isDebug'> & {
+  readonly args: readonly string[];
+  /** Of the executable. */
+  readonly name: string;
+  readonly version: string;
+};
+
+/** What the executable of a provider does: serves Terraform, or says why it does not. */
+export async function runPlugin(options: CommandOptions): Promise<void> {
+  const { args, environment, name, version, address, loadProvider } = options;
+  if (args.includes('--help')) return say(helpText(name, address));
+  if (args.includes('--version')) return say(`${name} ${version}`);
+  const isDebug = args.includes('--debug');
+  if (!isDebug && !isStartedByTerraform(environment)) {
+    process.stderr.write(
+      `${name} is a plug-in: Terraform starts it when a configuration uses the provider ${address}.\n` +
+        `"${name} --help" tells more.\n`,
+    );
+    process.exitCode = 1;
+    return;
+  }
+  const { servePlugin } = await import('./process.ts');
+  await servePlugin({ address, environment, isDebug, loadProvider });
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function helpText(name: string, address: string): string {
+  return `${name}: Terraform provider ${address}
+
+Terraform starts it; there is nothing to call by hand but:
+
+  --debug    Serve until SIGINT or SIGTERM, and print the value of TF_REATTACH_PROVIDERS with which
+             any number of terraform commands use this process: no init, no lock file, no TLS.
+  --version  Print the version.
+  --help     Print this.`;
+}

@@ -1,0 +1,115 @@
+import { ExactNumber } from '../value.ts';
+
+/**
+ * Numbers as Terraform has them: decimals of any length. A JavaScript number stands for its shortest
+ * decimal text here (0.1 is one tenth, not the double next to it); what no such text says exactly is an
+ * {@link ExactNumber}.
+ */
+
+/** What a number is in MessagePack; never a `number` that is a whole one outside the safe range. */
+export type WireNumber = number | bigint | string;
+
+/** units × 10^exponent, with units not divisible by ten unless zero. */
+type Decimal = { readonly units: bigint; readonly exponent: number };
+
+const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,9}))?$/;
+
+/** A double has at most 767 significant digits; Terraform computes with 512 bits. */
+const MAXIMUM_DIGITS = 4_096;
+
+/** The number that a text means, or null where it means none (or is absurdly long). */
+export function numberFromText(text: string): number | ExactNumber | null {
+  const exact = parse(text);
+  if (exact === null) return null;
+  const nearest = Number(text);
+  const shortest = Number.isFinite(nearest) ? parse(String(nearest)) : null;
+  // `+ 0` makes -0 the 0 that Terraform knows.
+  return shortest !== null && isSame(shortest, exact) ? nearest + 0 : new ExactNumber(text);
+}
+
+export function numberFromBigint(value: bigint): number | ExactNumber {
+  const nearest = Number(value);
+  return Number.isSafeInteger(nearest) ? nearest : (numberFromText(String(value)) as number | ExactNumber);
+}
+
+/** A double that Terraform sent means exactly itself: 0.1 as a double is not one tenth. */
+export function numberFromDouble(value: number): number | ExactNumber {
+  if (Number.isSafeInteger(value)) return value + 0;
+  if (!Number.isFinite(value)) return value;
+  const exact = exactly(value);
+  return isSame(exact, parse(String(value))) ? value : new ExactNumber(textOf(exact));
+}
+
+/**
+ * Whole numbers of 64 bits as such, other doubles where one holds the value exactly, else decimal text.
+ *
+ * @throws RangeError for NaN, which Terraform does not have
+ */
+export function wireNumber(value: number | ExactNumber): WireNumber {
+  if (typeof value === 'number') {
+    if (Number.isSafeInteger(value)) return isSmall(value) ? value + 0 : BigInt(value);
+    if (Number.isNaN(value)) throw new RangeError('NaN is not a number of Terraform');
+    if (!Number.isFinite(value)) return value;
+  }
+  const text = typeof value === 'number' ? String(value) : value.text;
+  const exact = parse(text);
+  if (exact === null) throw new RangeError('a number is not decimal');
+  if (exact.exponent >= 0 && exact.exponent < 20) {
+    const whole = exact.units * 10n ** BigInt(exact.exponent);
+    if (BigInt.asIntN(64, whole) === whole) return whole;
+  }
+  const nearest = Number(text);
+  return Number.isFinite(nearest) && isSame(exactly(nearest), exact) ? nearest : text;
+}
+
+/** What the encoder writes as a MessagePack integer when given as a number; beyond, it wants a bigint. */
+function isSmall(value: number): boolean {
+  return Math.abs(value) < 2 ** 31;
+}
+
+function parse(text: string): Decimal | null {
+  const match = text.length > MAXIMUM_DIGITS ? null : DECIMAL.exec(text);
+  if (match === null) return null;
+  const [, sign, whole = '', fraction = '', power = '0'] = match;
+  const units = BigInt(whole + fraction);
+  return normalized({ units: sign === '-' ? -units : units, exponent: Number(power) - fraction.length });
+}
+
+function normalized({ units, exponent }: Decimal): Decimal {
+  if (units === 0n) return { units, exponent: 0 };
+  let left = units;
+  let shifted = exponent;
+  while (left % 10n === 0n) {
+    left /= 10n;
+    shifted += 1;
+  }
+  return { units: left, exponent: shifted };
+}
+
+function isSame(a: Decimal, b: Decimal | null): boolean {
+  return b !== null && a.units === b.units && a.exponent === b.exponent;
+}
+
+/** The value of a finite double: mantissa × 2^power, where 2^-n is 5^n × 10^-n. */
+function exactly(value: number): Decimal {
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setFloat64(0, value);
+  const raw = bits.getBigUint64(0);
+  const biased = Number((raw >> 52n) & 0x7ffn);
+  const fraction = raw & 0xfffffffffffffn;
+  const mantissa = biased === 0 ? fraction : fraction | (1n << 52n);
+  const power = (biased === 0 ? 1 : biased) - 1075;
+  const signed = value < 0 ? -mantissa : mantissa;
+  return power >= 0
+    ? normalized({ units: signed << BigInt(power), exponent: 0 })
+    : normalized({ units: signed * 5n ** BigInt(-power), exponent: power });
+}
+
+/** Without an exponent, as Terraform writes its numbers. */
+function textOf({ units, exponent }: Decimal): string {
+  const digits = String(units < 0n ? -units : units);
+  const sign = units < 0n ? '-' : '';
+  if (exponent >= 0) return sign + digits + '0'.repeat(exponent);
+  const padded = digits.padStart(1 - exponent, '0');
+  return `${sign}${padded.slice(0, exponent)}.${padded.slice(exponent)}`;
+}

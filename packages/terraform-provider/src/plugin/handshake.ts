@@ -1,0 +1,42 @@
+/** What Terraform sets for its plug-ins, so that they do not run by mistake. Not a secret. */
+const COOKIE_NAME = 'TF_PLUGIN_MAGIC_COOKIE';
+const COOKIE = 'd602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2';
+
+/** Of go-plugin itself, and of Terraform's provider protocol. */
+const CORE_PROTOCOL = 1;
+const PROTOCOL = 6;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Listening = { readonly network: 'unix' | 'tcp'; readonly address: string };
+
+export function isStartedByTerraform(environment: Environment): boolean {
+  return environment[COOKIE_NAME] === COOKIE;
+}
+
+/** Terraform's certificate; null when the user turned TLS off (TF_DISABLE_PLUGIN_TLS). */
+export function clientCertificateOf(environment: Environment): string | null {
+  return environment.PLUGIN_CLIENT_CERT || null;
+}
+
+/**
+ * The one line that Terraform reads from standard output.
+ *
+ * @param certificate DER; written in Base64 without padding, which go-plugin would not accept
+ */
+export function handshakeLine({ network, address }: Listening, certificate: Buffer | null): string {
+  const encoded = certificate === null ? '' : certificate.toString('base64').replace(/=+$/, '');
+  return `${CORE_PROTOCOL}|${PROTOCOL}|${network}|${address}|grpc|${encoded}\n`;
+}
+
+/** The value of TF_REATTACH_PROVIDERS with which Terraform uses this process instead of starting one. */
+export function reattachValue(provider: string, { network, address }: Listening, processId: number): string {
+  return JSON.stringify({
+    [provider]: {
+      Protocol: 'grpc',
+      ProtocolVersion: PROTOCOL,
+      Pid: processId,
+      Test: true,
+      Addr: { Network: network, String: address },
+    },
+  });
+}

@@ -1,0 +1,37 @@
+import { describeError } from './diagnostics.ts';
+
+export type Level = 'trace' | 'debug' | 'info' | 'warn' | 'error';
+
+/** Lines for Terraform's log (TF_LOG). Never the value of an attribute. */
+export type PluginLog = (level: Level, message: string, fields?: Readonly<Record<string, unknown>>) => void;
+
+/** JSON lines in the form of go-hclog, whose level Terraform keeps. */
+export function createPluginLog(write: (line: string) => void): PluginLog {
+  return (level, message, fields = {}) =>
+    write(
+      `${JSON.stringify({
+        '@level': level,
+        '@message': message,
+        '@module': 'provider',
+        '@timestamp': new Date().toISOString(),
+        ...fields,
+      })}\n`,
+    );
+}
+
+/** What is known of an error without its message in the frames: those lines go to logs. */
+export function framesOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  return (error.stack ?? '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .join('\n');
+}
+
+/**
+ * The last words of a process: Terraform shows what follows a line that starts with `panic: ` to its user
+ * when the process is gone.
+ */
+export function panicText(error: unknown): string {
+  return `panic: ${describeError(error).replaceAll(/\s+/g, ' ')}\n\n${framesOf(error)}\n`;
+}

@@ -1,0 +1,38 @@
+/** The calls that were not answered yet, so that the last act of a process can be to answer them. */
+export class OpenCalls {
+  readonly #open = new Set<(error: Error) => void>();
+  #onIdle: (() => void)[] = [];
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  /**
+   * Answers with what `work` resolves or rejects with, or with what {@link fail} says before.
+   *
+   * @param answer called exactly once
+   */
+  add<T>(work: Promise<T>, answer: (error: Error | null, value?: T) => void): void {
+    const settle = (error: Error | null, value?: T): void => {
+      if (!this.#open.delete(fail)) return;
+      answer(error, value);
+      if (this.#open.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
+    };
+    const fail = (error: Error): void => settle(error);
+    this.#open.add(fail);
+    work.then(
+      (value) => settle(null, value),
+      (error: unknown) => settle(error instanceof Error ? error : new Error('the call failed')),
+    );
+  }
+
+  fail(error: Error): void {
+    for (const each of [...this.#open]) each(error);
+  }
+
+  /** Resolves when no call is open. */
+  idle(): Promise<void> {
+    if (this.#open.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onIdle.push(resolve));
+  }
+}

@@ -1,0 +1,25 @@
+const INTERVAL_MS = 1_000;
+
+type Watch = {
+  parentId(): number;
+  every(intervalMs: number, check: () => void): { unref(): unknown };
+};
+
+const SYSTEM: Watch = {
+  parentId: () => process.ppid,
+  every: (intervalMs, check) => setInterval(check, intervalMs),
+};
+
+/**
+ * Calls `onGone` when this process was handed to another parent: Terraform was killed and will never say
+ * "shut down". Standard input cannot tell, it is the user's. On Windows the parent's id never changes.
+ */
+export function watchParent(onGone: () => void, { parentId, every }: Watch = SYSTEM): void {
+  const parent = parentId();
+  let isGone = false;
+  every(INTERVAL_MS, () => {
+    if (isGone || parentId() === parent) return;
+    isGone = true;
+    onGone();
+  }).unref();
+}

@@ -1,0 +1,127 @@
+import { Console } from 'node:console';
+import type { Provider } from '../provider.ts';
+import { chooseAddress } from './address.ts';
+import { ProviderCalls } from './calls.ts';
+import { describeError } from './diagnostics.ts';
+import { clientCertificateOf, handshakeLine, reattachValue } from './handshake.ts';
+import { createPluginLog, framesOf, type PluginLog, panicText } from './log.ts';
+import { watchParent } from './parent.ts';
+import { PluginServer } from './server.ts';
+
+export type PluginOptions = {
+  /** As Terraform resolves it: `registry.terraform.io/svc/svc`. */
+  readonly address: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Serve any number of commands until a signal comes, instead of one that started us. */
+  readonly isDebug: boolean;
+  /** Called after the handshake, and in debug mode again after each stop. */
+  loadProvider(log: PluginLog): Promise<Provider>;
+};
+
+/** What open calls get when the user asks for the end: each has its own, shorter deadline after a stop. */
+const SIGNAL_LIMIT_MS = 60_000;
+
+/** Nobody waits for the answers any more; what was begun with the service may still end well. */
+const ORPHAN_LIMIT_MS = 10_000;
+
+/** Terraform kills us 2 s after it asked for the end. */
+const SHUTDOWN_LIMIT_MS = 1_500;
+
+/** To get the answers out. */
+const CRASH_LIMIT_MS = 500;
+
+/** Serves a provider for the life of this process; from here on standard output belongs to Terraform. */
+export async function servePlugin(options: PluginOptions): Promise<void> {
+  const plugin = new PluginProcess(options);
+  await plugin.start();
+}
+
+class PluginProcess {
+  readonly #options: PluginOptions;
+  readonly #log = createPluginLog((line) => process.stderr.write(line));
+  readonly #address = chooseAddress();
+  readonly #server: PluginServer;
+  #provider: Promise<Provider> | null = null;
+  #isEnding = false;
+
+  constructor(options: PluginOptions) {
+    this.#options = options;
+    this.#server = new PluginServer({
+      clientCertificate: options.isDebug ? null : clientCertificateOf(options.environment),
+      calls: new ProviderCalls({
+        load: () => this.#load(),
+        log: this.#log,
+        // A stopped provider does nothing any more: the next command of a debugging session needs another.
+        onStopped: () => {
+          if (options.isDebug) this.#provider = null;
+        },
+      }),
+      onShutdown: () => {
+        if (!options.isDebug) this.#end('Terraform is done', SHUTDOWN_LIMIT_MS);
+      },
+    });
+  }
+
+  /** Resolves when Terraform has been told where to find us. */
+  async start(): Promise<void> {
+    this.#guardStreams();
+    this.#catchEnds();
+    const port = await this.#server.listen(this.#address.target);
+    const listening = { network: this.#address.network, address: this.#address.address(port) };
+    if (this.#options.isDebug) {
+      const value = reattachValue(this.#options.address, listening, process.pid);
+      process.stdout.write(`${debugText(value)}\n`);
+    } else {
+      process.stdout.write(handshakeLine(listening, this.#server.certificate?.der ?? null));
+    }
+    // While Terraform connects. What goes wrong is told with each call.
+    this.#load().catch(() => {});
+  }
+
+  #load(): Promise<Provider> {
+    this.#provider ??= this.#options.loadProvider(this.#log);
+    return this.#provider;
+  }
+
+  /** Standard output is for the handshake alone; and a reader that is gone is no reason to crash. */
+  #guardStreams(): void {
+    globalThis.console = new Console(process.stderr, process.stderr);
+    for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  }
+
+  #catchEnds(): void {
+    const { isDebug } = this.#options;
+    process.on('exit', () => this.#address.remove());
+    process.on('SIGTERM', () => this.#end('SIGTERM', SIGNAL_LIMIT_MS));
+    process.on('SIGHUP', () => this.#end('SIGHUP', SIGNAL_LIMIT_MS));
+    // Ctrl-C reaches Terraform as well, which then says what is to be done.
+    process.on('SIGINT', () => isDebug && this.#end('SIGINT', SIGNAL_LIMIT_MS));
+    process.on('uncaughtException', (error) => this.#crash(error));
+    process.on('unhandledRejection', (error) => this.#crash(error));
+    if (!isDebug) watchParent(() => this.#end('Terraform is gone', ORPHAN_LIMIT_MS));
+  }
+
+  #end(why: string, limitMs: number): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    this.#log('debug', 'the provider is ending', { why, open_calls: this.#server.openCalls.count });
+    this.#provider?.then((provider) => provider.stop()).catch(() => {});
+    void this.#server.stop(limitMs).finally(() => process.exit(0));
+  }
+
+  #crash(error: unknown): void {
+    this.#log('error', 'the provider crashed', { error: describeError(error), frames: framesOf(error) });
+    this.#server.openCalls.fail(new Error(`the provider crashed: ${describeError(error)}`));
+    process.stderr.write(panicText(error));
+    setTimeout(() => process.exit(2), CRASH_LIMIT_MS);
+    void this.#server.stop(CRASH_LIMIT_MS).finally(() => process.exit(2));
+  }
+}
+
+function debugText(value: string): string {
+  return [
+    'The provider serves Terraform until it gets SIGINT or SIGTERM. In another shell:',
+    '',
+    `export TF_REATTACH_PROVIDERS='${value}'`,
+  ].join('\n');
+}

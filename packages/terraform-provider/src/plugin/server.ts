@@ -1,0 +1,136 @@
+import {
+  type MethodDefinition,
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type sendUnaryData,
+  status,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { createServerCertificate, type ServerCertificate } from './certificate.ts';
+import { decodeMessage, encodeMessage, type MessageName } from './messages.ts';
+import { type Calls, METHODS, type MethodName, type Request } from './methods.ts';
+import { OpenCalls } from './open-calls.ts';
+
+export type PluginServerOptions = {
+  readonly calls: Calls;
+  /** PEM, the only certificate that may connect. Null: no TLS, for whoever reaches the address. */
+  readonly clientCertificate: string | null;
+  /** Terraform wants this process to end. Called once the answer is under way. */
+  onShutdown(): void;
+};
+
+/** Serving; 1 is "SERVING" of the health protocol. */
+const SERVING = { status: 1 };
+
+type Handler = (request: Buffer) => Promise<Buffer>;
+
+/** The gRPC server that Terraform talks to: provider, health, and the call that ends the process. */
+export class PluginServer {
+  readonly openCalls = new OpenCalls();
+  readonly certificate: ServerCertificate | null;
+  readonly #options: PluginServerOptions;
+  readonly #server: Server;
+
+  constructor(options: PluginServerOptions) {
+    this.#options = options;
+    this.certificate = options.clientCertificate === null ? null : createServerCertificate();
+    this.#server = new Server({
+      // States of any size; Terraform sets no bound either.
+      'grpc.max_receive_message_length': -1,
+      'grpc.max_send_message_length': -1,
+      'grpc.enable_channelz': 0,
+    });
+    this.#addServices();
+  }
+
+  /**
+   * @param address `unix:/path` or `127.0.0.1:0`
+   * @returns the port, for a TCP address
+   */
+  listen(address: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.bindAsync(address, this.#credentials(), (error, port) =>
+        error === null ? resolve(port) : reject(error),
+      );
+    });
+  }
+
+  /** Takes no more calls; resolves when the open ones are answered, at the latest after `limitMs`. */
+  async stop(limitMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, limitMs);
+    });
+    const closed = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
+    await Promise.race([closed, tooLate]);
+    clearTimeout(timer);
+    this.#server.forceShutdown();
+  }
+
+  #credentials(): ServerCredentials {
+    const { clientCertificate } = this.#options;
+    if (clientCertificate === null || this.certificate === null) return ServerCredentials.createInsecure();
+    const pair = {
+      private_key: Buffer.from(this.certificate.key),
+      cert_chain: Buffer.from(this.certificate.certificate),
+    };
+    return ServerCredentials.createSsl(Buffer.from(clientCertificate), [pair], true);
+  }
+
+  #addServices(): void {
+    const { calls, onShutdown } = this.#options;
+    const methods = Object.keys(METHODS) as MethodName[];
+    this.#addService(
+      'tfplugin6.Provider',
+      Object.fromEntries(methods.map((name) => [name, bound(calls, name)])),
+    );
+    this.#addService('plugin.GRPCController', {
+      Shutdown: handler('Empty', 'Empty', async () => {
+        setImmediate(onShutdown);
+        return {};
+      }),
+    });
+    this.#addService('grpc.health.v1.Health', {
+      Check: handler('HealthRequest', 'HealthResponse', async () => SERVING),
+    });
+  }
+
+  #addService(service: string, handlers: Readonly<Record<string, Handler>>): void {
+    const definition: Record<string, MethodDefinition<Buffer, Buffer>> = {};
+    const implementation: UntypedServiceImplementation = {};
+    for (const [name, handle] of Object.entries(handlers)) {
+      definition[name] = { path: `/${service}/${name}`, ...BYTES };
+      implementation[name] = (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) =>
+        this.openCalls.add(handle(call.request), (error, bytes) =>
+          answer(error && { code: status.INTERNAL, details: error.message }, bytes),
+        );
+    }
+    this.#server.addService(definition, implementation);
+  }
+}
+
+const identity = (bytes: Buffer): Buffer => bytes;
+
+/** Messages are read and written inside the handlers, where a failure still has an answer. */
+const BYTES = {
+  requestStream: false,
+  responseStream: false,
+  requestSerialize: identity,
+  requestDeserialize: identity,
+  responseSerialize: identity,
+  responseDeserialize: identity,
+};
+
+function bound<M extends MethodName>(calls: Calls, name: M): Handler {
+  const { request, response } = METHODS[name];
+  return handler(request, response, (message) => calls[name](message as Request<M>));
+}
+
+function handler(
+  request: MessageName,
+  response: MessageName,
+  answer: (message: unknown) => Promise<object>,
+): Handler {
+  return async (bytes) => encodeMessage(response, await answer(decodeMessage(request, bytes)));
+}

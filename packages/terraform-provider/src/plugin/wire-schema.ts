@@ -1,0 +1,50 @@
+import type { Schema, SchemaAttribute, Setting } from '../schema.ts';
+import type { Message } from './messages.ts';
+
+/** Of descriptions: 0 plain, 1 Markdown. */
+const MARKDOWN = 1;
+/** Of nested blocks: 1 single, 2 list, 3 set, 4 map, 5 group. */
+const LIST = 2;
+
+const FLAGS: Readonly<Record<Setting, Message<'Attribute'>>> = {
+  required: { required: true },
+  optional: { optional: true },
+  computed: { computed: true },
+  'optional-computed': { optional: true, computed: true },
+};
+
+/** A schema as Terraform is told it. */
+export function schemaMessage(schema: Schema): Message<'Schema'> {
+  const { version, description, attributes, blocks } = schema;
+  return {
+    version,
+    block: {
+      version,
+      description,
+      description_kind: MARKDOWN,
+      attributes: attributeMessages(attributes),
+      block_types: Object.entries(blocks).map(([name, block]) => ({
+        type_name: name,
+        nesting: LIST,
+        min_items: 0,
+        max_items: block.maximumItems,
+        block: {
+          description: block.description,
+          description_kind: MARKDOWN,
+          attributes: attributeMessages(block.attributes),
+        },
+      })),
+    },
+  };
+}
+
+function attributeMessages(attributes: Readonly<Record<string, SchemaAttribute>>): Message<'Attribute'>[] {
+  return Object.entries(attributes).map(([name, { type, setting, sensitive, description }]) => ({
+    ...FLAGS[setting],
+    name,
+    type: Buffer.from(JSON.stringify(type)),
+    sensitive,
+    description,
+    description_kind: MARKDOWN,
+  }));
+}
