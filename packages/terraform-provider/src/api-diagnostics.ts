@@ -1,0 +1,63 @@
+import { ApiError } from '@svc/shared/api/api-error.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Connection } from './connection.ts';
+import { diagnosticOf } from './planning/diagnostic-text.ts';
+import { pathOfPointer } from './pointer-path.ts';
+import type { Diagnostic } from './provider.ts';
+import type { Schema } from './schema.ts';
+
+export type FailedOperation = {
+  /** `create the svc_http_monitor`: follows "Cannot". */
+  readonly what: string;
+  /** Of the resource whose attributes the API may point at. */
+  readonly schema: Schema;
+  readonly settings: Connection['settings'];
+};
+
+/** What went wrong with the API, for the user; never with a secret. */
+export function apiDiagnostics(error: unknown, operation: FailedOperation): Diagnostic[] {
+  const summary = `Cannot ${operation.what}`;
+  if (!(error instanceof ApiError)) return [failure(summary, `${sentence(messageOf(error))}`)];
+  const located = error.errors.map((detail) => locatedDiagnostic(operation, detail, summary));
+  if (located.length > 0) return located;
+  return [failure(summary, detailOf(error, operation.settings))];
+}
+
+/** With a path where the API points at something that the configuration has. */
+function locatedDiagnostic(
+  { schema }: FailedOperation,
+  { pointer, message }: ApiError['errors'][number],
+  summary: string,
+): Diagnostic {
+  const path = pathOfPointer(schema, pointer);
+  if (path === null) return failure(summary, sentence(pointer === '' ? message : `${pointer}: ${message}`));
+  return { ...diagnosticOf({ path, message }), summary };
+}
+
+function detailOf(error: ApiError, settings: Connection['settings']): string {
+  const token = settings?.token.source ?? 'the token';
+  const address =
+    settings === null ? '' : ` The base URL ${settings.baseUrl.value} comes from ${settings.baseUrl.source}.`;
+  switch (error.code) {
+    case 'unauthorized':
+      return `The API does not accept the token, which comes from ${token}: it is unknown or revoked, or belongs to another svc.${address}`;
+    case 'forbidden':
+      return `The token, which comes from ${token}, has scope read; changes need one of scope write (${error.request}).`;
+    case 'unreachable':
+    case 'not-the-api':
+    case 'redirected':
+    case 'certificate':
+    case 'server-failed':
+      return `${sentence(error.message)}${address}`;
+    default:
+      return sentence(error.message);
+  }
+}
+
+export function failure(summary: string, detail: string): Diagnostic {
+  return { severity: 'error', summary, detail };
+}
+
+function sentence(text: string): string {
+  return /[.?!]$/.test(text) ? text : `${text}.`;
+}

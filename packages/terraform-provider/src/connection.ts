@@ -1,0 +1,101 @@
+import {
+  type ApiAnswer,
+  ApiClient,
+  type ApiClientOptions,
+  type RequestOptions,
+} from '@svc/shared/api/client.ts';
+import { SvcError } from '@svc/shared/errors.ts';
+import type { NotKnown, ProviderSettings } from './provider-settings.ts';
+
+/** Asked for before the provider's settings are known: during a plan, when they come from another resource. */
+export class NotConnected extends SvcError {
+  constructor(names: NotKnown) {
+    super(
+      'not-connected',
+      names.length === 0
+        ? 'the provider is not configured yet'
+        : `the API cannot be asked, because ${names.join(' and ')} of the provider block ${names.length === 1 ? 'is' : 'are'} only known after an apply. Apply what it depends on first (terraform apply -target=…), or take the value from a variable`,
+    );
+  }
+}
+
+/** What the provider hands to every client it makes: time, limits, log. */
+export type ClientOptions = Omit<ApiClientOptions, 'baseUrl' | 'token'>;
+
+type Open = { readonly client: ApiClient; readonly settings: ProviderSettings };
+
+/** The API as the resources use it: one client after each configuration, and one way to stop. */
+export class Connection {
+  #open: Open | null = null;
+  #notKnown: NotKnown = [];
+  #stop = new AbortController();
+  #confirmation: Promise<unknown> | null = null;
+
+  open(settings: ProviderSettings, options: ClientOptions): void {
+    const client = new ApiClient({
+      ...options,
+      baseUrl: settings.baseUrl.value,
+      token: settings.token.value,
+    });
+    this.#reset({ client, settings }, []);
+  }
+
+  /** Whoever asks the API is told which arguments are not known yet. */
+  postpone(notKnown: NotKnown): void {
+    this.#reset(null, notKnown);
+  }
+
+  /** Ends waits and reads; writes that may have been carried out have a little time to find out. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  get settings(): ProviderSettings | null {
+    return this.#open?.settings ?? null;
+  }
+
+  read(path: string, query: NonNullable<RequestOptions['query']> = {}): Promise<ApiAnswer> {
+    return this.#client.get(path, { query, signal: this.#stop.signal });
+  }
+
+  create(path: string, body: unknown, idempotencyKey: string): Promise<ApiAnswer> {
+    return this.#client.post(path, body, { idempotencyKey, ...this.#finishing });
+  }
+
+  replace(path: string, body: unknown): Promise<ApiAnswer> {
+    return this.#client.put(path, body, this.#finishing);
+  }
+
+  remove(path: string): Promise<ApiAnswer> {
+    return this.#client.delete(path, this.#finishing);
+  }
+
+  /**
+   * Resolves when the API is where it is believed to be. To be asked before something that is not found
+   * counts as gone: below a wrong path of the right server nothing is ever found.
+   */
+  async confirmApi(): Promise<void> {
+    this.#confirmation ??= this.read('/v1/monitors', { limit: 1 }).catch((error: unknown) => {
+      this.#confirmation = null;
+      throw error;
+    });
+    await this.#confirmation;
+  }
+
+  get #client(): ApiClient {
+    if (this.#open === null) throw new NotConnected(this.#notKnown);
+    return this.#open.client;
+  }
+
+  get #finishing() {
+    return { signal: this.#stop.signal, whenAborted: 'finish' as const };
+  }
+
+  #reset(open: Open | null, notKnown: NotKnown): void {
+    this.#open = open;
+    this.#notKnown = notKnown;
+    this.#confirmation = null;
+    // A process that serves several runs (reattached) may have been stopped in the one before.
+    if (this.#stop.signal.aborted) this.#stop = new AbortController();
+  }
+}

@@ -1,0 +1,32 @@
+import { meaning } from '@svc/shared/reference/meaning.ts';
+import type { Attribute } from '@svc/shared/resources/definition.ts';
+import { MASK } from '@svc/shared/resources/secrets.ts';
+import { answeredAttribute } from '../planning/answered.ts';
+import { valueType } from '../planning/resource-schema.ts';
+import type { SchemaAttribute } from '../schema.ts';
+import type { TerraformValue } from '../value.ts';
+
+/** Attributes that a data source answers, taken from the definition of the resource. */
+export type ShownAttributes = Readonly<Record<string, Attribute>>;
+
+export function shownSchema(shown: ShownAttributes): Readonly<Record<string, SchemaAttribute>> {
+  return Object.fromEntries(
+    Object.entries(shown).map(([name, { value, sensitive, description }]) => [
+      name,
+      { type: valueType(value), setting: 'computed', sensitive, description: meaning(value, description) },
+    ]),
+  );
+}
+
+/** Null for what the object does not have, and for secrets that the token may not see. */
+export function shownValues(
+  shown: ShownAttributes,
+  answered: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, TerraformValue>> {
+  return Object.fromEntries(
+    Object.entries(shown).map(([name, attribute]) => [
+      name,
+      answered[name] === MASK && attribute.secret ? null : answeredAttribute(attribute, answered[name]),
+    ]),
+  );
+}

@@ -1,0 +1,50 @@
+import type { AttributePath, PathStep } from './provider.ts';
+import type { Schema, SchemaAttribute, ValueType } from './schema.ts';
+
+/**
+ * A JSON pointer (RFC 6901) into the body of a request as the path of an attribute: `/webhook/endpoint`
+ * is `webhook[0].endpoint`, as the single block is a mapping in the API and a list in Terraform. Null
+ * when it points at nothing that a configuration has. Members of sets have no index in Terraform: the
+ * path then ends at the set.
+ */
+export function pathOfPointer({ attributes, blocks }: Schema, pointer: string): AttributePath | null {
+  const [name, ...rest] = pointer.split('/').slice(1).map(unescaped);
+  if (name === undefined) return null;
+  const attribute = attributes[name];
+  if (attribute !== undefined) return settable(attribute) ? [name, ...within(attribute.type, rest)] : null;
+  const block = blocks[name];
+  if (block === undefined) return null;
+  const [index, inBlock] = /^\d+$/.test(rest[0] ?? '') ? [Number(rest[0]), rest.slice(1)] : [0, rest];
+  const [member, ...deeper] = inBlock;
+  const inner = member === undefined ? undefined : block.attributes[member];
+  return inner === undefined || member === undefined
+    ? [name, index]
+    : [name, index, member, ...within(inner.type, deeper)];
+}
+
+function settable({ setting }: SchemaAttribute): boolean {
+  return setting !== 'computed';
+}
+
+function within(type: ValueType, steps: readonly string[]): readonly PathStep[] {
+  const [step, ...rest] = steps;
+  if (step === undefined || typeof type === 'string') return [];
+  switch (type[0]) {
+    case 'set':
+      return [];
+    case 'list':
+      return /^\d+$/.test(step) ? [Number(step), ...within(type[1], rest)] : [];
+    case 'map':
+      return [{ key: step }, ...within(type[1], rest)];
+    case 'object': {
+      const member = type[1][step];
+      return member === undefined ? [] : [step, ...within(member, rest)];
+    }
+    default:
+      return type satisfies never;
+  }
+}
+
+function unescaped(step: string): string {
+  return step.replaceAll('~1', '/').replaceAll('~0', '~');
+}

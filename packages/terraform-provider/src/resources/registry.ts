@@ -1,0 +1,27 @@
+import type { ResourceKind } from '@svc/shared/resources/registry.ts';
+import type { Connection } from '../connection.ts';
+import type { ManagedResource } from '../provider.ts';
+import { componentAtApi } from './component.ts';
+import { componentGroupAtApi } from './component-group.ts';
+import { ResourceOverApi } from './managed-resource.ts';
+import { dnsMonitorAtApi, httpMonitorAtApi, tcpMonitorAtApi } from './monitors.ts';
+import { notificationAtApi } from './notification.ts';
+import type { ResourceAtApi } from './resource-at-api.ts';
+import { statusPageAtApi } from './status-page.ts';
+
+/** All kinds, one line each. */
+export const RESOURCES_AT_API = {
+  svc_http_monitor: httpMonitorAtApi,
+  svc_tcp_monitor: tcpMonitorAtApi,
+  svc_dns_monitor: dnsMonitorAtApi,
+  svc_notification: notificationAtApi,
+  svc_status_page: statusPageAtApi,
+  svc_status_page_component: componentAtApi,
+  svc_status_page_component_group: componentGroupAtApi,
+} satisfies { [K in ResourceKind]: ResourceAtApi };
+
+export function resources(connection: Connection): Readonly<Record<string, ManagedResource>> {
+  return Object.fromEntries(
+    Object.entries(RESOURCES_AT_API).map(([kind, atApi]) => [kind, new ResourceOverApi(atApi, connection)]),
+  );
+}

@@ -1,0 +1,55 @@
+import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
+import type { TerraformObject } from '../value.ts';
+
+/** What the resources differ in, as far as the API is concerned. */
+export type ResourceAtApi = {
+  readonly definition: ResourceDefinition;
+  /** For messages: `monitor`. */
+  readonly noun: string;
+  /**
+   * The list that it is a member of; members stand under `/{id}`.
+   *
+   * @param ids the attributes of {@link idAttributes} but `id`, all of them valid
+   */
+  collection(ids: Readonly<Record<string, string>>): string;
+  /** What an import gives, in its order and separated by slashes; the last one is `id`. */
+  readonly idAttributes: readonly ['id'] | readonly ['page_id', 'id'];
+  /** How the parts of an import are called: `<page_id>/<component_id>`. */
+  readonly importShape: string;
+  /** Why an object of the API cannot be this resource; null when it can. */
+  mismatch?(answered: Answered): string | null;
+  /** What the API says beside the state, each a sentence. */
+  warnings?(answered: Answered): readonly string[];
+  /** What to do when the API refuses to remove it because of `message`; null when nothing is known. */
+  removalHint?(message: string): string | null;
+};
+
+/** An object as the API answers it. */
+export type Answered = { readonly id: string; readonly [member: string]: unknown };
+
+/** The ids of a state or plan by name; a text says what is wrong with them. */
+export function idsOf(
+  names: readonly string[],
+  values: TerraformObject,
+): Readonly<Record<string, string>> | string {
+  const ids: Record<string, string> = {};
+  for (const name of names) {
+    const value = values[name];
+    if (typeof value !== 'string' || !isId(value)) {
+      return `${name} is ${typeof value === 'string' ? JSON.stringify(value) : 'missing'}, not a decimal number like "12"`;
+    }
+    ids[name] = value;
+  }
+  return ids;
+}
+
+/** As the API numbers its objects. */
+export function isId(text: string): boolean {
+  return /^[1-9]\d{0,14}$/.test(text);
+}
+
+/** What components and pages are told about how they are shown. */
+export function warningsOf(answered: Answered): readonly string[] {
+  const { warnings } = answered;
+  return Array.isArray(warnings) ? warnings.filter((warning) => typeof warning === 'string') : [];
+}

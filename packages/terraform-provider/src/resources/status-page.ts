@@ -1,0 +1,11 @@
+import { statusPage } from '@svc/shared/resources/status-page.ts';
+import { type ResourceAtApi, warningsOf } from './resource-at-api.ts';
+
+export const statusPageAtApi: ResourceAtApi = {
+  definition: statusPage,
+  noun: 'status page',
+  collection: () => '/v1/status-pages',
+  idAttributes: ['id'],
+  importShape: '<page_id>',
+  warnings: warningsOf,
+};

@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type ProxiedRequest = { readonly method: string; readonly path: string };
+
+/**
+ * What happens to a request: `pass` on; `swallow` the answer to it, which the client sees as a broken
+ * connection; `hold` the answer until released; or an answer of the proxy's own.
+ */
+export type Treatment =
+  | 'pass'
+  | 'swallow'
+  | { readonly hold: Promise<unknown> }
+  | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
+  /** The API's own answer with another body. */
+  | { readonly body: string };
+
+export type ApiProxy = {
+  readonly url: string;
+  /** In order of arrival. */
+  readonly requests: readonly ProxiedRequest[];
+  /** The first `count` requests, as soon as there are so many. */
+  received(count: number): Promise<readonly ProxiedRequest[]>;
+  /** Decides on every following request. */
+  treat(decide: (request: ProxiedRequest) => Treatment): void;
+  close(): Promise<void>;
+};
+
+/** A proxy on a free loopback port in front of a real API, which a test lets misbehave. */
+export async function startApiProxy(target: string): Promise<ApiProxy> {
+  const requests: ProxiedRequest[] = [];
+  const waiting = new Set<() => void>();
+  let decide: (request: ProxiedRequest) => Treatment = () => 'pass';
+
+  const server = createServer((incoming, response) => {
+    const request = { method: incoming.method ?? '', path: incoming.url ?? '' };
+    requests.push(request);
+    for (const wake of waiting) wake();
+    void treated(decide(request), target, incoming, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    async received(count) {
+      while (requests.length < count) {
+        await new Promise<void>((resolve) => {
+          const wake = () => {
+            waiting.delete(wake);
+            resolve();
+          };
+          waiting.add(wake);
+        });
+      }
+      return requests.slice(0, count);
+    },
+    treat(next) {
+      decide = next;
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function treated(
+  treatment: Treatment,
+  target: string,
+  incoming: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (typeof treatment === 'object' && 'status' in treatment) {
+    incoming.resume();
+    response.writeHead(treatment.status, treatment.headers);
+    response.end(treatment.body ?? '');
+    return;
+  }
+  const outgoing = forward(`${target}${incoming.url}`, {
+    method: incoming.method,
+    headers: incoming.headers,
+  });
+  incoming.pipe(outgoing);
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+  if (treatment === 'swallow') {
+    answer.resume();
+    await once(answer, 'end');
+    response.destroy();
+    return;
+  }
+  if (typeof treatment === 'object' && 'hold' in treatment) await treatment.hold;
+  if (typeof treatment === 'object' && 'body' in treatment) {
+    answer.resume();
+    const { 'content-length': _length, ...headers } = answer.headers;
+    response.writeHead(answer.statusCode ?? 0, headers);
+    response.end(treatment.body);
+    return;
+  }
+  response.writeHead(answer.statusCode ?? 0, answer.headers);
+  answer.pipe(response);
+}
