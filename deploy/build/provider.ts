@@ -52,7 +52,10 @@ export async function bundleProvider(root: string): Promise<ProviderBundle> {
     format: 'cjs',
     banner: { js: NODE_CHECK },
     // Terraform starts the plug-in three or four times for one command.
-    minify: true,
+    minifyWhitespace: true,
+    minifySyntax: true,
+    // Of packages that have both, the ES modules: what is not used of them is left out.
+    mainFields: ['module', 'main'],
     lineLimit: LINE_LIMIT,
     plugins: [withoutProtoLoader],
   });
