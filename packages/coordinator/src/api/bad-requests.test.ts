@@ -173,6 +173,16 @@ const ROWS: Row[] = [
     [400, 'malformed-request', 'the body is empty', [{ pointer: '', message: 'the body is empty' }]],
   ],
   [
+    'a body of many levels, which would exhaust the stack',
+    ['POST', '/v1/monitors', `{"type":"http","name":${'['.repeat(20_000)}${']'.repeat(20_000)}}`],
+    [
+      400,
+      'malformed-request',
+      'the body is nested more than 32 levels deep',
+      [{ pointer: '', message: 'the body is nested more than 32 levels deep' }],
+    ],
+  ],
+  [
     'JSON that breaks off',
     ['POST', '/v1/monitors', '{"name": "geheim"'],
     [

@@ -15,11 +15,25 @@ export async function readJson(request: Request): Promise<unknown> {
   }
   const text = await readText(request);
   if (text.trim() === '') throw malformed('the body is empty');
+  const body = parsed(text);
+  if (isDeeperThan(body, DEPTH)) throw malformed(`the body is nested more than ${DEPTH} levels deep`);
+  return body;
+}
+
+/** Levels of lists and mappings: no resource has more than four, and walking many thousands exhausts the stack. */
+const DEPTH = 32;
+
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
     throw malformed(`the body is not JSON${placeOf(error)}`);
   }
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
 }
 
 async function readText(request: Request): Promise<string> {

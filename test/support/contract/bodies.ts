@@ -1,0 +1,118 @@
+import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import { header, VALID } from '../resources.ts';
+import { SECRET } from './judge.ts';
+import { type Ids, World } from './world.ts';
+
+type Body = Readonly<Record<string, unknown>>;
+
+const secretHeader = { ...header, value: `${SECRET}-header` };
+const otlp = { otlp_endpoint: 'https://otlp.example/v1', otlp_headers: { 'X-Key': `${SECRET}-otlp` } };
+const hook = { webhook_url: `https://hooks.example/${SECRET}-hook` };
+
+/** Every kind of channel, with all of its settings. */
+const CHANNELS: { readonly [K in ChannelKind]: Body } = {
+  email: { email: 'a@example.com' },
+  webhook: { endpoint: 'https://example.com/', headers: [secretHeader] },
+  sms: { phone_number: '+4915112345678' },
+  messenger_b: { phone_number: '+4915112345678' },
+  messenger_a: { chat_id: '-100123' },
+  chat_a: hook,
+  chat_b: hook,
+  chat_c: hook,
+  incident_a: { integration_key: `${SECRET}-key` },
+  incident_b: { api_key: `${SECRET}-key`, region: 'eu' },
+  incident_c: hook,
+  push_a: { topic: 'a', server_url: 'https://push.example', token: `${SECRET}-token` },
+};
+
+async function monitors(): Promise<Body[]> {
+  const target = { target: 'x', comparator: 'contains' };
+  return [
+    {
+      type: 'http',
+      ...VALID.svc_http_monitor,
+      ...otlp,
+      regions: ['hosta-fra', 'hostc-us-west2'],
+      description: 'Größe \u{1F6D2}',
+      headers: [secretHeader],
+      status_code_assertions: [{ target: 200, comparator: 'eq' }],
+      body_assertions: [target],
+      header_assertions: [{ key: 'X-A', ...target }],
+    },
+    { type: 'http', ...VALID.svc_http_monitor },
+    { type: 'tcp', ...VALID.svc_tcp_monitor, ...otlp },
+    {
+      type: 'dns',
+      ...VALID.svc_dns_monitor,
+      record_assertions: [{ record: 'A', target: '192.0.2.1', comparator: 'eq' }],
+    },
+  ];
+}
+
+async function notifications(world: World): Promise<Body[]> {
+  const monitor_ids = [await world.monitor()];
+  return Object.entries(CHANNELS).map(([kind, settings]) => ({
+    name: kind,
+    provider_type: kind,
+    monitor_ids,
+    [kind]: settings,
+  }));
+}
+
+async function pages(): Promise<Body[]> {
+  return [
+    {
+      title: 'a',
+      slug: World.unique(),
+      custom_domain: `${World.unique()}.example`,
+      contact_url: 'mailto:a@example.com',
+      access_type: 'password',
+      password: `${SECRET}-password`,
+    },
+    { title: 'a', slug: World.unique(), access_type: 'email-domain', auth_email_domains: ['example.com'] },
+  ];
+}
+
+async function components(world: World, { page_id }: Ids): Promise<Body[]> {
+  const group_id = await world.made(`/v1/status-pages/${page_id}/component-groups`, { name: 'a' });
+  return [
+    { type: 'monitor', monitor_id: await world.monitor(), group_id, group_order: 1, order: -1 },
+    { type: 'static', name: 'a', page_id },
+  ];
+}
+
+/** A body that may replace what the subject of its path is. */
+async function replacement(
+  all: Promise<Body[]>,
+  keep: (body: Body) => boolean = () => true,
+): Promise<Body[]> {
+  return (await all).filter(keep);
+}
+
+/** Valid bodies by operation: each is answered with success, once. */
+const BODIES: Readonly<Record<string, (world: World, ids: Ids) => Promise<Body[]>>> = {
+  post_monitors: monitors,
+  put_monitors_id: () => replacement(monitors(), ({ type }) => type === 'http'),
+  post_notifications: notifications,
+  put_notifications_id: notifications,
+  post_status_pages: pages,
+  put_status_pages_id: pages,
+  patch_status_pages_id_appearance: async () => [{ published: false, theme: 'dark' }, {}],
+  post_status_pages_page_id_components: components,
+  put_status_pages_page_id_components_id: (world, ids) =>
+    replacement(components(world, ids), ({ type }) => type === 'monitor'),
+  post_status_pages_page_id_component_groups: async () => [{ name: 'a' }, { name: 'b' }],
+  put_status_pages_page_id_component_groups_id: async () => [{ name: 'b' }],
+  post_tokens: async () => [
+    { name: 'a', scope: 'read' },
+    { name: 'b', scope: 'write', workspace_id: null },
+  ],
+  post_workspaces: async () => [{ name: World.unique() }, { name: World.unique() }],
+};
+
+/** @throws Error for an operation with a body and without an entry above: add one, and it is tested */
+export async function bodiesOf(id: string, world: World, ids: Ids): Promise<readonly Body[]> {
+  const make = BODIES[id];
+  if (make === undefined) throw new Error(`test/support/contract/bodies.ts has no body for ${id}`);
+  return make(world, ids);
+}

@@ -1,0 +1,95 @@
+import Ajv2020 from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { Contract, Operation } from './document.ts';
+
+export type Answer = {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+};
+
+/** Part of every secret that the tests send: it must not be seen where secrets are not shown. */
+export const SECRET = 's3cret';
+
+const PROBLEM = '/components/schemas/Problem';
+
+/** `isReader`: secrets must not be shown; `mayFail`: something behind the API was broken on purpose. */
+type Circumstances = { readonly isReader?: boolean; readonly mayFail?: boolean };
+
+/** Holds answers against the document. */
+export class Judge {
+  readonly #ajv: Ajv2020.default;
+  /** Statuses seen, by operation. */
+  readonly seen = new Map<string, Set<number>>();
+
+  constructor({ document }: Contract) {
+    this.#ajv = new Ajv2020.default({ strict: false, allErrors: true });
+    addFormats.default(this.#ajv);
+    this.#ajv.addSchema({ ...document, $id: 'contract' });
+  }
+
+  /** What is wrong with the answer; empty when the document allows it. */
+  faults(
+    operation: Operation,
+    answer: Answer,
+    { isReader = false, mayFail = false }: Circumstances = {},
+  ): string[] {
+    const seen = this.seen.get(operation.id) ?? new Set();
+    this.seen.set(operation.id, seen.add(answer.status));
+    const documented = operation.answers.get(answer.status);
+    if (documented === undefined) return [`status ${answer.status} is not documented: ${answer.text}`];
+    return [
+      ...(answer.status >= 500 && !mayFail ? [`status ${answer.status}: ${answer.text}`] : []),
+      ...this.#bodyFaults(answer, documented.contentType, documented.schema),
+      ...headerFaults(answer, documented.headers),
+      ...(answer.status >= 400 || isReader ? secretFaults(answer) : []),
+    ];
+  }
+
+  /** Of an answer at a path or with a method that no operation has. */
+  problemFaults(answer: Answer, status: number): string[] {
+    return [
+      ...(answer.status === status ? [] : [`status ${answer.status} instead of ${status}`]),
+      ...this.#bodyFaults(answer, 'application/problem+json', PROBLEM),
+      ...secretFaults(answer),
+    ];
+  }
+
+  /** What is wrong with a value by the schema at this JSON pointer of the document. */
+  schemaFaults(pointer: string, value: unknown): string[] {
+    const validate = this.#ajv.getSchema(`contract#${pointer}`);
+    if (validate === undefined) throw new Error(`the document has no schema at ${pointer}`);
+    if (validate(value)) return [];
+    return (validate.errors ?? []).map(
+      ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
+    );
+  }
+
+  #bodyFaults({ headers, text }: Answer, contentType: string | null, schema: string | null): string[] {
+    if (contentType === null || schema === null) return text === '' ? [] : [`has a body: ${text}`];
+    const given = headers.get('content-type');
+    if (given !== contentType) return [`content-type ${given} instead of ${contentType}`];
+    if (!contentType.endsWith('json')) return [];
+    return this.schemaFaults(schema, JSON.parse(text)).map((fault) => `${fault} in ${text.slice(0, 500)}`);
+  }
+}
+
+/** Headers that say something of the answer itself; others (`date`, `connection`) are HTTP's. */
+const OWN_HEADERS = ['etag', 'location', 'idempotency-replayed', 'retry-after', 'www-authenticate'];
+const ALWAYS = new Set(['etag', 'location', 'retry-after', 'www-authenticate']);
+
+function headerFaults({ headers }: Answer, documented: readonly string[]): string[] {
+  return [
+    ...OWN_HEADERS.filter((name) => headers.has(name) && !documented.includes(name)).map(
+      (name) => `header ${name} is not documented`,
+    ),
+    ...documented
+      .filter((name) => ALWAYS.has(name) && !headers.has(name))
+      .map((name) => `header ${name} is documented and missing`),
+    ...(headers.has('x-request-id') ? [] : ['header x-request-id is missing']),
+  ];
+}
+
+function secretFaults({ text }: Answer): string[] {
+  return text.includes(SECRET) ? [`shows a secret: ${text}`] : [];
+}

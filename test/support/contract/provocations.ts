@@ -1,0 +1,135 @@
+import type { ApiDependencies } from '@svc/coordinator/api/dependencies.ts';
+import { type RunningApi, startApi } from '../api.ts';
+import type { Answer } from './judge.ts';
+import { World } from './world.ts';
+
+/** Requests that lead to what no mutation does, by operation and status. */
+type Provocation = (world: World) => Promise<Answer>;
+
+export const PROVOCATIONS: Readonly<Record<string, Readonly<Record<number, Provocation>>>> = {
+  post_monitors: {
+    409: usedKey('/v1/monitors', { type: 'tcp', name: 'a', uri: 'a.example:1', periodicity: '1m' }),
+  },
+  post_notifications: {
+    409: usedKey('/v1/notifications', { provider_type: 'email', email: { email: 'a@example.com' } }),
+  },
+  post_status_pages: {
+    async 409(world) {
+      const body = { title: 'a', slug: World.unique() };
+      await world.made('/v1/status-pages', body);
+      return world.send({ method: 'POST', path: '/v1/status-pages', body });
+    },
+  },
+  post_status_pages_page_id_components: { 409: usedKeyOnPage('components', { type: 'static' }) },
+  post_status_pages_page_id_component_groups: { 409: usedKeyOnPage('component-groups', { name: 'a' }) },
+  post_tokens: { 409: usedKey('/v1/tokens', { name: 'a', scope: 'read' }) },
+  post_workspaces: {
+    409: (world) => world.send({ method: 'POST', path: '/v1/workspaces', body: { name: 'default' } }),
+  },
+  put_monitors_id: { 409: declared('PUT', declaredMonitor) },
+  delete_monitors_id: {
+    async 409(world) {
+      const id = await world.monitor();
+      const page = await world.page();
+      await world.made(`/v1/status-pages/${page}/components`, { type: 'monitor', monitor_id: id });
+      return world.send({ method: 'DELETE', path: `/v1/monitors/${id}` });
+    },
+  },
+  put_notifications_id: { 409: declared('PUT', declaredNotification) },
+  delete_notifications_id: { 409: declared('DELETE', declaredNotification) },
+  put_status_pages_id: { 409: declared('PUT', declaredPage) },
+  delete_status_pages_id: { 409: declared('DELETE', declaredPage) },
+  put_status_pages_page_id_components_id: { 409: declared('PUT', declaredComponent) },
+  delete_status_pages_page_id_components_id: { 409: declared('DELETE', declaredComponent) },
+  put_status_pages_page_id_component_groups_id: { 409: declared('PUT', declaredGroup) },
+  delete_status_pages_page_id_component_groups_id: { 409: declared('DELETE', declaredGroup) },
+  post_deliveries_id_retry: {
+    async 409(world) {
+      const id = await world.delivery('delivered');
+      return world.send({ method: 'POST', path: `/v1/deliveries/${id}/retry` });
+    },
+  },
+  delete_tokens_id: {
+    async 409(world) {
+      const operator = world.api.tokens.list(world.workspaceId).find(({ isOperator }) => isOperator);
+      return world.send({ method: 'DELETE', path: `/v1/tokens/${operator?.id}` });
+    },
+  },
+};
+
+/** Documented statuses that no request leads to. */
+export const UNPROVOKED: Readonly<Record<string, Readonly<Record<number, string>>>> = {
+  get_healthz: { 500: 'it does nothing that could fail' },
+};
+
+function usedKey(path: string, body: object): Provocation {
+  return async (world) => {
+    const headers = { 'idempotency-key': World.unique() };
+    await world.send({ method: 'POST', path, body: { ...body, name: 'before' }, headers });
+    return world.send({ method: 'POST', path, body, headers });
+  };
+}
+
+function usedKeyOnPage(collection: string, body: object): Provocation {
+  return async (world) => usedKey(`/v1/status-pages/${await world.page()}/${collection}`, body)(world);
+}
+
+/** Writes over the API what the declared file owns; `make` answers its path. */
+function declared(method: 'PUT' | 'DELETE', make: (world: World) => Promise<string>): Provocation {
+  return async (world) => {
+    const path = await make(world);
+    const { status, text } = await world.send({ method: 'GET', path });
+    if (status !== 200) throw new Error(`GET ${path} answered ${status}: ${text}`);
+    const body = JSON.parse(text) as object;
+    const changed = { ...body, ...('title' in body ? { title: 'new' } : { name: 'new' }) };
+    return world.send({ method, path, ...(method === 'PUT' ? { body: changed } : {}) });
+  };
+}
+
+async function declaredMonitor(world: World): Promise<string> {
+  return `/v1/monitors/${await world.declared('svc_tcp_monitor')}`;
+}
+
+async function declaredNotification(world: World): Promise<string> {
+  return `/v1/notifications/${await world.declared('svc_notification')}`;
+}
+
+async function declaredPage(world: World): Promise<string> {
+  return `/v1/status-pages/${await world.declared('svc_status_page', { slug: World.unique() })}`;
+}
+
+async function declaredComponent(world: World): Promise<string> {
+  const page = await declaredPage(world);
+  const page_id = page.split('/').at(-1);
+  return `${page}/components/${await world.declared('svc_status_page_component', { page_id })}`;
+}
+
+async function declaredGroup(world: World): Promise<string> {
+  const page = await declaredPage(world);
+  const page_id = page.split('/').at(-1);
+  return `${page}/component-groups/${await world.declared('svc_status_page_component_group', { page_id })}`;
+}
+
+/** The API with everything behind it failing in this way. */
+export async function failingApi(error: Error): Promise<RunningApi> {
+  const fails = new Proxy(() => undefined, {
+    get: () => fails,
+    apply: () => {
+      throw error;
+    },
+  }) as never;
+  const more: Partial<ApiDependencies> = {
+    rate: { perSecond: 1e9, atOnce: 1e9 },
+    store: fails,
+    reading: fails,
+    configuration: fails,
+    monitors: fails,
+    deliveries: fails,
+    agents: fails,
+    checks: fails,
+    readiness: fails,
+    metrics: fails,
+  };
+  const api = await startApi(more);
+  return Object.assign(api, { tokens: Object.assign(api.tokens, { list: fails, revoke: fails }) });
+}

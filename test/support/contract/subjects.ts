@@ -1,0 +1,46 @@
+import type { Operation } from './document.ts';
+import type { Ids, World } from './world.ts';
+
+/** By path: makes what its ids name, with everything that the path can show of it. */
+const SUBJECTS: Readonly<Record<string, (world: World) => Promise<Ids>>> = {
+  '/v1/monitors/{id}': monitor,
+  '/v1/monitors/{id}/results': monitor,
+  '/v1/monitors/{id}/summary': monitor,
+  '/v1/monitors/{id}/transitions': monitor,
+  '/v1/monitors/{id}/check': monitor,
+  '/v1/notifications/{id}': async (world) => ({ id: await world.notification() }),
+  '/v1/notifications/{id}/test': async (world) => ({ id: await world.notification() }),
+  '/v1/notifications/{id}/deliveries': async (world) => {
+    const id = await world.notification();
+    await world.delivery('dead', { notification: id });
+    return { id };
+  },
+  '/v1/deliveries/{id}/retry': async (world) => ({ id: await world.delivery('dead') }),
+  '/v1/status-pages/{id}': async (world) => ({ id: await world.page() }),
+  '/v1/status-pages/{id}/appearance': async (world) => ({ id: await world.page() }),
+  '/v1/status-pages/{page_id}/components': async (world) => ({
+    page_id: (await world.component()).page_id ?? '',
+  }),
+  '/v1/status-pages/{page_id}/components/{id}': (world) => world.component(),
+  '/v1/status-pages/{page_id}/component-groups': async (world) => ({
+    page_id: (await world.group()).page_id ?? '',
+  }),
+  '/v1/status-pages/{page_id}/component-groups/{id}': (world) => world.group(),
+  '/v1/tokens/{id}': async (world) => ({ id: await world.newToken() }),
+};
+
+async function monitor(world: World): Promise<Ids> {
+  return { id: await world.checkedMonitor() };
+}
+
+/** @throws Error for a path that has ids and no entry above: add one, and it is tested */
+export async function subjectOf({ path }: Operation, world: World): Promise<Ids> {
+  if (!path.includes('{')) return {};
+  const make = SUBJECTS[path];
+  if (make === undefined) throw new Error(`test/support/contract/subjects.ts makes nothing for ${path}`);
+  return make(world);
+}
+
+export function filled(path: string, ids: Ids): string {
+  return path.replace(/\{(\w+)\}/g, (_all, name: string) => ids[name] ?? '');
+}

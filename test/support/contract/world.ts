@@ -1,0 +1,208 @@
+import type { ResourceKind } from '@svc/shared/resources/registry.ts';
+import { parseResource } from '@svc/shared/resources/registry.ts';
+import type { RunningApi } from '../api.ts';
+import { VALID } from '../resources.ts';
+import { type Answer, SECRET } from './judge.ts';
+
+export type Ids = Readonly<Record<string, string>>;
+export type Sent = {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string | Uint8Array | object;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+};
+
+/** A workspace that can be filled with everything there is. */
+export class World {
+  readonly api: RunningApi;
+  readonly token: string;
+  readonly reader: string;
+  readonly workspaceId: number;
+  static #made = 0;
+
+  private constructor(api: RunningApi, workspaceId: number, token: string, reader: string) {
+    this.api = api;
+    this.workspaceId = workspaceId;
+    this.token = token;
+    this.reader = reader;
+  }
+
+  /** The operator's workspace. */
+  static ofOperator(api: RunningApi): World {
+    return new World(api, api.workspaceId, api.operator, api.reader);
+  }
+
+  static async create(api: RunningApi): Promise<World> {
+    const workspace = await api.call('POST', '/v1/workspaces', { name: World.unique() });
+    const { id } = workspace.body as { id: string };
+    const [token, reader] = await Promise.all(
+      (['write', 'read'] as const).map(async (scope) => {
+        const grant = { workspaceId: Number(id), name: scope, scope };
+        return (await api.tokens.create(grant, api.clock.wall())).secret;
+      }),
+    );
+    return new World(api, Number(id), token ?? '', reader ?? '');
+  }
+
+  /** A text that is used once. */
+  static unique(): string {
+    World.#made += 1;
+    return `unique-${World.#made}`;
+  }
+
+  /** A request with the write token and JSON, unless the headers say otherwise; undefined takes one away. */
+  async send({ method, path, body, headers = {} }: Sent): Promise<Answer> {
+    const text = typeof body === 'object' && !(body instanceof Uint8Array) ? JSON.stringify(body) : body;
+    const all = {
+      authorization: `Bearer ${this.token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    };
+    const given = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    const response = await fetch(`${this.api.url}${path}`, {
+      method,
+      headers: given,
+      ...(text === undefined
+        ? {}
+        : { body: typeof text === 'string' ? Buffer.from(text) : Buffer.from(text) }),
+    });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  }
+
+  /** Creates one and answers its id. */
+  async made(path: string, body: object): Promise<string> {
+    const { status, text } = await this.send({ method: 'POST', path, body });
+    if (status !== 201) throw new Error(`POST ${path} answered ${status}: ${text}`);
+    return (JSON.parse(text) as { id: string }).id;
+  }
+
+  monitor(): Promise<string> {
+    const secret = { key: 'X-Key', value: `${SECRET}-header` };
+    return this.made('/v1/monitors', { type: 'http', ...VALID.svc_http_monitor, headers: [secret] });
+  }
+
+  /** Delivers to where nobody listens. */
+  async notification(): Promise<string> {
+    const headers = [{ key: 'X-Key', value: `${SECRET}-header` }];
+    return this.made('/v1/notifications', {
+      name: 'a',
+      provider_type: 'webhook',
+      monitor_ids: [await this.monitor()],
+      webhook: { endpoint: 'http://127.0.0.1:9/', headers },
+    });
+  }
+
+  page(): Promise<string> {
+    const secret = { access_type: 'password', password: `${SECRET}-password` };
+    return this.made('/v1/status-pages', { title: 'a', slug: World.unique(), ...secret });
+  }
+
+  async group(): Promise<Ids> {
+    const page_id = await this.page();
+    return { page_id, id: await this.made(`/v1/status-pages/${page_id}/component-groups`, { name: 'a' }) };
+  }
+
+  async component(): Promise<Ids> {
+    const { page_id = '', id: group_id } = await this.group();
+    const body = { type: 'monitor', monitor_id: await this.monitor(), group_id };
+    return { page_id, id: await this.made(`/v1/status-pages/${page_id}/components`, body) };
+  }
+
+  async newToken(): Promise<string> {
+    return this.made('/v1/tokens', { name: World.unique(), scope: 'read' });
+  }
+
+  /** A delivery that is in the ledger, with an attempt. */
+  async delivery(state: 'delivered' | 'dead' = 'dead', of?: { notification: string }): Promise<string> {
+    const notification = of?.notification ?? (await this.notification());
+    const alert = {
+      monitor: { id: 1, name: 'a', url: 'https://example.com/', type: 'http' },
+      status: 'error',
+      cronTimestamp: 1,
+      at: 1,
+      reason: 'majority-failed',
+      incident: 'a',
+      regions: [{ region: 'hosta-fra', outcome: 'failed' }],
+    };
+    return this.api.store.transaction(async ({ db }) => {
+      const { insertId } = await db
+        .insertInto('deliveries')
+        .values({
+          uid: World.unique(),
+          notification_id: Number(notification),
+          monitor_id: 1,
+          alert: JSON.stringify(alert),
+          state,
+          attempts: 1,
+          next_attempt_at: null,
+          last_error: null,
+          created_at: 1,
+          replayed_at: null,
+          finished_at: 2,
+        })
+        .executeTakeFirstOrThrow();
+      const attempt = {
+        number: 1,
+        at: 1,
+        duration: 1.5,
+        outcome: 'retry',
+        status_code: 503,
+        error: 'status 503',
+      };
+      await db
+        .insertInto('delivery_attempts')
+        .values({ delivery_id: Number(insertId), ...attempt })
+        .execute();
+      return String(insertId);
+    });
+  }
+
+  /** A monitor with a result, a transition and votes. */
+  async checkedMonitor(): Promise<string> {
+    const id = await this.monitor();
+    const now = this.api.clock.wall();
+    const vote = { region: 'hosta-fra', outcome: 'failed', slot: now, at: now, latency: 1.5 } as const;
+    const votes = [{ ...vote, status_code: 503, error_message: 'status code 503', counted: true }];
+    await this.api.store.transaction(async ({ db }) => {
+      await db
+        .insertInto('results')
+        .values({
+          slot: now,
+          monitor_id: Number(id),
+          region: 'hosta-fra',
+          outcome: 'failed',
+          version: 1,
+          latency: 1.5,
+          status_code: 503,
+          error_message: 'status code 503',
+          detail: null,
+          agent: 'fra-1',
+          recorded_at: now,
+        })
+        .execute();
+      await db
+        .insertInto('off_grid_slots')
+        .values({ monitor_id: Number(id), slot: now })
+        .execute();
+      const change = { from_status: 'active', to_status: 'error', reason: 'majority-failed', incident: 'a' };
+      await db
+        .insertInto('transitions')
+        .values({ monitor_id: Number(id), ...change, at: now, slot: now, votes: JSON.stringify(votes) })
+        .execute();
+    });
+    const voted = { ...vote, expiresAt: now, statusCode: 503, errorMessage: 'status code 503' };
+    this.api.states.set(Number(id), { status: 'error', votes: [voted] });
+    return id;
+  }
+
+  /** One that the declared file owns. */
+  async declared(kind: ResourceKind, more: object = {}): Promise<string> {
+    const parsed = parseResource(kind, { ...VALID[kind], ...more }, 'api');
+    if (!parsed.ok) throw new Error(`${kind} is not valid: ${JSON.stringify(parsed.issues)}`);
+    const context = { workspaceId: this.workspaceId, actor: 'file' } as const;
+    const id = await this.api.configuration.transaction(context, (change) =>
+      change.create(kind, parsed.value, { localName: World.unique() }),
+    );
+    return String(id);
+  }
+}
