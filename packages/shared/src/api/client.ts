@@ -267,7 +267,7 @@ export class ApiClient {
       this.#health.answered();
       operation.failingSince = null;
     } else {
-      this.#health.failed(now);
+      this.#health.failed(now, isOwnFailure(result));
       operation.failingSince ??= now;
       if (now + waitMs > this.#health.triedUntil(operation.failingSince)) return null;
     }
@@ -326,6 +326,11 @@ function aborted(request: string, operation: Operation): ApiError {
 function verdictOn(result: Exchange): 'final' | 'rate-limited' | 'failed' | 'hopeless' {
   if (result.kind === 'answered') return verdictOf(result.status);
   return result.failure === 'certificate' || result.failure === 'answer-too-large' ? 'hopeless' : 'failed';
+}
+
+/** A failure that the API itself tells, or one that says when to come again. */
+function isOwnFailure(result: Exchange): boolean {
+  return result.kind === 'answered' && (result.headers.has('retry-after') || problemOf(result.text) !== null);
 }
 
 /** Whether a request may have been carried out although it failed like this. */

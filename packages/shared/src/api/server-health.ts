@@ -23,9 +23,13 @@ export class ServerHealth {
     this.#failingSince = null;
   }
 
-  /** @param now monotonic ms */
-  failed(now: number): void {
+  /**
+   * @param now monotonic ms
+   * @param isThere the failure itself shows that there is a server which will be back
+   */
+  failed(now: number, isThere: boolean): void {
     this.#failingSince ??= now;
+    if (isThere) this.#hasAnswered = true;
   }
 
   /**
