@@ -1,0 +1,35 @@
+import type { AttributePath, Diagnostic, PathStep } from '../provider.ts';
+
+/** A thing wrong; its message follows the name of what it is about: `is required`. */
+export type Problem = {
+  readonly path: AttributePath;
+  readonly message: string;
+  readonly isMissing?: boolean;
+  /** What the message is about, where that is not what the path names. */
+  readonly subject?: string;
+};
+
+export function diagnosticOf({ path, message, isMissing = false, subject }: Problem): Diagnostic {
+  const about = subject ?? labelOf(path);
+  return {
+    severity: 'error',
+    summary: `${isMissing ? 'Missing' : 'Invalid'} ${nameOf(path)}`,
+    detail: `${about}${message.startsWith('"') ? ':' : ''} ${message}${/[.?]$/.test(message) ? '' : '.'}`,
+    ...(path.length === 0 ? {} : { path }),
+  };
+}
+
+/** `headers[0].key`. Keys of maps are left out: they may hold a secret that was put in the wrong place. */
+function labelOf(path: AttributePath): string {
+  const steps = path.map((step, index) => {
+    if (typeof step === 'number') return `[${step}]`;
+    return typeof step === 'string' ? `${index === 0 ? '' : '.'}${step}` : '';
+  });
+  return steps.join('');
+}
+
+/** `headers key`. */
+function nameOf(path: AttributePath): string {
+  const names = path.filter((step: PathStep) => typeof step === 'string');
+  return names.length === 0 ? 'configuration' : names.join(' ');
+}

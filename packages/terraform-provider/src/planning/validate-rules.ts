@@ -1,0 +1,88 @@
+import type { ResourceDefinition, Rule, RuleBreach } from '@svc/shared/resources/definition.ts';
+import type { AttributePath, Diagnostic } from '../provider.ts';
+import { ExactNumber, isObject, type TerraformObject, type TerraformValue, UNKNOWN } from '../value.ts';
+import { diagnosticOf } from './diagnostic-text.ts';
+
+/** What breaks the rules over several attributes, as far as they look at nothing unknown. */
+export function ruleProblems(definition: ResourceDefinition, config: TerraformObject): Diagnostic[] {
+  const given = givenTo(definition, config);
+  return definition.rules
+    .flatMap((rule) => breachesOf(rule, given))
+    .map(({ path, message }) =>
+      diagnosticOf({
+        path: pathOf(definition, config, path),
+        message,
+        isMissing: path.length > 0 && isAbsent(config[String(path[0])]),
+        ...(path.length === 0 ? { subject: definition.title } : {}),
+      }),
+    );
+}
+
+/** Thrown when a rule reads what is unknown. */
+const READ_UNKNOWN = new Error('an unknown value was read');
+
+function breachesOf(rule: Rule, given: Readonly<Record<string, unknown>>): readonly RuleBreach[] {
+  try {
+    return rule.check(given);
+  } catch (error) {
+    if (error === READ_UNKNOWN) return [];
+    throw error;
+  }
+}
+
+/** The members as the API would be given them, with defaults; what is unknown throws when it is read. */
+function givenTo(
+  { attributes, blocks, constants }: ResourceDefinition,
+  config: TerraformObject,
+): Readonly<Record<string, unknown>> {
+  const members: [string, TerraformValue][] = [
+    ...Object.entries(constants),
+    ...Object.entries(attributes)
+      .filter(([, { presence }]) => presence !== 'computed')
+      .map(([name, attribute]): [string, TerraformValue] => [
+        name,
+        config[name] ?? (attribute.default as TerraformValue | undefined) ?? null,
+      ]),
+    ...Object.entries(blocks).map(([name, { nesting }]): [string, TerraformValue] => {
+      const configured = config[name] ?? [];
+      return [name, nesting === 'single' && Array.isArray(configured) ? (configured[0] ?? null) : configured];
+    }),
+  ];
+  return guarded({}, members) as Readonly<Record<string, unknown>>;
+}
+
+function guarded(target: object, members: readonly (readonly [string, TerraformValue])[]): object {
+  for (const [name, value] of members) {
+    const property: PropertyDescriptor =
+      value === UNKNOWN
+        ? {
+            get: () => {
+              throw READ_UNKNOWN;
+            },
+          }
+        : { value: guardedValue(value) };
+    Object.defineProperty(target, name, { ...property, enumerable: true });
+  }
+  return target;
+}
+
+function guardedValue(value: TerraformValue): unknown {
+  if (value instanceof ExactNumber) return Number(value.text);
+  if (Array.isArray(value)) return guarded([], Object.entries(value));
+  return isObject(value) ? guarded({}, Object.entries(value)) : value;
+}
+
+function isAbsent(value: TerraformValue | undefined): boolean {
+  return (value ?? null) === null || (Array.isArray(value) && value.length === 0);
+}
+
+/** A single block is a list of one to Terraform. */
+function pathOf(
+  { blocks }: ResourceDefinition,
+  config: TerraformObject,
+  path: RuleBreach['path'],
+): AttributePath {
+  const [first, ...rest] = path;
+  if (first === undefined || blocks[first]?.nesting !== 'single' || isAbsent(config[first])) return path;
+  return [first, 0, ...rest];
+}

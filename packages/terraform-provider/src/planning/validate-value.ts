@@ -1,0 +1,77 @@
+import { nearest } from '@svc/shared/nearest.ts';
+import type { Attribute, Value } from '@svc/shared/resources/definition.ts';
+import { type Issue, issuesOf } from '@svc/shared/resources/input.ts';
+import type { AttributePath } from '../provider.ts';
+import { ExactNumber, isObject, type TerraformValue, UNKNOWN } from '../value.ts';
+import type { Problem } from './diagnostic-text.ts';
+
+/** What is wrong with the value of an attribute by the definition's own schema; paths start at the attribute. */
+export function valueProblems({ value, secret }: Attribute, given: TerraformValue): Problem[] {
+  if (given === UNKNOWN) return [];
+  if (given instanceof ExactNumber && value.type === 'number') {
+    return [{ path: [], message: inexact(value, given) }];
+  }
+  const parsed = value.schema.safeParse(withStandIns(given));
+  if (parsed.success) return [];
+  return issuesOf(parsed.error).flatMap((issue) => {
+    const at = memberAt(given, issue.path);
+    return at === UNKNOWN && value.type !== 'map' ? [] : [problemOf(value, issue, at, secret)];
+  });
+}
+
+/**
+ * Unknown members are stood in for by an empty text, so that the others are judged. What is then found
+ * wrong with it is dropped, save in maps: there it is a value like any other, and only the key can be wrong.
+ */
+function withStandIns(value: TerraformValue): unknown {
+  if (value === UNKNOWN) return '';
+  if (value instanceof ExactNumber) return Number(value.text);
+  if (Array.isArray(value)) return value.map(withStandIns);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withStandIns(member)]));
+}
+
+function memberAt(value: TerraformValue, path: Issue['path']): TerraformValue | undefined {
+  return path.reduce<TerraformValue | undefined>((found, step) => {
+    if (Array.isArray(found)) return found[Number(step)];
+    return found !== undefined && isObject(found) ? found[step] : undefined;
+  }, value);
+}
+
+function problemOf(value: Value, issue: Issue, at: TerraformValue | undefined, isSecret: boolean): Problem {
+  const path = pathIn(value, issue.path);
+  if (at === null) {
+    return value.type === 'objects' && issue.path.length > 1
+      ? { path, message: 'is required, and null here', isMissing: true }
+      : { path, message: 'has a member that is null: leave it out' };
+  }
+  if (isSecret || typeof at !== 'string') return { path, message: issue.message };
+  const meant = value.oneOf === undefined ? null : nearest(at, value.oneOf);
+  const message = meant === null ? issue.message : `${issue.message}. Did you mean "${meant}"?`;
+  // A member of a set has no place that a path could lead to.
+  const isNamed = value.type !== 'set' || message.startsWith('"');
+  return { path, message: isNamed ? message : `"${at}" ${message}` };
+}
+
+/** Terraform's path for a path of the schema's. */
+function pathIn({ type }: Value, path: Issue['path']): AttributePath {
+  const [first, ...rest] = path;
+  if (first === undefined || type === 'set') return [];
+  return type === 'map' ? [{ key: String(first) }, ...rest] : path;
+}
+
+/** Why a number that a double does not hold is refused. */
+function inexact(
+  { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER }: Value,
+  { text }: ExactNumber,
+): string {
+  const number = Number(text);
+  if (number >= minimum && number <= maximum) {
+    return `is ${shortened(text)}, which has more digits than are kept: write at most 15`;
+  }
+  return `is ${shortened(text)}: ${minimum} to ${maximum} is allowed`;
+}
+
+function shortened(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}

@@ -1,0 +1,50 @@
+import type { Attribute, Attributes, ResourceDefinition } from '@svc/shared/resources/definition.ts';
+import type { AttributePath, Diagnostic } from '../provider.ts';
+import { isObject, type TerraformObject, type TerraformValue } from '../value.ts';
+import { diagnosticOf, type Problem } from './diagnostic-text.ts';
+import { ruleProblems } from './validate-rules.ts';
+import { valueProblems } from './validate-value.ts';
+
+/**
+ * What is wrong with a configuration, each thing with its place. What is unknown is not judged, nor is
+ * a rule that looks at it. Types, missing and unknown arguments and the number of blocks are left to
+ * Terraform, which checks them by the schema.
+ */
+export function validateConfig(definition: ResourceDefinition, config: TerraformObject): Diagnostic[] {
+  return [
+    ...attributeDiagnostics(definition.attributes, config, []),
+    ...Object.entries(definition.blocks).flatMap(([name, block]) =>
+      membersOf(config[name]).flatMap((member, index) =>
+        isObject(member) ? attributeDiagnostics(block.attributes, member, [name, index]) : [],
+      ),
+    ),
+    ...ruleProblems(definition, config),
+  ];
+}
+
+function membersOf(value: TerraformValue | undefined): readonly TerraformValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function attributeDiagnostics(
+  attributes: Attributes,
+  config: TerraformObject,
+  parent: AttributePath,
+): Diagnostic[] {
+  return Object.entries(attributes).flatMap(([name, attribute]) =>
+    problemsOf(attribute, config[name] ?? null).map((problem) =>
+      diagnosticOf({ ...problem, path: [...parent, name, ...problem.path] }),
+    ),
+  );
+}
+
+/** Terraform lets pass a value for what is computed, and a null that an expression makes of a required argument. */
+function problemsOf(attribute: Attribute, value: TerraformValue): Problem[] {
+  if (attribute.presence === 'computed') {
+    return value === null ? [] : [{ path: [], message: 'is set by the service: remove it' }];
+  }
+  if (value !== null) return valueProblems(attribute, value);
+  return attribute.presence === 'required'
+    ? [{ path: [], message: 'is required, and null here', isMissing: true }]
+    : [];
+}
