@@ -23,4 +23,4 @@ unset NODE_OPTIONS
 export NODE_USE_ENV_PROXY="${NODE_USE_ENV_PROXY:-1}" NODE_USE_SYSTEM_CA="${NODE_USE_SYSTEM_CA:-1}"
 
 # In the same process: Terraform signals the one that it started.
-exec "$node" "${file%/*}/provider.cjs"
+exec "$node" "${file%/*}/provider.cjs" "$@"
