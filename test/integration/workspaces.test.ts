@@ -1,0 +1,229 @@
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startApi } from '../support/api.ts';
+import { bodiesOf } from '../support/contract/bodies.ts';
+import { type Json, type Operation, readContract, resolved } from '../support/contract/document.ts';
+import type { Answer } from '../support/contract/judge.ts';
+import { filled, subjectOf } from '../support/contract/subjects.ts';
+import { type Ids, type Sent, World } from '../support/contract/world.ts';
+
+/**
+ * Two workspaces with everything in them. Whoever has a token of the one must get the same answers about
+ * the other as about what was never there, and must not change it. Made from the OpenAPI document: an
+ * operation or reference that is added is tried too, or fails for want of something to try it with.
+ */
+const api = await startApi({ rate: { perSecond: 1e9, atOnce: 1e9 } });
+const { document, operations } = await readContract(api);
+const mine = await World.create(api);
+const theirs = await World.create(api);
+const operator = World.ofOperator(api);
+const guarded = operations.filter(({ isPublic }) => !isPublic);
+/** The workspaces themselves are the operator's. */
+const ours = guarded.filter(({ path }) => !path.startsWith('/v1/workspaces'));
+const NEVER = '999999999';
+
+const subjects = new Map<string, { mine: Ids; theirs: Ids }>();
+/** What a member of a body may refer to, in the other workspace. */
+let references: Readonly<Record<string, string>>;
+
+beforeAll(async () => {
+  for (const operation of guarded) {
+    const of = { mine: await subjectOf(operation, mine), theirs: await subjectOf(operation, theirs) };
+    subjects.set(operation.id, of);
+  }
+  const component = await theirs.component();
+  const group = await theirs.group();
+  const monitor = await theirs.monitor();
+  references = {
+    monitor_id: monitor,
+    monitor_ids: monitor,
+    page_id: component.page_id ?? '',
+    group_id: group.id ?? '',
+    workspace_id: String(theirs.workspaceId),
+  };
+});
+afterAll(() => api.dispose());
+
+/** Every row of every table. */
+function dump(): string {
+  const database = new DatabaseSync(api.file, { readOnly: true });
+  try {
+    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+    const rows = tables.map(({ name }) => [name, database.prepare(`SELECT * FROM "${name}"`).all()]);
+    return JSON.stringify(rows, (_key, value) => (value instanceof Uint8Array ? [...value].join() : value));
+  } finally {
+    database.close();
+  }
+}
+
+/** An answer without what may differ between two ids that are both not there. */
+function told({ status, headers, text }: Answer, id: string): object {
+  const names = ['etag', 'location', 'content-type', 'idempotency-replayed'].map((name) => headers.get(name));
+  const same = text.replaceAll(new RegExp(`(?<!\\d)${id}(?!\\d)`, 'g'), 'ID');
+  return { status, names, text: same.replace(/"request_id":"[^"]+"/, '') };
+}
+
+const subject = (operation: Operation) => subjects.get(operation.id) ?? { mine: {}, theirs: {} };
+
+async function requestFor(operation: Operation, ids: Ids): Promise<Omit<Sent, 'path'>> {
+  const [body] = operation.body === null ? [] : await bodiesOf(operation.id, mine, ids);
+  return { method: operation.method.toUpperCase(), ...(body === undefined ? {} : { body }) };
+}
+
+describe("ids of another workspace's objects in paths", () => {
+  const withIds = ours.filter(({ path }) => path.includes('{'));
+
+  test('there are operations to try', () => expect(withIds.length).toBeGreaterThan(20));
+
+  test.each(withIds.map((operation) => [operation.id, operation] as const))('%s', async (_id, operation) => {
+    const { mine: own, theirs: foreign } = subject(operation);
+    const request = await requestFor(operation, own);
+    const before = dump();
+    for (const attacker of [mine, operator]) {
+      for (const headers of [{}, { 'if-match': '*' }, { 'if-none-match': '*' }, { 'idempotency-key': 'k' }]) {
+        for (const ids of mixtures(own, foreign)) {
+          const answer = await attacker.send({ ...request, headers, path: filled(operation.path, ids) });
+          const nothing = Object.fromEntries(Object.keys(ids).map((name) => [name, NEVER]));
+          const never = await attacker.send({ ...request, headers, path: filled(operation.path, nothing) });
+          expect(answer.status).toBe(404);
+          // Of two ids the message names the one that is missed; both must read like NEVER's.
+          const messages = Object.values(ids).map((id) => told(answer, id));
+          if (ids.page_id === undefined) expect(messages).toEqual([told(never, NEVER)]);
+        }
+      }
+    }
+    expect(dump()).toBe(before);
+  });
+
+  /** Every mixture of own and foreign ids but the one that is all one's own. */
+  function mixtures(own: Ids, foreign: Ids): Ids[] {
+    const names = Object.keys(foreign);
+    return Array.from({ length: 2 ** names.length - 1 }, (_, bits) =>
+      Object.fromEntries(names.map((name, at) => [name, ((bits >> at) & 1 ? own : foreign)[name] ?? ''])),
+    );
+  }
+});
+
+describe("ids of another workspace's objects in bodies", () => {
+  const written = ours.flatMap((operation) =>
+    referencesIn(operation.body ?? {}).map((name) => [operation.id, name, operation] as const),
+  );
+
+  test('every reference is a member of the body itself, and known here', () => {
+    expect(written.length).toBeGreaterThan(8);
+    for (const [id, name] of written)
+      expect([id, name, references[name]]).toEqual([id, name, expect.any(String)]);
+  });
+
+  test.each(written)('%s: %s', async (_id, name, operation) => {
+    const { mine: own } = subject(operation);
+    const bodies = operation.body === null ? [] : await bodiesOf(operation.id, mine, own);
+    const body = bodies.find((one) => name in one) ?? bodies[0] ?? {};
+    const before = dump();
+    const sendWith = (value: string) =>
+      mine.send({
+        method: operation.method.toUpperCase(),
+        path: filled(operation.path, own),
+        body: { ...body, [name]: name.endsWith('s') ? [value] : value },
+      });
+    const id = references[name] ?? '';
+    const answer = await sendWith(id);
+    expect(answer).toMatchObject({ status: 422 });
+    expect(JSON.parse(answer.text)).toMatchObject({
+      errors: [
+        { message: expect.stringMatching(/^there is no |has no |^must be \d+, the page of the path/) },
+      ],
+    });
+    expect(told(answer, id)).toEqual(told(await sendWith(NEVER), NEVER));
+    expect(dump()).toBe(before);
+  });
+
+  /** Members of a body that name objects. */
+  function referencesIn(schema: Json): string[] {
+    const { properties = {}, oneOf = [], anyOf = [] } = resolved(document, schema);
+    const own = Object.keys(properties as Json).filter((name) => /_ids?$/.test(name) && !isChat(name));
+    const choices = [...(oneOf as Json[]), ...(anyOf as Json[])].flatMap(referencesIn);
+    const inner = Object.entries(properties as Record<string, Json>).flatMap(([name, member]) =>
+      referencesIn(member).map((reference) => `${name}.${reference}`),
+    );
+    return [...new Set([...own, ...choices, ...inner])].filter((name) => !isChat(name));
+  }
+
+  /** A chat of another service. */
+  function isChat(name: string): boolean {
+    return name.split('.').at(-1) === 'chat_id';
+  }
+});
+
+describe('what is listed', () => {
+  /** Regions and their agents are everybody's. */
+  const lists = ours.filter(
+    ({ id, method, path }) => method === 'get' && !path.endsWith('{id}') && id !== 'get_regions',
+  );
+
+  test.each(lists.map((operation) => [operation.id, operation] as const))('%s', async (_id, operation) => {
+    const { mine: own, theirs: foreign } = subject(operation);
+    const shown = async (world: World, ids: Ids, authorization = `Bearer ${world.token}`) => {
+      const path = `${filled(operation.path, ids)}${operation.parameters.some(({ name }) => name === 'limit') ? '?limit=100' : ''}`;
+      const answer = await world.send({ method: 'GET', path, headers: { authorization } });
+      expect(answer.status).toBe(200);
+      return JSON.parse(answer.text) as { data?: { id?: string }[]; total?: number };
+    };
+    const [here, there] = [await shown(mine, own), await shown(theirs, foreign)];
+    const idsOf = ({ data = [] }: typeof here) => data.flatMap(({ id }) => id ?? []);
+    expect(idsOf(here).filter((id) => idsOf(there).includes(id))).toEqual([]);
+    if (here.total !== undefined)
+      expect([here.total, there.total]).toEqual([here.data?.length, there.data?.length]);
+    if (idsOf(here).length === 0) return;
+    const all = await mine.send({ method: 'GET', path: `${filled(operation.path, own)}?limit=1` });
+    const { next_cursor: cursor } = JSON.parse(all.text) as { next_cursor?: string | null };
+    if (typeof cursor !== 'string') return;
+    // A cursor says where, not whose.
+    const path = `${filled(operation.path, foreign)}?cursor=${cursor}`;
+    const next = JSON.parse((await theirs.send({ method: 'GET', path })).text) as typeof here;
+    expect(idsOf(next).filter((id) => idsOf(here).includes(id))).toEqual([]);
+  });
+
+  test('a read token sees the same workspace as the write token', async () => {
+    const of = async (token: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      const { text } = await mine.send({ method: 'GET', path: '/v1/monitors?limit=100', headers });
+      return (JSON.parse(text) as { data: { id: string }[] }).data.map(({ id }) => id);
+    };
+    expect(await of(mine.reader)).toEqual(await of(mine.token));
+  });
+});
+
+describe('what is remembered', () => {
+  test('an Idempotency-Key is of one workspace', async () => {
+    const body = { type: 'tcp', name: 'a', uri: 'a.example:1', periodicity: '1m' };
+    const sent = { method: 'POST', path: '/v1/monitors', headers: { 'idempotency-key': 'shared' } };
+    const first = await theirs.send({ ...sent, body });
+    const before = await theirs.send({ method: 'GET', path: '/v1/monitors' });
+    const second = await mine.send({ ...sent, body });
+    expect([first.status, second.status]).toEqual([201, 201]);
+    expect(second.headers.get('idempotency-replayed')).toBeNull();
+    expect(JSON.parse(second.text).id).not.toBe(JSON.parse(first.text).id);
+    const other = { 'idempotency-key': 'shared-too' };
+    await theirs.send({ ...sent, headers: other, body: { ...body, name: 'b' } });
+    expect((await mine.send({ ...sent, headers: other, body })).status).toBe(201);
+    const after = await theirs.send({ method: 'GET', path: '/v1/monitors' });
+    expect(JSON.parse(after.text).total).toBe(JSON.parse(before.text).total + 1);
+  });
+
+  test('a taken slug tells of no page', async () => {
+    const slug = World.unique();
+    await theirs.made('/v1/status-pages', { title: 'Their title', slug });
+    const answer = await mine.send({ method: 'POST', path: '/v1/status-pages', body: { title: 'a', slug } });
+    expect(answer.status).toBe(409);
+    expect(JSON.parse(answer.text).detail).toBe(`"${slug}" is the slug of another status page`);
+    expect(answer.text).not.toContain('Their title');
+  });
+
+  test('only the operator has a say in workspaces', async () => {
+    for (const method of ['GET', 'POST']) {
+      const body = method === 'POST' ? { body: { name: World.unique() } } : {};
+      expect((await mine.send({ method, path: '/v1/workspaces', ...body })).status).toBe(403);
+    }
+  });
+});
