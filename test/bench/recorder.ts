@@ -51,6 +51,7 @@ const evaluator = new Evaluator({
   },
   presence: { hadAgentWithin24h: (region) => REGIONS.includes(region), live: () => REGIONS },
   outbox: { enqueue: () => {} },
+  rollups: { claimedUntil: 0 },
   clock: systemClock,
   slotNow: () => slotNow,
 });

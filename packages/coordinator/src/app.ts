@@ -28,6 +28,7 @@ import { ReadingProgress } from './results/reading-progress.ts';
 import { Recorder } from './results/recorder.ts';
 import { States } from './results/states.ts';
 import { logTransitions } from './results/transition-log.ts';
+import { Rollups } from './rollups/rollups.ts';
 import { loadInstallation } from './store/facts.ts';
 import { openStore } from './store/open.ts';
 import { Retention } from './store/retention.ts';
@@ -130,13 +131,22 @@ export class Coordinator {
     const deliverer = this.#createDeliverer(store, secrets);
     const outbox = createOutbox(clock, (delivery) => deliverer.wake(delivery));
     const states = new States();
+    const slotNow = () => Math.floor(slotClock.now());
+    const rollups = await Rollups.load({
+      store,
+      clock,
+      slotNow,
+      isCaughtUp: () => progress.isCaughtUp(),
+      log,
+    });
     const evaluator = new Evaluator({
       states,
       monitors,
       presence,
       outbox,
+      rollups,
       clock,
-      slotNow: () => Math.floor(slotClock.now()),
+      slotNow,
     });
     const jobTokens = new JobTokens(installation.jobKey);
     const recorder = new Recorder({
@@ -187,6 +197,8 @@ export class Coordinator {
     this.#started.push({ name: 'deliverer', stop: () => deliverer.stop() });
     consumer.start();
     this.#started.push({ name: 'consumer', stop: () => consumer.stop() });
+    rollups.start();
+    this.#started.push({ name: 'roll-ups', stop: () => rollups.stop() });
     const retention = new Retention({ store, clock, log, resultRetentionDays: config.retentionDays });
     retention.start();
     this.#started.push({ name: 'retention', stop: () => retention.stop() });
@@ -224,7 +236,8 @@ export class Coordinator {
       checks: dispatch,
       deliveries: createDeliveries({ store, clock, deliverer, publicUrl: config.publicUrl }),
       readiness: () => ({ nats: bus.isConnected, database: !recorder.isFailing }),
-      metrics: () => coordinatorMetrics({ monitors, states, dispatch, recorder, consumer, deliverer }),
+      metrics: () =>
+        coordinatorMetrics({ monitors, states, dispatch, recorder, consumer, deliverer, rollups }),
       metricsToken: config.metricsToken ?? null,
       clock,
       slotNow: () => slotClock.now(),

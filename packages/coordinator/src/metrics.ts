@@ -5,6 +5,7 @@ import type { Deliverer } from './notify/deliverer.ts';
 import type { ResultConsumer } from './results/consumer.ts';
 import type { Recorder } from './results/recorder.ts';
 import type { States } from './results/states.ts';
+import type { Rollups } from './rollups/rollups.ts';
 
 type Sources = {
   monitors: LiveMonitors;
@@ -13,11 +14,12 @@ type Sources = {
   recorder: Recorder;
   consumer: ResultConsumer;
   deliverer: Deliverer;
+  rollups: Rollups;
 };
 
 /** What `/metrics` shows of the coordinator. */
 export function coordinatorMetrics(sources: Sources): Metric[] {
-  const { monitors, dispatch, recorder, consumer, deliverer } = sources;
+  const { monitors, dispatch, recorder, consumer, deliverer, rollups } = sources;
   const deliveries = deliverer.metrics;
   return [
     gauge('svc_monitors', 'Declared monitors.', monitors.size),
@@ -32,6 +34,11 @@ export function coordinatorMetrics(sources: Sources): Metric[] {
       ...recorder.dropped,
       ...consumer.dropped,
     }),
+    gauge(
+      'svc_rollups_behind_seconds',
+      'Age of the oldest result that is not rolled up; an hour and some minutes are normal.',
+      Math.round(rollups.behindMs / 1_000),
+    ),
     byLabel(
       'svc_delivery_attempts_total',
       'Attempts to deliver alerts.',

@@ -122,6 +122,7 @@ export class Evaluation {
   ): boolean {
     if (!this.rows.insertResult(result, region, agent, this.#wall)) return false;
     this.#keepFindable(monitor, result.slot);
+    this.#markIfRolledUp(monitor.id, result.slot);
     const state = this.#evaluated(monitor.id, result.version, region);
     if (state === null || result.slot <= state.floorSlot) return true;
     const vote = this.#report(monitor, result, region);
@@ -139,7 +140,8 @@ export class Evaluation {
   /** The region will not report the slot; kept as a `not_run` row. */
   abstained(monitor: LiveMonitor, slot: number, region: Region, reason: NotRunReason): void {
     const { id: monitorId, version } = monitor;
-    this.rows.insertAbstention({ monitorId, version, slot, region, reason }, this.#wall);
+    const job = { monitorId, version, slot, region, reason };
+    if (this.rows.insertAbstention(job, this.#wall)) this.#markIfRolledUp(monitorId, slot);
     this.#keepFindable(this.monitor(monitorId) ?? monitor, slot);
     this.skipped(monitor, slot, region);
   }
@@ -187,6 +189,10 @@ export class Evaluation {
   keepUndecidedFindable(state: MonitorState, after: LiveMonitor): void {
     if (state.decidedSlot > 0) this.#keepFindable(after, state.decidedSlot);
     for (const { slot } of state.open) this.#keepFindable(after, slot);
+  }
+
+  #markIfRolledUp(monitorId: number, slot: number): void {
+    if (slot < this.#parts.rollups.claimedUntil) this.rows.markForRepair(monitorId, slot);
   }
 
   #keepFindable(monitor: LiveMonitor, slot: number): void {

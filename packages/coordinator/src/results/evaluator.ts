@@ -23,6 +23,8 @@ export type EvaluatorParts = {
   monitors: LiveMonitors;
   presence: RegionPresence;
   outbox: Outbox;
+  /** Results with a slot before it (epoch ms) have their hour rolled up again; `Rollups` is one. */
+  rollups: { readonly claimedUntil: number };
   clock: Clock;
   /** The slots' clock, epoch ms: never goes back. */
   slotNow: () => number;

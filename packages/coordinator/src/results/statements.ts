@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { hourOf } from '../domain/summary-range.ts';
 import type { TransitionReason } from '../domain/transition.ts';
 import { abstentionDetail, resultDetail } from '../store/result-detail.ts';
 import type { MonitorState } from './states.ts';
@@ -40,6 +41,7 @@ const PREPARED = new WeakMap<DatabaseSync, RecordingStatements>();
 export class RecordingStatements {
   readonly #insertResult: StatementSync;
   readonly #rememberSlot: StatementSync;
+  readonly #markForRepair: StatementSync;
   readonly #updateState: StatementSync;
   readonly #insertState: StatementSync;
   readonly #insertTransition: StatementSync;
@@ -66,6 +68,9 @@ export class RecordingStatements {
     this.#rememberSlot = sqlite.prepare(
       'INSERT OR IGNORE INTO off_grid_slots (monitor_id, slot) VALUES (?, ?)',
     );
+    this.#markForRepair = sqlite.prepare(`
+      INSERT INTO rollup_repairs (hour, monitor_id) VALUES (?, ?)
+      ON CONFLICT (hour, monitor_id) DO UPDATE SET marks = marks + 1`);
     this.#updateState = sqlite.prepare(`
       UPDATE monitor_states SET status = ?, since = ?, decided_slot = ?, votes = ?, incident = ?
       WHERE monitor_id = ?`);
@@ -154,6 +159,11 @@ export class RecordingStatements {
   /** To be called for every slot that is not on the grid of the monitor's period: it is not found again otherwise. */
   rememberSlot(monitorId: number, slot: number): void {
     this.#rememberSlot.run(monitorId, slot);
+  }
+
+  /** To be called for every result of an hour that is rolled up, or about to be. */
+  markForRepair(monitorId: number, slot: number): void {
+    this.#markForRepair.run(hourOf(slot), monitorId);
   }
 
   writeState(state: MonitorState): void {

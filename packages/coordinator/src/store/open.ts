@@ -6,6 +6,7 @@ import { isSqliteFailure, storeErrorOf, toStoreError } from './errors.ts';
 import { lockDatabaseFile } from './file-lock.ts';
 import { migrate } from './migrate.ts';
 import { Reader } from './reader.ts';
+import { registerSqlFunctions } from './sql-functions.ts';
 import type { Execute } from './sqlite-dialect.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import { Statements } from './statements.ts';
@@ -49,6 +50,7 @@ function openWriting(path: string): DatabaseSync {
       PRAGMA journal_size_limit = 16777216;
       PRAGMA cache_size = -16384;
       PRAGMA temp_store = MEMORY`);
+    registerSqlFunctions(sqlite);
     return sqlite;
   } catch (error) {
     sqlite.close();

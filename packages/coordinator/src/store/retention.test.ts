@@ -15,8 +15,19 @@ beforeEach(async () => {
   parts = await configuredStore();
   const { store, clock } = parts;
   retention = new Retention({ store, clock, log: silentLog, resultRetentionDays: 14 });
+  await rolledUpUntil(clock.wall());
 });
 afterEach(() => parts.dispose());
+
+async function rolledUpUntil(hour: number): Promise<void> {
+  await parts.store.transaction(({ sqlite }) =>
+    sqlite
+      .prepare(
+        'INSERT OR REPLACE INTO rollup_progress (id, hour, phase, day, after_monitor) VALUES (1, ?, 0, 0, 0)',
+      )
+      .run(hour),
+  );
+}
 
 /** One result per `every` ms from `from` to `to` of monitors 1 to `monitors`, none of which is declared. */
 async function addResults(monitors: number, from: number, to: number, every: number): Promise<void> {
@@ -56,6 +67,23 @@ test('deletes exactly what is older than the retention, in more than one chunk',
   expect(all).toBe(3 * 1_400);
   expect(results).toBe(before - all);
   expect(await driven(retention.sweep())).toEqual({ results: 0, deliveries: 0 });
+});
+
+test('what is not rolled up yet stays, and so does an hour that is to be rolled up again', async () => {
+  const now = parts.clock.wall();
+  await addResults(1, now - 20 * DAY, now, DAY / 100);
+  await rolledUpUntil(now - 16 * DAY);
+  await parts.store.transaction(({ sqlite }) =>
+    sqlite.prepare('INSERT INTO rollup_repairs (hour, monitor_id) VALUES (?, 1)').run(now - 18 * DAY),
+  );
+  await driven(retention.sweep());
+  expect((await counts()).oldest).toBe(now - 18 * DAY);
+  await parts.store.transaction(({ sqlite }) => sqlite.exec('DELETE FROM rollup_repairs'));
+  await driven(retention.sweep());
+  expect((await counts()).oldest).toBe(now - 16 * DAY);
+  await parts.store.transaction(({ sqlite }) => sqlite.exec('DELETE FROM rollup_progress'));
+  await driven(retention.sweep());
+  expect((await counts()).oldest).toBe(now - 16 * DAY);
 });
 
 test('slots off the grid are forgotten with their results', async () => {

@@ -1,5 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { hourOf } from '../domain/summary-range.ts';
 import type { Store, Transaction } from './store.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -42,7 +43,7 @@ export class Retention {
   /** Deletes all that is too old now. Ends early when stopped. */
   async sweep(): Promise<{ results: number; deliveries: number }> {
     const cutoff = this.#clock.wall() - this.#keepMs;
-    const results = await this.#repeat((tx) => deleteResults(tx, cutoff));
+    const results = await this.#repeat((tx) => deleteResults(tx, prunableUntil(tx, cutoff)));
     await this.#repeat((tx) => deleteOffGridSlots(tx, cutoff));
     const deliveries = await this.#repeat((tx) => deleteDeliveries(tx, cutoff));
     return { results, deliveries };
@@ -90,6 +91,21 @@ export class Retention {
       this.#stopping.signal.addEventListener('abort', stop, { once: true });
     });
   }
+}
+
+/**
+ * Beginning of the first hour whose results stay: only whole hours go, none that is not rolled up, and
+ * none with a result that its roll-up does not count yet. From here on the hours before are not
+ * rolled up again. Nothing is deleted before the roll-ups have begun.
+ */
+function prunableUntil({ sqlite }: Transaction, cutoff: number): number {
+  const row = sqlite
+    .prepare(`
+      UPDATE rollup_progress SET results_from = max(results_from,
+        min(:hour, hour, coalesce((SELECT min(hour) FROM rollup_repairs), hour)))
+      RETURNING results_from`)
+    .get({ hour: hourOf(cutoff) }) as { results_from: number } | undefined;
+  return row?.results_from ?? 0;
 }
 
 /** From the oldest on, deleted monitors' included: they lie in the order of time. */

@@ -141,7 +141,7 @@ export interface Database {
     phase: number;
     day: number;
     after_monitor: number;
-    results_from: number;
+    results_from: Generated<number>;
   };
   rollup_repairs: { hour: number; monitor_id: number; marks: Generated<number> };
   removed_monitors: { monitor_id: number };

@@ -20,7 +20,8 @@ export function registerSqlFunctions(sqlite: DatabaseSync): void {
   const histogramOf = (add: (histogram: LatencyHistogram, value: SQLOutputValue) => void) => ({
     deterministic: true,
     start: emptyHistogram,
-    step(histogram: LatencyHistogram, value: SQLOutputValue = null) {
+    // The number of its parameters tells SQLite how many the function takes: no default here.
+    step(histogram: LatencyHistogram, value: SQLOutputValue) {
       add(histogram, value);
       return histogram;
     },

@@ -88,6 +88,8 @@ export class Recording {
   onNotRun: OnNotRun = () => 'accept';
   /** Thrown by the outbox when set: the transaction fails in its middle. */
   outboxFailure: Error | null = null;
+  /** Where the roll-ups are, epoch ms: nowhere yet. */
+  rollups = { claimedUntil: 0 };
   sequence = 0;
   #directory = '';
 
@@ -120,6 +122,7 @@ export class Recording {
       states: this.states,
       monitors: this.monitors,
       presence: this.presence,
+      rollups: this.rollups,
       clock,
       slotNow: () => clock.wall(),
       outbox: {

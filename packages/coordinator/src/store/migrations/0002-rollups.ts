@@ -23,10 +23,10 @@ const STATEMENTS = [
     degraded_ms INTEGER NOT NULL, error_ms INTEGER NOT NULL, PRIMARY KEY (monitor_id, at)) WITHOUT ROWID`,
   // How far it is: all hours before `hour`, and of `hour` the results whose slot lies less than `phase`
   // ms after a full half minute; all days before `day`, and of `day` the monitors up to `after_monitor`.
-  // Results from `results_from` on are complete; older ones the retention has deleted, or may have.
+  // Results of the hour `results_from` and later ones are complete; of older ones the retention has deleted some.
   `CREATE TABLE rollup_progress (
     id INTEGER PRIMARY KEY CHECK (id = 1), hour INTEGER NOT NULL, phase INTEGER NOT NULL,
-    day INTEGER NOT NULL, after_monitor INTEGER NOT NULL, results_from INTEGER NOT NULL)`,
+    day INTEGER NOT NULL, after_monitor INTEGER NOT NULL, results_from INTEGER NOT NULL DEFAULT 0)`,
   // Hours with a result that was recorded when they were rolled up, or about to be. `marks` grows with each.
   `CREATE TABLE rollup_repairs (
     hour INTEGER NOT NULL, monitor_id INTEGER NOT NULL, marks INTEGER NOT NULL DEFAULT 1,

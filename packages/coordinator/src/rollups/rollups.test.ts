@@ -1,0 +1,319 @@
+import type { Region } from '@svc/shared/regions.ts';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { percentile } from '../domain/latency-histogram.ts';
+import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
+import {
+  DAY_MS,
+  dayOf,
+  HOUR_MS,
+  hourOf,
+  SUMMARY_RANGES,
+  type SummaryRange,
+} from '../domain/summary-range.ts';
+import { uptimePercent } from '../domain/uptime.ts';
+import { liveMonitor, Recording, THREE } from '../results/test-support/recording.ts';
+import { Rollups } from './rollups.ts';
+import { readSummary } from './summary.ts';
+import { countsOf, naiveSummary, regionsOf } from './test-support/naive-summary.ts';
+import { caughtUp, rollupsOf } from './test-support/rolled-up-recording.ts';
+
+const MINUTE = 60_000;
+const [FRA, PAR] = THREE as [Region, Region, Region];
+let recording: Recording;
+let rollups: Rollups;
+
+beforeEach(async () => {
+  recording = await Recording.open();
+  rollups = await rollupsOf(recording);
+});
+afterEach(() => recording.dispose());
+
+const summary = (id: number, range: SummaryRange) =>
+  readSummary(recording.store.read, id, range, recording.clock.wall());
+
+/** Compares all ranges with a count of all results. */
+async function expectTrue(id: number): Promise<void> {
+  for (const range of Object.keys(SUMMARY_RANGES) as SummaryRange[]) {
+    const found = await summary(id, range);
+    const naive = await naiveSummary(recording, id, range, recording.clock.wall());
+    const lengths = ({ latencies, ...counts }: typeof naive.total) => ({
+      ...counts,
+      latencies: latencies.length,
+    });
+    expect(countsOf(found.total), range).toEqual(lengths(naive.total));
+    expect(found.times).toEqual(naive.times);
+    expect(regionsOf(found)).toEqual(
+      Object.fromEntries(Object.entries(naive.regions).map(([name, counts]) => [name, lengths(counts)])),
+    );
+    expect(
+      found.buckets.map(({ at, tally, times }) => ({
+        at,
+        uptime: uptimePercent(times),
+        counts: countsOf(tally),
+      })),
+    ).toEqual(naive.buckets.map((bucket) => ({ ...bucket, counts: lengths(bucket.counts) })));
+    for (const share of [0.5, 0.75, 0.9, 0.95, 0.99]) {
+      const { latencies } = naive.total;
+      const exact = latencies[Math.ceil(share * latencies.length) - 1] ?? null;
+      const near = percentile(found.total.latency, share);
+      if (exact === null) expect(near).toBeNull();
+      else expect(Math.abs((near ?? 0) - exact)).toBeLessThanOrEqual(exact * 0.05);
+    }
+  }
+}
+
+const hoursOf = (id: number) =>
+  recording.rows<{ at: number; region: string; passed: number; not_run: number }>(
+    'SELECT at, region, passed, not_run FROM rollup_hours WHERE monitor_id = ? ORDER BY at, region',
+    id,
+  );
+const repairs = () => recording.rows('SELECT * FROM rollup_repairs');
+
+/** First slot of the monitor in the hour, on its grid. */
+const slotIn = (id: number, hour: number, index = 0) =>
+  gridSlotFrom(hour, 30_000, phaseOf(id, 30_000)) + index * 30_000;
+
+describe('a summary is what a count of all results says', () => {
+  type Step =
+    | { do: 'report'; monitor: number; region: number; ago: number; outcome: number; latency: number }
+    | { do: 'pass'; minutes: number }
+    | { do: 'roll-up'; steps: number }
+    | { do: 'restart' | 'all' };
+  const OUTCOMES = ['passed', 'degraded', 'failed', 'not_run'] as const;
+  const report = fc.record({
+    do: fc.constant('report' as const),
+    monitor: fc.integer({ min: 1, max: 3 }),
+    region: fc.integer({ min: 0, max: 2 }),
+    /** Slots before now, some of them off the grid. */
+    ago: fc.oneof(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 400 })),
+    outcome: fc.integer({ min: 0, max: 3 }),
+    latency: fc.integer({ min: 1, max: 90_000 }),
+  });
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    { weight: 8, arbitrary: report },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant('pass' as const), minutes: fc.integer({ min: 1, max: 900 }) }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({ do: fc.constant('roll-up' as const), steps: fc.integer({ min: 1, max: 4 }) }),
+    },
+    { weight: 1, arbitrary: fc.constantFrom<Step>({ do: 'restart' }, { do: 'all' }) },
+  );
+
+  async function run(one: Step): Promise<void> {
+    switch (one.do) {
+      case 'report': {
+        const isOffGrid = one.ago % 7 === 3;
+        const slot = slotIn(one.monitor, recording.clock.wall(), -one.ago - 1) + (isOffGrid ? 1_234 : 0);
+        const region = THREE[one.region] ?? FRA;
+        const outcome = OUTCOMES[one.outcome] ?? 'passed';
+        // What was reported long ago, again and again: the first that is not `not_run` stays.
+        await recording.report(one.monitor, slot, region, { outcome, latency: one.latency / 10 });
+        return;
+      }
+      case 'pass':
+        recording.clock.advance(one.minutes * MINUTE);
+        await recording.recorder.flushed();
+        return;
+      case 'roll-up':
+        for (let count = 0; count < one.steps; count += 1) await rollups.step();
+        return;
+      case 'all':
+        await caughtUp(rollups);
+        return;
+      case 'restart':
+        await recording.restart();
+        rollups = await rollupsOf(recording);
+        return;
+    }
+  }
+
+  test('whatever is reported late, repeated, replaced or cut off by a restart', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
+        for (const id of [1, 2, 3]) await recording.declare(liveMonitor(id));
+        for (const one of steps) await run(one);
+        await caughtUp(rollups);
+        for (const id of [1, 2, 3]) await expectTrue(id);
+        await recording.dispose();
+        recording = await Recording.open();
+        rollups = await rollupsOf(recording);
+      }),
+      { numRuns: 15 },
+    );
+  }, 120_000);
+
+  test('over weeks, with a status that changes', async () => {
+    await recording.declare(liveMonitor(1));
+    for (let round = 0; round < 100; round += 1) {
+      const outcome = round % 7 === 3 ? 'failed' : round % 5 === 1 ? 'degraded' : 'passed';
+      await recording.slot(1, { [FRA]: outcome, [PAR]: outcome });
+      recording.clock.advance(7 * HOUR_MS + 30_000);
+      await recording.recorder.flushed();
+      if (round % 10 === 0) await caughtUp(rollups);
+    }
+    await caughtUp(rollups);
+    await expectTrue(1);
+    const [days] = await recording.rows<{ many: number }>('SELECT count(*) AS many FROM uptime_days');
+    expect(days?.many).toBeGreaterThan(20);
+  }, 60_000);
+});
+
+describe('hours', () => {
+  test('are rolled up some minutes after their end, with one part per region', async () => {
+    await recording.declare(liveMonitor(1));
+    const hour = recording.clock.wall();
+    for (const region of [FRA, PAR]) await recording.report(1, slotIn(1, hour), region, 'passed');
+    await recording.report(1, slotIn(1, hour, 1), FRA, 'not_run');
+    recording.clock.advance(HOUR_MS + 4 * MINUTE);
+    await caughtUp(rollups);
+    expect(await hoursOf(1)).toEqual([]);
+    recording.clock.advance(MINUTE);
+    await caughtUp(rollups);
+    expect(await hoursOf(1)).toEqual([
+      { at: hour, region: FRA, passed: 1, not_run: 1 },
+      { at: hour, region: PAR, passed: 1, not_run: 0 },
+    ]);
+    expect(rollups.behindMs).toBe(5 * MINUTE);
+  });
+
+  test('a late result has its hour and its day repaired; a repeated one changes nothing', async () => {
+    await recording.declare(liveMonitor(1));
+    const hour = recording.clock.wall();
+    await recording.report(1, slotIn(1, hour), FRA, 'not_run');
+    recording.clock.advance(2 * DAY_MS);
+    await caughtUp(rollups);
+    await recording.report(1, slotIn(1, hour), FRA, 'passed');
+    expect(await repairs()).toHaveLength(1);
+    await caughtUp(rollups);
+    expect(await repairs()).toEqual([]);
+    expect(await hoursOf(1)).toEqual([{ at: hour, region: FRA, passed: 1, not_run: 0 }]);
+    expect(await recording.rows('SELECT at, passed, not_run FROM rollup_days')).toEqual([
+      { at: dayOf(hour), passed: 1, not_run: 0 },
+    ]);
+    await recording.report(1, slotIn(1, hour), FRA, 'failed');
+    expect(await repairs()).toEqual([]);
+  });
+
+  test('a result that is recorded while its hour is read is not lost', async () => {
+    await recording.declare(liveMonitor(1));
+    const hour = recording.clock.wall();
+    await recording.report(1, slotIn(1, hour), FRA, 'passed');
+    recording.clock.advance(HOUR_MS + 5 * MINUTE);
+    const stepping = rollups.step();
+    const reporting = recording.report(1, slotIn(1, hour, 1), FRA, 'passed');
+    await Promise.all([stepping, reporting]);
+    await caughtUp(rollups);
+    expect(await hoursOf(1)).toEqual([{ at: hour, region: FRA, passed: 2, not_run: 0 }]);
+  });
+
+  test('a result older than the results that are kept is not counted: it cannot be told from a repeated one', async () => {
+    await recording.declare(liveMonitor(1));
+    const hour = recording.clock.wall();
+    await recording.report(1, slotIn(1, hour), FRA, 'passed');
+    recording.clock.advance(2 * DAY_MS);
+    await caughtUp(rollups);
+    await recording.store.transaction(({ sqlite }) => {
+      sqlite.exec('DELETE FROM results');
+      sqlite.prepare('UPDATE rollup_progress SET results_from = ?').run(hour + DAY_MS);
+    });
+    await recording.report(1, slotIn(1, hour, 1), FRA, 'passed');
+    await caughtUp(rollups);
+    expect(await repairs()).toEqual([]);
+    expect(await hoursOf(1)).toEqual([{ at: hour, region: FRA, passed: 1, not_run: 0 }]);
+  });
+
+  test('results off the grid, which are read apart, are added', async () => {
+    await recording.declare(liveMonitor(1));
+    const hour = recording.clock.wall();
+    for (const [offset, latency] of [[0, 10] as const, [11_000, 1_000] as const]) {
+      await recording.report(1, slotIn(1, hour) + offset, FRA, { outcome: 'passed', latency });
+    }
+    await recording.report(1, slotIn(1, hour) + 1_000, FRA, 'not_run');
+    recording.clock.advance(HOUR_MS + 5 * MINUTE);
+    await caughtUp(rollups);
+    expect(await hoursOf(1)).toEqual([{ at: hour, region: FRA, passed: 2, not_run: 1 }]);
+    await expectTrue(1);
+  });
+
+  test('time without results is skipped at once', async () => {
+    await recording.declare(liveMonitor(1));
+    await recording.report(1, slotIn(1, recording.clock.wall()), FRA, 'passed');
+    recording.clock.advance(40 * DAY_MS);
+    let steps = 0;
+    while (await rollups.step()) steps += 1;
+    // A step for each day, and a few for the hours.
+    expect(steps).toBeLessThan(50);
+    expect(rollups.behindMs).toBeLessThan(HOUR_MS + 5 * MINUTE);
+  });
+});
+
+describe('what is kept', () => {
+  test('hours for two weeks, days for 400', async () => {
+    await recording.declare(liveMonitor(1));
+    const first = recording.clock.wall();
+    for (let day = 0; day < 420; day += 1) {
+      await recording.slot(1, { [FRA]: 'passed', [PAR]: 'passed' });
+      recording.clock.advance(DAY_MS);
+      if (day % 13 === 0) await caughtUp(rollups);
+    }
+    recording.clock.advance(10 * MINUTE);
+    await caughtUp(rollups);
+    const today = dayOf(recording.clock.wall());
+    const oldest = (table: string) => recording.rows<{ at: number }>(`SELECT min(at) AS at FROM ${table}`);
+    expect(hourOf(first)).toBeLessThan(today - 400 * DAY_MS);
+    expect(await oldest('rollup_hours')).toEqual([{ at: today - DAY_MS - 14 * DAY_MS }]);
+    expect(await oldest('rollup_days')).toEqual([{ at: today - DAY_MS - 400 * DAY_MS }]);
+    expect(await oldest('uptime_days')).toEqual([{ at: today - DAY_MS - 400 * DAY_MS }]);
+  }, 60_000);
+
+  test("a deleted monitor's roll-ups go, and do not come back", async () => {
+    for (const id of [1, 2]) await recording.declare(liveMonitor(id));
+    for (let day = 0; day < 3; day += 1) {
+      for (const id of [1, 2]) await recording.slot(id, { [FRA]: 'passed', [PAR]: 'passed' });
+      recording.clock.advance(DAY_MS);
+      await caughtUp(rollups);
+    }
+    // One result is not rolled up yet, and one is late.
+    await recording.report(1, slotIn(1, recording.clock.wall()), FRA, 'passed');
+    await recording.report(1, slotIn(1, recording.clock.wall() - DAY_MS), FRA, 'passed');
+    await recording.remove(1);
+    await caughtUp(rollups);
+    recording.clock.advance(DAY_MS);
+    await caughtUp(rollups);
+    for (const table of ['rollup_hours', 'rollup_days', 'uptime_days']) {
+      expect(await recording.rows(`SELECT DISTINCT monitor_id FROM ${table}`), table).toEqual([
+        { monitor_id: 2 },
+      ]);
+    }
+    expect(await recording.rows('SELECT * FROM removed_monitors')).toEqual([]);
+    expect(await repairs()).toEqual([]);
+  });
+});
+
+test('works by itself, waits while results are behind, and stops', async () => {
+  let isCaughtUp = false;
+  const { store, clock } = recording;
+  await recording.declare(liveMonitor(1));
+  await recording.report(1, slotIn(1, clock.wall()), FRA, 'passed');
+  const working = await Rollups.load({
+    store,
+    clock,
+    slotNow: () => clock.wall(),
+    isCaughtUp: () => isCaughtUp,
+    log: { error: () => {} } as never,
+  });
+  working.start();
+  await clock.advanceSettling(2 * HOUR_MS);
+  expect(await hoursOf(1)).toEqual([]);
+  isCaughtUp = true;
+  // Through the reading thread, so that each round waits for what was asked of it before.
+  const hours = () => store.read.selectFrom('rollup_hours').selectAll().execute();
+  for (let round = 0; (await hours()).length === 0 && round < 1_000; round += 1)
+    await clock.advanceSettling(5_000);
+  expect(await hours()).toHaveLength(1);
+  await working.stop();
+});

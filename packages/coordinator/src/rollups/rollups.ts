@@ -1,0 +1,141 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { HOUR_MS, hourOf } from '../domain/summary-range.ts';
+import type { Store } from '../store/store.ts';
+import { rollUpDay } from './days.ts';
+import { type PartWidth, rollUpHour } from './hours.ts';
+import { type Progress, readProgress } from './progress.ts';
+import { repairHours } from './repairs.ts';
+import { RollupStatements } from './statements.ts';
+
+/** An hour is rolled up when it has been over for so long: most late results are there then. */
+const SETTLE_MS = 5 * 60_000;
+/** The first work comes after the start has settled: what fell due while nobody looked is dated back. */
+const FIRST_AFTER_MS = 2 * 60_000;
+/** Rest between pieces of work: others get most of both threads. */
+const PAUSE_MS = 40;
+const IDLE_MS = 5_000;
+/** ms, for the first read: little where there are very many monitors. */
+const FIRST_WIDTH_MS = 4;
+
+export type RollupParts = {
+  store: Store;
+  clock: Clock;
+  /** The slots' clock, epoch ms. */
+  slotNow: () => number;
+  /** False while results are read that were reported long ago: each would be a repair. */
+  isCaughtUp: () => boolean;
+  log: Logger;
+};
+
+/**
+ * Sums up results by monitor, region and hour, and hours and verdicts by day, a little at a time and
+ * apart from the recording, from what is stored.
+ *
+ * Every result is counted once: how far this is stands in the same transaction as the rows, and a
+ * result that is recorded for an hour before {@link claimedUntil} has its hour repaired, which the
+ * transaction that records it says. So a kill at any moment loses nothing.
+ */
+export class Rollups {
+  readonly #parts: RollupParts;
+  readonly #stopping = new AbortController();
+  readonly #width: PartWidth = { ms: FIRST_WIDTH_MS };
+  #progress: Progress;
+  #claimedUntil: number;
+  #running: Promise<void> = Promise.resolve();
+
+  private constructor(parts: RollupParts, progress: Progress) {
+    this.#parts = parts;
+    this.#progress = progress;
+    // A part of the hour may be done.
+    this.#claimedUntil = progress.hour + (progress.phase > 0 ? HOUR_MS : 0);
+  }
+
+  /** To be called before anything is recorded. */
+  static async load(parts: RollupParts): Promise<Rollups> {
+    const progress = await parts.store.transaction(async ({ db, sqlite }) => {
+      const found = await readProgress(db, parts.slotNow());
+      RollupStatements.of(sqlite).writeProgress(found);
+      return found;
+    });
+    return new Rollups(parts, progress);
+  }
+
+  /** Whose slot is before it (epoch ms) is recorded with a mark for repair. Changes between transactions only. */
+  get claimedUntil(): number {
+    return this.#claimedUntil;
+  }
+
+  /** Age of the oldest result that is not rolled up, ms; an hour and some minutes are normal. */
+  get behindMs(): number {
+    return Math.max(0, this.#parts.slotNow() - this.#progress.hour);
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Waits for the piece of work in progress. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  /** One piece of work. False: there is nothing to be done now. */
+  async step(): Promise<boolean> {
+    const { store, slotNow } = this.#parts;
+    const closedUntil = hourOf(slotNow() - SETTLE_MS);
+    if (closedUntil > this.#claimedUntil) await this.#claim(closedUntil);
+    const moved =
+      (await rollUpDay(store, this.#progress)) ??
+      (await rollUpHour(store, this.#progress, closedUntil, this.#width));
+    if (moved !== null) this.#progress = moved;
+    const hasRepaired = await repairHours(store, this.#progress);
+    const hasRemoved = await removeOne(store);
+    return moved !== null || hasRepaired || hasRemoved;
+  }
+
+  /** In a transaction: every result that was recorded without knowing of it is committed then. */
+  #claim(until: number): Promise<void> {
+    return this.#parts.store.transaction(() => {
+      this.#claimedUntil = until;
+    });
+  }
+
+  async #run(): Promise<void> {
+    await this.#pause(FIRST_AFTER_MS);
+    while (!this.#stopping.signal.aborted) await this.#pause(await this.#stepLogged());
+  }
+
+  /** @returns ms to rest */
+  async #stepLogged(): Promise<number> {
+    try {
+      return this.#parts.isCaughtUp() && (await this.step()) ? PAUSE_MS : IDLE_MS;
+    } catch (error) {
+      this.#parts.log.error({ error }, 'rolling up results failed; it is tried again');
+      return IDLE_MS;
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#stopping;
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const end = () => {
+        cancel();
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const cancel = this.#parts.clock.after(ms, end);
+      signal.addEventListener('abort', end, { once: true });
+    });
+  }
+}
+
+/** Deletes some of the roll-ups of one deleted monitor. */
+async function removeOne(store: Store): Promise<boolean> {
+  const removed = await store.read.selectFrom('removed_monitors').select('monitor_id').executeTakeFirst();
+  if (removed === undefined) return false;
+  await store.transaction(({ sqlite }) => RollupStatements.of(sqlite).remove(removed.monitor_id));
+  return true;
+}

@@ -1,0 +1,163 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely';
+import {
+  addEncoded,
+  addHistogram,
+  emptyHistogram,
+  type LatencyHistogram,
+} from '../domain/latency-histogram.ts';
+import {
+  bucketsUntil,
+  DAY_MS,
+  dayOf,
+  hourOf,
+  SUMMARY_RANGES,
+  type SummaryRange,
+} from '../domain/summary-range.ts';
+import { addTimes, NO_TIMES, type StatusTimes, timesBetween } from '../domain/uptime.ts';
+import type { Database } from '../store/schema.ts';
+import { dailyTimes } from './daily-times.ts';
+import { readProgress } from './progress.ts';
+import { type Counts, seriesOfMonitor } from './series.ts';
+import { statusHistories } from './status-history.ts';
+
+/** Results by outcome, and the latencies of those that passed or were degraded. */
+export type Tally = {
+  passed: number;
+  degraded: number;
+  failed: number;
+  notRun: number;
+  latency: LatencyHistogram;
+};
+
+export type Summary = {
+  /** Epoch ms; `until` is now. */
+  from: number;
+  until: number;
+  bucketMs: number;
+  /** Over all regions. */
+  total: Tally;
+  times: StatusTimes;
+  regions: ReadonlyMap<string, Tally>;
+  /** Oldest first; the last is in progress. */
+  buckets: readonly { at: number; tally: Tally; times: StatusTimes }[];
+};
+
+type TimeSpan = { readonly from: number; readonly until: number };
+
+/**
+ * What is known of a monitor's results and verdicts in a range, its newest result included: from the
+ * roll-ups as far as they go, and from the results of the last hours.
+ *
+ * @param now the slots' clock, epoch ms
+ */
+export async function readSummary(
+  db: Kysely<Database>,
+  monitorId: number,
+  range: SummaryRange,
+  now: number,
+): Promise<Summary> {
+  const { bucketMs, buckets: count } = SUMMARY_RANGES[range];
+  const starts = bucketsUntil(now, bucketMs, count);
+  const from = starts[0] ?? now;
+  const tallies = new Map(starts.map((at) => [at, emptyTally()]));
+  const regions = new Map<string, Tally>();
+  const bucketOf = bucketMs === DAY_MS ? dayOf : hourOf;
+  const addToBucket = (at: number, row: Counts) => add(tallies.get(bucketOf(at)), row);
+  const addToRegion = (region: string, row: Counts) => add(tallyOf(regions, region), row);
+
+  // The progress first: what is rolled up meanwhile is still there in the form in which it is looked for.
+  const { hour, day } = await readProgress(db, now);
+  const daysUntil = bucketMs === DAY_MS ? Math.max(from, day) : from;
+  const spans = {
+    rollup_days: { from, until: daysUntil },
+    rollup_hours: { from: daysUntil, until: hour },
+  };
+  for (const table of ['rollup_days', 'rollup_hours'] as const) {
+    for (const row of await rolledUp<number>(db, table, monitorId, spans[table], sql`at - at % ${bucketMs}`))
+      addToBucket(row.key, row);
+    for (const row of await rolledUp<string>(db, table, monitorId, spans[table], sql`region`))
+      addToRegion(row.key, row);
+  }
+  const recent = { from: Math.max(from, hour), until: now + 1 };
+  for (const row of await seriesOfMonitor(db, monitorId, recent)) {
+    addToBucket(row.at, row);
+    addToRegion(row.region, row);
+  }
+  const times = await timesOf(db, monitorId, bucketMs, starts, now);
+  const total = emptyTally();
+  for (const tally of regions.values()) addTally(total, tally);
+  return {
+    from,
+    until: now,
+    bucketMs,
+    total,
+    times: times.reduce(addTimes, NO_TIMES),
+    regions,
+    buckets: starts.map((at, index) => ({
+      at,
+      tally: tallies.get(at) ?? emptyTally(),
+      times: times[index] ?? NO_TIMES,
+    })),
+  };
+}
+
+/** Added up where it is read: 400 days of 28 regions are too many rows for the main thread. */
+async function rolledUp<K>(
+  db: Kysely<Database>,
+  table: 'rollup_hours' | 'rollup_days',
+  monitorId: number,
+  { from, until }: TimeSpan,
+  key: RawBuilder<unknown>,
+): Promise<(Counts & { key: K })[]> {
+  if (from >= until) return [];
+  const { rows } = await sql<Counts & { key: K }>`
+    SELECT ${key} AS key, sum(passed) AS passed, sum(degraded) AS degraded, sum(failed) AS failed,
+      sum(not_run) AS not_run, merged_histogram(latency) AS latency
+    FROM ${sql.table(table)} WHERE monitor_id = ${monitorId} AND at >= ${from} AND at < ${until}
+    GROUP BY 1`.execute(db);
+  return rows;
+}
+
+async function timesOf(
+  db: Kysely<Database>,
+  monitorId: number,
+  bucketMs: number,
+  starts: readonly number[],
+  now: number,
+): Promise<StatusTimes[]> {
+  if (bucketMs === DAY_MS) {
+    const days = await dailyTimes(db, [monitorId], starts.length, now);
+    return (days.get(monitorId) ?? []).map(({ times }) => times);
+  }
+  const histories = await statusHistories(db, [monitorId], { from: starts[0] ?? now, until: now });
+  return timesBetween(histories.get(monitorId) ?? [], [...starts, now]);
+}
+
+function emptyTally(): Tally {
+  return { passed: 0, degraded: 0, failed: 0, notRun: 0, latency: emptyHistogram() };
+}
+
+function tallyOf(regions: Map<string, Tally>, region: string): Tally {
+  const known = regions.get(region);
+  if (known !== undefined) return known;
+  const made = emptyTally();
+  regions.set(region, made);
+  return made;
+}
+
+function add(tally: Tally | undefined, { passed, degraded, failed, not_run: notRun, latency }: Counts): void {
+  if (tally === undefined) return;
+  tally.passed += passed;
+  tally.degraded += degraded;
+  tally.failed += failed;
+  tally.notRun += notRun;
+  if (latency !== null) addEncoded(tally.latency, latency);
+}
+
+function addTally(tally: Tally, other: Tally): void {
+  tally.passed += other.passed;
+  tally.degraded += other.degraded;
+  tally.failed += other.failed;
+  tally.notRun += other.notRun;
+  addHistogram(tally.latency, other.latency);
+}

@@ -1,0 +1,62 @@
+import { bucketsUntil, SUMMARY_RANGES, type SummaryRange } from '../../domain/summary-range.ts';
+import { type StatusSince, timesBetween, uptimePercent } from '../../domain/uptime.ts';
+import type { Recording } from '../../results/test-support/recording.ts';
+import type { Summary, Tally } from '../summary.ts';
+
+type Result = { slot: number; region: string; outcome: keyof typeof COLUMN; latency: number | null };
+const COLUMN = { passed: 'passed', degraded: 'degraded', failed: 'failed', not_run: 'notRun' } as const;
+
+type Counted = { passed: number; degraded: number; failed: number; notRun: number; latencies: number[] };
+const nothing = (): Counted => ({ passed: 0, degraded: 0, failed: 0, notRun: 0, latencies: [] });
+
+function count(results: readonly Result[]): Counted {
+  const counted = nothing();
+  for (const { outcome, latency } of results) {
+    counted[COLUMN[outcome]] += 1;
+    if (latency !== null && (outcome === 'passed' || outcome === 'degraded')) counted.latencies.push(latency);
+  }
+  return counted;
+}
+
+/** A summary from all stored results and transitions, one by one. Latencies in ascending order. */
+export async function naiveSummary(
+  recording: Recording,
+  monitorId: number,
+  range: SummaryRange,
+  now: number,
+) {
+  const { bucketMs, buckets } = SUMMARY_RANGES[range];
+  const starts = bucketsUntil(now, bucketMs, buckets);
+  const from = starts[0] ?? now;
+  const results = (
+    await recording.rows<Result>(
+      'SELECT slot, region, outcome, latency FROM results WHERE monitor_id = ? ORDER BY latency',
+      monitorId,
+    )
+  ).filter(({ slot }) => slot >= from && slot <= now);
+  const changes = await recording.rows<StatusSince>(
+    'SELECT at, to_status AS status FROM transitions WHERE monitor_id = ? ORDER BY id',
+    monitorId,
+  );
+  const [times] = timesBetween(changes, [from, now]);
+  const bucketTimes = timesBetween(changes, [...starts, now]);
+  const regions = Object.groupBy(results, ({ region }) => region);
+  return {
+    total: count(results),
+    times,
+    regions: Object.fromEntries(Object.entries(regions).map(([name, list]) => [name, count(list ?? [])])),
+    buckets: starts.map((at, index) => ({
+      at,
+      uptime: uptimePercent(bucketTimes[index] ?? { active: 0, degraded: 0, error: 0, unknown: 0 }),
+      counts: count(results.filter(({ slot }) => slot >= at && slot < at + bucketMs)),
+    })),
+  };
+}
+
+/** In the same form; of latencies the sums of the histogram. */
+export function countsOf({ passed, degraded, failed, notRun, latency }: Tally) {
+  return { passed, degraded, failed, notRun, latencies: latency.reduce((sum, many) => sum + many, 0) };
+}
+
+export const regionsOf = (summary: Summary) =>
+  Object.fromEntries([...summary.regions].map(([name, tally]) => [name, countsOf(tally)]));

@@ -1,0 +1,25 @@
+import { createLogger } from '@svc/shared/log.ts';
+import type { Recording } from '../../results/test-support/recording.ts';
+import { Rollups } from '../rollups.ts';
+
+/** The roll-ups over a recording's database, told to its recorder as in the coordinator. */
+export async function rollupsOf(recording: Recording): Promise<Rollups> {
+  const { store, clock } = recording;
+  const rollups = await Rollups.load({
+    store,
+    clock,
+    slotNow: () => clock.wall(),
+    isCaughtUp: () => true,
+    log: createLogger('test', 'silent'),
+  });
+  Object.defineProperty(recording.rollups, 'claimedUntil', {
+    get: () => rollups.claimedUntil,
+    configurable: true,
+  });
+  return rollups;
+}
+
+/** Rolls up all there is to be. */
+export async function caughtUp(rollups: Rollups): Promise<void> {
+  while (await rollups.step());
+}
