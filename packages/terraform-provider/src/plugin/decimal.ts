@@ -41,7 +41,7 @@ export function numberFromDouble(value: number): number | ExactNumber {
 }
 
 /**
- * Whole numbers of 64 bits as such, other doubles where one holds the value exactly, else decimal text.
+ * Whole numbers of 64 bits as such, fractions as a double where one is exactly that, all else as decimal text.
  *
  * @throws RangeError for NaN, which Terraform does not have
  */
@@ -54,12 +54,16 @@ export function wireNumber(value: number | ExactNumber): WireNumber {
   const text = typeof value === 'number' ? String(value) : value.text;
   const exact = parse(text);
   if (exact === null) throw new RangeError('a number is not decimal');
-  if (exact.exponent >= 0 && exact.exponent < 20) {
-    const whole = exact.units * 10n ** BigInt(exact.exponent);
-    if (BigInt.asIntN(64, whole) === whole) return whole;
-  }
+  const written = typeof value === 'number' ? textOf(exact) : text;
+  if (exact.exponent >= 0) return integer64(exact) ?? written;
   const nearest = Number(text);
-  return Number.isFinite(nearest) && isSame(exactly(nearest), exact) ? nearest : text;
+  return isSame(exactly(nearest), exact) ? nearest : written;
+}
+
+function integer64({ units, exponent }: Decimal): bigint | null {
+  if (exponent > 18) return null;
+  const whole = units * 10n ** BigInt(exponent);
+  return BigInt.asIntN(64, whole) === whole ? whole : null;
 }
 
 /** What the encoder writes as a MessagePack integer when given as a number; beyond, it wants a bigint. */
