@@ -17,7 +17,7 @@ export type FailedOperation = {
 /** What went wrong with the API, for the user; never with a secret. */
 export function apiDiagnostics(error: unknown, operation: FailedOperation): Diagnostic[] {
   const summary = `Cannot ${operation.what}`;
-  if (!(error instanceof ApiError)) return [failure(summary, `${sentence(messageOf(error))}`)];
+  if (!(error instanceof ApiError)) return [failure(summary, sentence(messageOf(error)))];
   const located = error.errors.map((detail) => locatedDiagnostic(operation, detail, summary));
   if (located.length > 0) return located;
   return [failure(summary, detailOf(error, operation.settings))];
@@ -58,6 +58,8 @@ export function failure(summary: string, detail: string): Diagnostic {
   return { severity: 'error', summary, detail };
 }
 
-function sentence(text: string): string {
-  return /[.?!]$/.test(text) ? text : `${text}.`;
+/** With a full stop, and a capital where it begins with a word. */
+export function sentence(text: string): string {
+  const begun = /^[a-z]+ /.test(text) ? `${text[0]?.toUpperCase()}${text.slice(1)}` : text;
+  return /[.?!]$/.test(begun) ? begun : `${begun}.`;
 }

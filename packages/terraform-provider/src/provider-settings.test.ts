@@ -102,7 +102,7 @@ describe('what is wrong', () => {
         expect(diagnostics).toEqual([
           {
             severity: 'error',
-            summary: `Invalid ${argument}`,
+            summary: expect.stringMatching(new RegExp(`^(Invalid|Missing) ${argument}$`)),
             detail: expect.stringMatching(message),
             path: [argument],
           },

@@ -45,15 +45,33 @@ export type ReadSettings =
   | { readonly kind: 'not-known'; readonly names: NotKnown }
   | { readonly kind: 'wrong'; readonly diagnostics: readonly Diagnostic[] };
 
+type Argument = {
+  readonly name: ArgumentName;
+  readonly variable: SettingName;
+  readonly fallback: string | null;
+  readonly problemWith: (value: string) => string | null;
+};
+
+const API_TOKEN: Argument = {
+  name: 'api_token',
+  variable: 'SVC_API_TOKEN',
+  fallback: null,
+  problemWith: tokenProblem,
+};
+
+const BASE_URL: Argument = {
+  name: 'base_url',
+  variable: 'SVC_BASE_URL',
+  fallback: DEFAULT_BASE_URL,
+  problemWith: baseUrlProblem,
+};
+
 /** The provider's settings: each from its argument, else from the environment. Never tells the token. */
 export function readSettings(config: TerraformObject, environment: NodeJS.ProcessEnv): ReadSettings {
-  const token = sourced('api_token', 'SVC_API_TOKEN', undefined, config, environment);
-  const baseUrl = sourced('base_url', 'SVC_BASE_URL', DEFAULT_BASE_URL, config, environment);
-  const diagnostics = [
-    ...problems('api_token', token, tokenProblem),
-    ...problems('base_url', baseUrl, baseUrlProblem),
-  ];
-  if (diagnostics.length > 0) return { kind: 'wrong', diagnostics };
+  const token = read(API_TOKEN, config, environment);
+  const baseUrl = read(BASE_URL, config, environment);
+  const wrong = [token, baseUrl].flatMap((setting) => (setting.kind === 'wrong' ? [setting.diagnostic] : []));
+  if (wrong.length > 0) return { kind: 'wrong', diagnostics: wrong };
   if (token.kind === 'found' && baseUrl.kind === 'found') {
     return { kind: 'known', settings: { token: token.sourced, baseUrl: baseUrl.sourced } };
   }
@@ -64,65 +82,53 @@ export function readSettings(config: TerraformObject, environment: NodeJS.Proces
   return { kind: 'not-known', names };
 }
 
-type Found =
+type ReadSetting =
   | { readonly kind: 'found'; readonly sourced: Sourced }
   | { readonly kind: 'not-known' }
-  | { readonly kind: 'wrong'; readonly message: string };
+  | { readonly kind: 'wrong'; readonly diagnostic: Diagnostic };
 
-function sourced(
-  argument: ArgumentName,
-  variable: SettingName,
-  fallback: string | undefined,
-  config: TerraformObject,
-  environment: NodeJS.ProcessEnv,
-): Found {
-  const given = config[argument] ?? null;
+function read(argument: Argument, config: TerraformObject, environment: NodeJS.ProcessEnv): ReadSetting {
+  const { name, fallback, problemWith } = argument;
+  const given = config[name] ?? null;
   if (given === UNKNOWN) return { kind: 'not-known' };
-  if (typeof given === 'string') {
-    const source = `the argument ${argument} of the provider block`;
-    return { kind: 'found', sourced: { value: given, source } };
+  const found =
+    typeof given === 'string'
+      ? { value: given, source: `the argument ${name} of the provider block` }
+      : fromEnvironment(argument, environment);
+  if (typeof found === 'string') return wrong(name, 'Invalid', found);
+  if (found !== null) {
+    const problem = problemWith(found.value);
+    if (problem === null) return { kind: 'found', sourced: found };
+    return wrong(name, 'Invalid', `${found.source[0]?.toUpperCase()}${found.source.slice(1)} ${problem}.`);
   }
+  if (fallback !== null) return { kind: 'found', sourced: { value: fallback, source: 'the default' } };
+  return wrong(name, 'Missing', missing(argument));
+}
+
+function wrong(name: ArgumentName, what: 'Invalid' | 'Missing', detail: string): ReadSetting {
+  return {
+    kind: 'wrong',
+    diagnostic: { severity: 'error', summary: `${what} ${name}`, detail, path: [name] },
+  };
+}
+
+/** Null: it is not set; a text: what is wrong with it. */
+function fromEnvironment({ variable }: Argument, environment: NodeJS.ProcessEnv): Sourced | string | null {
   try {
     const table = { setting: { name: variable, description: '', schema: z.string().optional() } };
     const value = readEnvironment(table, environment).values.setting;
-    if (value !== undefined)
-      return { kind: 'found', sourced: { value, source: sourceOf(variable, environment) } };
+    if (value === undefined) return null;
+    const isDirect = (environment[variable] ?? '') !== '';
+    const source = isDirect
+      ? `the environment variable ${variable}`
+      : `the file that ${fileVariantOf(variable)} names`;
+    return { value, source };
   } catch (error) {
-    if (error instanceof SettingsError) return { kind: 'wrong', message: error.problems.join('; ') };
+    if (error instanceof SettingsError) return `${error.problems.join('; ')}.`;
     throw error;
   }
-  return fallback === undefined
-    ? { kind: 'wrong', message: missing(argument, variable) }
-    : { kind: 'found', sourced: { value: fallback, source: 'the default' } };
 }
 
-function sourceOf(variable: SettingName, environment: NodeJS.ProcessEnv): string {
-  return environment[variable]
-    ? `the environment variable ${variable}`
-    : `the file that ${fileVariantOf(variable)} names`;
-}
-
-function missing(argument: string, variable: SettingName): string {
-  return `There is no ${argument}: set it in the provider block, or set the environment variable ${variable} (or ${fileVariantOf(variable)} to the path of a file).`;
-}
-
-function problems(
-  argument: ArgumentName,
-  found: Found,
-  problemWith: (value: string) => string | null,
-): Diagnostic[] {
-  const detail =
-    found.kind === 'wrong'
-      ? found.message
-      : found.kind === 'found'
-        ? judged(found.sourced, problemWith)
-        : null;
-  return detail === null
-    ? []
-    : [{ severity: 'error', summary: `Invalid ${argument}`, detail, path: [argument] }];
-}
-
-function judged({ value, source }: Sourced, problemWith: (value: string) => string | null): string | null {
-  const problem = problemWith(value);
-  return problem === null ? null : `${source[0]?.toUpperCase()}${source.slice(1)} ${problem}.`;
+function missing({ name, variable }: Argument): string {
+  return `There is no ${name}: set it in the provider block, or set the environment variable ${variable} (or ${fileVariantOf(variable)} to the path of a file).`;
 }

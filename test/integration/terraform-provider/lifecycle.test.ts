@@ -267,7 +267,10 @@ describe('what stands on a page', () => {
     const outcome = await svc.resource('svc_http_monitor').calls.remove(monitor);
     expect(outcome.state).toEqual(monitor);
     const { detail } = errorOf(outcome);
-    expect(detail).toContain(`is shown by component ${String(component.id)} of status page`);
+    expect(detail).toMatch(
+      /^The monitor \d+ is shown by component \d+ of status page \d+\. Remove the component first/,
+    );
+    expect(detail).not.toContain('?cascade');
     expect(detail).toContain('create_before_destroy = true');
     await svc.resource('svc_status_page_component').calls.remove(component);
   });

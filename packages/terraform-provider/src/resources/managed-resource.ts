@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ApiError, foreignAnswer } from '@svc/shared/api/api-error.ts';
 import type { ApiAnswer } from '@svc/shared/api/client.ts';
 import { z } from 'zod';
-import { apiDiagnostics, failure } from '../api-diagnostics.ts';
+import { apiDiagnostics, failure, sentence } from '../api-diagnostics.ts';
 import type { Connection } from '../connection.ts';
 import { planResource } from '../planning/plan.ts';
 import { requestBody } from '../planning/request-body.ts';
@@ -95,7 +95,7 @@ export class ResourceOverApi implements ManagedResource {
       try {
         await this.#connection.remove(this.#member(prior));
       } catch (error) {
-        if (!isNotFound(error)) throw this.#withHint(error);
+        if (!isNotFound(error)) throw this.#refused(error);
         // Already gone is as good, unless nothing is ever found at this address.
         await this.#connection.confirmApi();
       }
@@ -144,10 +144,10 @@ export class ResourceOverApi implements ManagedResource {
     };
   }
 
-  #withHint(error: unknown): unknown {
-    if (!(error instanceof ApiError)) return error;
-    const hint = this.#kind.removalHint?.(error.message) ?? null;
-    return hint === null ? error : new ExplainedError(`${error.message}. ${hint}`);
+  #refused(error: unknown): unknown {
+    if (!(error instanceof ApiError) || error.code !== 'conflict') return error;
+    const explanation = this.#kind.removalRefused?.(error.message) ?? null;
+    return explanation === null ? error : new ExplainedError(explanation);
   }
 
   /** @throws ExplainedError for an id that is none */
@@ -169,11 +169,10 @@ export class ResourceOverApi implements ManagedResource {
   }
 
   #warnings(answered: Answered): Diagnostic[] {
-    const { noun } = this.#kind;
-    return (this.#kind.warnings?.(answered) ?? []).map((detail) => ({
+    return (this.#kind.warnings?.(answered) ?? []).map((warning) => ({
       severity: 'warning',
-      summary: `${noun[0]?.toUpperCase()}${noun.slice(1)} ${answered.id}`,
-      detail,
+      summary: `The ${this.#kind.noun} ${answered.id} is not in full effect`,
+      detail: sentence(warning),
     }));
   }
 

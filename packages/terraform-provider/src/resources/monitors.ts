@@ -14,10 +14,7 @@ function monitor(definition: MonitorDefinition): ResourceAtApi {
     idAttributes: ['id'],
     importShape: '<monitor_id>',
     mismatch: (answered) => otherType(answered, definition.constants.type),
-    removalHint: (message) =>
-      message.includes('is shown by component')
-        ? 'Where Terraform replaces the monitor, write lifecycle { create_before_destroy = true } into it: the component then shows the new monitor before the old one is removed.'
-        : null,
+    removalRefused: stillShown,
   };
 }
 
@@ -28,6 +25,15 @@ function otherType({ id, type }: Answered, expected: keyof typeof MONITOR_KINDS)
   if (known === undefined) return `${id} is of a type that this version of the provider does not know`;
   const kind = MONITOR_KINDS[known as keyof typeof MONITOR_KINDS];
   return `${id} is ${known === 'http' ? 'an' : 'a'} ${known.toUpperCase()} monitor: import it as ${kind}`;
+}
+
+const REPLACED =
+  'Where Terraform replaces the monitor, write lifecycle { create_before_destroy = true } into it: the component then shows the new monitor before the old one is removed.';
+
+function stillShown(message: string): string | null {
+  const shown = /monitor \d+ is shown by component \d+ of status page \d+[^:]*/.exec(message)?.[0];
+  if (shown === undefined) return null;
+  return `The ${shown}. Remove the component first, or let it show another monitor. ${REPLACED}`;
 }
 
 export const httpMonitorAtApi = monitor(httpMonitor);

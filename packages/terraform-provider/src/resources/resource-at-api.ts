@@ -20,8 +20,8 @@ export type ResourceAtApi = {
   mismatch?(answered: Answered): string | null;
   /** What the API says beside the state, each a sentence. */
   warnings?(answered: Answered): readonly string[];
-  /** What to do when the API refuses to remove it because of `message`; null when nothing is known. */
-  removalHint?(message: string): string | null;
+  /** Why the API refused to remove it with this message, and what to do in Terraform; null: the message says it. */
+  removalRefused?(message: string): string | null;
 };
 
 /** An object as the API answers it. */
