@@ -9,6 +9,7 @@ import { notificationEndpoints } from './routes/notifications.ts';
 import { regionEndpoints } from './routes/regions.ts';
 import { resultEndpoints } from './routes/results.ts';
 import { statusPageEndpoints } from './routes/status-pages.ts';
+import { summaryEndpoints } from './routes/summary.ts';
 import { tokenEndpoints } from './routes/tokens.ts';
 import { transitionEndpoints } from './routes/transitions.ts';
 import { workspaceEndpoints } from './routes/workspaces.ts';
@@ -18,6 +19,7 @@ export function apiEndpoints(dependencies: ApiDependencies): Endpoint[] {
   return [
     ...monitorEndpoints(dependencies),
     ...resultEndpoints(dependencies),
+    ...summaryEndpoints(dependencies),
     ...transitionEndpoints(dependencies),
     ...checkEndpoints(dependencies),
     ...notificationEndpoints(dependencies),

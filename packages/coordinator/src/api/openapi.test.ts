@@ -29,6 +29,7 @@ describe('the OpenAPI document', () => {
       '/v1/monitors/{id} get put delete',
       '/v1/monitors/{id}/check post',
       '/v1/monitors/{id}/results get',
+      '/v1/monitors/{id}/summary get',
       '/v1/monitors/{id}/transitions get',
       '/v1/notifications get post',
       '/v1/notifications/{id} get put delete',

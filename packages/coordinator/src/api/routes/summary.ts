@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { readSummary } from '../../rollups/summary.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
+import { RANGE_NAMES, summaryAnswer, summaryView } from '../summary-answer.ts';
+import { requireMonitor } from './results.ts';
+
+export function summaryEndpoints({ store, slotNow }: Pick<ApiDependencies, 'store' | 'slotNow'>): Endpoint[] {
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/v1/monitors/{id}/summary',
+      access: 'read',
+      tag: 'Monitors',
+      summary: 'Uptime, latencies and outcomes of a monitor, in all and per region',
+      description:
+        'Hours of the last day or week, or days (UTC) of the last 30, 90 or 400, the one in progress included. Hours are kept for 14 days, days for 400. A result that comes hours late is counted within seconds.',
+      query: z.object({
+        range: z
+          .enum(RANGE_NAMES, `must be ${RANGE_NAMES.slice(0, -1).join(', ')} or ${RANGE_NAMES.at(-1)}`)
+          .default('24h')
+          .meta({ description: 'How far back.' }),
+      }),
+      answers: { 200: { description: 'The summary.', schema: summaryView } },
+      async handle(request) {
+        const { range } = request.query;
+        const { id } = await requireMonitor(store, workspaceOf(request), idOf(request));
+        return ok(summaryAnswer(range, await readSummary(store.read, id, range, Math.floor(slotNow()))));
+      },
+    }),
+  ];
+}
