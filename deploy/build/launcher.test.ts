@@ -13,7 +13,7 @@ const NAME = 'terraform-provider-svc_v0.1.0';
 /** Stands for the provider: says how it was started. */
 const SCRIPT = `${NODE_CHECK}
 const { NODE_OPTIONS, NODE_USE_ENV_PROXY, NODE_USE_SYSTEM_CA } = process.env;
-console.log(JSON.stringify({ pid: process.pid, NODE_OPTIONS, NODE_USE_ENV_PROXY, NODE_USE_SYSTEM_CA }));`;
+console.log(JSON.stringify({ pid: process.pid, args: process.argv.slice(2), NODE_OPTIONS, NODE_USE_ENV_PROXY, NODE_USE_SYSTEM_CA }));`;
 
 const PREFIX = join(tmpdir(), 'svc launcher ');
 
@@ -41,7 +41,11 @@ async function program(name: string, content: string): Promise<string> {
 }
 
 async function launch(environment: NodeJS.ProcessEnv, executable = join(folder, NAME), cwd = tmpdir()) {
-  const child = spawn(executable, { cwd, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(executable, ['--debug', 'two words'], {
+    cwd,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const [stdout, stderr, [code]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
@@ -58,7 +62,7 @@ describe('with a Node that is new enough', () => {
   test('runs the bundle beside it, in the process that Terraform started', async () => {
     const { pid, stdout, stderr, code } = await launch({ PATH });
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
-    expect(started(stdout).pid).toBe(pid);
+    expect(started(stdout)).toMatchObject({ pid, args: ['--debug', 'two words'] });
   });
 
   test('proxies and the certificates of the system are used', async () => {
