@@ -166,4 +166,18 @@ export const INVALID_CHANNELS: readonly InvalidRow[] = [
     ['created_at'],
     'is set by the service: remove it',
   ],
+  [
+    KIND,
+    'a key copied from an answer',
+    channel('incident_a', { integration_key: '********' }),
+    ['incident_a', 0, 'integration_key'],
+    'write the secret itself',
+  ],
+  [
+    KIND,
+    'a webhook header copied from an answer',
+    channel('webhook', { endpoint: 'https://example.com', headers: [{ key: 'X-A', value: '********' }] }),
+    ['webhook', 0, 'headers', 0, 'value'],
+    'write the secret itself',
+  ],
 ];

@@ -355,4 +355,18 @@ export const INVALID_MONITORS: readonly InvalidRow[] = [
     ['status'],
     'status is set by the service: remove it.',
   ],
+  [
+    HTTP,
+    'a header value copied from an answer',
+    { headers: [header, { key: 'Authorization', value: '********' }] },
+    ['headers', 1, 'value'],
+    'write the secret itself',
+  ],
+  [
+    TCP,
+    'an export header copied from an answer',
+    { otlp_headers: { tenant: '********' } },
+    ['otlp_headers', { key: 'tenant' }],
+    'write the secret itself',
+  ],
 ];

@@ -167,4 +167,11 @@ export const INVALID_PAGES: readonly InvalidRow[] = [
     ['updated_at'],
     'is set by the service: remove it',
   ],
+  [
+    PAGE,
+    'a password copied from an answer',
+    { access_type: 'password', password: '********' },
+    ['password'],
+    'write the secret itself',
+  ],
 ];

@@ -2,6 +2,7 @@ import type { Attribute, Attributes, ResourceDefinition } from '@svc/shared/reso
 import type { AttributePath, Diagnostic } from '../provider.ts';
 import { isObject, type TerraformObject, type TerraformValue } from '../value.ts';
 import { diagnosticOf, type Problem } from './diagnostic-text.ts';
+import { maskProblems } from './validate-masks.ts';
 import { ruleProblems } from './validate-rules.ts';
 import { valueProblems } from './validate-value.ts';
 
@@ -19,6 +20,7 @@ export function validateConfig(definition: ResourceDefinition, config: Terraform
       ),
     ),
     ...ruleProblems(definition, config),
+    ...maskProblems(definition, config),
   ];
 }
 
