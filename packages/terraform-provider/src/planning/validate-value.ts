@@ -1,6 +1,7 @@
 import { nearest } from '@svc/shared/nearest.ts';
 import type { Attribute, Value } from '@svc/shared/resources/definition.ts';
 import { type Issue, issuesOf } from '@svc/shared/resources/input.ts';
+import { quoted } from '@svc/shared/resources/wording.ts';
 import type { AttributePath } from '../provider.ts';
 import { ExactNumber, isObject, type TerraformValue, UNKNOWN } from '../value.ts';
 import type { Problem } from './diagnostic-text.ts';
@@ -50,7 +51,7 @@ function problemOf(value: Value, issue: Issue, at: TerraformValue | undefined, i
   const message = meant === null ? issue.message : `${issue.message}. Did you mean "${meant}"?`;
   // A member of a set has no place that a path could lead to.
   const isNamed = value.type !== 'set' || message.startsWith('"');
-  return { path, message: isNamed ? message : `"${at}" ${message}` };
+  return { path, message: isNamed ? message : `${quoted(at)} ${message}` };
 }
 
 /** Terraform's path for a path of the schema's. */
