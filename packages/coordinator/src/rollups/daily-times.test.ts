@@ -1,0 +1,64 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DAY_MS, dayOf, HOUR_MS } from '../domain/summary-range.ts';
+import { type StatusSince, timesBetween } from '../domain/uptime.ts';
+import { liveMonitor, Recording } from '../results/test-support/recording.ts';
+import { dailyTimes } from './daily-times.ts';
+import type { Rollups } from './rollups.ts';
+import { caughtUp, rollupsOf } from './test-support/rolled-up-recording.ts';
+
+let recording: Recording;
+let rollups: Rollups;
+
+beforeEach(async () => {
+  recording = await Recording.open();
+  rollups = await rollupsOf(recording);
+});
+afterEach(() => recording.dispose());
+
+async function addChange(id: number, { at, status }: StatusSince): Promise<void> {
+  await recording.store.transaction(({ sqlite }) =>
+    sqlite
+      .prepare(`INSERT INTO transitions (monitor_id, from_status, to_status, reason, at, votes)
+        VALUES (?, 'x', ?, 'x', ?, '[]')`)
+      .run(id, status, at),
+  );
+}
+
+/** Three days with changes, of which none, two or all but today are rolled up. */
+async function daysPass(rolledUpAfter: number): Promise<StatusSince[]> {
+  const changes: StatusSince[] = [];
+  const change = async (status: StatusSince['status'], hours: number) => {
+    recording.clock.advance(hours * HOUR_MS);
+    changes.push({ at: recording.clock.wall(), status });
+    await addChange(1, { at: recording.clock.wall(), status });
+    if (changes.length === rolledUpAfter) await caughtUp(rollups);
+  };
+  await change('active', 5);
+  await change('error', 20);
+  await change('degraded', 1);
+  await change('unknown', 30);
+  await change('active', 7);
+  recording.clock.advance(HOUR_MS / 2);
+  return changes;
+}
+
+test.each([
+  ['nothing is', 99],
+  ['only some days are', 3],
+  ['all days before today are', 5],
+])('days are the same when %s rolled up', async (_name, rolledUpAfter) => {
+  for (const id of [1, 2]) await recording.declare(liveMonitor(id));
+  const changes = await daysPass(rolledUpAfter);
+  const now = recording.clock.wall();
+  const days = Array.from({ length: 90 }, (_, index) => dayOf(now) - (89 - index) * DAY_MS);
+  const expected = timesBetween(changes, [...days, now]).map((times, index) => ({ at: days[index], times }));
+  const found = await dailyTimes(recording.store.read, [2, 1], 90, now);
+  expect(found.get(1)).toEqual(expected);
+  // Of which nothing is known.
+  expect(found.get(2)).toHaveLength(90);
+  expect(found.get(2)?.every(({ times }) => times.active + times.degraded + times.error === 0)).toBe(true);
+});
+
+test('nothing is asked, nothing is answered', async () => {
+  expect(await dailyTimes(recording.store.read, [], 90, recording.clock.wall())).toEqual(new Map());
+});
