@@ -1,5 +1,6 @@
 import type { Resources } from './declare-by-api.ts';
 import { REGION_NAMES, times } from './resources.ts';
+import type { Configuration } from './terraform/runner.ts';
 
 const id = (kind: string, name: string) => `\${${kind}.${name}.id}`;
 
@@ -95,7 +96,15 @@ export const WHOLE_CONFIGURATION: Resources = {
       name: 'Records',
       uri: '_dmarc.example.com.',
       periodicity: '5m',
+      timeout: 1,
+      degraded_at: 33.3,
+      retry: 0,
       active: true,
+      public: true,
+      description: 'Mail',
+      regions: ['hostb-tyo', 'hosta-ams'],
+      otlp_endpoint: 'http://collector.example:4318',
+      otlp_headers: { 'X-Tenant': 'a' },
       record_assertions: [
         { record: 'A', target: '192.0.2.1', comparator: 'eq' },
         { record: 'AAAA', target: '2001:db8::1', comparator: 'neq' },
@@ -233,6 +242,7 @@ export function asDeclaredFile(resources: Resources): string {
 }
 
 /** As Terraform's JSON syntax has the resources. */
-export function asTerraformJson(resources: Resources): Resources {
-  return withTexts(resources, (text) => text.replace(/[$%]\{/g, (start) => start[0] + start));
+export function asTerraformJson(resources: Resources): NonNullable<Configuration['resource']> {
+  const escaped = (text: string) => text.replace(/[$%]\{/g, (start) => start[0] + start);
+  return withTexts(resources, escaped) as NonNullable<Configuration['resource']>;
 }

@@ -155,6 +155,11 @@ function say(
     err.write(`svc: set ${all.length === 1 ? 'this variable' : 'these variables'} before you use it:\n`);
     for (const secret of all) err.write(`  ${variableName(secret, format)} (${secret.where})\n`);
   }
+  if (format === 'hcl' && secrets === 'variables' && all.some(({ hiding }) => hiding === 'nothing')) {
+    err.write(
+      'svc: the first plan changes resources with secret header values in place: only to mark the values as sensitive\n',
+    );
+  }
   const isSpoilt =
     given.output === undefined &&
     out.isTTY !== true &&

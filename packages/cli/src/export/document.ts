@@ -15,6 +15,12 @@ export class Reference {
   }
 }
 
+/**
+ * What Terraform hides without being told: the attribute, the mapping that the secret is a member of, or
+ * nothing (the values of headers, which the specification does not mark as sensitive).
+ */
+export type Hiding = 'attribute' | 'mapping' | 'nothing';
+
 /** A secret: in a document only when that is asked for. */
 export class Secret {
   /** Lower-case identifier, unique in the document: `notification_ops_incident_a_integration_key`. */
@@ -23,11 +29,13 @@ export class Secret {
   readonly where: string;
   /** Null when the token may not read it. */
   readonly value: string | null;
+  readonly hiding: Hiding;
 
-  constructor(name: string, where: string, value: string | null) {
+  constructor(name: string, where: string, value: string | null, hiding: Hiding) {
     this.name = name;
     this.where = where;
     this.value = value;
+    this.hiding = hiding;
   }
 
   /** @throws Error when the token may not read it */
@@ -191,7 +199,7 @@ class SecretNames {
     for (let number = 2; this.#taken.has(name); number++) name = `${base}_${number}`;
     this.#taken.add(name);
     const where = [kind, resource, ...place].join('.');
-    const secret = new Secret(name, where, value === MASK ? null : value);
+    const secret = new Secret(name, where, value === MASK ? null : value, hidingOf(kind, place));
     this.all.push(secret);
     return secret;
   }
@@ -199,6 +207,15 @@ class SecretNames {
 
 function matches(path: readonly string[], place: Place): boolean {
   return path.length === place.length && path.every((step, index) => step === '*' || step === place[index]);
+}
+
+function hidingOf(kind: ResourceKind, place: Place): Hiding {
+  const definition: ResourceDefinition = DEFINITIONS[kind];
+  const [first, second] = place.filter((step) => typeof step === 'string');
+  const block = definition.blocks[first ?? ''];
+  const attribute = block?.attributes[second ?? ''] ?? definition.attributes[first ?? ''];
+  if (attribute?.sensitive !== true) return 'nothing';
+  return attribute.value.type === 'map' ? 'mapping' : 'attribute';
 }
 
 /** Members of a list are called by their `key`: `headers authorization`, not `headers 0 value`. */

@@ -34,9 +34,14 @@ const SETTINGS: readonly HclBlock[] = [
   { type: 'provider', labels: ['svc'], attributes: {} },
 ];
 
-function variable({ name, where }: Secret): HclBlock {
-  const type = new HclExpression('string');
-  return { type: 'variable', labels: [name], attributes: { description: where, type, sensitive: true } };
+/**
+ * Members of a mapping that Terraform hides as a whole get no mark of their own: Terraform would plan a
+ * change that only adds the mark.
+ */
+function variable({ name, where, hiding }: Secret): HclBlock {
+  const attributes = { description: where, type: new HclExpression('string') };
+  const marks: { sensitive?: true } = hiding === 'mapping' ? {} : { sensitive: true };
+  return { type: 'variable', labels: [name], attributes: { ...attributes, ...marks } };
 }
 
 function resourceBlock(resource: ExportedResource, secrets: SecretsAs): HclBlock {
