@@ -28,11 +28,11 @@ export function evaluated(body: unknown, scope: Scope): Value {
 
 type Part = { text: string } | { reference: string };
 
-/** Literal text and references in turn; `$${` stands for `${`. */
+/** Literal text and references in turn; `$${` stands for `${`, and `%%{` for `%{`. */
 function parts(template: string): Part[] {
-  return [...template.matchAll(/\$\$\{|\$\{([^}]*)\}|[^$]+|\$/g)].map(([whole, reference]): Part => {
+  return [...template.matchAll(/\$\$\{|%%\{|\$\{([^}]*)\}|[^$%]+|[$%]/g)].map(([whole, reference]): Part => {
     if (reference !== undefined) return { reference: reference.trim() };
-    return { text: whole === '$${' ? '${' : whole };
+    return { text: whole === '$${' || whole === '%%{' ? whole.slice(1) : whole };
   });
 }
 

@@ -1,4 +1,4 @@
-import { Decimal, isObjectValue, UNKNOWN, type Value } from './value.ts';
+import { Decimal, isObjectValue, isWhollyKnown, UNKNOWN, type Value } from './value.ts';
 
 /** As Terraform writes types in JSON. */
 export type ValueType =
@@ -25,6 +25,8 @@ export function shownPath(path: Path): string {
 export function conforming(value: Value, type: ValueType, path: Path = []): Value {
   if (value === null || value === UNKNOWN) return value;
   if (typeof type === 'string') {
+    // How numbers travel that are neither whole nor exact in binary.
+    if (type === 'number' && typeof value === 'string') return new Decimal(value);
     const is = value instanceof Decimal ? 'number' : typeof value === 'boolean' ? 'bool' : typeof value;
     if (is !== type) throw new NotOfItsType(path, `${type} required, but it is ${is}`);
     return value;
@@ -63,8 +65,10 @@ function conformingObject(value: Record<string, Value>, types: Record<string, Va
   );
 }
 
+/** Unknown members may become different ones. */
 function withoutDuplicates(members: readonly Value[], type: ValueType): Value[] {
-  return [...new Map(members.map((member) => [canonical(member, type), member])).values()];
+  const keys = members.map((member, index) => canonical(member, type) + (isWhollyKnown(member) ? '' : index));
+  return members.filter((_member, index) => keys.indexOf(keys[index] ?? '') === index);
 }
 
 export function mapEntries(
