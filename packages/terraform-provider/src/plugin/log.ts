@@ -22,7 +22,9 @@ export function createPluginLog(write: (line: string) => void): PluginLog {
 /** What is known of an error without its message in the frames: those lines go to logs. */
 export function framesOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
-  return (error.stack ?? '')
+  const { stack = '', message } = error;
+  return stack
+    .slice(Math.max(0, stack.indexOf(message)) + message.length)
     .split('\n')
     .filter((line) => /^\s+at /.test(line))
     .join('\n');

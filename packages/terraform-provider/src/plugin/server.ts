@@ -23,6 +23,9 @@ export type PluginServerOptions = {
 /** Serving; 1 is "SERVING" of the health protocol. */
 const SERVING = { status: 1 };
 
+/** To get the last answers out. */
+const FLUSH_MS = 250;
+
 type Handler = (request: Buffer) => Promise<Buffer>;
 
 /** The gRPC server that Terraform talks to: provider, health, and the call that ends the process. */
@@ -56,15 +59,13 @@ export class PluginServer {
     });
   }
 
-  /** Takes no more calls; resolves when the open ones are answered, at the latest after `limitMs`. */
+  /** Takes no more calls; ends when the open ones are answered, after `limitMs` with an error. */
   async stop(limitMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const tooLate = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, limitMs);
-    });
     const closed = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
-    await Promise.race([closed, tooLate]);
-    clearTimeout(timer);
+    if (!(await isWithin(limitMs, closed))) {
+      this.openCalls.fail(new Error('the provider ended before this was done'));
+      await isWithin(FLUSH_MS, closed);
+    }
     this.#server.forceShutdown();
   }
 
@@ -133,4 +134,14 @@ function handler(
   answer: (message: unknown) => Promise<object>,
 ): Handler {
   return async (bytes) => encodeMessage(response, await answer(decodeMessage(request, bytes)));
+}
+
+async function isWithin(limitMs: number, event: Promise<void>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, limitMs, false);
+  });
+  const isIn = await Promise.race([event.then(() => true as const), tooLate]);
+  clearTimeout(timer);
+  return isIn;
 }
