@@ -1,0 +1,230 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { createSecureContext } from 'node:tls';
+import { fileURLToPath } from 'node:url';
+import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import { decodeValue, encodeValue } from '@svc/terraform-provider/plugin/dynamic-value.ts';
+import { decodeMessage, encodeMessage } from '@svc/terraform-provider/plugin/messages.ts';
+import { UNKNOWN } from '@svc/terraform-provider/value.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { COOKIE, type RunningPlugin, startPlugin } from '../../support/terraform/plugin-process.ts';
+import { THING } from '../../support/terraform/scripted-provider.ts';
+
+const MAIN = fileURLToPath(new URL('../../support/terraform/scripted-provider-main.ts', import.meta.url));
+const ends: (() => unknown)[] = [];
+let folder: string;
+let temporary: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'svc-process-'));
+  temporary = mkdtempSync(join(folder, 't'));
+});
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+  rmSync(folder, { recursive: true });
+});
+
+const eventsFile = () => join(folder, 'events');
+const environment = () => ({ TMPDIR: temporary, SVC_TEST_EVENTS: eventsFile() });
+const events = () => (existsSync(eventsFile()) ? readFileSync(eventsFile(), 'utf8').trim().split('\n') : []);
+
+type Started = { running: RunningPlugin; client: Client; stdout: () => string };
+
+async function start(): Promise<Started> {
+  const running = await startPlugin({ file: process.execPath, args: [MAIN] }, environment());
+  let stdout = '';
+  running.process.stdout?.on('data', (chunk) => {
+    stdout += String(chunk);
+  });
+  const secure = createSecureContext({
+    ca: running.serverCertificate,
+    key: running.client.key,
+    cert: running.client.certificate,
+    allowPartialTrustChain: true,
+  });
+  const client = clientOf(running.target, credentials.createFromSecureContext(secure));
+  ends.push(async () => {
+    running.process.kill('SIGKILL');
+    await running.ended;
+  });
+  return { running, client, stdout: () => stdout };
+}
+
+function clientOf(target: string, how: ReturnType<typeof credentials.createInsecure>): Client {
+  const client = new Client(target, how, {
+    'grpc.ssl_target_name_override': 'localhost',
+    'grpc.default_authority': 'localhost',
+  });
+  ends.push(() => client.close());
+  return client;
+}
+
+function call(client: Client, path: string, request: Buffer = Buffer.alloc(0)): Promise<Buffer> {
+  const same = (bytes: Buffer) => bytes;
+  return new Promise((resolve, reject) => {
+    const done = (error: ServiceError | null, answer?: Buffer) => (error ? reject(error) : resolve(answer!));
+    client.makeUnaryRequest(path, same, same, request, done);
+  });
+}
+
+const SCHEMA = '/tfplugin6.Provider/GetProviderSchema';
+const STOP = '/tfplugin6.Provider/StopProvider';
+const SHUTDOWN = '/plugin.GRPCController/Shutdown';
+
+/** @returns the id of the created object */
+async function create(client: Client, name: string): Promise<unknown> {
+  const planned = encodeValue(THING, { id: UNKNOWN, name, parts: [] }).value;
+  const request = {
+    type_name: 'svc_thing',
+    prior_state: encodeValue(THING, null).value,
+    planned_state: planned,
+  };
+  const bytes = encodeMessage('ApplyRequest', request);
+  const answer = await call(client, '/tfplugin6.Provider/ApplyResourceChange', bytes);
+  return decodeValue(THING, decodeMessage('ApplyResponse', answer).new_state)?.id;
+}
+
+/** Resolves when stderr has a line with the text. */
+async function logged({ log, process: child }: RunningPlugin, text: string): Promise<void> {
+  while (!log.some((line) => line.includes(text))) await once(child.stderr!, 'data');
+}
+
+/** Resolves when the provider says that it is so. */
+async function happened(event: string): Promise<void> {
+  await expect.poll(events, { interval: 10, timeout: 10_000 }).toContain(event);
+}
+
+async function exitCode({ running }: Started): Promise<number | null> {
+  await running.ended;
+  return running.process.exitCode;
+}
+
+describe('not started by Terraform', () => {
+  test.each([
+    ['nothing but a word about what it is', [], 1, '', 'is a plug-in: Terraform starts it'],
+    ['help', ['--help'], 0, '--debug', ''],
+    ['its version', ['--version'], 0, 'terraform-provider-scripted 1.2.3', ''],
+  ])('%s', async (_, args, code, stdout, stderr) => {
+    const child = spawn(process.execPath, [MAIN, ...args], { env: environment() });
+    const said = { stdout: '', stderr: '' };
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name].on('data', (chunk) => {
+        said[name] += String(chunk);
+      });
+    }
+    await once(child, 'close');
+    expect(child.exitCode).toBe(code);
+    expect(said.stdout).toContain(stdout);
+    expect(said.stderr).toContain(stderr);
+    if (stdout === '') expect(said.stdout).toBe('');
+    expect(readdirSync(temporary)).toEqual([]);
+    expect(events()).toEqual([]);
+  });
+});
+
+test('Shutdown is answered and ends the process, which leaves nothing behind', async () => {
+  const started = await start();
+  expect(readdirSync(temporary)).toHaveLength(1);
+  expect(await create(started.client, 'a')).toBe('id of a');
+  await call(started.client, SHUTDOWN);
+  expect(await exitCode(started)).toBe(0);
+  expect(readdirSync(temporary)).toEqual([]);
+});
+
+test('after the handshake nothing is written to standard output', async () => {
+  const started = await start();
+  expect(await create(started.client, 'print')).toBe('id of print');
+  await call(started.client, SHUTDOWN);
+  await exitCode(started);
+  expect(started.stdout()).toBe('');
+  expect(started.running.log).toContain('printed by a library');
+});
+
+test('Ctrl-C does not disturb a creation under way', async () => {
+  const { running, client } = await start();
+  const created = create(client, 'slow');
+  await happened('creating slow');
+  running.process.kill('SIGINT');
+  await call(client, STOP);
+  expect(events().at(-1)).toBe('stopped');
+  running.process.kill('SIGUSR2');
+  expect(await created).toBe('id of slow');
+  expect(await create(client, 'another')).toBe('id of another');
+});
+
+test.each(['SIGTERM', 'SIGHUP'] as const)('%s ends it when the open calls are answered', async (signal) => {
+  const started = await start();
+  const created = create(started.client, 'slow');
+  await happened('creating slow');
+  started.running.process.kill(signal);
+  await logged(started.running, signal);
+  started.running.process.kill('SIGUSR2');
+  expect(await created).toBe('id of slow');
+  expect(await exitCode(started)).toBe(0);
+  expect(events()).toContain('stopped');
+  expect(readdirSync(temporary)).toEqual([]);
+});
+
+test.each([
+  ['crash', 'Error: thrown where nobody catches'],
+  ['reject', 'Error: rejected where nobody looks'],
+])('a %s answers the open calls and says why in the form that Terraform shows', async (name, why) => {
+  const started = await start();
+  await expect(create(started.client, name)).rejects.toMatchObject({
+    code: status.INTERNAL,
+    details: `the provider crashed: ${why}`,
+  });
+  expect(await exitCode(started)).toBe(2);
+  expect(started.running.log).toContain(`panic: ${why}`);
+  expect(started.running.log.some((line) => line.includes('scripted-provider-main.ts'))).toBe(true);
+  expect(readdirSync(temporary)).toEqual([]);
+});
+
+test('it ends when its parent was killed', async () => {
+  // The shell waits for it, as Terraform does; both hold the same standard output.
+  const parent = spawn('sh', ['-c', '"$0" "$1" & wait', process.execPath, MAIN], {
+    env: { PATH: process.env.PATH ?? '', ...environment(), TF_PLUGIN_MAGIC_COOKIE: COOKIE },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const closed = once(parent.stdout, 'close');
+  await once(createInterface({ input: parent.stdout }), 'line');
+  parent.kill('SIGKILL');
+  await closed;
+  expect(readdirSync(temporary)).toEqual([]);
+});
+
+test('in debug mode it serves any number of commands until a signal comes', async () => {
+  const child = spawn(process.execPath, [MAIN, '--debug'], {
+    env: environment(),
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const ended = once(child, 'exit');
+  ends.push(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  let value = '';
+  for await (const line of createInterface({ input: child.stdout })) {
+    value = /^export TF_REATTACH_PROVIDERS='(.*)'$/.exec(line)?.[1] ?? '';
+    if (value !== '') break;
+  }
+  const provider = JSON.parse(value)['registry.terraform.io/svc/svc'];
+  expect(provider).toMatchObject({ Pid: child.pid, ProtocolVersion: 6, Test: true });
+
+  for (let round = 1; round <= 2; round += 1) {
+    const client = clientOf(`unix:${provider.Addr.String}`, credentials.createInsecure());
+    await call(client, SCHEMA);
+    await call(client, STOP);
+    await call(client, SHUTDOWN);
+  }
+  // A stopped provider is not used again.
+  expect(events()).toEqual(['loaded', 'stopped', 'loaded', 'stopped']);
+
+  child.kill('SIGINT');
+  expect(await ended).toEqual([0, null]);
+  expect(readdirSync(temporary)).toEqual([]);
+});
