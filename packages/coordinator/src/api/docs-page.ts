@@ -1,81 +1,137 @@
-import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
+import { type Json, prose, SchemaText, typeText } from './docs-schema.ts';
+import { STYLE } from './docs-style.ts';
 
-type Json = { readonly [name: string]: unknown };
+type Parameter = {
+  readonly name: string;
+  readonly in: string;
+  readonly description?: string;
+  readonly schema: Json;
+};
+type Answer = { readonly description: string; readonly headers?: Json; readonly content?: Json };
 type Operation = {
+  readonly operationId: string;
   readonly summary: string;
+  readonly description?: string;
   readonly tags: readonly string[];
   readonly security?: readonly unknown[];
-  readonly parameters: readonly {
-    readonly name: string;
-    readonly in: string;
-    readonly description?: string;
-  }[];
+  readonly parameters: readonly Parameter[];
   readonly requestBody?: { readonly content: Json };
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Json }>>;
+  readonly responses: Readonly<Record<string, Answer | { readonly $ref: string }>>;
+};
+type Listed = { readonly path: string; readonly method: string; readonly operation: Operation };
+type Document = {
+  readonly info: { readonly title: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Json>>;
+    readonly responses: Readonly<Record<string, Answer>>;
+  };
 };
 
-const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark;overflow-wrap:anywhere}
-code{font-family:ui-monospace,monospace}pre{overflow:auto;padding:1rem;border:1px solid #8884}
-h3{margin:2rem 0 0}details{margin:.5rem 0}dt{font-weight:600}dd{margin-left:1.5rem}summary{cursor:pointer}`;
-
-/** Nothing but this page's own style: no script, no image, no frame. */
-export const DOCS_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
-
-/** The OpenAPI document as one page that people can read; needs no script. */
-export async function docsPage(document: Json): Promise<string> {
-  const { info, paths, components } = document as {
-    info: { title: string; description: string };
-    paths: Record<string, Record<string, Operation>>;
-    components: { schemas: Record<string, Json> };
-  };
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+/** The OpenAPI document as one page that people can read; needs no script and nothing from elsewhere. */
+export async function docsPage(json: Json): Promise<string> {
+  const document = json as unknown as Document;
+  const text = new SchemaText(document.components.schemas);
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): Listed => ({ path, method, operation })),
   );
-  const groups = Map.groupBy(operations, ({ operation }) => operation.tags[0] ?? '');
+  const groups = [...Map.groupBy(operations, ({ operation }) => operation.tags[0] ?? '')];
   const page = await html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${info.title}: API</title><style>${raw(STYLE)}</style></head><body>
-<h1>${info.title}: HTTP API</h1>
-<p>${info.description}</p>
-<p>Send <code>Authorization: Bearer &lt;token&gt;</code>. The same as <a href="/v1/openapi.json">OpenAPI 3.1</a>.</p>
-<main>${[...groups].map(
-    ([tag, members]) =>
-      html`<h2>${tag}</h2>${members.map(
-        ({
-          path,
-          method,
-          operation,
-        }) => html`<section><h3><code>${method} ${path}</code></h3><p>${operation.summary}</p>
-${operation.parameters.length === 0 ? '' : html`<dl>${operation.parameters.map(parameter)}</dl>`}
-${operation.requestBody === undefined ? '' : html`<p>Body: ${schemaOf(operation.requestBody.content)}</p>`}
-<ul>${Object.entries(operation.responses).map(
-          ([status, { description, content }]) =>
-            html`<li><code>${status}</code> ${description} ${content === undefined || Number(status) >= 400 ? '' : schemaOf(content)}</li>`,
-        )}</ul></section>`,
-      )}`,
-  )}
-<h2>Schemas</h2>${Object.entries(components.schemas).map(
-    ([name, schema]) => html`<section id="${name}"><h3><code>${name}</code></h3>${details(schema)}</section>`,
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${document.info.title}: HTTP API</title><style>${raw(STYLE)}</style></head><body>
+<header><h1>${document.info.title}: HTTP API</h1>${document.info.description.split('\n\n').map((each) => html`<p>${prose(each)}</p>`)}
+<p>Send <code>Authorization: Bearer &lt;token&gt;</code>. The same as <a href="/v1/openapi.json">OpenAPI 3.1</a>.</p></header>
+<nav aria-label="Operations">${groups.map(([tag, members]) => contents(tag, members))}
+<p><a href="#schemas">Schemas</a></p></nav>
+<main>${groups.map(([tag, members]) => html`<h2>${tag}</h2>${members.map((each) => section(each, document, text))}`)}
+<h2 id="schemas">Schemas</h2>${Object.entries(document.components.schemas).map(
+    ([name, schema]) =>
+      html`<section id="${name}"><h3><code>${name}</code></h3><p>${prose(String(schema.description ?? ''))}</p>${text.members(schema)}${example('Example', text.exampleOf(schema))}</section>`,
   )}</main></body></html>`;
   return String(page);
 }
 
-function parameter({ name, in: place, description }: Operation['parameters'][number]) {
-  return html`<dt><code>${name}</code> (${place})</dt><dd>${description ?? ''}</dd>`;
+function contents(tag: string, members: readonly Listed[]) {
+  return html`<details><summary>${tag}</summary><ul>${members.map(
+    ({ path, method, operation }) =>
+      html`<li><a href="#${operation.operationId}">${badge(method)}<span>${path.replace(/^\/v1/, '')}</span></a></li>`,
+  )}</ul></details>`;
 }
 
-/** Links to the named schemas, or the schema itself. */
-function schemaOf(content: Json) {
-  const { schema } = (content['application/json'] ?? {}) as { schema?: Json };
-  if (schema === undefined) return '';
-  const names = [...JSON.stringify(schema).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(
-    ([, name]) => name ?? '',
-  );
-  if (names.length === 0) return details(schema);
-  return names.map((name) => html`<a href="#${name}"><code>${name}</code></a> `);
+function badge(method: string) {
+  return html`<b class="method ${method}">${method.toUpperCase()}</b>`;
 }
 
-function details(schema: Json) {
-  return html`<details><summary>Schema</summary><pre>${JSON.stringify(schema, null, 2)}</pre></details>`;
+function section({ path, method, operation }: Listed, document: Document, text: SchemaText) {
+  const { operationId, summary, description, parameters, requestBody } = operation;
+  const body = jsonOf(requestBody);
+  return html`<section id="${operationId}"><h3>${badge(method)} <code>${path}</code></h3>
+<p>${summary}.</p>${description === undefined ? '' : html`<p>${prose(description)}</p>`}
+<p class="note">${tokenOf(operation)}</p>
+${parameters.length === 0 ? '' : html`<h4>Parameters</h4><dl>${parameters.map(parameterLine)}</dl>`}
+${body === null ? '' : html`<h4>Body</h4>${text.describe(body)}`}
+${example('Request', requestText({ path, method, operation }, document, text), true)}
+<h4>Answers</h4>${answers(operation, document, text)}</section>`;
+}
+
+function parameterLine({ name, in: place, description = '', schema }: Parameter) {
+  const fallback = schema.default === undefined ? '' : ` Default: ${JSON.stringify(schema.default)}.`;
+  return html`<dt><code>${name}</code> <span class="type">${place}, ${typeText(schema)}</span></dt><dd>${prose(description)}${fallback}</dd>`;
+}
+
+/** What the document says of access: no security, or a refusal for tokens of scope read. */
+function tokenOf({ security, responses, summary }: Operation): string {
+  if (security?.length === 0) return 'No token.';
+  if (summary.includes("operator's token")) return "The operator's token.";
+  return responses['403'] === undefined ? 'A token of scope read or write.' : 'A token of scope write.';
+}
+
+/** What succeeds in full; refusals, which all look the same, in a line each. */
+function answers({ responses }: Operation, { components }: Document, text: SchemaText) {
+  const all = Object.entries(responses).map(([status, response]) => ({
+    status,
+    answer: '$ref' in response ? components.responses[response.$ref.split('/').at(-1) ?? ''] : response,
+    isProblem: '$ref' in response,
+  }));
+  const given = all.filter(({ isProblem }) => !isProblem);
+  const refused = all.filter(({ isProblem }) => isProblem);
+  return html`<ul class="answers">${given.map(({ status, answer }) => {
+    const schema = jsonOf(answer);
+    const headers = Object.keys(answer?.headers ?? {}).filter((name) => name !== 'X-Request-Id');
+    return html`<li><code>${status}</code> ${prose(answer?.description ?? '')}${headers.length === 0 ? '' : html` <span class="note">Headers: ${headers.join(', ')}.</span>`}
+${schema === null ? '' : html`${text.describe(schema)}${example('Example', text.exampleOf(schema))}`}</li>`;
+  })}</ul><p class="note">Or a <a href="#Problem"><code>Problem</code></a>: ${refused
+    .map(({ status, answer }) => `${status} (${answer?.description ?? ''})`)
+    .join(', ')}.</p>`;
+}
+
+function jsonOf(holder: { readonly content?: Json } | undefined): Json | null {
+  const { schema } = (holder?.content?.['application/json'] ?? {}) as { schema?: Json };
+  return schema ?? null;
+}
+
+function requestText({ path, method, operation }: Listed, { servers }: Document, text: SchemaText): string {
+  const schema = jsonOf(operation.requestBody);
+  const body = schema === null ? undefined : text.exampleOf(schema);
+  const url = `${servers[0]?.url ?? ''}${path.replace(/\{\w+\}/g, '12')}`;
+  const lines = [
+    `curl ${method === 'get' ? '' : `-X ${method.toUpperCase()} `}'${url}'`,
+    ...(operation.security?.length === 0 ? [] : [`-H "Authorization: Bearer $SVC_API_TOKEN"`]),
+    ...(body === undefined
+      ? []
+      : [
+          "-H 'Content-Type: application/json'",
+          `-d '${JSON.stringify(body, null, 2).replaceAll("'", "'\\''")}'`,
+        ]),
+  ];
+  return lines.join(' \\\n  ');
+}
+
+/** Text as it is, anything else as JSON. Reached by the keyboard, so that it can be scrolled. */
+function example(title: string, value: unknown, isOpen = false) {
+  if (value === undefined) return '';
+  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+  return html`<details ${isOpen ? 'open' : ''}><summary>${title}</summary><pre tabindex="0">${text}</pre></details>`;
 }

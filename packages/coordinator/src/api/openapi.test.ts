@@ -49,14 +49,41 @@ describe('the OpenAPI document', () => {
     ]);
   });
 
-  test('is there to be read, too, without any script', async () => {
+  test('is there to be read, too, without any script and anything from elsewhere', async () => {
     const answer = await api.call('GET', '/docs', undefined, { authorization: '' });
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
     const page = String(answer.body);
-    for (const path of Object.keys(document.paths)) expect(page).toContain(` ${path}</code>`);
+    expect(page).not.toMatch(/<script|<link|<img|<iframe|@import|url\(|\ssrc=/);
+    const targets = [...page.matchAll(/\shref="([^"]*)"/g)].map(([, target]) => target ?? '');
+    expect(targets.filter((target) => !target.startsWith('#'))).toEqual(['/v1/openapi.json']);
+    const ids = new Set([...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id));
+    expect(targets.filter((target) => target.startsWith('#') && !ids.has(target.slice(1)))).toEqual([]);
+  });
+
+  test('the page shows every operation with its parameters, body, answers and an example', async () => {
+    const page = String((await api.call('GET', '/docs')).body);
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const [method, operation] of Object.entries(methods)) {
+        const { operationId, parameters, requestBody, responses } = operation as {
+          operationId: string;
+          parameters: { name: string }[];
+          requestBody?: object;
+          responses: Json;
+        };
+        const [, section = ''] = page.split(`<section id="${operationId}">`);
+        const shown = section.slice(0, section.indexOf('</section>'));
+        expect(shown).toContain(`<code>${path}</code>`);
+        expect(shown).toContain('curl ');
+        for (const { name } of parameters) expect(shown).toContain(`<code>${name}</code>`);
+        for (const status of Object.keys(responses)) expect(shown).toContain(status);
+        if (requestBody !== undefined) expect(shown).toContain(' -d ');
+        if (responses['200'] !== undefined && path !== '/metrics')
+          expect(shown).toContain('<summary>Example');
+        expect([method, shown.includes('undefined')]).toEqual([method, false]);
+      }
+    }
     expect(page).toContain('id="svc_http_monitor_input"');
-    expect(page).not.toContain('<script');
   });
 
   test('every reference leads somewhere and every operation has an id of its own', () => {

@@ -18,7 +18,9 @@ export function wholeNumber(minimum: number, maximum: number) {
 
 const limit = wholeNumber(1, LIMITS.listMaximum)
   .default(LIMITS.listDefault)
-  .meta({ description: `Most entries answered, 1 to ${LIMITS.listMaximum}.` });
+  .meta({
+    description: `Most entries answered, 1 to ${LIMITS.listMaximum}; ${LIMITS.listDefault} when left out.`,
+  });
 
 /** Lists of configuration: by offset, with the total. */
 export const offsetPage = z.object({
