@@ -9,6 +9,7 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'Agent: CPU per check', file: 'agent-cost.ts', args: [], isLong: false },
   { title: 'Recorder: CPU per result', file: 'recorder.ts', args: [], isLong: false },
   { title: 'Dispatch: CPU per job', file: 'dispatch.ts', args: [], isLong: false },
+  { title: 'API among 10,000 monitors', file: 'api.ts', args: [], isLong: false },
   { title: 'Detection', file: 'detection.ts', args: [], isLong: true },
   { title: 'Recovery', file: 'recovery.ts', args: [], isLong: true },
   { title: 'Whole loop, 1,000 checks/s', file: 'whole-loop.ts', args: ['1000', '60'], isLong: true },
