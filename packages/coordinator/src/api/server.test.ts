@@ -322,6 +322,19 @@ describe('notifications', () => {
   });
 });
 
+test('a channel that is removed while its test is under way is not found', async () => {
+  const { id } = await created('/v1/notifications', {
+    provider_type: 'webhook',
+    webhook: { endpoint: `${receiver.url}/slow` },
+  });
+  receiver.answerWith((_request, response) => {
+    void api.call('DELETE', `/v1/notifications/${id}`).then(() => response.end());
+  });
+  const answer = await api.call('POST', `/v1/notifications/${id}/test`);
+  receiver.answerWith((_request, response) => response.end());
+  expect(answer).toMatchObject({ status: 404, body: { detail: `there is no notification ${id}` } });
+});
+
 describe('status pages', () => {
   test('pages with their components and groups', async () => {
     const page = await created('/v1/status-pages', { title: 'Example', slug: 'example' });

@@ -30,7 +30,12 @@ export function deliveryEndpoints({
       answers: { 200: { description: 'How it went, delivered or not.', schema: testView } },
       async handle(request) {
         const id = await requireNotification(store, workspaceOf(request), idOf(request));
-        const { deliveryId, durationMs, result } = await deliveries.sendTest(id);
+        const sending = deliveries.sendTest(id).catch(async (error: unknown) => {
+          // Removed while the test was under way: there is nothing left to record it with.
+          await requireNotification(store, workspaceOf(request), id);
+          throw error;
+        });
+        const { deliveryId, durationMs, result } = await sending;
         return ok({
           delivered: result.outcome === 'delivered',
           delivery_id: String(deliveryId),
