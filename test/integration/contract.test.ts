@@ -247,6 +247,19 @@ describe.each(operations.map((operation) => [operation.id, operation] as const))
   });
 });
 
+test.each(
+  operations
+    .filter(({ method }) => method === 'put')
+    .map((operation) => [operation.path, operation] as const),
+)('what GET answers at %s can be sent back, and changes nothing', async (_path, operation) => {
+  const path = filled(operation.path, await subjectOf(operation, world));
+  const before = await world.send({ method: 'GET', path });
+  const etag = before.headers.get('etag') ?? '';
+  const put = await world.send({ method: 'PUT', path, body: before.text, headers: { 'if-match': etag } });
+  expect(put).toMatchObject({ status: 200, text: before.text });
+  expect(put.headers.get('etag')).toBe(etag);
+});
+
 test('other methods and paths are refused with a problem', async () => {
   for (const path of new Set(operations.map((operation) => operation.path))) {
     const methods = operations.filter((operation) => operation.path === path).map(({ method }) => method);
