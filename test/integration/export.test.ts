@@ -166,6 +166,16 @@ test('what a declaration cannot say is said', async () => {
   );
 });
 
+test('an export does not take over what it was made from', async () => {
+  const api = await emptyApi();
+  await api.call('POST', '/v1/status-pages', { title: 'p', slug: 'p' });
+  const environment = { SVC_BASE_URL: api.url, SVC_API_TOKEN: api.operator };
+  const { out } = await svc(['export'], environment);
+  await expect(declare(api, out)).rejects.toMatchObject({
+    errors: [{ message: expect.stringContaining('svc_status_page.p.slug: "p" is the slug of another status page') }],
+  });
+});
+
 test('an empty workspace is an empty declaration', async () => {
   const api = await emptyApi();
   const environment = { SVC_BASE_URL: api.url, SVC_API_TOKEN: api.operator };
