@@ -10,18 +10,6 @@ const LAUNCHER = join(import.meta.dirname, 'launcher.sh');
 /** Lines of the bundle, characters: Node prints the line of an error that nobody catches. */
 const LINE_LIMIT = 200;
 
-/**
- * Runs before anything newer. Terraform takes the first line of stdout for the address of the plug-in and
- * shows any other to the user.
- */
-export const NODE_CHECK = `if (Number(process.versions.node.split('.')[0]) < 24) {
-  var complaint = 'The svc provider needs Node.js 24 or newer, and ' + process.execPath + ' is ' + process.version +
-    '. Install a newer one, name its path in SVC_TERRAFORM_NODE, or use the standalone provider, which needs none.\\n';
-  require('fs').writeSync(1, complaint);
-  require('fs').writeSync(2, complaint);
-  process.exit(1);
-}`;
-
 /** grpc-js loads this package, and with it a parser of .proto files, for channelz and ORCA only. */
 const withoutProtoLoader: Plugin = {
   name: 'without-proto-loader',
@@ -50,7 +38,6 @@ export async function bundleProvider(root: string): Promise<ProviderBundle> {
     outfile: 'provider.cjs',
     write: false,
     format: 'cjs',
-    banner: { js: NODE_CHECK },
     // Terraform starts the plug-in three or four times for one command.
     minifyWhitespace: true,
     minifySyntax: true,

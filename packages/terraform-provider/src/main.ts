@@ -2,7 +2,7 @@
 // check, and the bundle is CommonJS.
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
-  const text = `The svc provider needs Node.js 24 or newer, this is ${process.version} (${process.execPath}).\n`;
+  const text = `The svc provider needs Node.js 24 or newer, and ${process.execPath} is ${process.version}. Install a newer one, name its path in SVC_TERRAFORM_NODE, or use the standalone provider, which needs none.\n`;
   // Terraform shows its user the first line of standard output when it is not a handshake.
   (process.env.TF_PLUGIN_MAGIC_COOKIE === undefined ? process.stderr : process.stdout).write(text);
   process.exitCode = 1;
