@@ -12,6 +12,7 @@ import {
   type SummaryRange,
 } from '../domain/summary-range.ts';
 import { uptimePercent } from '../domain/uptime.ts';
+import { ReadingProgress } from '../results/reading-progress.ts';
 import { liveMonitor, Recording, THREE } from '../results/test-support/recording.ts';
 import { Rollups } from './rollups.ts';
 import { readSummary } from './summary.ts';
@@ -294,21 +295,22 @@ describe('what is kept', () => {
 });
 
 test('works by itself, waits while results are behind, and stops', async () => {
-  let isCaughtUp = false;
   const { store, clock } = recording;
+  const reading = Promise.withResolvers<void>();
+  const progress = new ReadingProgress({ caughtUp: () => reading.promise }, clock);
   await recording.declare(liveMonitor(1));
   await recording.report(1, slotIn(1, clock.wall()), FRA, 'passed');
   const working = await Rollups.load({
     store,
     clock,
     slotNow: () => clock.wall(),
-    isCaughtUp: () => isCaughtUp,
+    isCaughtUp: () => progress.isCaughtUp(),
     log: { error: () => {} } as never,
   });
   working.start();
   await clock.advanceSettling(2 * HOUR_MS);
   expect(await hoursOf(1)).toEqual([]);
-  isCaughtUp = true;
+  reading.resolve();
   // Through the reading thread, so that each round waits for what was asked of it before.
   const hours = () => store.read.selectFrom('rollup_hours').selectAll().execute();
   for (let round = 0; (await hours()).length === 0 && round < 1_000; round += 1)

@@ -15,6 +15,8 @@ const FIRST_AFTER_MS = 2 * 60_000;
 /** Rest between pieces of work: others get most of both threads. */
 const PAUSE_MS = 40;
 const IDLE_MS = 5_000;
+/** An answer about the reading of results is good for not much longer. */
+const ASK_AGAIN_MS = 500;
 /** ms, for the first read: little where there are very many monitors. */
 const FIRST_WIDTH_MS = 4;
 
@@ -23,7 +25,10 @@ export type RollupParts = {
   clock: Clock;
   /** The slots' clock, epoch ms. */
   slotNow: () => number;
-  /** False while results are read that were reported long ago: each would be a repair. */
+  /**
+   * False while results are read that were reported long ago: each would be a repair. May say no at first
+   * and look, see `ReadingProgress`.
+   */
   isCaughtUp: () => boolean;
   log: Logger;
 };
@@ -109,8 +114,9 @@ export class Rollups {
 
   /** @returns ms to rest */
   async #stepLogged(): Promise<number> {
+    if (!this.#parts.isCaughtUp()) return ASK_AGAIN_MS;
     try {
-      return this.#parts.isCaughtUp() && (await this.step()) ? PAUSE_MS : IDLE_MS;
+      return (await this.step()) ? PAUSE_MS : IDLE_MS;
     } catch (error) {
       this.#parts.log.error({ error }, 'rolling up results failed; it is tried again');
       return IDLE_MS;
