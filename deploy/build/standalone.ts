@@ -69,24 +69,20 @@ function nodeFolderOf(root: string): string {
 }
 
 async function blobOf(script: Buffer, node: string, work: string): Promise<string> {
-  const main = join(work, 'provider.cjs');
-  const blob = join(work, 'provider.blob');
-  const config = join(work, 'config.json');
-  await writeFile(main, script);
-  await writeFile(
-    config,
-    JSON.stringify({
-      main,
-      output: blob,
-      disableExperimentalSEAWarning: true,
-      // As in launcher.sh.
-      execArgv: ['--use-env-proxy', '--use-system-ca'],
-      // No NODE_OPTIONS: they are meant for other programs, and a bad one would end this one.
-      execArgvExtension: 'none',
-    }),
-  );
-  await run(node, ['--experimental-sea-config', config], { env: {} });
-  return blob;
+  await writeFile(join(work, 'provider.cjs'), script);
+  // Relative: the path of the script becomes part of the blob, and a second build is to make the same one.
+  const config = {
+    main: 'provider.cjs',
+    output: 'provider.blob',
+    disableExperimentalSEAWarning: true,
+    // As in launcher.sh.
+    execArgv: ['--use-env-proxy', '--use-system-ca'],
+    // No NODE_OPTIONS: they are meant for other programs, and a bad one would end this one.
+    execArgvExtension: 'none',
+  };
+  await writeFile(join(work, 'config.json'), JSON.stringify(config));
+  await run(node, ['--experimental-sea-config', 'config.json'], { cwd: work, env: {} });
+  return join(work, 'provider.blob');
 }
 
 /** Takes the symbols out, 20 MB. Before the blob goes in: after it the result would not run. */
