@@ -1,7 +1,6 @@
 /** The calls that were not answered yet, so that the last act of a process can be to answer them. */
 export class OpenCalls {
   readonly #open = new Set<(error: Error) => void>();
-  #onIdle: (() => void)[] = [];
 
   get count(): number {
     return this.#open.size;
@@ -16,7 +15,6 @@ export class OpenCalls {
     const settle = (error: Error | null, value?: T): void => {
       if (!this.#open.delete(fail)) return;
       answer(error, value);
-      if (this.#open.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
     };
     const fail = (error: Error): void => settle(error);
     this.#open.add(fail);
@@ -28,11 +26,5 @@ export class OpenCalls {
 
   fail(error: Error): void {
     for (const each of [...this.#open]) each(error);
-  }
-
-  /** Resolves when no call is open. */
-  idle(): Promise<void> {
-    if (this.#open.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#onIdle.push(resolve));
   }
 }

@@ -21,10 +21,7 @@ export type PluginOptions = {
 /** What open calls get when the user asks for the end: each has its own, shorter deadline after a stop. */
 const SIGNAL_LIMIT_MS = 60_000;
 
-/** Nobody waits for the answers any more; what was begun with the service may still end well. */
-const ORPHAN_LIMIT_MS = 10_000;
-
-/** Terraform kills us 2 s after it asked for the end. */
+/** Terraform kills us 2 s after it asked for the end; when it is gone itself, nobody waits for an answer. */
 const SHUTDOWN_LIMIT_MS = 1_500;
 
 /** To get the answers out. */
@@ -98,7 +95,7 @@ class PluginProcess {
     process.on('SIGINT', () => isDebug && this.#end('SIGINT', SIGNAL_LIMIT_MS));
     process.on('uncaughtException', (error) => this.#crash(error));
     process.on('unhandledRejection', (error) => this.#crash(error));
-    if (!isDebug) watchParent(() => this.#end('Terraform is gone', ORPHAN_LIMIT_MS));
+    if (!isDebug) watchParent(() => this.#end('Terraform is gone', SHUTDOWN_LIMIT_MS));
   }
 
   #end(why: string, limitMs: number): void {
