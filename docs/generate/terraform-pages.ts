@@ -36,7 +36,7 @@ function indexPage(schema: Schema): string {
     '',
     GENERATED,
     '',
-    `${schema.description} The same resources can be declared in a file and over the HTTP API, under the same names; \`npm run svc -- export --format hcl\` writes what is there already as Terraform, with import blocks.`,
+    `${schema.description} The same resources can be declared in a file and over the HTTP API, under the same names; \`npm run svc -- export --format hcl\` writes what is there already as Terraform, with import blocks (see [exporting](../exporting.md)). The provider is not in a public registry yet: see [how to install it](../terraform-installation.md).`,
     '',
     '## Example Usage',
     '',
