@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { localNames } from '@svc/cli/export/names.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../support/api.ts';
 import { declare, declaredNames, liveResources, storedByName } from '../support/declare.ts';
+import { VALID } from '../support/resources.ts';
 import { asDeclaredFile, WHOLE_CONFIGURATION } from '../support/whole-configuration.ts';
 
 const SECRETS = [
@@ -58,10 +60,12 @@ async function exportedNames(api: RunningApi) {
   return storedByName(api, (kind, id) => `${kind}.${nameOf(kind, id)}`);
 }
 
-/** The values of a file of `NAME='value'` lines, as a shell reads it. */
-function assignments(text: string): Record<string, string> {
-  const lines = text.matchAll(/^(\w+)='((?:[^']|'\\'')*)'$/gm);
-  return Object.fromEntries([...lines].map(([, name, value]) => [name, value?.replaceAll("'\\''", "'")]));
+/** What a shell makes of a file of secrets. */
+function assignments(path: string): Record<string, string> {
+  const script = 'set -a; . "$0"; env -0';
+  const printed = execFileSync('/bin/sh', ['-c', script, path], { encoding: 'utf8', env: {} });
+  const entries = printed.split('\0').filter((entry) => entry !== '');
+  return Object.fromEntries(entries.map((entry) => entry.split(/=(.*)/s, 2)));
 }
 
 describe.each(['yaml', 'json'])('an export as %s', (format) => {
@@ -81,7 +85,7 @@ describe.each(['yaml', 'json'])('an export as %s', (format) => {
     expect(exported.code, exported.err).toBe(0);
     for (const secret of SECRETS) expect(exported.out).not.toContain(secret);
     const copy = await emptyApi();
-    await declare(copy, exported.out, assignments(await readFile(secrets, 'utf8')));
+    await declare(copy, exported.out, assignments(secrets));
     expect(await storedByName(copy, await declaredNames(copy))).toEqual(await exportedNames(source));
   });
 });
@@ -166,13 +170,28 @@ test('what a declaration cannot say is said', async () => {
   );
 });
 
-test('an export does not take over what it was made from', async () => {
-  const api = await emptyApi();
-  await api.call('POST', '/v1/status-pages', { title: 'p', slug: 'p' });
-  const environment = { SVC_BASE_URL: api.url, SVC_API_TOKEN: api.operator };
-  const { out } = await svc(['export'], environment);
-  await expect(declare(api, out)).rejects.toMatchObject({
-    errors: [{ message: expect.stringContaining('svc_status_page.p.slug: "p" is the slug of another status page') }],
+describe('a file that was exported', () => {
+  async function exported(api: RunningApi): Promise<string> {
+    return (await svc(['export'], { SVC_BASE_URL: api.url, SVC_API_TOKEN: api.operator })).out;
+  }
+
+  test('does not take over what it was made from', async () => {
+    const api = await emptyApi();
+    await api.call('POST', '/v1/monitors', { type: 'tcp', ...VALID.svc_tcp_monitor });
+    await declare(api, await exported(api));
+    expect((await liveResources(api)).map(({ id }) => id)).toEqual(['1', '2']);
+  });
+
+  test('makes a page again once the old one is gone', async () => {
+    const api = await emptyApi();
+    await api.call('POST', '/v1/status-pages', { title: 'p', slug: 'p' });
+    const text = await exported(api);
+    await expect(declare(api, text)).rejects.toMatchObject({
+      errors: [{ message: 'svc_status_page.p.slug: "p" is the slug of another status page' }],
+    });
+    await api.call('DELETE', '/v1/status-pages/1');
+    await declare(api, text);
+    expect(await liveResources(api)).toMatchObject([{ answered: { slug: 'p' } }]);
   });
 });
 
