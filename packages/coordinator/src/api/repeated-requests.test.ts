@@ -103,6 +103,9 @@ describe('lists', () => {
     await api.call('POST', groups, { name: 'Hay' });
     for (const [path, total] of [
       ['/v1/status-pages?name=ALPHA', 2],
+      ['/v1/status-pages?name=alpha&limit=1&offset=1', 2],
+      ['/v1/status-pages?name=alpha&limit=100&offset=1', 2],
+      ['/v1/status-pages?name=alpha&offset=7', 2],
       ['/v1/status-pages?name=100%25', 1],
       ['/v1/notifications?type=email', 1],
       ['/v1/notifications?type=sms&name=Mail', 0],
