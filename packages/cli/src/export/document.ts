@@ -2,7 +2,7 @@ import type { Attribute, Attributes, ResourceDefinition } from '@svc/shared/reso
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { MASK, secretPaths } from '@svc/shared/resources/secrets.ts';
 import type { LiveResource } from './live.ts';
-import { identifier, localNames } from './names.ts';
+import { identifier, localNames, UniqueNames } from './names.ts';
 
 /** The id of another resource of the document. */
 export class Reference {
@@ -189,15 +189,13 @@ function leaf(
 /** Gives every secret of the document its name. */
 class SecretNames {
   readonly all: Secret[] = [];
-  readonly #taken = new Set<string>();
+  readonly #names = new UniqueNames();
 
   at(kind: ResourceKind, resource: string, place: Place, answered: Answered, value: string): Secret | null {
     if (!secretPaths(kind).some((path) => matches(path, place))) return null;
     const words = [kind.replace(/^svc_/, ''), resource, ...spoken(place, answered)];
     const base = words.map((word) => identifier(word, 'x')).join('_');
-    let name = base;
-    for (let number = 2; this.#taken.has(name); number++) name = `${base}_${number}`;
-    this.#taken.add(name);
+    const name = this.#names.free(base);
     const where = [kind, resource, ...place].join('.');
     const secret = new Secret(name, where, value === MASK ? null : value, hidingOf(kind, place));
     this.all.push(secret);

@@ -14,16 +14,32 @@ export function localNames(
   resources: readonly LiveResource[],
 ): (kind: ResourceKind, id: string) => string | null {
   const names = new Map<string, string>();
-  const taken = new Set<string>();
+  const taken = new UniqueNames();
   const nameOf = (kind: ResourceKind, id: string) => names.get(`${kind}.${id}`) ?? null;
   for (const resource of resources) {
     const base = identifier(calledBy(resource, nameOf), NOUNS[resource.kind]);
-    let name = base;
-    for (let number = 2; taken.has(`${resource.kind}.${name}`); number++) name = `${base}_${number}`;
-    taken.add(`${resource.kind}.${name}`);
-    names.set(`${resource.kind}.${resource.id}`, name);
+    names.set(`${resource.kind}.${resource.id}`, taken.free(base, resource.kind));
   }
   return nameOf;
+}
+
+/** Numbers names that come again: `api`, `api_2`, `api_3`. */
+export class UniqueNames {
+  readonly #taken = new Set<string>();
+  /** The number to try next by name: there may be thousands of the same. */
+  readonly #next = new Map<string, number>();
+
+  /** @param space names of different spaces may be equal */
+  free(base: string, space = ''): string {
+    const key = `${space} ${base}`;
+    let number = this.#next.get(key) ?? 1;
+    const numbered = () => (number === 1 ? base : `${base}_${number}`);
+    while (this.#taken.has(`${space} ${numbered()}`)) number += 1;
+    const name = numbered();
+    this.#next.set(key, number + 1);
+    this.#taken.add(`${space} ${name}`);
+    return name;
+  }
 }
 
 /** Stand for a name that has no letters of ours, and before one that begins with a digit. */
