@@ -55,6 +55,13 @@ describe('imports point the right way', () => {
     expect(offenders(wrong)).toEqual([]);
   });
 
+  test('what works over the HTTP API knows nothing of the server', () => {
+    const wrong = imports('packages/{cli,terraform-provider}/src/**/*.ts', sources).filter(
+      ({ target }) => target.startsWith('@svc/') && !target.startsWith('@svc/shared/'),
+    );
+    expect(offenders(wrong)).toEqual([]);
+  });
+
   test('packages reach each other by workspace name', () => {
     const wrong = imports('packages/*/src/**/*.ts', sources).filter(
       ({ file, target }) =>
