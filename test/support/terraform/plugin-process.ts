@@ -1,15 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { webcrypto } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import * as x509 from '@peculiar/x509';
+import { clientIdentity, type Identity, pemCertificate } from './client-identity.ts';
 
 /** How a provider is started. */
 export type PluginCommand = { readonly file: string; readonly args: readonly string[] };
 
 export const COOKIE = 'd602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2';
-
-type Identity = { readonly certificate: string; readonly key: string };
 
 /** A plug-in that has said where it listens, with what a client needs to be let in. */
 export type RunningPlugin = {
@@ -31,7 +28,7 @@ export async function startPlugin(
   { file, args }: PluginCommand,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningPlugin> {
-  const client = await clientIdentity();
+  const client = clientIdentity();
   const child = spawn(file, args, {
     env: {
       PATH: process.env.PATH ?? '',
@@ -56,7 +53,8 @@ export async function startPlugin(
   return {
     process: child,
     target: network === 'unix' ? `unix:${address}` : String(address),
-    serverCertificate: pem(certificate),
+    // It comes without padding, which PEM has.
+    serverCertificate: pemCertificate(Buffer.from(certificate, 'base64').toString('base64')),
     client,
     log,
     ended,
@@ -73,37 +71,4 @@ async function firstLine(child: ChildProcess, ended: Promise<unknown>, log: stri
   });
   early.catch(() => {}); // Later ends are no failure of the start.
   return Promise.race([first, early]);
-}
-
-function pem(base64: string): string {
-  return `-----BEGIN CERTIFICATE-----\n${base64.replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
-}
-
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-521', hash: 'SHA-512' };
-
-/** As Terraform makes it for each plug-in: P-521, an authority of its own, for localhost. */
-async function clientIdentity(): Promise<Identity> {
-  x509.cryptoProvider.set(webcrypto);
-  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    serialNumber: '01',
-    name: 'CN=localhost,O=HashiCorp',
-    notBefore: new Date(Date.now() - 30_000),
-    notAfter: new Date(Date.now() + 24 * 3_600_000),
-    signingAlgorithm: ALGORITHM,
-    keys,
-    extensions: [
-      new x509.BasicConstraintsExtension(true),
-      new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: 'localhost' }]),
-      new x509.ExtendedKeyUsageExtension([
-        x509.ExtendedKeyUsage.clientAuth,
-        x509.ExtendedKeyUsage.serverAuth,
-      ]),
-    ],
-  });
-  const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
-  return {
-    certificate: certificate.toString('pem'),
-    key: `-----BEGIN PRIVATE KEY-----\n${key.replace(/.{64}/g, '$&\n')}\n-----END PRIVATE KEY-----\n`,
-  };
 }

@@ -1,0 +1,43 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bundleProvider, providerPackage } from '../../../deploy/build/provider.ts';
+import type { PluginCommand } from './plugin-process.ts';
+
+export const SOURCE = 'registry.terraform.io/svc/svc';
+export const VERSION = '0.1.0';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** The provider as users get it, laid out as an unpacked filesystem mirror under a temporary folder. */
+export type BuiltProvider = {
+  /** For `filesystem_mirror`. */
+  readonly mirror: string;
+  /** For `dev_overrides`. */
+  readonly folder: string;
+  readonly command: PluginCommand;
+  remove(): Promise<void>;
+};
+
+export async function buildProvider(): Promise<BuiltProvider> {
+  const mirror = await mkdtemp(join(tmpdir(), 'svc-mirror-'));
+  const folder = join(mirror, SOURCE, VERSION, platform());
+  await mkdir(folder, { recursive: true });
+  const files = await providerPackage(await bundleProvider(ROOT), ROOT, VERSION);
+  for (const { name, content, isExecutable } of files) {
+    await writeFile(join(folder, name), content);
+    if (isExecutable === true) await chmod(join(folder, name), 0o755);
+  }
+  return {
+    mirror,
+    folder,
+    command: { file: process.execPath, args: [join(folder, 'provider.cjs')] },
+    remove: () => rm(mirror, { recursive: true, force: true }),
+  };
+}
+
+function platform(): string {
+  const architecture = { x64: 'amd64', arm64: 'arm64' }[process.arch as string] ?? process.arch;
+  return `${process.platform}_${architecture}`;
+}

@@ -1,0 +1,42 @@
+import { expect } from 'vitest';
+import { type Diagnostic, errorsIn } from './diagnostic.ts';
+import type { Change, Configuration, Workspace } from './runner.ts';
+
+/** One line per error, for messages of tests. Warnings are not looked at. */
+export function errorsOf({ diagnostics }: { readonly diagnostics: readonly Diagnostic[] }): string[] {
+  return errorsIn(diagnostics).map(({ address, path, summary, detail }) =>
+    [address ?? '', path?.join('.') ?? '', summary, detail.replace(/\s+/g, ' ')].join(' | '),
+  );
+}
+
+/** Applies without errors. */
+export async function apply(workspace: Workspace, configuration?: Configuration, why = ''): Promise<void> {
+  if (configuration !== undefined) await workspace.configure(configuration);
+  expect(errorsOf(await workspace.apply()), why).toEqual([]);
+}
+
+/** What the next apply would do; the plan has no errors. */
+export async function changesIn(workspace: Workspace, why = ''): Promise<readonly Change[]> {
+  const planned = await workspace.plan();
+  expect(errorsOf(planned), why).toEqual([]);
+  return planned.changes.toSorted((one, other) => (one.address < other.address ? -1 : 1));
+}
+
+export async function expectNothingToDo(workspace: Workspace, why = ''): Promise<void> {
+  expect(await changesIn(workspace, why), why).toEqual([]);
+}
+
+/** Applies without errors, and a second plan is empty. */
+export async function applyForGood(
+  workspace: Workspace,
+  configuration: Configuration,
+  why = '',
+): Promise<void> {
+  await apply(workspace, configuration, why);
+  await expectNothingToDo(workspace, why);
+}
+
+export async function destroy(workspace: Workspace): Promise<void> {
+  expect(errorsOf(await workspace.destroy())).toEqual([]);
+  expect(await workspace.state()).toEqual({});
+}

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { type BuiltProvider, buildProvider } from './built-provider.ts';
+import { type DebugProvider, startDebugProvider } from './debug-provider.ts';
+import { ProtocolClient } from './protocol-client.ts';
+import { ProtocolWorkspace } from './protocol-workspace.ts';
+import type { Workspace, WorkspaceOptions } from './runner.ts';
+import { terraformBinary } from './terraform-command.ts';
+import { byDevOverrides, byReattach, TerraformWorkspace } from './terraform-workspace.ts';
+
+/** One way of running the built provider. */
+export type Way = {
+  readonly isReal: boolean;
+  workspace(options: WorkspaceOptions): Promise<Workspace>;
+};
+
+export const TERRAFORM = terraformBinary();
+
+/** Why tests are skipped that only the real binary can run. */
+export const WITHOUT_TERRAFORM = 'no terraform on PATH nor in SVC_TEST_TERRAFORM';
+
+/**
+ * The same flows by the real Terraform and by the client of the plug-in protocol. Without Terraform its half
+ * is skipped, by name.
+ */
+export function describeBothWays(title: string, suite: (way: Way) => void): void {
+  if (TERRAFORM === null) console.warn(`${title}: ${WITHOUT_TERRAFORM}, its half is skipped`);
+  const provider = sharedProvider();
+  describe.skipIf(TERRAFORM === null)(`${title} (terraform)`, () => {
+    provider.used();
+    let debug: DebugProvider;
+    beforeAll(async () => {
+      debug = await startDebugProvider(provider.built().command);
+    });
+    afterAll(() => debug.stop());
+    suite({
+      isReal: true,
+      workspace: async (options) => {
+        // One process for all commands is several times faster; an environment needs a new one each.
+        const { environment } = options;
+        const installed = environment ? byDevOverrides(provider.built().folder) : byReattach(debug.reattach);
+        return TerraformWorkspace.open(TERRAFORM ?? '', installed, options);
+      },
+    });
+  });
+  describe(`${title} (plug-in protocol)`, () => {
+    provider.used();
+    suite({
+      isReal: false,
+      workspace: async ({ provider: body, environment = {} }) =>
+        ProtocolWorkspace.over(await ProtocolClient.start(provider.built().command, environment), body),
+    });
+  });
+}
+
+/** What only the real Terraform can do. */
+export function describeTerraform(
+  title: string,
+  suite: (terraform: { binary: string; provider(): BuiltProvider }) => void,
+): void {
+  if (TERRAFORM === null) console.warn(`${title}: ${WITHOUT_TERRAFORM}, skipped`);
+  const provider = sharedProvider();
+  describe.skipIf(TERRAFORM === null)(`${title} (terraform)`, () => {
+    provider.used();
+    suite({ binary: TERRAFORM ?? '', provider: () => provider.built() });
+  });
+}
+
+/** Built for the first suite that needs it, removed after the last. */
+function sharedProvider() {
+  let users = 0;
+  let building: Promise<BuiltProvider> | null = null;
+  let built: BuiltProvider | null = null;
+  return {
+    used() {
+      beforeAll(async () => {
+        users += 1;
+        building ??= buildProvider();
+        built = await building;
+      });
+      afterAll(async () => {
+        users -= 1;
+        if (users > 0) return;
+        await built?.remove();
+        building = null;
+      });
+    },
+    built(): BuiltProvider {
+      if (built === null) throw new Error('the provider is built before the tests of a suite');
+      return built;
+    },
+  };
+}
