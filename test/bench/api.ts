@@ -1,13 +1,14 @@
 /**
  * How soon the API answers among 10,000 monitors, each with headers and assertions:
  * `node test/bench/api.ts [requests]`. The API runs in a process of its own, over a database on disk;
- * requests go over connections that are kept open, one after the other and ten at once.
+ * requests go over connections that are kept open, one after the other and ten at once. CPU is the API's.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { parseResource } from '@svc/shared/resources/registry.ts';
 import { startApi } from '../support/api.ts';
+import { cpuMs, percentile } from './process-usage.ts';
 import { formatTable } from './table.ts';
 
 const MONITORS = 10_000;
@@ -85,7 +86,7 @@ async function exchange(
   if (response.statusCode !== status) throw new Error(`${method} ${url} answered ${response.statusCode}`);
 }
 
-/** ms per request, ascending. */
+/** ms per request. */
 async function durations({ send }: Case, count: number, atOnce: number): Promise<number[]> {
   const taken: number[] = [];
   let next = 0;
@@ -97,7 +98,7 @@ async function durations({ send }: Case, count: number, atOnce: number): Promise
     }
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
-  return taken.sort((a, b) => a - b);
+  return taken;
 }
 
 async function measure(count: number): Promise<void> {
@@ -108,12 +109,16 @@ async function measure(count: number): Promise<void> {
   for (const one of cases(ready, agent)) {
     await durations(one, 200, 1);
     for (const atOnce of CONCURRENCIES) {
+      const before = cpuMs(server.pid ?? 0);
       const taken = await durations(one, count, atOnce);
-      const share = (part: number) => (taken[Math.floor(taken.length * part)] ?? 0).toFixed(1);
-      rows.push([one.name, String(atOnce), share(0.5), share(0.99), share(0.9999)]);
+      const cpu = (cpuMs(server.pid ?? 0) - before) / count;
+      const times = [percentile(taken, 0.5), percentile(taken, 0.99), Math.max(...taken), cpu];
+      rows.push([one.name, String(atOnce), ...times.map((ms) => ms.toFixed(1))]);
     }
   }
-  console.log(formatTable([`${MONITORS} monitors`, 'at once', 'p50, ms', 'p99, ms', 'worst, ms'], rows));
+  console.log(
+    formatTable([`${MONITORS} monitors`, 'at once', 'p50, ms', 'p99, ms', 'worst, ms', 'CPU each, ms'], rows),
+  );
   agent.destroy();
   server.disconnect();
   await once(server, 'exit');
