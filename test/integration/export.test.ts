@@ -1,7 +1,10 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { runCommandLine } from '@svc/cli/command-line.ts';
 import { localNames } from '@svc/cli/export/names.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -185,13 +188,47 @@ describe('a file that was exported', () => {
   test('makes a page again once the old one is gone', async () => {
     const api = await emptyApi();
     await api.call('POST', '/v1/status-pages', { title: 'p', slug: 'p' });
-    const text = await exported(api);
-    await expect(declare(api, text)).rejects.toMatchObject({
+    const yaml = await exported(api);
+    await expect(declare(api, yaml)).rejects.toMatchObject({
       errors: [{ message: 'svc_status_page.p.slug: "p" is the slug of another status page' }],
     });
     await api.call('DELETE', '/v1/status-pages/1');
-    await declare(api, text);
+    await declare(api, yaml);
     expect(await liveResources(api)).toMatchObject([{ answered: { slug: 'p' } }]);
+  });
+});
+
+describe('as a program', () => {
+  const MAIN = fileURLToPath(new URL('../../packages/cli/src/main.ts', import.meta.url));
+
+  async function program(shell: string): Promise<Ran> {
+    const child = spawn('/bin/sh', ['-c', shell], {
+      env: { SVC_BASE_URL: source.url, SVC_API_TOKEN: source.operator, SVC: `${process.execPath} ${MAIN}` },
+    });
+    const [out, err, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'close'),
+    ]);
+    return { code: code as number, out, err };
+  }
+
+  test('it writes the same, and nothing else, to standard output', async () => {
+    const args = ['export', '--format', 'hcl'];
+    expect(await program(`$SVC ${args.join(' ')}`)).toEqual(await svc(args));
+  });
+
+  test('it ends quietly when nobody reads any more', async () => {
+    // `:` has ended long before anything is written.
+    const { err } = await program('{ $SVC export; echo "code $?" >&2; } | :');
+    expect(err).not.toContain('EPIPE');
+    expect(err).toMatch(/code 0\n$/);
+  });
+
+  test('it tells by its exit code that it was misused', async () => {
+    const { code, out, err } = await program('$SVC export --fromat hcl');
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain('did you mean --format?');
   });
 });
 

@@ -7,6 +7,12 @@ if (major < 24) {
   process.exit(1);
 }
 
+// Whoever reads may stop early (`| head`).
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
+
 const { runCommandLine } = await import('./command-line.ts');
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   environment: process.env,
