@@ -1,0 +1,207 @@
+/** Every kind of resource through its whole life, every attribute changed and taken out, one after the other. */
+import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { RunningApi } from '../../support/api.ts';
+import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
+import { firstBody, SAMPLES, type Sample } from '../../support/terraform/attribute-values.ts';
+import {
+  apply,
+  applyForGood,
+  changesIn,
+  destroy,
+  errorsOf,
+  expectNothingToDo,
+} from '../../support/terraform/expectations.ts';
+import type { Body, Configuration, State, Workspace } from '../../support/terraform/runner.ts';
+import { describeBothWays } from '../../support/terraform/ways.ts';
+
+/** What is done to one resource in one step; the others of the same step have one of their own. */
+type Step = {
+  readonly sample: Sample;
+  readonly attribute: string;
+  readonly body: Body;
+  readonly isRemoval: boolean;
+};
+
+/** Each attribute to each of its further values, then, where it may be, out of the configuration. */
+function stepsOf(sample: Sample): Step[] {
+  let body = firstBody(sample);
+  const steps: Step[] = [];
+  for (const [attribute, [, ...others]] of Object.entries(sample.values)) {
+    for (const value of others) {
+      if (JSON.stringify(value) === JSON.stringify(body[attribute])) continue;
+      body = { ...body, [attribute]: value };
+      steps.push({ sample, attribute, body, isRemoval: false });
+    }
+  }
+  for (const attribute of removable(sample)) {
+    body = Object.fromEntries(Object.entries(body).filter(([name]) => name !== attribute));
+    steps.push({ sample, attribute, body, isRemoval: true });
+  }
+  return steps;
+}
+
+function removable({ kind, values }: Sample): string[] {
+  const { attributes, blocks } = DEFINITIONS[kind as ResourceKind];
+  // A component of a monitor needs its monitor, a page behind a password its password.
+  const needed = ['monitor_id'];
+  return Object.keys(values).filter((name) => {
+    if (needed.includes(name)) return false;
+    const presence = attributes[name]?.presence;
+    return presence === undefined ? blocks[name]?.nesting === 'list' : presence !== 'required';
+  });
+}
+
+function configurationOf(bodies: ReadonlyMap<Sample, Body>): Configuration {
+  const resource: Record<string, Record<string, Body>> = {};
+  for (const [{ kind, name }, body] of bodies) resource[kind] = { ...resource[kind], [name]: body };
+  return { resource };
+}
+
+const addressOf = ({ kind, name }: Sample) => `${kind}.${name}`;
+
+/** Where the API has a resource of the state. */
+function pathOf(address: string, { id, page_id: page }: Readonly<Record<string, unknown>>): string {
+  const collections: Record<string, string> = {
+    svc_notification: '/v1/notifications',
+    svc_status_page: '/v1/status-pages',
+    svc_status_page_component: `/v1/status-pages/${page}/components`,
+    svc_status_page_component_group: `/v1/status-pages/${page}/component-groups`,
+  };
+  return `${collections[address.split('.')[0] ?? ''] ?? '/v1/monitors'}/${id}`;
+}
+
+let api: RunningApi;
+beforeAll(async () => {
+  api = await startApiWithoutLimit();
+});
+afterAll(() => api.dispose());
+
+/** What a step set is in the state and in the API, in whatever order a set is. */
+async function expectStored(state: State, step: Step) {
+  const address = addressOf(step.sample);
+  const attributes = state[address] ?? {};
+  const { body } = await api.call('GET', pathOf(address, attributes));
+  const answered = (body as Record<string, unknown>)[step.attribute];
+  const stored = attributes[step.attribute];
+  const { kind } = step.sample;
+  const definition = DEFINITIONS[kind as ResourceKind];
+  const attribute = definition.attributes[step.attribute];
+  const expected = step.isRemoval
+    ? attribute === undefined
+      ? []
+      : (attribute.default ?? null)
+    : step.body[step.attribute];
+  const isReference = JSON.stringify(expected).includes('${');
+  if (!isReference)
+    expect(comparable(stored), `${address}.${step.attribute} in the state`).toEqual(comparable(expected));
+  // The API has one form for no regions, and a channel's block is not a list there.
+  const single =
+    definition.blocks[step.attribute]?.nesting === 'single' && Array.isArray(stored) ? stored[0] : stored;
+  expect(comparable(answered), `${address}.${step.attribute} in the API`).toEqual(comparable(single));
+}
+
+function comparable(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    if (value.length === 0) return null;
+    const members = value.map(comparable);
+    return members.every((each) => typeof each === 'string') ? members.toSorted() : members;
+  }
+  if (typeof value !== 'object' || value === null) return value ?? null;
+  const entries = Object.entries(value).map(([name, member]) => [name, comparable(member)] as const);
+  return Object.fromEntries(entries.filter(([, member]) => member !== null));
+}
+
+test('the samples have every attribute and block of every kind', () => {
+  const has = (kind: string, name: string) =>
+    SAMPLES.some((sample) => sample.kind === kind && name in sample.values);
+  const missing = RESOURCE_KINDS.flatMap((kind) => {
+    const { attributes, blocks } = DEFINITIONS[kind];
+    const settable = Object.keys(attributes).filter((name) => attributes[name]?.presence !== 'computed');
+    return [...settable, ...Object.keys(blocks)]
+      .filter((name) => !has(kind, name))
+      .map((name) => `${kind}.${name}`);
+  });
+  expect(missing).toEqual([]);
+});
+
+describeBothWays('the life of every resource', (way) => {
+  let workspace: Workspace;
+  const bodies = new Map(SAMPLES.map((sample) => [sample, firstBody(sample)]));
+
+  beforeAll(async () => {
+    workspace = await way.workspace(providerFor(api));
+  });
+  afterAll(() => workspace.dispose());
+
+  test('created, and nothing is left to do', { timeout: 60_000 }, async () => {
+    await workspace.configure(configurationOf(bodies));
+    expect(await workspace.validate()).toEqual([]);
+    await applyForGood(workspace, configurationOf(bodies));
+    expect(Object.keys(await workspace.state()).toSorted()).toEqual(SAMPLES.map(addressOf).toSorted());
+  });
+
+  test('each attribute is changed in place, then taken out', { timeout: 240_000 }, async () => {
+    const queues = SAMPLES.map(stepsOf);
+    const before = await workspace.state();
+    for (let turn = 0; queues.some((queue) => turn < queue.length); turn += 1) {
+      const steps = queues.flatMap((queue) => queue[turn] ?? []);
+      for (const { sample, body } of steps) bodies.set(sample, body);
+      const said = steps.map(({ sample, attribute }) => `${addressOf(sample)}.${attribute}`).join(', ');
+      await applyForGood(workspace, configurationOf(bodies), said);
+      const state = await workspace.state();
+      await Promise.all(steps.map((step) => expectStored(state, step)));
+    }
+    const after = await workspace.state();
+    const replaced = Object.keys(before).filter((address) => before[address]?.id !== after[address]?.id);
+    expect(replaced).toEqual(['svc_status_page_component_group.all']);
+  });
+
+  test('imported by command and by block, and nothing is left to do', { timeout: 120_000 }, async () => {
+    const first = new Map(SAMPLES.map((sample) => [sample, firstBody(sample)]));
+    await apply(workspace, configurationOf(first));
+    const state = await workspace.state();
+    const idOf = (address: string) => {
+      const { id, page_id: page } = state[address] ?? {};
+      return page === undefined ? String(id) : `${page}/${id}`;
+    };
+    const byBlock = await way.workspace(providerFor(api));
+    const blocks = SAMPLES.map((sample) => ({ to: addressOf(sample), id: idOf(addressOf(sample)) }));
+    await byBlock.configure({ ...configurationOf(first), import: blocks });
+    const changes = await changesIn(byBlock);
+    expect(changes.filter(({ action }) => action !== 'import')).toEqual([]);
+    expect(changes).toHaveLength(SAMPLES.length);
+    await apply(byBlock);
+    await expectNothingToDo(byBlock);
+    await byBlock.dispose();
+
+    const byCommand = await way.workspace(providerFor(api));
+    await byCommand.configure(configurationOf(first));
+    const oneOfEachKind = RESOURCE_KINDS.map((kind) => SAMPLES.find((sample) => sample.kind === kind)!);
+    for (const sample of oneOfEachKind) {
+      const diagnostics = await byCommand.import(addressOf(sample), idOf(addressOf(sample)));
+      expect(errorsOf({ diagnostics })).toEqual([]);
+    }
+    const only = new Map(
+      oneOfEachKind.map((sample) => [sample, withoutReferences(firstBody(sample), state)]),
+    );
+    await byCommand.configure(configurationOf(only));
+    await expectNothingToDo(byCommand);
+    await byCommand.dispose();
+  });
+
+  test('destroyed, and nothing is left in the API', { timeout: 60_000 }, async () => {
+    await destroy(workspace);
+    for (const path of ['/v1/monitors', '/v1/notifications', '/v1/status-pages']) {
+      expect((await api.call('GET', path)).body).toMatchObject({ total: 0 });
+    }
+  });
+});
+
+/** References replaced by the ids that the state has for them. */
+function withoutReferences(body: Body, state: State): Body {
+  const text = JSON.stringify(body).replace(/\$\{(\w+\.\w+)\.id\}/g, (_whole, address: string) =>
+    String(state[address]?.id),
+  );
+  return JSON.parse(text) as Body;
+}

@@ -1,0 +1,12 @@
+import { type RunningApi, startApi } from '../api.ts';
+import type { Body } from './runner.ts';
+
+/** Its clock stands still: what is used up of the default rate limit would never come back. */
+export function startApiWithoutLimit(): Promise<RunningApi> {
+  return startApi({ rate: { perSecond: 1_000, atOnce: 1_000_000 } });
+}
+
+/** Arguments of the provider block. */
+export function providerFor(api: RunningApi, more: Body = {}): { provider: Body } {
+  return { provider: { base_url: api.url, api_token: api.operator, ...more } };
+}
