@@ -20,9 +20,9 @@ import { failingApi, PROVOCATIONS, UNPROVOKED } from '../support/contract/provoc
 import { filled, subjectOf } from '../support/contract/subjects.ts';
 import { type Sent, World } from '../support/contract/world.ts';
 
-/** Of what is generated; another one is tried with `CONTRACT_SEED=…`. */
+/** Of what is generated, and how much of it; `CONTRACT_SEED=… CONTRACT_RUNS=…` tries other and more. */
 const SEED = Number(process.env.CONTRACT_SEED ?? 20_260_101);
-const GENERATED = 15;
+const GENERATED = Number(process.env.CONTRACT_RUNS ?? 15);
 const GENEROUS = { perSecond: 1e9, atOnce: 1e9 };
 
 let isReady = true;
@@ -258,6 +258,27 @@ test.each(
   const put = await world.send({ method: 'PUT', path, body: before.text, headers: { 'if-match': etag } });
   expect(put).toMatchObject({ status: 200, text: before.text });
   expect(put.headers.get('etag')).toBe(etag);
+});
+
+const members = Map.groupBy(
+  operations.filter(({ path }) => path.includes('{')),
+  ({ path }) => path,
+);
+test.each([...members])('everything at once at %s is answered as documented', async (_path, all) => {
+  const [first] = all;
+  if (first === undefined) return;
+  const ids = await subjectOf(first, world);
+  const key = { 'idempotency-key': World.unique() };
+  const requests = await Promise.all(
+    all.map(async (operation) => {
+      const [body] = operation.body === null ? [] : await bodiesOf(operation.id, world, ids);
+      const path = filled(operation.path, ids);
+      const sent = { method: operation.method.toUpperCase(), path, headers: key };
+      return { operation, sent: body === undefined ? sent : { ...sent, body } };
+    }),
+  );
+  const thrice = [...requests, ...requests.toReversed(), ...requests];
+  await Promise.all(thrice.map(({ operation, sent }) => judged(operation, 'at once', sent)));
 });
 
 test('other methods and paths are refused with a problem', async () => {
