@@ -12,9 +12,13 @@ export function runProvider(args: readonly string[], environment: Environment): 
     version: VERSION,
     address: 'registry.terraform.io/svc/svc',
     // Only now: Terraform waits for the handshake, which needs none of it.
-    loadProvider: async () => {
+    loadProvider: async (log) => {
       const { svcProvider } = await import('./svc-provider.ts');
-      return svcProvider({ environment, version: VERSION });
+      return svcProvider({
+        environment,
+        version: VERSION,
+        onRetry: (retry) => log('warn', 'a request to the API is tried again', retry),
+      });
     },
   });
 }

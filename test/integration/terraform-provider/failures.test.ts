@@ -188,6 +188,14 @@ describe('what the API refuses', () => {
     expect(errorOf(unknown).detail).toContain('there is no monitor 999999');
   });
 
+  test('a page that is not there points at the page', async () => {
+    const components = monitors().svc.resource('svc_status_page_component');
+    const outcome = await components.calls.create(components.planned({ page_id: '999999', type: 'static' }));
+    expect(outcome.state).toBeNull();
+    expect(errorOf(outcome)).toMatchObject({ path: ['page_id'] });
+    expect(errorOf(outcome).detail).toContain('there is no status page 999999');
+  });
+
   test('what the declared file owns', async () => {
     const id = await api.configuration.transaction(
       { workspaceId: api.workspaceId, actor: 'file' },

@@ -43,9 +43,9 @@ export class ResourceOverApi implements ManagedResource {
     return this.#guarded(`create the ${definition.kind}`, null, async () => {
       const path = this.#collection(planned);
       const body = requestBody(definition, planned);
-      const answer = await this.#connection.create(path, body, randomUUID()).catch((error: unknown) => {
-        return this.#createdUnseen(planned, error);
-      });
+      const answer = await this.#connection
+        .create(path, body, randomUUID())
+        .catch((error: unknown) => this.#notCreated(planned, error));
       if ('state' in answer) return answer;
       const answered = answeredObject.safeParse(answer.body);
       if (!answered.success) return this.#createdUnseen(planned, foreignAnswer(`POST ${path}`, answer));
@@ -124,6 +124,21 @@ export class ResourceOverApi implements ManagedResource {
     const answered = answeredObject.safeParse(answer.body);
     if (!answered.success || answered.data.id !== state.id) throw foreignAnswer(request, answer);
     return answered.data;
+  }
+
+  /** A creation that failed, or succeeded unseen. */
+  async #notCreated(planned: TerraformObject, error: unknown): Promise<Outcome> {
+    if (!isNotFound(error)) return this.#createdUnseen(planned, error);
+    // What it would belong to is not there; or nothing is, at a wrong address.
+    await this.#connection.confirmApi();
+    const parent = this.#kind.idAttributes.find((name) => name !== 'id');
+    const problems = apiDiagnostics(error, this.#operation(`create the ${this.#kind.definition.kind}`));
+    return {
+      state: null,
+      diagnostics: problems.map((problem) =>
+        parent === undefined ? problem : { ...problem, path: [parent] },
+      ),
+    };
   }
 
   /**
