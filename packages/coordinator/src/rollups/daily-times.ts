@@ -30,10 +30,11 @@ export async function dailyTimes(
 ): Promise<ReadonlyMap<number, readonly DayTimes[]>> {
   const days = bucketsUntil(now, DAY_MS, count);
   const from = days[0] ?? now;
-  // Days that are not rolled up yet (today, and until some minutes past midnight yesterday) come from the history.
+  // Days that are not rolled up yet (today, and until some minutes past midnight yesterday) come from the
+  // history; all of them where the clock was ahead and days were rolled up that have not come.
   const { rows } = await sql<Row>`
     WITH rolled_up AS (
-      SELECT max(${from}, coalesce((SELECT day FROM rollup_progress), ${from})) AS until)
+      SELECT max(${from}, coalesce((SELECT day FROM rollup_progress WHERE day <= ${now}), ${from})) AS until)
     SELECT monitor.value AS id, rolled_up.until AS since,
       (SELECT json_group_array(json_array(at, active_ms, degraded_ms, error_ms)) FROM uptime_days
         WHERE monitor_id = monitor.value AND at >= ${from} AND at < rolled_up.until) AS days,

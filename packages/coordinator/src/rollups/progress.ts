@@ -10,6 +10,14 @@ export type Progress = {
   readonly afterMonitor: number;
 };
 
+/** An hour is rolled up when it has been over for so long: most late results are there then. */
+const SETTLE_MS = 5 * 60_000;
+
+/** Beginning of the first hour that is not to be rolled up yet. */
+export function closedUntil(now: number): number {
+  return hourOf(now - SETTLE_MS);
+}
+
 /**
  * The stored progress; before there is one, that with which rolling up begins: at the oldest result.
  *

@@ -1,4 +1,4 @@
-import { dayOf, HOUR_MS } from '../domain/summary-range.ts';
+import { DAY_MS, dayOf, HOUR_MS } from '../domain/summary-range.ts';
 import type { Store } from '../store/store.ts';
 import { KEPT_HOURS_MS } from './days.ts';
 import type { Progress } from './progress.ts';
@@ -9,46 +9,56 @@ import { RollupStatements } from './statements.ts';
 const REPAIRS = 20;
 
 type Repair = { hour: number; monitor_id: number; marks: number };
+type Span = { from: number; until: number };
 
 /**
  * Rolls up again the hours of monitors that got a result after they were rolled up: from all results
  * of the hour, so a repeated repair changes nothing.
  *
+ * @param closedUntil beginning of the first hour that is not over
  * @returns false: nothing was to be done
  */
-export async function repairHours(store: Store, progress: Progress): Promise<boolean> {
+export async function repairHours(store: Store, progress: Progress, closedUntil: number): Promise<boolean> {
   const due: Repair[] = await store.read
     .selectFrom('rollup_repairs')
     .selectAll()
-    // Others are not rolled up yet, or only in part.
-    .where('hour', '<', progress.hour)
+    // Others are not rolled up yet, or only in part; or get more results, where the clock was ahead.
+    .where('hour', '<', Math.min(progress.hour, closedUntil))
     .orderBy('hour')
     .limit(REPAIRS)
     .execute();
   if (due.length === 0) return false;
-  const found: SeriesRow[][] = [];
-  for (const { hour, monitor_id } of due) {
-    found.push(await seriesOfMonitor(store.read, monitor_id, { from: hour, until: hour + HOUR_MS }));
+  const found: { repair: Repair; span: Span; rows: (SeriesRow & { at: number })[] }[] = [];
+  for (const repair of due) {
+    const span = spanOf(repair.hour, progress);
+    found.push({ repair, span, rows: await seriesOfMonitor(store.read, repair.monitor_id, span) });
   }
   await store.transaction(({ sqlite }) => {
     const statements = RollupStatements.of(sqlite);
-    due.forEach((repair, index) => {
-      if (statements.takeRepair(repair)) repairHour(statements, progress, repair, found[index] ?? []);
-    });
+    for (const { repair, span, rows } of found) {
+      if (statements.takeRepair(repair)) repairSpan(statements, progress, repair.monitor_id, span, rows);
+    }
   });
   return true;
 }
 
-function repairHour(
+/** The hour, or all of its day where the day's other hours may be deleted already. */
+function spanOf(hour: number, { day }: Progress): Span {
+  if (hour >= day - KEPT_HOURS_MS) return { from: hour, until: hour + HOUR_MS };
+  return { from: dayOf(hour), until: dayOf(hour) + DAY_MS };
+}
+
+function repairSpan(
   statements: RollupStatements,
   { day: nextDay, afterMonitor }: Progress,
-  { hour, monitor_id: id }: Repair,
-  rows: readonly SeriesRow[],
+  id: number,
+  { from, until }: Span,
+  rows: readonly (SeriesRow & { at: number })[],
 ): void {
-  // Too late: the hour's other results, or the day's other hours, are there no more.
-  if (hour < statements.resultsFrom() || hour < nextDay - KEPT_HOURS_MS || !statements.isMonitor(id)) return;
-  statements.deleteHour(id, hour);
-  for (const row of rows) statements.addToHour(hour, row);
-  const day = dayOf(hour);
+  // Too late: other results of the time are deleted, or all of the monitor's.
+  if (from < statements.resultsFrom() || !statements.isMonitor(id)) return;
+  for (let hour = from; hour < until; hour += HOUR_MS) statements.deleteHour(id, hour);
+  for (const row of rows) statements.addToHour(row.at, row);
+  const day = dayOf(from);
   if (day < nextDay || (day === nextDay && id <= afterMonitor)) statements.writeDay(id, day);
 }

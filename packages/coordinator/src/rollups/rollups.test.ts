@@ -64,6 +64,11 @@ async function expectTrue(id: number): Promise<void> {
   }
 }
 
+const naiveCounts = async (range: SummaryRange) => {
+  const { total } = await naiveSummary(recording, 1, range, recording.clock.wall());
+  return { ...total, latencies: total.latencies.length };
+};
+
 const hoursOf = (id: number) =>
   recording.rows<{ at: number; region: string; passed: number; not_run: number }>(
     'SELECT at, region, passed, not_run FROM rollup_hours WHERE monitor_id = ? ORDER BY at, region',
@@ -215,6 +220,23 @@ describe('hours', () => {
     expect(await hoursOf(1)).toEqual([{ at: hour, region: FRA, passed: 2, not_run: 0 }]);
   });
 
+  test('a result that comes when the other hours of its day are deleted has the day added up anew', async () => {
+    await recording.declare(liveMonitor(1));
+    const hour = recording.clock.wall();
+    await recording.report(1, slotIn(1, hour), FRA, 'passed');
+    await recording.report(1, slotIn(1, hour + HOUR_MS), FRA, 'passed');
+    recording.clock.advance(20 * DAY_MS);
+    await caughtUp(rollups);
+    expect(await hoursOf(1)).toEqual([]);
+    await recording.report(1, slotIn(1, hour + HOUR_MS, 1), FRA, 'passed');
+    await caughtUp(rollups);
+    await expectTrue(1);
+    recording.clock.advance(DAY_MS);
+    await caughtUp(rollups);
+    expect(await hoursOf(1)).toEqual([]);
+    await expectTrue(1);
+  });
+
   test('a result older than the results that are kept is not counted: it cannot be told from a repeated one', async () => {
     await recording.declare(liveMonitor(1));
     const hour = recording.clock.wall();
@@ -241,6 +263,33 @@ describe('hours', () => {
     await caughtUp(rollups);
     expect(await hoursOf(1)).toEqual([{ at: hour, region: FRA, passed: 2, not_run: 1 }]);
     await expectTrue(1);
+  });
+
+  test.each([
+    ['an hour', HOUR_MS],
+    ['two days', 2 * DAY_MS],
+    ['three years', 1_000 * DAY_MS],
+  ])('go on where the clock was ahead by %s', async (_name, ahead) => {
+    const aDay = async () => {
+      for (let hours = 0; hours < 26; hours += 1) {
+        await recording.slot(1, { [FRA]: 'passed', [PAR]: 'passed' });
+        recording.clock.advance(HOUR_MS);
+      }
+    };
+    await recording.declare(liveMonitor(1));
+    recording.clock.stepWall(ahead);
+    await aDay();
+    await caughtUp(rollups);
+    recording.clock.stepWall(-ahead - 26 * HOUR_MS);
+    await recording.restart();
+    rollups = await rollupsOf(recording);
+    for (let days = 0; days < 3; days += 1) {
+      await aDay();
+      await caughtUp(rollups);
+      const found = await summary(1, '30d');
+      expect(countsOf(found.total)).toEqual(await naiveCounts('30d'));
+      expect(countsOf((await summary(1, '24h')).total)).toEqual(await naiveCounts('24h'));
+    }
   });
 
   test('time without results is skipped at once', async () => {

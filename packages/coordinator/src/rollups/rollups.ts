@@ -1,15 +1,13 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { HOUR_MS, hourOf } from '../domain/summary-range.ts';
+import { dayOf, HOUR_MS } from '../domain/summary-range.ts';
 import type { Store } from '../store/store.ts';
 import { rollUpDay } from './days.ts';
 import { type PartWidth, rollUpHour } from './hours.ts';
-import { type Progress, readProgress } from './progress.ts';
+import { closedUntil, type Progress, readProgress } from './progress.ts';
 import { repairHours } from './repairs.ts';
 import { RollupStatements } from './statements.ts';
 
-/** An hour is rolled up when it has been over for so long: most late results are there then. */
-const SETTLE_MS = 5 * 60_000;
 /** The first work comes after the start has settled: what fell due while nobody looked is dated back. */
 const FIRST_AFTER_MS = 2 * 60_000;
 /** Rest between pieces of work: others get most of both threads. */
@@ -60,7 +58,9 @@ export class Rollups {
   static async load(parts: RollupParts): Promise<Rollups> {
     const progress = await parts.store.transaction(async ({ db, sqlite }) => {
       const found = await readProgress(db, parts.slotNow());
-      RollupStatements.of(sqlite).writeProgress(found);
+      const statements = RollupStatements.of(sqlite);
+      statements.writeProgress(found);
+      statements.expectResultsFrom(dayOf(parts.slotNow()));
       return found;
     });
     return new Rollups(parts, progress);
@@ -89,13 +89,13 @@ export class Rollups {
   /** One piece of work. False: there is nothing to be done now. */
   async step(): Promise<boolean> {
     const { store, slotNow } = this.#parts;
-    const closedUntil = hourOf(slotNow() - SETTLE_MS);
-    if (closedUntil > this.#claimedUntil) await this.#claim(closedUntil);
+    const until = closedUntil(slotNow());
+    if (until > this.#claimedUntil) await this.#claim(until);
     const moved =
       (await rollUpDay(store, this.#progress)) ??
-      (await rollUpHour(store, this.#progress, closedUntil, this.#width));
+      (await rollUpHour(store, this.#progress, until, this.#width));
     if (moved !== null) this.#progress = moved;
-    const hasRepaired = await repairHours(store, this.#progress);
+    const hasRepaired = await repairHours(store, this.#progress, until);
     const hasRemoved = await removeOne(store);
     return moved !== null || hasRepaired || hasRemoved;
   }

@@ -24,6 +24,7 @@ export class RollupStatements {
   readonly #remove: readonly StatementSync[];
   readonly #takeRepair: StatementSync;
   readonly #resultsFrom: StatementSync;
+  readonly #expectResultsFrom: StatementSync;
   readonly #progress: StatementSync;
 
   constructor(sqlite: DatabaseSync) {
@@ -64,6 +65,9 @@ export class RollupStatements {
       'DELETE FROM rollup_repairs WHERE hour = ? AND monitor_id = ? AND marks = ?',
     );
     this.#resultsFrom = sqlite.prepare('SELECT results_from FROM rollup_progress');
+    this.#expectResultsFrom = sqlite.prepare(
+      'UPDATE rollup_progress SET results_from = min(results_from, ?)',
+    );
     this.#progress = sqlite.prepare(`
       INSERT INTO rollup_progress (id, hour, phase, day, after_monitor) VALUES (1, ?, ?, ?, ?)
       ON CONFLICT (id) DO UPDATE SET hour = excluded.hour, phase = excluded.phase, day = excluded.day,
@@ -129,6 +133,11 @@ export class RollupStatements {
   resultsFrom(): number {
     const row = this.#resultsFrom.get() as { results_from: number } | undefined;
     return row?.results_from ?? 0;
+  }
+
+  /** At the latest from there on: the clock was ahead when the retention last deleted. */
+  expectResultsFrom(day: number): void {
+    this.#expectResultsFrom.run(day);
   }
 
   /** False when another result was recorded since the repair was read. */

@@ -16,7 +16,7 @@ import {
 import { addTimes, NO_TIMES, type StatusTimes, timesBetween } from '../domain/uptime.ts';
 import type { Database } from '../store/schema.ts';
 import { dailyTimes } from './daily-times.ts';
-import { readProgress } from './progress.ts';
+import { closedUntil, readProgress } from './progress.ts';
 import { type Counts, seriesOfMonitor } from './series.ts';
 import { statusHistories } from './status-history.ts';
 
@@ -66,7 +66,10 @@ export async function readSummary(
   const addToRegion = (region: string, row: Counts) => add(tallyOf(regions, region), row);
 
   // The progress first: what is rolled up meanwhile is still there in the form in which it is looked for.
-  const { hour, day } = await readProgress(db, now);
+  const progress = await readProgress(db, now);
+  // What is rolled up of later times is of a clock that was ahead.
+  const hour = Math.min(progress.hour, closedUntil(now));
+  const day = Math.min(progress.day, dayOf(hour));
   const daysUntil = bucketMs === DAY_MS ? Math.max(from, day) : from;
   const spans = {
     rollup_days: { from, until: daysUntil },
