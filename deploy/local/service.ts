@@ -16,7 +16,8 @@ export type LocalServiceOptions = {
   environment: NodeJS.ProcessEnv;
   /** Path of the binary; null when `SVC_NATS_URL` names a server that runs already. */
   natsServer: string | null;
-  configFile: string;
+  /** The declared file; null: none. */
+  configFile: string | null;
   paint: Paint;
   print(line: string): void;
 };
@@ -166,7 +167,7 @@ export class LocalService {
     return {
       ...definedOf(environment),
       SVC_DATA_DIR: dataDir,
-      SVC_CONFIG: configFile,
+      SVC_CONFIG: configFile ?? 'none',
       SVC_NATS_URL: nats.url,
       SVC_NATS_ADDRESS: nats.address,
       SVC_PUBLIC_URL: environment.SVC_PUBLIC_URL || `http://${environment.SVC_LISTEN || '127.0.0.1:8080'}`,
@@ -236,7 +237,7 @@ export class LocalService {
       `${paint.green('svc runs.')} Ctrl-C stops it.`,
       `  API       ${publicUrl}/v1/monitors   (token: ${token})`,
       `  reference ${publicUrl}/docs`,
-      `  declared  ${configFile}`,
+      `  declared  ${configFile ?? 'nothing: over the API and with Terraform'}`,
       `  agents    ${regions.join(', ')}`,
       `  NATS      ${natsUrl.replace(/\/\/[^@/]*@/, '//')}`,
       `  data      ${dataDir}`,

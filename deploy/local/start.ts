@@ -27,7 +27,7 @@ async function main(): Promise<void> {
     regions,
     environment,
     natsServer: environment.SVC_NATS_URL ? null : (await findNatsServer()).path,
-    configFile: resolve(environment.SVC_CONFIG || join(dirname(fileURLToPath(import.meta.url)), 'svc.yaml')),
+    configFile: configFileOf(environment.SVC_CONFIG),
     paint: paintFor(process.stdout, environment),
     print: (line) => console.log(line),
   });
@@ -52,6 +52,12 @@ async function main(): Promise<void> {
   process.exitCode = await stopped.promise;
   unwatch();
   unlock();
+}
+
+/** The sample where nothing is said; null for `none`. */
+function configFileOf(setting: string | undefined): string | null {
+  if (setting === 'none') return null;
+  return resolve(setting || join(dirname(fileURLToPath(import.meta.url)), 'svc.yaml'));
 }
 
 function makeDataFolder(dataDir: string): void {

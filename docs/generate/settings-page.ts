@@ -25,7 +25,7 @@ export function settingsPage(): string {
     '## `npm start`',
     '',
     '`SVC_REGIONS` (default `hosta-fra,hostb-par,hostc-us-east4`) names the regions of its agents; `SVC_NATS_SERVER` the path of a',
-    'nats-server binary; with `SVC_NATS_URL` it starts no server of its own. `SVC_CONFIG` is `deploy/local/svc.yaml` unless it is set.',
+    'nats-server binary; with `SVC_NATS_URL` it starts no server of its own. `SVC_CONFIG` is `deploy/local/svc.yaml` unless it is set; `none` starts without one.',
     'The other settings are passed on to the coordinator and the agents.',
     '',
     '## Command line (`npm run svc`)',

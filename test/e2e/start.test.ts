@@ -136,6 +136,14 @@ test(
   },
 );
 
+test('without a declared file, when that is asked for', TIMEOUT, async (context) => {
+  const place = await placeFor(context);
+  const started = place.start({ SVC_CONFIG: 'none' });
+  await started.line('svc runs.');
+  await started.line('declared  nothing');
+  expect(await started.end('SIGTERM')).toBe(0);
+});
+
 test('says what it waits for when NATS is not there', TIMEOUT, async (context) => {
   const place = await placeFor(context);
   await place.declare({});

@@ -53,7 +53,15 @@ export const COORDINATOR_SETTINGS = {
       .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64')
       .optional(),
   },
-  config: { name: 'SVC_CONFIG', description: 'path of the declared file', schema: optionalText },
+  config: {
+    name: 'SVC_CONFIG',
+    description:
+      'path of the declared file; none (as unset): what a file declared stays, and the API may change it',
+    schema: z
+      .string()
+      .transform((path) => (path === 'none' ? undefined : path))
+      .optional(),
+  },
   allowsDelete: {
     name: 'SVC_CONFIG_ALLOW_DELETE',
     description: '1: the declared file may delete more than half of what it owns',

@@ -50,7 +50,7 @@ Without --output, "npm run" adds lines of its own: use "npm run --silent svc -- 
 Reading secrets needs a token of scope write. Files with secrets are readable by their owner only.
 
 What a declared file (SVC_CONFIG) declares, only that file may change (409). Before Terraform takes it
-over, restart the coordinator without SVC_CONFIG: everything stays, and the API may change it.
+over, start without SVC_CONFIG (SVC_CONFIG=none npm start): everything stays, and the API may change it.
 
 Settings, from the environment:
 ${describeSettings(CLI_SETTINGS)}
