@@ -1,4 +1,5 @@
 import { Console } from 'node:console';
+import { setFlagsFromString } from 'node:v8';
 import type { Provider } from '../provider.ts';
 import { chooseAddress } from './address.ts';
 import { ProviderCalls } from './calls.ts';
@@ -29,6 +30,9 @@ const CRASH_LIMIT_MS = 500;
 
 /** Serves a provider for the life of this process; from here on standard output belongs to Terraform. */
 export async function servePlugin(options: PluginOptions): Promise<void> {
+  // A thousand objects leave much garbage in a short time. With the young generation as it is at the start
+  // the process stays at 120 to 130 MB instead of 180 (plan of 1,000 monitors), for the same processor time.
+  setFlagsFromString('--semi-space-growth-factor=1');
   const plugin = new PluginProcess(options);
   await plugin.start();
 }
