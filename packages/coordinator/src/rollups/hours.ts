@@ -9,11 +9,14 @@ import { RollupStatements } from './statements.ts';
 const RESULTS = 5_000;
 /** Rows that one transaction should write: some 4 ms of the scheduling thread. */
 const ROWS = 300;
+/** ms; little where there are very many monitors. Each hour begins with it: monitors may have been declared since the last. */
+const FIRST_WIDTH_MS = 4;
 /** So many times wider or narrower at most is the next part. */
 const MOST_CHANGE = 8;
 
 /** How wide a part of each half minute is looked at next, ms: as much as the last ones let expect. */
 export type PartWidth = { ms: number };
+export const firstWidth = (): PartWidth => ({ ms: FIRST_WIDTH_MS });
 
 /**
  * Rolls up the next part of the oldest hour that is not yet.
@@ -33,6 +36,7 @@ export async function rollUpHour(
   if (phase === 0) {
     const next = await nextHourWithResults(store, hour, closedUntil);
     if (next > hour) return moved(store, { ...progress, hour: next }, () => {});
+    width.ms = FIRST_WIDTH_MS;
   }
   const until = Math.min(phase + width.ms, FINEST_PERIOD_MS);
   const rows = await seriesOfPhases(store.read, hour, { from: phase, until });

@@ -7,6 +7,8 @@ import { RollupStatements } from './statements.ts';
 
 /** Of one transaction: some 4 ms of the scheduling thread. */
 const REPAIRS = 20;
+/** No further repair is begun in a transaction that writes so many rows. */
+const ROWS = 300;
 
 type Repair = { hour: number; monitor_id: number; marks: number };
 type Span = { from: number; until: number };
@@ -29,9 +31,13 @@ export async function repairHours(store: Store, progress: Progress, closedUntil:
     .execute();
   if (due.length === 0) return false;
   const found: { repair: Repair; span: Span; rows: (SeriesRow & { at: number })[] }[] = [];
+  let rowsFound = 0;
   for (const repair of due) {
+    if (rowsFound >= ROWS) break;
     const span = spanOf(repair.hour, progress);
-    found.push({ repair, span, rows: await seriesOfMonitor(store.read, repair.monitor_id, span) });
+    const rows = await seriesOfMonitor(store.read, repair.monitor_id, span);
+    rowsFound += rows.length;
+    found.push({ repair, span, rows });
   }
   await store.transaction(({ sqlite }) => {
     const statements = RollupStatements.of(sqlite);

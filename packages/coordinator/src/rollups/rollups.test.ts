@@ -304,6 +304,49 @@ describe('hours', () => {
   });
 });
 
+test('no transaction writes much, also in the hour in which thousands of monitors were declared', async () => {
+  const { store, clock } = recording;
+  const hour = clock.wall();
+  const addMonitors = (from: number, to: number, at: number) =>
+    store.transaction(({ sqlite }) => {
+      const monitor = sqlite.prepare(`INSERT INTO monitors (id, workspace_id, type, name, active, attributes,
+        activated_at, created_at, updated_at) VALUES (?, 1, 'http', 'x', 1, '{}', 0, 0, 0)`);
+      const result =
+        sqlite.prepare(`INSERT INTO results (slot, monitor_id, region, outcome, version, recorded_at)
+        VALUES (?, ?, 'hosta-fra', 'passed', 1, 0)`);
+      for (let id = from; id <= to; id += 1) {
+        monitor.run(id);
+        result.run(slotIn(id, at), id);
+      }
+    });
+  await addMonitors(1, 1, hour);
+  await addMonitors(2, 3_000, hour + HOUR_MS);
+  clock.advance(2 * HOUR_MS + 5 * MINUTE);
+  const written: number[] = [];
+  const counting = await Rollups.load({
+    store: {
+      read: store.read,
+      close: () => store.close(),
+      transaction: (work) =>
+        store.transaction(async (tx) => {
+          const changes = tx.sqlite.prepare('SELECT total_changes() AS many');
+          const before = Number(changes.get()?.many);
+          const done = await work(tx);
+          written.push(Number(changes.get()?.many) - before);
+          return done;
+        }),
+    },
+    clock,
+    slotNow: () => clock.wall(),
+    isCaughtUp: () => true,
+    log: { error: () => {} } as never,
+  });
+  await caughtUp(counting);
+  const [hours] = await recording.rows<{ many: number }>('SELECT count(*) AS many FROM rollup_hours');
+  expect(hours?.many).toBe(3_000);
+  expect(Math.max(...written)).toBeLessThan(600);
+});
+
 describe('what is kept', () => {
   test('hours for two weeks, days for 400', async () => {
     await recording.declare(liveMonitor(1));

@@ -3,7 +3,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import { dayOf, HOUR_MS } from '../domain/summary-range.ts';
 import type { Store } from '../store/store.ts';
 import { rollUpDay } from './days.ts';
-import { type PartWidth, rollUpHour } from './hours.ts';
+import { firstWidth, rollUpHour } from './hours.ts';
 import { closedUntil, type Progress, readProgress } from './progress.ts';
 import { repairHours } from './repairs.ts';
 import { RollupStatements } from './statements.ts';
@@ -15,8 +15,6 @@ const PAUSE_MS = 40;
 const IDLE_MS = 5_000;
 /** An answer about the reading of results is good for not much longer. */
 const ASK_AGAIN_MS = 500;
-/** ms, for the first read: little where there are very many monitors. */
-const FIRST_WIDTH_MS = 4;
 
 export type RollupParts = {
   store: Store;
@@ -42,7 +40,7 @@ export type RollupParts = {
 export class Rollups {
   readonly #parts: RollupParts;
   readonly #stopping = new AbortController();
-  readonly #width: PartWidth = { ms: FIRST_WIDTH_MS };
+  readonly #width = firstWidth();
   #progress: Progress;
   #claimedUntil: number;
   #running: Promise<void> = Promise.resolve();
