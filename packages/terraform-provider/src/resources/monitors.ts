@@ -27,13 +27,14 @@ function otherType({ id, type }: Answered, expected: keyof typeof MONITOR_KINDS)
   return `${id} is ${known === 'http' ? 'an' : 'a'} ${known.toUpperCase()} monitor: import it as ${kind}`;
 }
 
-const REPLACED =
-  'Where Terraform replaces the monitor, write lifecycle { create_before_destroy = true } into it: the component then shows the new monitor before the old one is removed.';
+/** Terraform changes what depended on an object after the object's removal, unless its state says otherwise. */
+const ORDER =
+  'Remove the component first, or let it show another monitor in an apply of its own: Terraform removes the monitor before it changes the component. Where the monitor was applied with lifecycle { create_before_destroy = true }, the component is changed first.';
 
 function stillShown(message: string): string | null {
   const shown = /monitor \d+ is shown by component \d+ of status page \d+[^:]*/.exec(message)?.[0];
   if (shown === undefined) return null;
-  return `The ${shown}. Remove the component first, or let it show another monitor. ${REPLACED}`;
+  return `The ${shown}. ${ORDER}`;
 }
 
 export const httpMonitorAtApi = monitor(httpMonitor);
