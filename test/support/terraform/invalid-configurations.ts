@@ -92,14 +92,14 @@ const elsewhere: readonly InvalidConfiguration[] = [
     name: 'a base URL that is none',
     body: { api_token: 'a', base_url: 'example.com' },
     path: ['base_url'],
-    text: 'must be a URL that starts with https:// or http://',
+    text: 'must be a URL that starts with http:// or https://',
   },
   {
     ...provider,
     name: 'an empty token',
     body: { api_token: '' },
     path: ['api_token'],
-    text: 'must not be empty',
+    text: 'The argument api_token of the provider block is empty',
   },
   {
     ...provider,

@@ -329,13 +329,18 @@ export class ProtocolWorkspace implements Workspace {
     const values = new Map<string, Value>();
     const scope = (address: string): Value => values.get(address) ?? null;
     const nodes = new Map(declaredIn(this.#configuration).map((one) => [one.address, one]));
-    if (plan.steps.size === 0 && plan.changes.length === 0) nodes.clear();
+    const isDestroy = plan.steps.size === 0 && plan.changes.length === 0;
+    if (isDestroy) nodes.clear();
     this.#data.clear();
+    this.#outputs = {};
     await walk(
       nodes,
       ({ dependencies }) => dependencies,
       async (one, address) => {
         if (notRemoved.has(address)) return false;
+        // As in Terraform, a change waits for the removal of what the object depended on so far.
+        const before = this.#stored.get(address)?.dependencies ?? [];
+        if (before.some((each) => notRemoved.has(each))) return false;
         const { config, diagnostics: found } = await this.#decoded(one, scope);
         diagnostics.push(...found.filter(({ severity }) => severity === 'error'));
         if (hasErrors(found)) return false;
@@ -358,6 +363,7 @@ export class ProtocolWorkspace implements Workspace {
         return isDone;
       },
     );
+    if (isDestroy || hasErrors(diagnostics)) return;
     this.#outputs = Object.fromEntries(
       Object.entries(this.#configuration.output ?? {}).map(([name, { value }]) => [
         name,
