@@ -94,6 +94,25 @@ describe('imports point the right way', () => {
     expect(offenders(wrong)).toEqual([]);
   });
 
+  test('what Terraform plans is pure', () => {
+    const allowed = /^(?:@svc\/shared\/(?:resources|reference|channels)\/|@svc\/shared\/nearest\.ts$|zod$)/;
+    const own = /^packages\/terraform-provider\/src\/(?:planning\/|(?:value|schema|provider)\.ts$)/;
+    const wrong = imports('packages/terraform-provider/src/planning/**/*.ts', sources).filter(
+      ({ target }) => !allowed.test(target) && !own.test(target),
+    );
+    expect(offenders(wrong)).toEqual([]);
+  });
+
+  test('the plug-in protocol knows nothing of svc', () => {
+    const own = /^packages\/terraform-provider\/src\/(?:plugin\/|(?:value|schema|provider|version)\.ts$)/;
+    const wrong = imports('packages/terraform-provider/src/plugin/**/*.ts', sources).filter(
+      ({ target }) =>
+        (target.startsWith('packages/') && !own.test(target)) ||
+        (target.startsWith('@svc/') && target !== '@svc/shared/errors.ts'),
+    );
+    expect(offenders(wrong)).toEqual([]);
+  });
+
   test('tests mock no module of ours', () => {
     const mocking = globSync('{packages,test,deploy}/**/*.test.ts', { cwd: ROOT }).filter((file) =>
       /\bvi\s*\.\s*mock\(/.test(readFileSync(join(ROOT, file), 'utf8').replace(/\/\\b.*?\\\(\//, '')),
