@@ -1,0 +1,427 @@
+/** What only the real Terraform does: installation, generated configuration, HCL, tests, Ctrl-C. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { RunningApi } from '../../support/api.ts';
+import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
+import { SOURCE, VERSION } from '../../support/terraform/built-provider.ts';
+import { startDebugProvider } from '../../support/terraform/debug-provider.ts';
+import {
+  apply,
+  applyForGood,
+  changesIn,
+  destroy,
+  errorsOf,
+  expectNothingToDo,
+} from '../../support/terraform/expectations.ts';
+import { startFaultyProxy } from '../../support/terraform/faulty-proxy.ts';
+import { type Body, ref } from '../../support/terraform/runner.ts';
+import {
+  byDevOverrides,
+  byMirror,
+  byReattach,
+  type Installation,
+  TerraformWorkspace,
+} from '../../support/terraform/terraform-workspace.ts';
+import { describeTerraform } from '../../support/terraform/ways.ts';
+
+const WEB = { name: 'Web', url: 'https://example.com', periodicity: '1m' };
+const ONE = { resource: { svc_http_monitor: { web: WEB } } };
+
+let api: RunningApi;
+beforeAll(async () => {
+  api = await startApiWithoutLimit();
+});
+afterAll(() => api.dispose());
+
+async function made(path: string, body: object): Promise<string> {
+  const answer = await api.call('POST', path, body);
+  expect(answer.status).toBe(201);
+  return (answer.body as { id: string }).id;
+}
+
+describeTerraform('only terraform', ({ binary, provider }) => {
+  const open = (installation: Installation, more: Body = {}) =>
+    TerraformWorkspace.open(binary, installation, providerFor(api, more));
+  const overridden = (more: Body = {}) => open(byDevOverrides(provider().folder), more);
+
+  test('installed from a filesystem mirror with "~> 0.1"', { timeout: 90_000 }, async () => {
+    const workspace = await open(byMirror(provider().mirror, '~> 0.1'));
+    await workspace.configure(ONE);
+    const first = await workspace.run('init', '-no-color', '-input=false');
+    expect(first.stdout + first.stderr).toMatch(new RegExp(`Installed svc/svc v${VERSION}`));
+    expect(first.code).toBe(0);
+    expect(await readFile(join(workspace.folder, '.terraform.lock.hcl'), 'utf8')).toMatch(/"h1:[\w+/]+=*"/);
+    await applyForGood(workspace, ONE);
+    expect((await workspace.run('init', '-no-color', '-input=false')).stdout).toMatch(
+      /Using previously-installed/,
+    );
+    await destroy(workspace);
+    await workspace.dispose();
+
+    const later = await open(byMirror(provider().mirror, '~> 0.2'));
+    await later.configure(ONE);
+    const refused = await later.run('init', '-no-color', '-input=false');
+    expect(refused.code).toBe(1);
+    expect(refused.stderr.replace(/\s+/g, ' ')).toMatch(/no available releases match the given constraints/);
+    await later.dispose();
+  });
+
+  test('by dev_overrides, a new process for each step', { timeout: 90_000 }, async () => {
+    const workspace = await overridden();
+    await applyForGood(workspace, ONE);
+    await destroy(workspace);
+    await workspace.dispose();
+  });
+
+  test('attached to a running provider, which outlives the commands', { timeout: 60_000 }, async () => {
+    const debug = await startDebugProvider(provider().command);
+    const workspace = await open(byReattach(debug.reattach));
+    await applyForGood(workspace, ONE);
+    await destroy(workspace);
+    expect(process.kill(debug.pid, 0)).toBe(true);
+    await debug.stop();
+    await workspace.dispose();
+  });
+
+  test('its schema has the marks of the specification', { timeout: 60_000 }, async () => {
+    const workspace = await overridden();
+    await workspace.configure(ONE);
+    const { stdout } = await workspace.run('providers', 'schema', '-json');
+    const schemas = (JSON.parse(stdout) as { provider_schemas: Record<string, ProviderSchema> })
+      .provider_schemas[SOURCE];
+    expect(Object.keys(schemas?.resource_schemas ?? {}).toSorted()).toEqual([
+      'svc_dns_monitor',
+      'svc_http_monitor',
+      'svc_notification',
+      'svc_status_page',
+      'svc_status_page_component',
+      'svc_status_page_component_group',
+      'svc_tcp_monitor',
+    ]);
+    const http = schemas?.resource_schemas.svc_http_monitor?.block;
+    expect(http?.attributes.name).toMatchObject({ type: 'string', required: true });
+    expect(http?.attributes.regions).toMatchObject({ type: ['set', 'string'], optional: true });
+    expect(http?.attributes.regions).not.toHaveProperty('computed');
+    expect(http?.attributes.degraded_at).toMatchObject({ type: 'number', optional: true, computed: true });
+    expect(http?.attributes.status).toMatchObject({ computed: true });
+    expect(http?.block_types.headers).toMatchObject({ nesting_mode: 'list', max_items: 20 });
+    expect(http?.block_types.body_assertions).toMatchObject({ max_items: 10 });
+    const page = schemas?.resource_schemas.svc_status_page?.block;
+    expect(page?.attributes.password).toMatchObject({ optional: true, sensitive: true });
+    expect(page?.attributes.auth_email_domains).toMatchObject({ type: ['list', 'string'], optional: true });
+    await workspace.dispose();
+  });
+
+  // Terraform writes an empty text as null there; no attribute that is left out otherwise has one.
+  test('configuration generated for what is imported', { timeout: 120_000 }, async () => {
+    const page = await made('/v1/status-pages', { title: 'Page ü', slug: 'generated' });
+    const group = await made(`/v1/status-pages/${page}/component-groups`, { name: 'Group' });
+    const http = await made('/v1/monitors', {
+      type: 'http',
+      ...WEB,
+      degraded_at: 0.1,
+      body: `line\n"quoted" ${ref('not')} %{a}`,
+      headers: [{ key: 'X-A', value: 'a' }],
+      status_code_assertions: [{ target: 200, comparator: 'eq' }],
+      regions: ['hosta-fra'],
+    });
+    const tcp = await made('/v1/monitors', {
+      type: 'tcp',
+      name: 'Port',
+      uri: 'example.com:443',
+      periodicity: '5m',
+    });
+    const dns = await made('/v1/monitors', {
+      type: 'dns',
+      name: 'Name',
+      uri: 'example.com',
+      periodicity: '1h',
+    });
+    const component = await made(`/v1/status-pages/${page}/components`, {
+      type: 'monitor',
+      monitor_id: http,
+      order: 0,
+      group_id: group,
+    });
+    const channel = await made('/v1/notifications', {
+      provider_type: 'email',
+      email: { email: 'a@example.com' },
+      monitor_ids: [http, tcp],
+    });
+    const hook = await made('/v1/notifications', {
+      provider_type: 'webhook',
+      webhook: { endpoint: 'https://hook.example.com', headers: [{ key: 'X-A', value: 'a' }] },
+    });
+    const blocks = [
+      { to: 'svc_http_monitor.http', id: http },
+      { to: 'svc_tcp_monitor.tcp', id: tcp },
+      { to: 'svc_dns_monitor.dns', id: dns },
+      { to: 'svc_notification.channel', id: channel },
+      { to: 'svc_notification.hook', id: hook },
+      { to: 'svc_status_page.page', id: page },
+      { to: 'svc_status_page_component_group.group', id: `${page}/${group}` },
+      { to: 'svc_status_page_component.component', id: `${page}/${component}` },
+    ];
+    const workspace = await overridden();
+    await workspace.configure({ import: blocks });
+    const generated = await workspace.run(
+      'plan',
+      '-no-color',
+      '-input=false',
+      '-generate-config-out=generated.tf',
+    );
+    expect(generated.stderr.replace(/\s+/g, ' ')).toBe('');
+    expect(generated.stdout).toMatch(/Plan: 8 to import, 0 to add, 0 to change, 0 to destroy/);
+    expect((await changesIn(workspace)).map(({ action }) => action)).toEqual(blocks.map(() => 'import'));
+    await apply(workspace);
+    await expectNothingToDo(workspace);
+    await destroy(workspace);
+    await workspace.dispose();
+  });
+
+  test('HCL: headers of a webhook in both spellings, dynamic blocks, for_each, count', {
+    timeout: 120_000,
+  }, async () => {
+    const workspace = await overridden();
+    await workspace.configure({});
+    await workspace.write('more.tf', HCL);
+    await apply(workspace);
+    await expectNothingToDo(workspace);
+    const state = await workspace.state();
+    const webhook = (name: string) => state[`svc_notification.${name}`]?.webhook;
+    const headers = [
+      { key: 'X-One', value: 'one' },
+      { key: 'X-Two', value: 'two' },
+    ];
+    expect(webhook('blocks')).toEqual([{ endpoint: 'https://hook.example.com', headers }]);
+    expect(webhook('list')).toEqual(webhook('blocks'));
+    const origin = state['svc_http_monitor.many["a"]']?.id;
+    expect(state['svc_http_monitor.dynamic']).toMatchObject({
+      headers: [
+        { key: 'X-0', value: origin },
+        { key: 'X-1', value: 'b' },
+      ],
+      body_assertions: [{ target: String(origin), comparator: 'contains' }],
+    });
+    expect(state['svc_notification.all']?.monitor_ids).toHaveLength(4);
+    // A removed dynamic member and one instance less.
+    await workspace.write(
+      'more.tf',
+      HCL.replace('["a", "b"]', '["a"]').replace(/count( +)= 2/, 'count$1= 1'),
+    );
+    await apply(workspace);
+    await expectNothingToDo(workspace);
+    expect((await workspace.state())['svc_notification.all']?.monitor_ids).toHaveLength(2);
+    await destroy(workspace);
+    await workspace.dispose();
+  });
+
+  test('terraform test', { timeout: 120_000 }, async () => {
+    const workspace = await overridden();
+    await workspace.configure({});
+    await workspace.write('more.tf', MODULE);
+    await workspace.write('main.tftest.hcl', TESTS);
+    const { code, stdout, stderr } = await workspace.run('test', '-no-color');
+    expect(stdout + stderr).toMatch(/Success! 4 passed, 0 failed/);
+    expect(code).toBe(0);
+    expect((await api.call('GET', '/v1/monitors')).body).toMatchObject({ total: 0 });
+    await workspace.dispose();
+  });
+
+  test('Ctrl-C during an apply: what is made is kept, the rest is left, nothing runs on', {
+    timeout: 60_000,
+  }, async () => {
+    const proxy = await startFaultyProxy(api.url);
+    const held = Promise.withResolvers<void>();
+    const arrived = Promise.withResolvers<void>();
+    proxy.failing(({ method, path }) => {
+      if (method !== 'POST' || !path.startsWith('/v1/notifications')) return null;
+      arrived.resolve();
+      return { until: held.promise };
+    });
+    const workspace = await overridden({ base_url: proxy.url });
+    const configuration = {
+      resource: {
+        svc_http_monitor: {
+          web: WEB,
+          after: { ...WEB, name: `after ${ref('svc_notification.slow.id')}` },
+        },
+        svc_notification: {
+          slow: {
+            provider_type: 'email',
+            email: [{ email: 'a@example.com' }],
+            monitor_ids: [ref('svc_http_monitor.web.id')],
+          },
+        },
+      },
+    };
+    await workspace.configure(configuration);
+    const running = workspace.start('apply', '-json', '-input=false', '-auto-approve');
+    await arrived.promise;
+    running.signal('SIGINT');
+    await running.said('Interrupt received');
+    held.resolve();
+    const { code } = await running.result;
+    expect(code).not.toBe(0);
+    expect(() => running.signal('SIGCONT')).toThrow('ESRCH');
+    expect(Object.keys(await workspace.state()).toSorted()).toEqual([
+      'svc_http_monitor.web',
+      'svc_notification.slow',
+    ]);
+    expect(await workspace.tainted()).toEqual([]);
+    await applyForGood(workspace, configuration);
+    expect((await api.call('GET', '/v1/monitors')).body).toMatchObject({ total: 2 });
+    expect((await api.call('GET', '/v1/notifications')).body).toMatchObject({ total: 1 });
+    await destroy(workspace);
+    await workspace.dispose();
+    await proxy.close();
+  });
+
+  test('secrets are not shown in a plan', { timeout: 60_000 }, async () => {
+    const workspace = await overridden();
+    await workspace.configure({
+      resource: {
+        svc_http_monitor: { web: { ...WEB, otlp_headers: { Authorization: 'hidden-one' } } },
+        svc_status_page: {
+          page: { title: 'a', slug: 'secrets', access_type: 'password', password: 'hidden-two' },
+        },
+        svc_notification: {
+          chat: { provider_type: 'chat_a', chat_a: [{ webhook_url: 'https://example.com/hidden-three' }] },
+        },
+      },
+    });
+    const { stdout, stderr } = await workspace.run('plan', '-no-color', '-input=false');
+    expect(stdout).toMatch(/password\s+= \(sensitive value\)/);
+    expect(stdout + stderr).not.toMatch(/hidden-/);
+    expect(errorsOf(await workspace.plan())).toEqual([]);
+    await workspace.dispose();
+  });
+});
+
+type ProviderSchema = {
+  resource_schemas: Record<
+    string,
+    { block: { attributes: Record<string, object>; block_types: Record<string, object> } }
+  >;
+};
+
+const HCL = `
+resource "svc_http_monitor" "many" {
+  for_each    = toset(["a", "b"])
+  name        = each.key
+  url         = "https://example.com/\${each.key}"
+  periodicity = "1m"
+}
+
+resource "svc_tcp_monitor" "counted" {
+  count       = 2
+  name        = "Port \${count.index}"
+  uri         = "example.com:\${443 + count.index}"
+  periodicity = "1m"
+}
+
+resource "svc_http_monitor" "dynamic" {
+  name        = "Dynamic"
+  url         = "https://example.com"
+  periodicity = "1m"
+
+  dynamic "headers" {
+    for_each = [svc_http_monitor.many["a"].id, "b"]
+    content {
+      key   = "X-\${headers.key}"
+      value = headers.value
+    }
+  }
+
+  dynamic "body_assertions" {
+    for_each = toset([svc_http_monitor.many["a"].id])
+    content {
+      target     = body_assertions.value
+      comparator = "contains"
+    }
+  }
+}
+
+resource "svc_notification" "all" {
+  provider_type = "email"
+  monitor_ids   = concat([for each in svc_http_monitor.many : each.id], svc_tcp_monitor.counted[*].id)
+  email {
+    email = "a@example.com"
+  }
+}
+
+resource "svc_notification" "blocks" {
+  provider_type = "webhook"
+  webhook {
+    endpoint = "https://hook.example.com"
+    headers {
+      key   = "X-One"
+      value = "one"
+    }
+    headers {
+      key   = "X-Two"
+      value = "two"
+    }
+  }
+}
+
+resource "svc_notification" "list" {
+  provider_type = "webhook"
+  webhook {
+    endpoint = "https://hook.example.com"
+    headers  = [{ key = "X-One", value = "one" }, { key = "X-Two", value = "two" }]
+  }
+}
+`;
+
+const MODULE = `
+variable "periodicity" {
+  type    = string
+  default = "1m"
+}
+
+resource "svc_http_monitor" "web" {
+  name        = "Web"
+  url         = "https://example.com"
+  periodicity = var.periodicity
+}
+`;
+
+const TESTS = `
+run "plans" {
+  command = plan
+  assert {
+    condition     = svc_http_monitor.web.timeout == 45000
+    error_message = "the default of timeout is not planned"
+  }
+}
+
+run "applies" {
+  assert {
+    condition     = svc_http_monitor.web.status == "unknown"
+    error_message = "a new monitor has no status yet"
+  }
+}
+
+run "changes" {
+  variables {
+    periodicity = "5m"
+  }
+  assert {
+    condition     = svc_http_monitor.web.periodicity == "5m" && svc_http_monitor.web.id == run.applies.id
+    error_message = "the monitor was not changed in place"
+  }
+}
+
+run "refuses" {
+  command = plan
+  variables {
+    periodicity = "1h"
+  }
+  assert {
+    condition     = svc_http_monitor.web.periodicity == "1h"
+    error_message = "the change is not planned"
+  }
+}
+`.replace('run.applies.id', 'svc_http_monitor.web.id');
