@@ -4,23 +4,25 @@ import { Problem } from './problem.ts';
 
 /** A whole number in a query. */
 export function wholeNumber(minimum: number, maximum: number) {
-  return z
-    .string()
-    .regex(/^\d{1,15}$/, `must be a whole number from ${minimum} to ${maximum}`)
-    .transform(Number)
-    .pipe(
-      z
-        .number()
-        .min(minimum, `must be ${minimum} to ${maximum}`)
-        .max(maximum, `must be ${minimum} to ${maximum}`),
-    );
+  return (
+    z
+      .string()
+      .regex(/^\d{1,15}$/, `must be a whole number from ${minimum} to ${maximum}`)
+      // A query is text; to those who read the document it is a number.
+      .meta({ type: 'integer', pattern: undefined, minimum, maximum })
+      .transform(Number)
+      .pipe(
+        z
+          .number()
+          .min(minimum, `must be ${minimum} to ${maximum}`)
+          .max(maximum, `must be ${minimum} to ${maximum}`),
+      )
+  );
 }
 
 const limit = wholeNumber(1, LIMITS.listMaximum)
   .default(LIMITS.listDefault)
-  .meta({
-    description: `Most entries answered, 1 to ${LIMITS.listMaximum}; ${LIMITS.listDefault} when left out.`,
-  });
+  .meta({ description: `Most entries answered; ${LIMITS.listDefault} when left out.` });
 
 /** Lists of configuration: by offset, with the total. */
 export const offsetPage = z.object({
