@@ -57,6 +57,8 @@ export class LocalService {
   readonly transitions: Transition[] = [];
   /** What coordinator, agents and their connections complained about. */
   readonly warnings: Warning[] = [];
+  /** The operator's. */
+  readonly token = TOKEN;
   url = '';
   readonly #options: LocalServiceOptions;
   readonly #folder: string;
