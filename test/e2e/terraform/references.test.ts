@@ -213,6 +213,17 @@ describeBothWays('imports, data sources and order', (way) => {
     },
   });
 
+  test('a change leaves alone what refers to it', { timeout: 60_000 }, async () => {
+    const workspace = await open();
+    await applyForGood(workspace, showing({ web: WEB }, 'web'));
+    await workspace.configure(showing({ web: { ...WEB, name: 'Renamed' } }, 'web'));
+    expect(await changesIn(workspace)).toEqual([{ address: 'svc_http_monitor.web', action: 'update' }]);
+    await apply(workspace);
+    await expectNothingToDo(workspace);
+    await destroy(workspace);
+    await workspace.dispose();
+  });
+
   test('everything that refers to something else is removed before it', { timeout: 60_000 }, async () => {
     const workspace = await open();
     const whole = showing({ web: WEB }, 'web').resource ?? {};

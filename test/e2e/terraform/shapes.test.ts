@@ -192,9 +192,9 @@ describeBothWays('shapes of values', (way) => {
     };
     const full = await hook({ ...channel, monitor_ids: ids });
     expect(full.monitor_ids).toHaveLength(2);
-    expect(await hook({ ...channel, monitor_ids: ids.toReversed() })).toMatchObject({
-      updated_at: full.updated_at,
-    });
+    const reversed = { ...channel, monitor_ids: ids.toReversed() };
+    await workspace.configure({ resource: { ...resource, svc_notification: { hook: reversed } } });
+    await expectNothingToDo(workspace);
     expect(await hook(HOOK)).toMatchObject({ monitor_ids: [], name: null, webhook: { headers: null } });
     expect((await hook({ ...HOOK, monitor_ids: ids.slice(1) })).monitor_ids).toHaveLength(1);
     expect(await hook({ ...HOOK, monitor_ids: [] })).toMatchObject({ monitor_ids: [] });
