@@ -30,10 +30,15 @@ export type ProviderBundle = {
   readonly metafile: Metafile;
 };
 
-/** @param root the repository */
-export async function bundleProvider(root: string): Promise<ProviderBundle> {
+const MAIN = 'packages/terraform-provider/src/main.ts';
+
+/**
+ * @param root the repository
+ * @param main path from there; another program is bundled only to compare ours with it
+ */
+export async function bundleProvider(root: string, main = MAIN): Promise<ProviderBundle> {
   const { metafile, outputFiles = [] } = await bundle({
-    entryPoints: [join(root, 'packages/terraform-provider/src/main.ts')],
+    entryPoints: [join(root, main)],
     absWorkingDir: root,
     outfile: 'provider.cjs',
     write: false,

@@ -1,4 +1,7 @@
-/** `npm run bench`: every benchmark, one after the other. `npm run bench -- quick` leaves out the long loops. */
+/**
+ * `npm run bench`: every benchmark, one after the other. `npm run bench -- quick` leaves out the long loops,
+ * `npm run bench -- api terraform` runs those of these files.
+ */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -11,6 +14,7 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'Roll-ups: CPU per result', file: 'rollups.ts', args: ['2000'], isLong: false },
   { title: 'Dispatch: CPU per job', file: 'dispatch.ts', args: [], isLong: false },
   { title: 'API among 10,000 monitors', file: 'api.ts', args: [], isLong: false },
+  { title: 'Terraform', file: 'terraform.ts', args: [], isLong: true },
   { title: 'Detection', file: 'detection.ts', args: [], isLong: true },
   { title: 'Recovery', file: 'recovery.ts', args: [], isLong: true },
   { title: 'Whole loop, 1,000 checks/s', file: 'whole-loop.ts', args: ['1000', '60'], isLong: true },
@@ -18,13 +22,23 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'Whole loop, 4,000 checks/s', file: 'whole-loop.ts', args: ['4000', '60'], isLong: true },
 ];
 
-const isQuick = process.argv.includes('quick');
-for (const { title, file, args, isLong } of BENCHMARKS) {
-  if (isQuick && isLong) continue;
+const asked = process.argv.slice(2);
+for (const { title, file, args } of chosen()) {
   console.log(`\n## ${title}\n`);
   const { status } = spawnSync(process.execPath, [`${FOLDER}${file}`, ...args], { stdio: 'inherit' });
   if (status !== 0) {
     console.error(`${file} failed with ${status}`);
     process.exitCode = 1;
   }
+}
+
+function chosen() {
+  if (asked.length === 0) return BENCHMARKS;
+  if (asked.includes('quick')) return BENCHMARKS.filter(({ isLong }) => !isLong);
+  const unknown = asked.find((name) => !BENCHMARKS.some(({ file }) => file === `${name}.ts`));
+  if (unknown !== undefined) {
+    const names = new Set(BENCHMARKS.map(({ file }) => file.replace('.ts', '')));
+    throw new Error(`no benchmark "${unknown}"; there are: ${[...names].join(', ')}`);
+  }
+  return BENCHMARKS.filter(({ file }) => asked.includes(file.replace('.ts', '')));
 }

@@ -20,11 +20,12 @@ export type BuiltProvider = {
   remove(): Promise<void>;
 };
 
-export async function buildProvider(): Promise<BuiltProvider> {
+/** @param main of another provider, packaged as ours; path from the root of the repository */
+export async function buildProvider(main?: string): Promise<BuiltProvider> {
   const mirror = await mkdtemp(join(tmpdir(), 'svc-mirror-'));
   const folder = join(mirror, SOURCE, VERSION, platform());
   await mkdir(folder, { recursive: true });
-  const files = await providerPackage(await bundleProvider(ROOT), ROOT, VERSION);
+  const files = await providerPackage(await bundleProvider(ROOT, main), ROOT, VERSION);
   for (const { name, content, isExecutable } of files) {
     await writeFile(join(folder, name), content);
     if (isExecutable === true) await chmod(join(folder, name), 0o755);

@@ -18,6 +18,9 @@ export type RunningPlugin = {
   /** What it wrote to stderr so far. */
   readonly log: readonly string[];
   readonly ended: Promise<unknown>;
+  /** Just before the process was started, and when its line had come; `performance.now()`. */
+  readonly startedAt: number;
+  readonly answeredAt: number;
 };
 
 /** Terraform waits 60 seconds for the line. */
@@ -29,6 +32,7 @@ export async function startPlugin(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningPlugin> {
   const client = clientIdentity();
+  const startedAt = performance.now();
   const child = spawn(file, args, {
     env: {
       PATH: process.env.PATH ?? '',
@@ -45,6 +49,7 @@ export async function startPlugin(
   const log: string[] = [];
   createInterface({ input: child.stderr }).on('line', (line) => log.push(line));
   const line = await firstLine(child, ended, log);
+  const answeredAt = performance.now();
   const [core, application, network, address, kind, certificate = ''] = line.split('|');
   if (core !== '1' || application !== '6' || kind !== 'grpc' || certificate.includes('=')) {
     child.kill('SIGKILL');
@@ -58,6 +63,8 @@ export async function startPlugin(
     client,
     log,
     ended,
+    startedAt,
+    answeredAt,
   };
 }
 

@@ -27,6 +27,7 @@ export type CommandResult = {
 };
 
 export type RunningCommand = {
+  readonly pid: number;
   /** Its process group, as a terminal's Ctrl-C reaches it: Terraform and the plug-ins. */
   signal(name: NodeJS.Signals): void;
   /** Resolves when stdout holds the text. */
@@ -56,6 +57,7 @@ export function startTerraform(
   }
   const result = once(child, 'close').then(([code]) => ({ code: code as number | null, ...output }));
   return {
+    pid: child.pid ?? -1,
     signal: (name) => process.kill(-child.pid!, name),
     said: (text) =>
       new Promise((resolve, reject) => {

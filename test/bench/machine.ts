@@ -1,0 +1,22 @@
+import { spawnSync } from 'node:child_process';
+import { availableParallelism, cpus, loadavg } from 'node:os';
+
+/** What figures depend on, in one line. */
+export function machine(...more: string[]): string {
+  const model = cpus()[0]?.model.trim() ?? 'unknown processor';
+  return [`${availableParallelism()} × ${model}`, `Node ${process.versions.node}`, ...more, load()].join(
+    ', ',
+  );
+}
+
+/** Of the last minute and the last five; what a benchmark itself causes is in it. */
+export function load(): string {
+  const [one = 0, five = 0] = loadavg();
+  return `load ${one.toFixed(1)} (1 min) ${five.toFixed(1)} (5 min)`;
+}
+
+/** `Terraform v1.11.4`, the first line of what a program says. */
+export function versionOf(program: string): string {
+  const { stdout } = spawnSync(program, ['version'], { encoding: 'utf8', env: { CHECKPOINT_DISABLE: '1' } });
+  return stdout.split('\n')[0]?.trim() ?? program;
+}

@@ -1,0 +1,84 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { cpuMs } from '../process-usage.ts';
+
+/** How often the processes are looked at. What one does after its last look is not counted. */
+const EVERY_MS = 20;
+
+export type PluginUsage = {
+  /** How many there were, one after the other. */
+  readonly processes: number;
+  /** Of the largest, by the kernel's own high-water mark. */
+  readonly peakMiB: number;
+  /** Of all together, ms. */
+  readonly cpuMs: number;
+  /** Of Terraform itself, ms. */
+  readonly terraformCpuMs: number;
+};
+
+type Seen = { peakMiB: number; cpuMs: number };
+
+/** Watches the plug-ins that one Terraform starts, by its children in /proc (Linux only). */
+export class PluginProcesses {
+  readonly #terraform: number;
+  readonly #timer: NodeJS.Timeout;
+  readonly #seen = new Map<string, Seen>();
+  /** Of other parents; each is read once. */
+  readonly #others: Set<string>;
+  #terraformCpuMs = 0;
+
+  constructor(terraform: number) {
+    this.#terraform = terraform;
+    this.#others = new Set(processes());
+    this.#timer = setInterval(() => this.#look(), EVERY_MS);
+  }
+
+  stop(): PluginUsage {
+    clearInterval(this.#timer);
+    const all = [...this.#seen.values()];
+    return {
+      processes: all.length,
+      peakMiB: Math.max(0, ...all.map(({ peakMiB }) => peakMiB)),
+      cpuMs: all.reduce((sum, one) => sum + one.cpuMs, 0),
+      terraformCpuMs: this.#terraformCpuMs,
+    };
+  }
+
+  #look(): void {
+    ifThere(() => {
+      this.#terraformCpuMs = cpuMs(this.#terraform);
+    });
+    for (const pid of processes()) {
+      if (this.#others.has(pid)) continue;
+      ifThere(() => this.#read(pid));
+    }
+  }
+
+  #read(pid: string): void {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    if (Number(/^PPid:\s+(\d+)/m.exec(status)?.[1]) !== this.#terraform) {
+      this.#others.add(pid);
+      return;
+    }
+    const seen = this.#seen.get(pid) ?? { peakMiB: 0, cpuMs: 0 };
+    // The last one, not the largest: between fork and exec it is the memory of Terraform. A process that
+    // has ended, but whose end Terraform has not yet asked for, has no memory any more.
+    const peakKiB = /^VmHWM:\s+(\d+) kB/m.exec(status)?.[1];
+    if (peakKiB !== undefined) seen.peakMiB = Number(peakKiB) / 1024;
+    seen.cpuMs = cpuMs(Number(pid));
+    this.#seen.set(pid, seen);
+  }
+}
+
+function processes(): string[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+}
+
+/** Processes end between two looks. */
+function ifThere(look: () => void): void {
+  try {
+    look();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ESRCH') throw error;
+  }
+}
