@@ -164,8 +164,8 @@ describe('plans that Terraform refuses', () => {
     ],
     [
       'a wrong type',
-      planning((planned) => ({ ...planned, size: '3' })),
-      '.size: number required, but it is string',
+      planning((planned) => ({ ...planned, size: true })),
+      '.size: number required, but it is bool',
     ],
     ['no object at all', planning(() => null), 'planned for absence, but config wants existence'],
   ];

@@ -1,35 +1,13 @@
-import { CheckedPlugin, type Held, type ResourcePlan } from './checked-plugin.ts';
+import { CheckedPlugin, type Held } from './checked-plugin.ts';
 import { decodedBody } from './configuration.ts';
 import { type Declared, declaredIn, typeIn, walk } from './declarations.ts';
 import { type Diagnostic, failure, hasErrors } from './diagnostic.ts';
 import { evaluated } from './expressions.ts';
-import type { Plugin, Private } from './plugin.ts';
+import type { Plugin } from './plugin.ts';
 import { plannedData } from './proposed-state.ts';
+import { inOrderOf, linksOf, located, type Step, type Stored, type WholePlan } from './protocol-state.ts';
 import type { Applied, Body, Change, Configuration, Planned, State, Workspace } from './runner.ts';
 import { isWhollyKnown, type ObjectValue, plain, stateJson, UNKNOWN, type Value } from './value.ts';
-
-/** An object in the state, as Terraform keeps it between runs. */
-type Stored = {
-  readonly json: string;
-  readonly version: bigint;
-  readonly kept: Private;
-  readonly isTainted: boolean;
-  readonly dependencies: readonly string[];
-  readonly createsFirst: boolean;
-};
-
-/** What is to be done with one declared resource. */
-type Step = { readonly declared: Declared; readonly plan: ResourcePlan };
-
-type WholePlan = {
-  readonly held: ReadonlyMap<string, Held>;
-  readonly steps: ReadonlyMap<string, Step>;
-  readonly removed: readonly string[];
-  /** Data sources that could be read already. */
-  readonly data: ReadonlyMap<string, Value>;
-  readonly changes: readonly Change[];
-  readonly diagnostics: readonly Diagnostic[];
-};
 
 /** A configuration with its state, planned and applied over the plug-in protocol as Terraform does it. */
 export class ProtocolWorkspace implements Workspace {
@@ -415,18 +393,4 @@ export class ProtocolWorkspace implements Workspace {
       ...linksOf(declared),
     });
   }
-}
-
-function linksOf({ dependencies, createsFirst }: Declared): Pick<Stored, 'dependencies' | 'createsFirst'> {
-  return { dependencies, createsFirst };
-}
-
-function inOrderOf<T>(order: ReadonlyMap<string, unknown>, values: ReadonlyMap<string, T>): Map<string, T> {
-  return new Map(
-    [...order.keys()].flatMap((key) => (values.has(key) ? [[key, values.get(key)!] as const] : [])),
-  );
-}
-
-function located(diagnostics: readonly Diagnostic[], address: string): Diagnostic[] {
-  return diagnostics.map((each) => ({ address, ...each }));
 }
