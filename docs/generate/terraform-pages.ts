@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { RESOURCES_AT_API } from '@svc/terraform-provider/resources/registry.ts';
@@ -56,6 +56,7 @@ function resourcePage(kind: ResourceKind, schema: Schema): string {
     '',
     schema.description,
     ...definition.rules.map((rule) => `\n${rule.description}`),
+    ...notes(kind),
     '',
     '## Example Usage',
     '',
@@ -65,6 +66,12 @@ function resourcePage(kind: ResourceKind, schema: Schema): string {
     '',
     ...importSection(kind),
   ]);
+}
+
+/** What the definition does not say: how Terraform goes about it. */
+function notes(kind: ResourceKind): string[] {
+  const file = new URL(`resources/${kind}/notes.md`, EXAMPLES);
+  return existsSync(file) ? ['', readFileSync(file, 'utf8').trimEnd()] : [];
 }
 
 function dataSourcePage(name: string, schema: Schema): string {
