@@ -10,7 +10,7 @@ test('a line in the form that Terraform reads', () => {
     '@level': 'warn',
     '@message': 'careful',
     '@module': 'provider',
-    '@timestamp': expect.stringMatching(/^\d{4}-.*Z$/),
+    '@timestamp': expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
     why: 'a',
   });
 });

@@ -13,10 +13,15 @@ export function createPluginLog(write: (line: string) => void): PluginLog {
         '@level': level,
         '@message': message,
         '@module': 'provider',
-        '@timestamp': new Date().toISOString(),
+        '@timestamp': inMicroseconds(new Date()),
         ...fields,
       })}\n`,
     );
+}
+
+/** Terraform takes a line whose timestamp has another number of digits as plain text of level debug. */
+function inMicroseconds(date: Date): string {
+  return date.toISOString().replace('Z', '000Z');
 }
 
 /** What is known of an error without its message in the frames: those lines go to logs. */
