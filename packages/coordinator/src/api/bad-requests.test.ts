@@ -369,7 +369,7 @@ const ROWS: Row[] = [
     [
       409,
       'conflict',
-      'component group GROUP cannot be changed over the API: component group GROUP is declared in svc.yaml as "main"',
+      'component group GROUP cannot be changed over the API: it is declared in svc.yaml as "main", where it is to be changed',
     ],
   ],
   [

@@ -130,8 +130,11 @@ export function refuseDeclared(
   subject: string,
 ): void {
   if (context.actor === 'file' || row.owner !== 'file') return;
-  const entry = `${NOUN_OF[table]} ${row.id} is declared in svc.yaml as "${row.local_name}"`;
-  throw new Conflict('declared-in-file', `${subject} cannot be changed over the API: ${entry}`);
+  const entry = `${NOUN_OF[table]} ${row.id}`;
+  throw new Conflict(
+    'declared-in-file',
+    `${subject} cannot be changed over the API: ${entry === subject ? 'it' : entry} is declared in svc.yaml as "${row.local_name}", where it is to be changed`,
+  );
 }
 
 /** What every update of a row writes beside the attributes. */
