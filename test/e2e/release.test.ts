@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildAll } from '../../deploy/build/build-all.ts';
+import { startForwardProxy } from '../support/forward-proxy.ts';
 import { openedIn, receiverIn } from '../support/opened.ts';
 import { SELF_SIGNED } from '../support/self-signed.ts';
 import type { PluginCommand } from '../support/terraform/plugin-process.ts';
@@ -16,7 +17,6 @@ import { ProtocolClient } from '../support/terraform/protocol-client.ts';
 import { ProtocolWorkspace } from '../support/terraform/protocol-workspace.ts';
 import { byDevOverrides, byMirror, TerraformWorkspace } from '../support/terraform/terraform-workspace.ts';
 import { TERRAFORM, WITHOUT_TERRAFORM } from '../support/terraform/ways.ts';
-import { startTunnelProxy } from '../support/tunnel-proxy.ts';
 import { unzip } from '../support/unzip.ts';
 
 const run = promisify(execFile);
@@ -142,12 +142,12 @@ describe.each(PACKAGES.filter(({ isMade }) => isMade))('$name', ({ environment, 
     const opened = openedIn(context);
     const api = await receiverIn(opened);
     api.answerWith((_request, response) => response.writeHead(401).end());
-    const proxy = await startTunnelProxy(Number(new URL(api.url).port));
+    const proxy = await startForwardProxy(Number(new URL(api.url).port));
     opened.push(proxy);
     const settings = { HTTP_PROXY: proxy.url, NO_PROXY: '127.0.0.1' };
 
     await readMonitor('http://svc.example', settings);
-    expect(proxy.asked).toEqual(['svc.example:80']);
+    expect(proxy.asked).toEqual(['http://svc.example/v1/monitors/1']);
     expect(api.requests.map(({ headers }) => headers.host)).toEqual(['svc.example']);
 
     await readMonitor(api.url, settings);
@@ -155,10 +155,8 @@ describe.each(PACKAGES.filter(({ isMade }) => isMade))('$name', ({ environment, 
     expect(proxy.asked).toHaveLength(1);
   });
 
-  test('trusts the certificates that the system trusts, and no others', async () => {
-    const folder = await temporaryFolder();
-    const trusted = join(folder, 'trusted.pem');
-    await writeFile(trusted, SELF_SIGNED.cert);
+  /** An API that says 401 over TLS, and what it was asked. */
+  async function startSecureApi() {
     const asked: (string | undefined)[] = [];
     const api = createServer(SELF_SIGNED, (request, response) => {
       asked.push(request.url);
@@ -166,11 +164,35 @@ describe.each(PACKAGES.filter(({ isMade }) => isMade))('$name', ({ environment, 
     });
     await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void api.close());
-    const url = `https://localhost:${(api.address() as AddressInfo).port}`;
+    return { port: (api.address() as AddressInfo).port, asked };
+  }
+
+  async function trustedFile(): Promise<string> {
+    const file = join(await temporaryFolder(), 'trusted.pem');
+    await writeFile(file, SELF_SIGNED.cert);
+    return file;
+  }
+
+  test('reaches an API with TLS through a tunnel of the proxy that HTTPS_PROXY names', async (context) => {
+    const opened = openedIn(context);
+    const { port, asked } = await startSecureApi();
+    const proxy = await startForwardProxy(port);
+    opened.push(proxy);
+    await readMonitor(`https://localhost:${port}`, {
+      HTTPS_PROXY: proxy.url,
+      SSL_CERT_FILE: await trustedFile(),
+    });
+    expect(proxy.asked).toEqual([`localhost:${port}`]);
+    expect(asked).toEqual(['/v1/monitors/1']);
+  });
+
+  test('trusts the certificates that the system trusts, and no others', async () => {
+    const { port, asked } = await startSecureApi();
+    const url = `https://localhost:${port}`;
 
     expect(await readMonitor(url)).toContain('certificate');
     expect(asked).toEqual([]);
-    await readMonitor(url, { SSL_CERT_FILE: trusted });
+    await readMonitor(url, { SSL_CERT_FILE: await trustedFile() });
     expect(asked).toEqual(['/v1/monitors/1']);
   });
 });

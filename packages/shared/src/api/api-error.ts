@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SvcError } from '../errors.ts';
+import type { AnswerHeaders } from './exchange.ts';
 
 /** What a request can fail with beside the codes of the API's own problems (`not-found`, `invalid`, …). */
 export const API_FAILURES = [
@@ -44,7 +45,7 @@ export function problemOf(text: string): (z.infer<typeof problemDocument> & { co
   return parsed.success && code !== undefined ? { ...parsed.data, code } : null;
 }
 
-type Answered = { readonly status: number; readonly headers: Headers };
+type Answered = { readonly status: number; readonly headers: AnswerHeaders };
 
 type Parts = {
   readonly request: string;

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startBlackhole } from '../../../../test/support/blackhole.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { freePort } from '../../../../test/support/free-port.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
@@ -343,6 +344,26 @@ describe('trying again', () => {
     expect(await got).toMatchObject({ status: 429 });
     expect(server.requests).toHaveLength(5);
   });
+});
+
+test('a connection that does not come about was surely not carried out, and is tried again', async () => {
+  const nowhere = await startBlackhole();
+  const stop = new AbortController();
+  const got = failure(
+    client({ baseUrl: `http://${nowhere.host}:${nowhere.port}` }).post(
+      '/v1/monitors',
+      {},
+      { idempotencyKey: 'k', signal: stop.signal, whenAborted: 'finish' },
+    ),
+  );
+  // The limits of the request, of the attempt and of its connection.
+  while (clock.pendingTimers < 3) await new Promise((resolve) => setImmediate(resolve));
+  clock.advance(10_000);
+  expect(await retries.number(1)).toMatchObject({ attempts: 1, reason: 'no connection within 10 s' });
+  stop.abort();
+  expect((await got).message).not.toContain('carried out');
+  expect(clock.pendingTimers).toBe(0);
+  await nowhere.close();
 });
 
 describe('the end', () => {

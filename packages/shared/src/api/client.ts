@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
 import { ApiError, errorOfAnswer, foreignAnswer, jsonOrUndefined, problemOf } from './api-error.ts';
-import { type Exchange, exchange } from './exchange.ts';
+import { type AnswerHeaders, type Exchange, exchange } from './exchange.ts';
 import { Operation } from './operation.ts';
 import { retryAfterOf, verdictOf, waitBeforeRetry } from './retry.ts';
 import { type Patience, ServerHealth } from './server-health.ts';
@@ -74,7 +74,7 @@ export type ApiAnswer = {
   readonly status: number;
   /** Parsed JSON; null when there was no body. */
   readonly body: unknown;
-  readonly headers: Headers;
+  readonly headers: AnswerHeaders;
 };
 
 /** An object as lists answer it. */
@@ -286,7 +286,7 @@ export class ApiClient {
     return { status, headers, body };
   }
 
-  #redirected(request: string, answered: { status: number; headers: Headers }): ApiError {
+  #redirected(request: string, answered: { status: number; headers: AnswerHeaders }): ApiError {
     const to = URL.parse(answered.headers.get('location') ?? '', this.baseUrl)?.origin;
     const where = to === undefined ? '' : ` to ${to}`;
     const message = `${this.baseUrl} redirects${where} (${answered.status}), which is not followed: use the address of the API itself`;

@@ -1,19 +1,29 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, request as requestFrom } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 
-export type TunnelProxy = {
+export type ForwardProxy = {
   readonly url: string;
-  /** `host:port` of every tunnel asked for so far. */
+  /** What was asked for so far: `host:port` of a tunnel, the whole address of a request without one. */
   readonly asked: readonly string[];
   close(): Promise<void>;
 };
 
-/** An HTTP proxy on a free loopback port whose tunnels all lead to one port of loopback, whatever they ask for. */
-export async function startTunnelProxy(toPort: number): Promise<TunnelProxy> {
+/** An HTTP proxy on a free loopback port; all that it is asked for leads to one port of loopback. */
+export async function startForwardProxy(toPort: number): Promise<ForwardProxy> {
   const asked: string[] = [];
   const sockets = new Set<Socket>();
-  const server = createServer((_request, response) => response.writeHead(405).end());
+  const server = createServer((request, response) => {
+    const { url = '', method, headers } = request;
+    asked.push(url);
+    const path = url.replace(/^http:\/\/[^/]*/, '');
+    const passedOn = requestFrom({ host: '127.0.0.1', port: toPort, path, method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(response);
+    });
+    passedOn.on('error', () => response.destroy());
+    request.pipe(passedOn);
+  });
   server.on('connect', ({ url = '' }, client: Socket) => {
     asked.push(url);
     const target = connect(toPort, '127.0.0.1', () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
