@@ -339,6 +339,7 @@ describe('status pages', () => {
   test('pages with their components and groups', async () => {
     const page = await created('/v1/status-pages', { title: 'Example', slug: 'example' });
     expect(page).toMatchObject({ published: true, theme: 'system', access_type: 'public' });
+    expect(page.warnings).toEqual([]);
     const path = `/v1/status-pages/${page.id}`;
     const group = await created(`${path}/component-groups`, { name: 'Core' });
     const monitor = await created('/v1/monitors', MONITOR);
@@ -360,6 +361,19 @@ describe('status pages', () => {
     expect((await api.call('DELETE', `/v1/monitors/${monitor.id}?cascade=true`)).status).toBe(204);
     expect((await api.call('DELETE', path)).status).toBe(204);
   });
+});
+
+test('a page that is open although somebody meant to protect it says so', async () => {
+  const open = await created('/v1/status-pages', { title: 'Open', slug: 'open', password: 'hush' });
+  expect(open.warnings).toEqual(['password has no effect: access_type is public, not password']);
+  const protectedPage = { title: 'Open', slug: 'open', access_type: 'password', password: 'hush' };
+  const path = `/v1/status-pages/${open.id}`;
+  expect((await api.call('PUT', path, protectedPage)).body).toMatchObject({ warnings: [] });
+  const domains = { ...protectedPage, auth_email_domains: ['example.com'] };
+  expect((await api.call('PUT', path, domains)).body).toMatchObject({
+    warnings: ['auth_email_domains has no effect: access_type is password, not email-domain'],
+  });
+  expect((await api.call('DELETE', path)).status).toBe(204);
 });
 
 describe('workspaces are apart', () => {

@@ -1,6 +1,7 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import { presented } from '@svc/shared/resources/present.ts';
 import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
+import type { StatusPage } from '@svc/shared/resources/status-page.ts';
 import type { Metadata } from '../configuration/rows.ts';
 import type {
   StoredComponent,
@@ -47,7 +48,20 @@ export function notificationView(stored: StoredNotification): object {
 }
 
 export function pageView(stored: StoredPage): object {
-  return view(stored, { published: stored.published, theme: stored.theme, warnings: [] });
+  const { published, theme, attributes } = stored;
+  return view(stored, { published, theme, warnings: withoutEffect(attributes) });
+}
+
+/** Nobody who sets a password means a page that everybody sees. */
+function withoutEffect({ access_type, password, auth_email_domains: domains }: StatusPage): string[] {
+  const found: string[] = [];
+  if (password !== null && access_type !== 'password') {
+    found.push(`password has no effect: access_type is ${access_type}, not password`);
+  }
+  if (domains !== null && domains.length > 0 && access_type !== 'email-domain') {
+    found.push(`auth_email_domains has no effect: access_type is ${access_type}, not email-domain`);
+  }
+  return found;
 }
 
 export function groupView(stored: StoredGroup): object {
