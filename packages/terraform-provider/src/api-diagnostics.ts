@@ -1,5 +1,6 @@
 import { ApiError } from '@svc/shared/api/api-error.ts';
 import { messageOf } from '@svc/shared/errors.ts';
+import { adviceOn } from './api-advice.ts';
 import type { Connection } from './connection.ts';
 import { diagnosticOf } from './planning/diagnostic-text.ts';
 import { pathOfPointer } from './pointer-path.ts';
@@ -25,13 +26,15 @@ export function apiDiagnostics(error: unknown, operation: FailedOperation): Diag
 
 /** With a path where the API points at something that the configuration has. */
 function locatedDiagnostic(
-  { schema }: FailedOperation,
+  { schema, settings }: FailedOperation,
   { pointer, message }: ApiError['errors'][number],
   summary: string,
 ): Diagnostic {
   const path = pathOfPointer(schema, pointer);
   if (path === null) return failure(summary, sentence(pointer === '' ? message : `${pointer}: ${message}`));
-  return { ...diagnosticOf({ path, message }), summary };
+  const located = { ...diagnosticOf({ path, message }), summary };
+  const advice = adviceOn(message, settings);
+  return advice === null ? located : { ...located, detail: `${located.detail} ${advice}` };
 }
 
 function detailOf(error: ApiError, settings: Connection['settings']): string {

@@ -1,6 +1,6 @@
 import type { AttributePath, Diagnostic, PathStep } from '../provider.ts';
 
-/** A thing wrong; its message follows the name of what it is about: `is required`. */
+/** A thing wrong; its message follows the name of what it is about: `is required`, or is a sentence of its own. */
 export type Problem = {
   readonly path: AttributePath;
   readonly message: string;
@@ -14,7 +14,7 @@ export function diagnosticOf({ path, message, isMissing = false, subject }: Prob
   return {
     severity: 'error',
     summary: `${isMissing ? 'Missing' : 'Invalid'} ${nameOf(path)}`,
-    detail: `${about}${message.startsWith('"') ? ':' : ''} ${message}${/[.?]$/.test(message) ? '' : '.'}`,
+    detail: `${about}${/^(?:"|there is )/.test(message) ? ':' : ''} ${message}${/[.?]$/.test(message) ? '' : '.'}`,
     ...(path.length === 0 ? {} : { path }),
   };
 }

@@ -183,11 +183,13 @@ export class ResourceOverApi implements ManagedResource {
     return ids;
   }
 
+  /** The summary is the same for all of a kind: Terraform then shows many as one with their number. */
   #warnings(answered: Answered): Diagnostic[] {
+    const { noun } = this.#kind;
     return (this.#kind.warnings?.(answered) ?? []).map((warning) => ({
       severity: 'warning',
-      summary: `The ${this.#kind.noun} ${answered.id} is not in full effect`,
-      detail: sentence(warning),
+      summary: `A ${noun} is not in full effect`,
+      detail: sentence(`${warning} (${noun} ${answered.id})`),
     }));
   }
 

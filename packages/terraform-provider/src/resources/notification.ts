@@ -12,5 +12,5 @@ export const notificationAtApi: ResourceAtApi = {
 
 function failing({ state, state_reason: reason }: Answered): readonly string[] {
   if (state !== 'failing') return [];
-  return [`No alert can be delivered${typeof reason === 'string' ? `: ${reason}` : ''}.`];
+  return [`No alert can be delivered${typeof reason === 'string' ? `: ${reason}` : ''}`];
 }

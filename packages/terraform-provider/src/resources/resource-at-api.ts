@@ -18,7 +18,7 @@ export type ResourceAtApi = {
   readonly importShape: string;
   /** Why an object of the API cannot be this resource; null when it can. */
   mismatch?(answered: Answered): string | null;
-  /** What the API says beside the state, each a sentence. */
+  /** What the API says beside the state, without a full stop. */
   warnings?(answered: Answered): readonly string[];
   /** Why the API refused to remove it with this message, and what to do in Terraform; null: the message says it. */
   removalRefused?(message: string): string | null;
