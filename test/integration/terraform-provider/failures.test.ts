@@ -198,6 +198,20 @@ describe('what the API refuses', () => {
     expect(errorOf(outcome).detail).toContain('there is no status page 999999');
   });
 
+  test('a group of another page points at the group', async () => {
+    const { svc } = monitors();
+    const page = await svc.resource('svc_status_page').created({ title: 'Groupless', slug: 'groupless' });
+    const components = svc.resource('svc_status_page_component');
+    const outcome = await components.calls.create(
+      components.planned({ page_id: page.id!, type: 'static', group_id: '999999' }),
+    );
+    expect(errorOf(outcome)).toMatchObject({
+      path: ['group_id'],
+      detail: `group_id: status page ${String(page.id)} has no component group 999999.`,
+    });
+    await svc.resource('svc_status_page').calls.remove(page);
+  });
+
   test('what the declared file owns', async () => {
     const id = await api.configuration.transaction(
       { workspaceId: api.workspaceId, actor: 'file' },

@@ -276,6 +276,7 @@ describe('what stands on a page', () => {
       /^The monitor \d+ is shown by component \d+ of status page \d+\. Remove the component first/,
     );
     expect(detail).not.toContain('?cascade');
+    expect(detail).toContain('terraform apply -target=svc_status_page_component.');
     expect(detail).toContain('create_before_destroy = true');
     await svc.resource('svc_status_page_component').calls.remove(component);
   });

@@ -29,7 +29,7 @@ function otherType({ id, type }: Answered, expected: keyof typeof MONITOR_KINDS)
 
 /** Terraform changes what depended on an object after the object's removal, unless its state says otherwise. */
 const ORDER =
-  'Remove the component first, or let it show another monitor in an apply of its own: Terraform removes the monitor before it changes the component. Where the monitor was applied with lifecycle { create_before_destroy = true }, the component is changed first.';
+  'Remove the component first, or let it show another monitor in an apply of its own (terraform apply -target=svc_status_page_component.NAME): Terraform removes the monitor before it changes the component. Where the monitor was applied with lifecycle { create_before_destroy = true }, the component is changed first.';
 
 function stillShown(message: string): string | null {
   const shown = /monitor \d+ is shown by component \d+ of status page \d+[^:]*/.exec(message)?.[0];
