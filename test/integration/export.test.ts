@@ -143,6 +143,20 @@ describe('the file', () => {
     expect(again.err).toContain(`cannot write ${file}: it is there already; --force replaces it`);
     expect(await readFile(file, 'utf8')).toBe(out);
   });
+
+  test('leaves no file of secrets behind when it cannot be written', async () => {
+    const [file, secrets] = [join(folder, 'taken.yaml'), join(folder, 'left.env')];
+    await writeFile(file, 'mine');
+    const refused = await svc(['export', '--output', file, '--secrets-file', secrets]);
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(`cannot write ${file}: it is`) });
+    await expect(stat(secrets)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('is not the one for the secrets', async () => {
+    const file = join(folder, 'both.yaml');
+    const refused = await svc(['export', '--output', file, '--secrets-file', file, '--force']);
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('the same file') });
+  });
 });
 
 describe('the token', () => {

@@ -63,9 +63,7 @@ async function runExport(args: readonly string[], surroundings: Surroundings): P
   const given = parseOptions(args, OPTIONS);
   const format = (given.format ?? 'yaml') as Format;
   const secrets = (given.secrets ?? 'variables') as SecretsAs;
-  if (secrets === 'inline' && given['secrets-file'] !== undefined) {
-    throw new UsageError('--secrets inline leaves nothing for --secrets-file: use one of them');
-  }
+  refuseContradictions(given, environment);
   const { values: settings, warnings } = readEnvironment(CLI_SETTINGS, environment);
   for (const warning of warnings) err.write(`svc: ${warning}\n`);
   const found = findToken(settings, environment);
@@ -77,6 +75,20 @@ async function runExport(args: readonly string[], surroundings: Surroundings): P
   err.write(
     `svc: ${counted(document.resources.length, 'resource')} of ${settings.baseUrl}, read with the token of ${found.source}\n`,
   );
+}
+
+/** @throws UsageError */
+function refuseContradictions(
+  { output, secrets, 'secrets-file': secretsPath }: Given<typeof OPTIONS>,
+  environment: NodeJS.ProcessEnv,
+): void {
+  if (secretsPath === undefined) return;
+  if (secrets === 'inline') {
+    throw new UsageError('--secrets inline leaves nothing for --secrets-file: use one of them');
+  }
+  if (output !== undefined && userPath(output, environment) === userPath(secretsPath, environment)) {
+    throw new UsageError('--output and --secrets-file name the same file: give the secrets one of their own');
+  }
 }
 
 async function fetched(baseUrl: string, { token, source }: FoundToken): Promise<LiveResource[]> {
@@ -129,14 +141,16 @@ async function write(
   { environment, out }: Surroundings,
 ): Promise<void> {
   const replaces = given.force === true;
-  const secretsPath = given['secrets-file'];
-  if (secretsPath !== undefined) {
-    const values = secretsFile(document.secrets, format);
-    await writeNewFile(userPath(secretsPath, environment), values, { replaces, isSecret: true });
+  if (given.output === undefined) out.write(text);
+  else {
+    const isSecret = secrets === 'inline' && document.secrets.length > 0;
+    await writeNewFile(userPath(given.output, environment), text, { replaces, isSecret });
   }
-  if (given.output === undefined) return void out.write(text);
-  const isSecret = secrets === 'inline' && document.secrets.length > 0;
-  await writeNewFile(userPath(given.output, environment), text, { replaces, isSecret });
+  // After the other one: where that cannot be written, no secrets are left lying about.
+  const secretsPath = given['secrets-file'];
+  if (secretsPath === undefined) return;
+  const values = secretsFile(document.secrets, format);
+  await writeNewFile(userPath(secretsPath, environment), values, { replaces, isSecret: true });
 }
 
 /** What the document does not say by itself. */
