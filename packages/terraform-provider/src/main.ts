@@ -2,19 +2,22 @@
 // check, and the bundle is CommonJS.
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
-  const text = `The svc provider needs Node.js 24 or newer, and ${process.execPath} is ${process.version}. Install a newer one, name its path in SVC_TERRAFORM_NODE, or use the standalone provider, which needs none.\n`;
-  // Terraform shows its user the first line of standard output when it is not a handshake.
-  (process.env.TF_PLUGIN_MAGIC_COOKIE === undefined ? process.stderr : process.stdout).write(text);
+  say(
+    `The svc provider needs Node.js 24 or newer, and ${process.execPath} is ${process.version}. Install a newer one, name its path in SVC_TERRAFORM_NODE, or use the standalone provider, which needs none.`,
+  );
   process.exitCode = 1;
 } else {
   import('./app.ts')
     .then(({ runProvider }) => runProvider(process.argv.slice(2), process.env))
     .catch((error: unknown) => {
-      process.stderr.write(
-        `The svc provider cannot start: ${error instanceof Error ? error.message : error}\n`,
-      );
+      say(`The svc provider cannot start: ${error instanceof Error ? error.message : error}`);
       process.exit(1);
     });
+}
+
+/** Terraform shows its user the first line of standard output when it is not a handshake. */
+function say(text: string): void {
+  (process.env.TF_PLUGIN_MAGIC_COOKIE === undefined ? process.stderr : process.stdout).write(`${text}\n`);
 }
 
 export {};

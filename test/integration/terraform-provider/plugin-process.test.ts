@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { createSecureContext } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
@@ -34,8 +35,8 @@ const events = () => (existsSync(eventsFile()) ? readFileSync(eventsFile(), 'utf
 
 type Started = { running: RunningPlugin; client: Client; stdout: () => string };
 
-async function start(): Promise<Started> {
-  const running = await startPlugin({ file: process.execPath, args: [MAIN] }, environment());
+async function start(own: Readonly<Record<string, string>> = {}): Promise<Started> {
+  const running = await startPlugin({ file: process.execPath, args: [MAIN] }, { ...environment(), ...own });
   let stdout = '';
   running.process.stdout?.on('data', (chunk) => {
     stdout += String(chunk);
@@ -103,26 +104,57 @@ async function exitCode({ running }: Started): Promise<number | null> {
   return running.process.exitCode;
 }
 
+type Said = { code: number | null; stdout: string; stderr: string };
+
+/** Resolves when it has ended. */
+async function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Said> {
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  ends.push(() => child.kill('SIGKILL'));
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { code: child.exitCode, stdout, stderr };
+}
+
 describe('not started by Terraform', () => {
   test.each([
     ['nothing but a word about what it is', [], 1, '', 'is a plug-in: Terraform starts it'],
     ['help', ['--help'], 0, '--debug', ''],
     ['its version', ['--version'], 0, 'terraform-provider-scripted 1.2.3', ''],
   ])('%s', async (_, args, code, stdout, stderr) => {
-    const child = spawn(process.execPath, [MAIN, ...args], { env: environment() });
-    const said = { stdout: '', stderr: '' };
-    for (const name of ['stdout', 'stderr'] as const) {
-      child[name].on('data', (chunk) => {
-        said[name] += String(chunk);
-      });
-    }
-    await once(child, 'close');
-    expect(child.exitCode).toBe(code);
+    const said = await run([MAIN, ...args], environment());
+    expect(said.code).toBe(code);
     expect(said.stdout).toContain(stdout);
     expect(said.stderr).toContain(stderr);
     if (stdout === '') expect(said.stdout).toBe('');
     expect(readdirSync(temporary)).toEqual([]);
     expect(events()).toEqual([]);
+  });
+});
+
+describe('where there is no room for a Unix socket', () => {
+  const SVC = fileURLToPath(new URL('../../../packages/terraform-provider/src/main.ts', import.meta.url));
+  const tooLong = () => ({ TMPDIR: join(temporary, 'x'.repeat(100)) });
+  const WHY = 'without a client certificate only a Unix socket keeps other users away';
+
+  test('a port is for the holder of the certificate', async () => {
+    const { client, running } = await start(tooLong());
+    expect(running.target).toMatch(/^127\.0\.0\.1:\d+$/);
+    expect(await create(client, 'a')).toBe('id of a');
+    const stranger = clientOf(running.target, credentials.createInsecure());
+    await expect(call(stranger, SCHEMA)).rejects.toMatchObject({ code: status.UNAVAILABLE });
+  });
+
+  test('a debugging session says what to set, and serves nobody', async () => {
+    const { code, stdout, stderr } = await run([SVC, '--debug'], tooLong());
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(WHY);
+    expect(stderr).toContain('set TMPDIR to a shorter folder');
+  });
+
+  test('so does a start with TF_DISABLE_PLUGIN_TLS, where Terraform shows it', async () => {
+    const { code, stdout, stderr } = await run([SVC], { ...tooLong(), TF_PLUGIN_MAGIC_COOKIE: COOKIE });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    expect(stdout).toMatch(/^The svc provider cannot start: [^\n]*\n$/);
+    expect(stdout).toContain(WHY);
   });
 });
 

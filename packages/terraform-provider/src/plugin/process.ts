@@ -1,7 +1,7 @@
 import { Console } from 'node:console';
 import { setFlagsFromString } from 'node:v8';
 import type { Provider } from '../provider.ts';
-import { chooseAddress } from './address.ts';
+import { chooseAddress, type ListenAddress } from './address.ts';
 import { ProviderCalls } from './calls.ts';
 import { describeError } from './diagnostics.ts';
 import { clientCertificateOf, handshakeLine, reattachValue } from './handshake.ts';
@@ -40,15 +40,17 @@ export async function servePlugin(options: PluginOptions): Promise<void> {
 class PluginProcess {
   readonly #options: PluginOptions;
   readonly #log = createPluginLog((line) => process.stderr.write(line));
-  readonly #address = chooseAddress();
+  readonly #address: ListenAddress;
   readonly #server: PluginServer;
   #provider: Promise<Provider> | null = null;
   #isEnding = false;
 
   constructor(options: PluginOptions) {
     this.#options = options;
+    const clientCertificate = options.isDebug ? null : clientCertificateOf(options.environment);
+    this.#address = chooseAddress({ hasClientCertificate: clientCertificate !== null });
     this.#server = new PluginServer({
-      clientCertificate: options.isDebug ? null : clientCertificateOf(options.environment),
+      clientCertificate,
       calls: new ProviderCalls({
         load: () => this.#load(),
         log: this.#log,
