@@ -46,6 +46,7 @@ function detailOf(error: ApiError, settings: Connection['settings']): string {
       return `The API does not accept the token, which comes from ${token}: it is unknown or revoked, or belongs to another svc.${address}`;
     case 'forbidden':
       return `The token, which comes from ${token}, has scope read; changes need one of scope write (${error.request}).`;
+    case 'not-found':
     case 'unreachable':
     case 'not-the-api':
     case 'redirected':

@@ -140,6 +140,7 @@ describe('trouble on the way', () => {
     for (const outcome of [await elsewhere.calls.read(state), await elsewhere.calls.remove(state)]) {
       expect(outcome.state).toEqual(state);
       expect(errorOf(outcome).detail).toContain('there is nothing at this path');
+      expect(errorOf(outcome).detail).toContain(`The base URL ${proxy.url}/api comes from`);
     }
   });
 });

@@ -212,7 +212,10 @@ describe('errors', () => {
 
   test('HTTPS to a server that speaks none is not tried again', async () => {
     const one = client({ baseUrl: server.url.replace('http:', 'https:') });
-    expect(await failure(one.get('/v1/monitors/5'))).toMatchObject({ code: 'certificate' });
+    expect(await failure(one.get('/v1/monitors/5'))).toMatchObject({
+      code: 'certificate',
+      message: expect.stringMatching(/does not speak TLS: is it http:\/\/ and not https:\/\/\?$/),
+    });
     expect(retries.seen).toEqual([]);
   });
 });

@@ -175,7 +175,15 @@ const NOT_TRUSTED = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE
 function failureOf(cause: unknown): Exchange {
   const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
   // Where several addresses were tried, the message is empty and the code says what they share.
-  const message = messageOf(cause) || code;
+  const message = readable(messageOf(cause)) || code;
   const failure = NOT_CONNECTED.has(code) ? 'unreachable' : NOT_TRUSTED.test(code) ? 'certificate' : 'broken';
   return { kind: 'unanswered', failure, mayHaveArrived: failure === 'broken', message, cause };
+}
+
+/** OpenSSL's errors name its source files over several lines, and not what people do about them. */
+function readable(message: string): string {
+  if (message.includes('wrong version number')) {
+    return 'what answers there does not speak TLS: is it http:// and not https://?';
+  }
+  return message.replaceAll(/\s+/g, ' ').trim();
 }
