@@ -309,7 +309,10 @@ export class ApiClient {
 }
 
 function doubtAbout(request: string, { mayBeDone }: Operation): string {
-  return mayBeDone && !request.startsWith('GET ') ? '; it may have been carried out all the same' : '';
+  if (!mayBeDone || request.startsWith('GET ')) return '';
+  // Whoever repeats it later does so with another idempotency key.
+  const advice = request.startsWith('POST ') ? ': look for what it makes before you do it again' : '';
+  return `; it may have been carried out all the same${advice}`;
 }
 
 function problemWith({ baseUrl, token }: ApiClientOptions): string | null {
