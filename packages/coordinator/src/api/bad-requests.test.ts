@@ -168,6 +168,11 @@ const ROWS: Row[] = [
     [415, 'unsupported-media-type', 'send the body as application/json; the content-type is another one'],
   ],
   [
+    'a compressed body',
+    ['POST', '/v1/monitors', JSON.stringify(MONITOR), { 'content-encoding': 'gzip' }],
+    [415, 'unsupported-media-type', 'send the body without a content-encoding'],
+  ],
+  [
     'an empty body',
     ['POST', '/v1/monitors', '', { 'content-type': 'application/json' }],
     [400, 'malformed-request', 'the body is empty', [{ pointer: '', message: 'the body is empty' }]],

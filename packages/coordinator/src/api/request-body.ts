@@ -13,6 +13,9 @@ export async function readJson(request: Request): Promise<unknown> {
     const sent = type === '' ? 'the request has no content-type' : 'the content-type is another one';
     throw new Problem('unsupported-media-type', `send the body as application/json; ${sent}`);
   }
+  if (!['', 'identity'].includes(request.headers.get('content-encoding')?.trim().toLowerCase() ?? '')) {
+    throw new Problem('unsupported-media-type', 'send the body without a content-encoding');
+  }
   const text = await readText(request);
   if (text.trim() === '') throw malformed('the body is empty');
   const body = parsed(text);
