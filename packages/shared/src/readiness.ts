@@ -8,5 +8,7 @@ export function isReadyMessage(message: unknown): boolean {
 
 /** Tells the supervisor, if there is one. The log may be set to keep silent, so it is not said there. */
 export function sayReady(): void {
-  if (process.connected) process.send?.(READY_MESSAGE);
+  if (!process.connected) return;
+  // Without a callback a supervisor that goes at this moment would crash the process.
+  process.send?.(READY_MESSAGE, undefined, undefined, () => {});
 }
