@@ -133,6 +133,8 @@ function answerTo(request: ClientRequest, body: string | null): Promise<Incoming
     request.once('response', resolve);
     // Stays: a connection that breaks while the answer is read says so here as well.
     request.on('error', reject);
+    // Alone where an answer is none for HTTP, like 101; after an answer it changes nothing.
+    request.once('close', () => reject(new Error(CUT)));
     request.end(body);
   });
 }
@@ -172,10 +174,13 @@ const NOT_CONNECTED = new Set([
 /** OpenSSL's and Node's codes for a certificate that is not trusted, and for what is no TLS at all. */
 const NOT_TRUSTED = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|EPROTO$)/;
 
+/** Node says "aborted" or "socket hang up". */
+const CUT = 'the connection was cut before the answer was complete';
+
 function failureOf(cause: unknown): Exchange {
   const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
   // Where several addresses were tried, the message is empty and the code says what they share.
-  const message = readable(messageOf(cause)) || code;
+  const message = code === 'ECONNRESET' ? CUT : readable(messageOf(cause)) || code;
   const failure = NOT_CONNECTED.has(code) ? 'unreachable' : NOT_TRUSTED.test(code) ? 'certificate' : 'broken';
   return { kind: 'unanswered', failure, mayHaveArrived: failure === 'broken', message, cause };
 }
