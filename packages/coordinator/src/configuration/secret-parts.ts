@@ -1,4 +1,4 @@
-import { secretPaths } from '@svc/shared/resources/secrets.ts';
+import { secretsIn } from '@svc/shared/resources/secrets.ts';
 import type { ResourceKind } from './kinds.ts';
 
 type Path = readonly (string | number)[];
@@ -10,13 +10,8 @@ export type SecretParts = readonly (readonly [path: Path, secret: unknown])[];
 /** Takes the secrets of a resource out, leaving the empty text where they were; what is null stays null. */
 export function splitSecrets(kind: ResourceKind, attributes: Json): { plain: Json; parts: SecretParts } {
   const plain = structuredClone(attributes);
-  const parts: [Path, unknown][] = [];
-  for (const pattern of secretPaths(kind)) {
-    for (const path of matches(plain, pattern)) {
-      parts.push([path, at(plain, path)]);
-      set(plain, path, '');
-    }
-  }
+  const parts = secretsIn(kind, plain).map(({ path, value }) => [path, value] as const);
+  for (const [path] of parts) set(plain, path, '');
   return { plain, parts };
 }
 
@@ -24,17 +19,6 @@ export function splitSecrets(kind: ResourceKind, attributes: Json): { plain: Jso
 export function joinSecrets(plain: Json, parts: SecretParts): Json {
   for (const [path, secret] of parts) set(plain, path, secret);
   return plain;
-}
-
-/** Existing places that a pattern of {@link secretPaths} names. */
-function matches(value: unknown, [step, ...rest]: readonly string[]): Path[] {
-  if (value === null || value === undefined) return [];
-  if (step === undefined) return [[]];
-  if (typeof value !== 'object') return [];
-  const keys = Array.isArray(value) ? [...value.keys()] : Object.keys(value);
-  return keys
-    .filter((key) => step === '*' || key === step)
-    .flatMap((key) => matches((value as Json)[key], rest).map((path) => [key, ...path]));
 }
 
 function at(value: unknown, path: Path): unknown {

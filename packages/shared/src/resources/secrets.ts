@@ -9,6 +9,41 @@ export function secretPaths(kind: ResourceKind): readonly (readonly string[])[] 
   return SECRET_PATHS[kind];
 }
 
+/** A secret of a resource, and where it is. */
+export type SecretPlace = {
+  readonly path: readonly (string | number)[];
+  /** Whether the last step of the path is a key of the user's, and not an attribute. */
+  readonly isMember: boolean;
+  readonly value: unknown;
+};
+
+/**
+ * The secrets that are set in a resource as users write it, which need not be valid. A single block may
+ * be a list of one, as Terraform has it.
+ */
+export function secretsIn(kind: ResourceKind, resource: unknown): SecretPlace[] {
+  return SECRET_PATHS[kind].flatMap((pattern) => {
+    const isMember = pattern.at(-1) === '*';
+    return placesIn(resource, pattern).map((place) => ({ ...place, isMember }));
+  });
+}
+
+function placesIn(value: unknown, pattern: readonly string[]): Omit<SecretPlace, 'isMember'>[] {
+  const [step, ...rest] = pattern;
+  if (value === null || value === undefined) return [];
+  if (step === undefined) return [{ path: [], value }];
+  if (typeof value !== 'object') return [];
+  const below = (at: string | number, member: unknown, inner: readonly string[]) =>
+    placesIn(member, inner).map((place) => ({ ...place, path: [at, ...place.path] }));
+  if (Array.isArray(value)) {
+    const inner = step === '*' ? rest : pattern;
+    return value.flatMap((member, index) => below(index, member, inner));
+  }
+  return Object.entries(value)
+    .filter(([name]) => step === '*' || step === name)
+    .flatMap(([name, member]) => below(name, member, rest));
+}
+
 /** What a secret is shown as to those who may not read it. */
 export const MASK = '********';
 
