@@ -11,12 +11,12 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildAll } from '../../deploy/build/build-all.ts';
 import { startForwardProxy } from '../support/forward-proxy.ts';
 import { openedIn, receiverIn } from '../support/opened.ts';
-import { SELF_SIGNED } from '../support/self-signed.ts';
 import type { PluginCommand } from '../support/terraform/plugin-process.ts';
 import { ProtocolClient } from '../support/terraform/protocol-client.ts';
 import { ProtocolWorkspace } from '../support/terraform/protocol-workspace.ts';
 import { byDevOverrides, byMirror, TerraformWorkspace } from '../support/terraform/terraform-workspace.ts';
 import { TERRAFORM, WITHOUT_TERRAFORM } from '../support/terraform/ways.ts';
+import { TEST_AUTHORITY, TRUSTED } from '../support/tls/certificates.ts';
 import { unzip } from '../support/unzip.ts';
 
 const run = promisify(execFile);
@@ -138,27 +138,29 @@ describe.each(PACKAGES.filter(({ isMade }) => isMade))('$name', ({ environment, 
     return diagnostics.map(({ summary, detail }) => `${summary}\n${detail}`).join('\n');
   }
 
-  test('reaches the API through the proxy that HTTP_PROXY names, but not what NO_PROXY names', async (context) => {
+  test('reaches the API through the proxy that HTTP_PROXY names, but not what NO_PROXY names, nor this machine', async (context) => {
     const opened = openedIn(context);
     const api = await receiverIn(opened);
     api.answerWith((_request, response) => response.writeHead(401).end());
     const proxy = await startForwardProxy(Number(new URL(api.url).port));
     opened.push(proxy);
-    const settings = { HTTP_PROXY: proxy.url, NO_PROXY: '127.0.0.1' };
+    const settings = { HTTP_PROXY: proxy.url, NO_PROXY: '0.0.0.0' };
 
     await readMonitor('http://svc.example', settings);
     expect(proxy.asked).toEqual(['http://svc.example/v1/monitors/1']);
     expect(api.requests.map(({ headers }) => headers.host)).toEqual(['svc.example']);
 
-    await readMonitor(api.url, settings);
-    expect(api.requests).toHaveLength(2);
+    // What is no address of loopback, but leads there.
+    const named = api.url.replace('127.0.0.1', '0.0.0.0');
+    for (const direct of [named, api.url]) await readMonitor(direct, settings);
+    expect(api.requests.map(({ headers }) => `http://${headers.host}`).slice(1)).toEqual([named, api.url]);
     expect(proxy.asked).toHaveLength(1);
   });
 
   /** An API that says 401 over TLS, and what it was asked. */
   async function startSecureApi() {
     const asked: (string | undefined)[] = [];
-    const api = createServer(SELF_SIGNED, (request, response) => {
+    const api = createServer(TRUSTED, (request, response) => {
       asked.push(request.url);
       response.writeHead(401).end();
     });
@@ -169,7 +171,7 @@ describe.each(PACKAGES.filter(({ isMade }) => isMade))('$name', ({ environment, 
 
   async function trustedFile(): Promise<string> {
     const file = join(await temporaryFolder(), 'trusted.pem');
-    await writeFile(file, SELF_SIGNED.cert);
+    await writeFile(file, TEST_AUTHORITY);
     return file;
   }
 
@@ -178,12 +180,12 @@ describe.each(PACKAGES.filter(({ isMade }) => isMade))('$name', ({ environment, 
     const { port, asked } = await startSecureApi();
     const proxy = await startForwardProxy(port);
     opened.push(proxy);
-    await readMonitor(`https://localhost:${port}`, {
-      HTTPS_PROXY: proxy.url,
-      SSL_CERT_FILE: await trustedFile(),
-    });
-    expect(proxy.asked).toEqual([`localhost:${port}`]);
+    const settings = { HTTPS_PROXY: proxy.url, SSL_CERT_FILE: await trustedFile() };
+    await readMonitor(`https://secure.test:${port}`, settings);
     expect(asked).toEqual(['/v1/monitors/1']);
+    await readMonitor(`https://localhost:${port}`, settings);
+    expect(asked).toHaveLength(2);
+    expect(proxy.asked).toEqual([`secure.test:${port}`]);
   });
 
   test('trusts the certificates that the system trusts, and no others', async () => {

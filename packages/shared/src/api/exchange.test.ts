@@ -1,6 +1,9 @@
+import http from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { freePort } from '../../../../test/support/free-port.ts';
 import { type Behaviour, startRawTarget } from '../../../../test/support/raw-target.ts';
+import { startReceiver } from '../../../../test/support/receiver.ts';
 import { exchange } from './exchange.ts';
 
 async function askedOf(url: string) {
@@ -38,4 +41,43 @@ describe('a connection that ends early', () => {
   ] as [string, Behaviour][])('%s is told in our own words', async (_case, behaviour) => {
     expect(await answeredBy(behaviour)).toMatchObject(cut);
   });
+});
+
+describe('the proxy of the environment', () => {
+  /** A proxy that is asked for everything, NO_PROXY being empty. */
+  async function proxyOfAll() {
+    const proxy = await startReceiver();
+    onTestFinished(() => proxy.close());
+    onTestFinished(http.setGlobalProxyFromEnv({ http_proxy: proxy.url, no_proxy: '' }));
+    return proxy;
+  }
+
+  test.each(['127.0.0.1', 'localhost', 'LOCALHOST', '127.1'])(
+    'never gets the token of an API on this machine: %s',
+    async (host) => {
+      const proxy = await proxyOfAll();
+      const api = await startReceiver();
+      onTestFinished(() => api.close());
+      const { port } = new URL(api.url);
+      expect(await askedOf(`http://${host}:${port}/v1/monitors`)).toMatchObject({ status: 200 });
+      expect(api.requests).toMatchObject([{ path: '/v1/monitors', headers: { authorization: 'Bearer t' } }]);
+      expect(proxy.requests).toEqual([]);
+    },
+  );
+
+  // Not every machine has IPv6; a proxy would be asked all the same.
+  test.each(['[::1]', '[::ffff:127.1.2.3]'])('nor that of one at %s', async (host) => {
+    const proxy = await proxyOfAll();
+    await askedOf(`http://${host}:${await freePort()}/v1/monitors`);
+    expect(proxy.requests).toEqual([]);
+  });
+
+  test.each(['svc.example', '127.0.0.1.example', 'localhost.example', '128.0.0.1', '[::2]'])(
+    'is used for any other: %s',
+    async (host) => {
+      const proxy = await proxyOfAll();
+      expect(await askedOf(`http://${host}/v1/monitors`)).toMatchObject({ status: 200 });
+      expect(proxy.requests).toMatchObject([{ path: `http://${host}/v1/monitors` }]);
+    },
+  );
 });
