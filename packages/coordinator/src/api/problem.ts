@@ -1,3 +1,4 @@
+import type { ProblemCode } from '@svc/shared/api/problem-codes.ts';
 import { z } from 'zod';
 import { ConfigurationError, Conflict, NotFound, PreconditionFailed } from '../configuration/errors.ts';
 import { StoreError } from '../store/errors.ts';
@@ -17,8 +18,8 @@ export const PROBLEMS = {
   'rate-limited': { status: 429, title: 'Too many requests' },
   'internal-error': { status: 500, title: 'Internal error' },
   unavailable: { status: 503, title: 'Not possible at the moment' },
-} as const;
-export type ProblemCode = keyof typeof PROBLEMS;
+} as const satisfies { [C in ProblemCode]: { status: number; title: string } };
+export type { ProblemCode };
 
 /** RFC 9457, with the members at fault. */
 export const problem = z

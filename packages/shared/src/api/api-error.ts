@@ -1,29 +1,31 @@
 import { z } from 'zod';
 import { SvcError } from '../errors.ts';
 import type { AnswerHeaders } from './exchange.ts';
+import { isProblemCode, type ProblemCode } from './problem-codes.ts';
 
-/** What a request can fail with beside the codes of the API's own problems (`not-found`, `invalid`, …). */
-export const API_FAILURES = [
+/** What a request can fail with: the API's own problems (`not-found`, `invalid`, …), and further: */
+export type ApiErrorCode =
+  | ProblemCode
+  /** A problem of the API that this version does not know. */
+  | 'unknown-problem'
   /** No connection: the server cannot have seen the request. */
-  'unreachable',
+  | 'unreachable'
   /** No complete answer in time. */
-  'timeout',
+  | 'timeout'
   /** The connection ended before the answer was complete. */
-  'broken',
+  | 'broken'
   /** TLS: the certificate is not trusted, or the other side speaks no TLS. */
-  'certificate',
-  'redirected',
+  | 'certificate'
+  | 'redirected'
   /** Something answers, but not the svc API: a proxy's page, another service. */
-  'not-the-api',
+  | 'not-the-api'
   /** A 5xx that is not the API's own: a proxy without a server behind it. */
-  'server-failed',
-  'answer-too-large',
+  | 'server-failed'
+  | 'answer-too-large'
   /** The caller's signal. */
-  'aborted',
+  | 'aborted'
   /** The token or the address cannot be used at all. */
-  'bad-settings',
-] as const;
-export type ApiFailure = (typeof API_FAILURES)[number];
+  | 'bad-settings';
 
 export type ProblemDetail = { readonly pointer: string; readonly message: string };
 
@@ -39,10 +41,11 @@ const problemDocument = z.looseObject({
 const PROBLEM_TYPE = /^urn:svc:problem:([a-z-]{1,64})$/;
 
 /** The API's own problem document; null when the text is none. */
-export function problemOf(text: string): (z.infer<typeof problemDocument> & { code: string }) | null {
+export function problemOf(text: string): (z.infer<typeof problemDocument> & { code: ApiErrorCode }) | null {
   const parsed = problemDocument.safeParse(jsonOrUndefined(text));
   const code = parsed.success ? PROBLEM_TYPE.exec(parsed.data.type)?.[1] : undefined;
-  return parsed.success && code !== undefined ? { ...parsed.data, code } : null;
+  if (!parsed.success || code === undefined) return null;
+  return { ...parsed.data, code: isProblemCode(code) ? code : 'unknown-problem' };
 }
 
 type Answered = { readonly status: number; readonly headers: AnswerHeaders };
@@ -55,11 +58,9 @@ type Parts = {
   readonly cause?: unknown;
 };
 
-/**
- * A request to the API did not succeed. `code` is the API's own (`not-found`) or one of
- * {@link API_FAILURES}; the message names method and path, never the token or the body.
- */
+/** A request to the API did not succeed. The message names method and path, never the token or the body. */
 export class ApiError extends SvcError {
+  declare readonly code: ApiErrorCode;
   /** `GET /v1/monitors/5` */
   readonly request: string;
   /** The status and headers of the last answer; null when there was none. */
@@ -69,7 +70,11 @@ export class ApiError extends SvcError {
   /** Under which the server's log has it. */
   readonly requestId: string | null;
 
-  constructor(code: string, message: string, { request, answered, errors = [], requestId, cause }: Parts) {
+  constructor(
+    code: ApiErrorCode,
+    message: string,
+    { request, answered, errors = [], requestId, cause }: Parts,
+  ) {
     super(code, `${request}: ${message}`, cause === undefined ? {} : { cause });
     this.request = request;
     this.answered = answered ?? null;

@@ -162,6 +162,14 @@ describe('errors', () => {
     expect(await failure(client().put('/v1/monitors/5', {}))).toMatchObject({ code: 'conflict', errors: [] });
   });
 
+  test('a problem of another version is told, under a code that stands for all such', async () => {
+    script(problem(418, 'brand-new'));
+    expect(await failure(client().get('/v1/monitors/5'))).toMatchObject({
+      code: 'unknown-problem',
+      message: 'GET /v1/monitors/5: it is brand-new (418)',
+    });
+  });
+
   test.each([
     ['a page of another server', html(200), 200],
     ['a page that was not found', html(404), 404],
@@ -430,6 +438,22 @@ describe('the end', () => {
     await retries.number(1);
     stop.abort();
     clock.advance(250);
+    expect((await got).body).toEqual({ id: '5' });
+  });
+
+  test('one that may be done stays so after an attempt that surely did nothing', async () => {
+    script(reset, problem(503, 'unavailable'), json(201, { id: '5' }));
+    const stop = new AbortController();
+    const got = client().post(
+      '/v1/monitors',
+      {},
+      { idempotencyKey: 'k', signal: stop.signal, whenAborted: 'finish' },
+    );
+    await retries.number(1);
+    clock.advance(250);
+    await retries.number(2);
+    stop.abort();
+    clock.advance(500);
     expect((await got).body).toEqual({ id: '5' });
   });
 
