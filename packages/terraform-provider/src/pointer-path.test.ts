@@ -29,6 +29,8 @@ test.each([
   ['monitor', '/type', null],
   ['monitor', '/status', null],
   ['monitor', '/nothing/0', null],
+  ['monitor', '/__proto__', null],
+  ['monitor', '/headers/0/constructor', ['headers', 0]],
 ] as const)('%s %s', (schema, pointer, path) => {
   expect(pathOfPointer(SCHEMAS[schema], pointer)).toEqual(path);
 });

@@ -10,13 +10,13 @@ import type { Schema, SchemaAttribute, ValueType } from './schema.ts';
 export function pathOfPointer({ attributes, blocks }: Schema, pointer: string): AttributePath | null {
   const [name, ...rest] = pointer.split('/').slice(1).map(unescaped);
   if (name === undefined) return null;
-  const attribute = attributes[name];
+  const attribute = own(attributes, name);
   if (attribute !== undefined) return settable(attribute) ? [name, ...within(attribute.type, rest)] : null;
-  const block = blocks[name];
+  const block = own(blocks, name);
   if (block === undefined) return null;
   const [index, inBlock] = /^\d+$/.test(rest[0] ?? '') ? [Number(rest[0]), rest.slice(1)] : [0, rest];
   const [member, ...deeper] = inBlock;
-  const inner = member === undefined ? undefined : block.attributes[member];
+  const inner = member === undefined ? undefined : own(block.attributes, member);
   return inner === undefined || member === undefined
     ? [name, index]
     : [name, index, member, ...within(inner.type, deeper)];
@@ -37,12 +37,17 @@ function within(type: ValueType, steps: readonly string[]): readonly PathStep[] 
     case 'map':
       return [{ key: step }, ...within(type[1], rest)];
     case 'object': {
-      const member = type[1][step];
+      const member = own(type[1], step);
       return member === undefined ? [] : [step, ...within(member, rest)];
     }
     default:
       return type satisfies never;
   }
+}
+
+/** Names come from the API: `__proto__` is none of ours. */
+function own<T>(members: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(members, name) ? members[name] : undefined;
 }
 
 function unescaped(step: string): string {
