@@ -10,7 +10,7 @@ const DESCRIPTION = `Uptime monitoring.
 
 Ids are decimal numbers as text; instants are epoch milliseconds, but for created_at and updated_at of declared resources, tokens and workspaces (RFC 3339). POST and PUT accept what GET answers: read-only members are ignored, null equals omitted, otherwise unknown members are refused. Tokens of scope read are shown secrets as ********.
 
-Every failure is a problem (RFC 9457) with a stable \`type\`. Any path answers 405 with \`Allow\` to a method that it does not have, and 404 to an id that is none of the token's workspace.`;
+Every failure is a problem (RFC 9457) with a stable \`type\`. Any path answers 405 with \`Allow\` to a method that it does not have, and 404 to an id that is none of the token's workspace; in a body such an id is a 422 with its place.`;
 
 const HEADERS: Readonly<Record<string, Json>> = {
   'X-Request-Id': { description: "The request's, or a new one; the log has it.", schema: { type: 'string' } },
