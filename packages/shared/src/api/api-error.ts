@@ -22,6 +22,8 @@ export type ApiErrorCode =
   /** A 5xx that is not the API's own: a proxy without a server behind it. */
   | 'server-failed'
   | 'answer-too-large'
+  /** A list that was another each time it was asked for. */
+  | 'unsettled'
   /** The caller's signal. */
   | 'aborted'
   /** The token or the address cannot be used at all. */

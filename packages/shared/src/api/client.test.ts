@@ -519,6 +519,16 @@ describe('lists', () => {
     expect(listed).toEqual(upTo(500).filter((id) => id !== 450));
   });
 
+  test('one that is another each time it is asked for is given up', async () => {
+    let lastId = 0;
+    server.answerWith((request, response) => {
+      lastId += 1_000;
+      const data = upTo(100).map((index) => ({ id: String(lastId + index) }));
+      json(200, { data, total: 500 })(response, request);
+    });
+    expect(await failure(all(client().list('/v1/monitors')))).toMatchObject({ code: 'unsettled' });
+  });
+
   test('a list that is none is not the API', async () => {
     script(json(200, { items: [] }));
     expect(await failure(all(client().list('/v1/monitors')))).toMatchObject({

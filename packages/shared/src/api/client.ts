@@ -87,6 +87,9 @@ const page = z.looseObject({
 
 const PAGE_SIZE = 100;
 
+/** How often a list may step back because objects go meanwhile, beside once for each of its pages. */
+const STEPS_BACK = 100;
+
 /**
  * The HTTP API: authentication, time limits, trying again. Requests do not wait for each other.
  *
@@ -149,12 +152,15 @@ export class ApiClient {
     signal?: AbortSignal,
   ): AsyncGenerator<Listed, void, undefined> {
     let lastId = 0;
+    let stepsBack = 0;
     for (let offset = 0; ; ) {
       const { data, total } = await this.#page(path, { ...query, limit: PAGE_SIZE, offset }, signal);
       const [first] = data;
       // Pages overlap by one object. If that is gone, later ones moved up: look further in front.
       if (offset > 0 && (first === undefined || Number(first.id) > lastId)) {
         offset = Math.max(0, offset - PAGE_SIZE);
+        stepsBack += 1;
+        if (stepsBack > STEPS_BACK + total / PAGE_SIZE) throw unsettled(`GET ${path}`);
         continue;
       }
       for (const listed of data) {
@@ -324,6 +330,12 @@ function problemWith({ baseUrl, token }: ApiClientOptions): string | null {
 
 function aborted(request: string, operation: Operation): ApiError {
   return new ApiError('aborted', `given up, as asked${doubtAbout(request, operation)}`, { request });
+}
+
+function unsettled(request: string): ApiError {
+  const message =
+    'the list changes all the while it is read: try again when less of it goes, and look at proxies in between';
+  return new ApiError('unsettled', message, { request });
 }
 
 function verdictOn(result: Exchange): 'final' | 'rate-limited' | 'failed' | 'hopeless' {
