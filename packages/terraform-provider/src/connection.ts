@@ -1,7 +1,9 @@
+import { foreignAnswer } from '@svc/shared/api/api-error.ts';
 import {
   type ApiAnswer,
   ApiClient,
   type ApiClientOptions,
+  listPage,
   type RequestOptions,
 } from '@svc/shared/api/client.ts';
 import { SvcError } from '@svc/shared/errors.ts';
@@ -29,7 +31,7 @@ export class Connection {
   #open: Open | null = null;
   #notKnown: NotKnown = [];
   #stop = new AbortController();
-  #confirmation: Promise<unknown> | null = null;
+  #confirmation: Promise<void> | null = null;
 
   open(settings: ProviderSettings, options: ClientOptions): void {
     const client = new ApiClient({
@@ -66,20 +68,28 @@ export class Connection {
     return this.#client.put(path, body, this.#finishing);
   }
 
-  remove(path: string): Promise<ApiAnswer> {
-    return this.#client.delete(path, this.#finishing);
+  async remove(path: string): Promise<void> {
+    const answer = await this.#client.delete(path, this.#finishing);
+    if (answer.status !== 204) throw foreignAnswer(`DELETE ${path}`, answer);
   }
 
   /**
    * Resolves when the API is where it is believed to be. To be asked before something that is not found
-   * counts as gone: below a wrong path of the right server nothing is ever found.
+   * counts as gone, as below a wrong path of the right server nothing is ever found; and before a removal,
+   * whose answer has nothing in it that only the API would say.
    */
   async confirmApi(): Promise<void> {
-    this.#confirmation ??= this.read('/v1/monitors', { limit: 1 }).catch((error: unknown) => {
+    this.#confirmation ??= this.#listMonitor().catch((error: unknown) => {
       this.#confirmation = null;
       throw error;
     });
     await this.#confirmation;
+  }
+
+  async #listMonitor(): Promise<void> {
+    const path = '/v1/monitors';
+    const answer = await this.read(path, { limit: 1 });
+    if (!listPage.safeParse(answer.body).success) throw foreignAnswer(`GET ${path}`, answer);
   }
 
   get #client(): ApiClient {

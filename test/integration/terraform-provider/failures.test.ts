@@ -133,6 +133,15 @@ describe('trouble on the way', () => {
     }
   });
 
+  test('only 204 means that something was removed', async () => {
+    const { monitor } = monitors();
+    const state = await monitor.created(MONITOR);
+    treatFirst('DELETE', { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' });
+    const outcome = await monitor.calls.remove(state);
+    expect(outcome.state).toEqual(state);
+    expect(errorOf(outcome).detail).toContain('not the svc API');
+  });
+
   test('a path of the server where nothing is never means that everything is gone', async () => {
     const { monitor } = monitors();
     const state = await monitor.created(MONITOR);
@@ -332,6 +341,26 @@ describe('wrong addresses', () => {
     );
     await server.close();
   });
+
+  test.each([
+    ['200 and JSON', 200, '{"status":"ok"}'],
+    ['204', 204, ''],
+  ])(
+    'a server that answers everything with %s removed nothing, and is asked to remove nothing',
+    async (_case, status, body) => {
+      const server = await startReceiver();
+      server.answerWith((_request, response) => {
+        response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+      });
+      const monitor = configuredProvider(server.url, api.operator).resource('svc_http_monitor');
+      const { state } = monitor.calls.import('5');
+      const outcome = await monitor.calls.remove(state!);
+      expect(outcome.state).toEqual(state);
+      expect(errorOf(outcome).detail).toContain('this is not the svc API');
+      expect(server.requests.map(({ method }) => method)).toEqual(['GET']);
+      await server.close();
+    },
+  );
 
   test('a closed port is given up after a while, and only once', async () => {
     const closed = configuredProvider(`http://127.0.0.1:${await freePort()}`, api.operator);

@@ -80,7 +80,8 @@ export type ApiAnswer = {
 /** An object as lists answer it. */
 export type Listed = { readonly id: string; readonly [member: string]: unknown };
 
-const page = z.looseObject({
+/** One page of any list. */
+export const listPage = z.looseObject({
   data: z.array(z.looseObject({ id: z.string().regex(/^\d+$/) })),
   total: z.number().int(),
 });
@@ -175,7 +176,7 @@ export class ApiClient {
 
   async #page(path: string, query: NonNullable<RequestOptions['query']>, signal: AbortSignal | undefined) {
     const answer = await this.get(path, { query, ...(signal === undefined ? {} : { signal }) });
-    const parsed = page.safeParse(answer.body);
+    const parsed = listPage.safeParse(answer.body);
     if (!parsed.success) throw foreignAnswer(`GET ${path}`, answer);
     return parsed.data;
   }

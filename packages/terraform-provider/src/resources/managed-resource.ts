@@ -92,12 +92,13 @@ export class ResourceOverApi implements ManagedResource {
   async remove(prior: TerraformObject): Promise<Outcome> {
     const what = `remove the ${this.#kind.definition.kind}`;
     return this.#guarded(what, prior, async () => {
+      const path = this.#member(prior);
+      await this.#connection.confirmApi();
       try {
-        await this.#connection.remove(this.#member(prior));
+        await this.#connection.remove(path);
       } catch (error) {
+        // Already gone is as good.
         if (!isNotFound(error)) throw this.#refused(error);
-        // Already gone is as good, unless nothing is ever found at this address.
-        await this.#connection.confirmApi();
       }
       return { state: null, diagnostics: [] };
     });
