@@ -53,7 +53,7 @@ const evaluator = new Evaluator({
   outbox: { enqueue: () => {} },
   rollups: { claimedUntil: 0 },
   clock: systemClock,
-  slotNow: () => slotNow,
+  slotClock: { now: () => slotNow, jumpedMs: 0, jumpedAt: null, onJump: () => () => {} },
 });
 const recorder = new Recorder({
   store,

@@ -1,6 +1,6 @@
 /**
- * The system's clock is set, or an agent's is wrong, while checks run: slots go on one by one, votes stay
- * fresh and nobody is told anything.
+ * The system's clock is set, or an agent's is wrong, while checks run: slots go on one by one, and
+ * nobody is told anything.
  */
 import type { ServerResponse } from 'node:http';
 import type { Region } from '@svc/shared/regions.ts';
@@ -83,7 +83,7 @@ async function expectJudging({ web, hook, service, id }: Awaited<ReturnType<type
 
 describe.concurrent('the clock', () => {
   test(
-    'of the coordinator is set forward by an hour: the slots in between are skipped',
+    'of the coordinator is set forward by an hour: the slots in between are skipped, and unknown',
     TIMEOUT,
     async (context) => {
       const started = await start(openedIn(context));
@@ -103,7 +103,18 @@ describe.concurrent('the clock', () => {
       // One request per region and slot; the newest may not be recorded yet.
       expect(web.hits - hits).toBeLessThanOrEqual((slots.length - before + 2) * REGIONS.length);
       expect(said(service, 'the clock went forward')).toBe(true);
-      expect(service.transitions.slice(seen)).toEqual([]);
+      const changes = service.transitions.slice(seen);
+      expect(changes.map(({ to, reason }) => [to, reason])).toEqual([
+        ['unknown', 'votes-expired'],
+        ['active', 'all-passed'],
+      ]);
+      const [unknown] = service.query<{ at: number }>(
+        "SELECT at FROM transitions WHERE monitor_id = ? AND to_status = 'unknown'",
+        id,
+      );
+      const last = slots.findLast((slot) => slot < (slots.at(-1) ?? 0) - HOUR_MS / 2) ?? 0;
+      expect((unknown?.at ?? 0) - last).toBeGreaterThanOrEqual(3 * PERIOD_MS);
+      expect((unknown?.at ?? 0) - last).toBeLessThan(4 * PERIOD_MS);
       expect(hook.requests).toHaveLength(0);
       expect(await service.metric('svc_results_duplicate_total')).toBe(0);
       await expectJudging(started);

@@ -28,7 +28,7 @@ import { ReadingProgress } from './results/reading-progress.ts';
 import { Recorder } from './results/recorder.ts';
 import { States } from './results/states.ts';
 import { logTransitions } from './results/transition-log.ts';
-import { Rollups } from './rollups/rollups.ts';
+import { DATED_BACK_MS, Rollups } from './rollups/rollups.ts';
 import { loadInstallation } from './store/facts.ts';
 import { openStore } from './store/open.ts';
 import { Retention } from './store/retention.ts';
@@ -136,7 +136,7 @@ export class Coordinator {
       store,
       clock,
       slotNow,
-      isCaughtUp: () => progress.isCaughtUp(),
+      isCaughtUp: () => progress.isCaughtUp() && !slotClock.hasJumpedWithin(DATED_BACK_MS),
       log,
     });
     const evaluator = new Evaluator({
@@ -146,7 +146,7 @@ export class Coordinator {
       outbox,
       rollups,
       clock,
-      slotNow,
+      slotClock,
     });
     const jobTokens = new JobTokens(installation.jobKey);
     const recorder = new Recorder({

@@ -64,6 +64,37 @@ describe('when the wall clock is set', () => {
     expect(slotClock.takeJump()).toBe(true);
     expect(slotClock.takeJump()).toBe(false);
     expect(slotClock.jumps).toBe(1);
+    expect(slotClock.jumpedMs).toBe(HOUR);
+  });
+
+  test('each jump is told once, and adds up with those before', () => {
+    const { clock, slotClock } = at();
+    const told: number[] = [];
+    const ignore = slotClock.onJump(() => told.push(slotClock.jumpedMs));
+    expect(slotClock.jumpedAt).toBeNull();
+    for (const ms of [HOUR, -HOUR, 2 * HOUR]) {
+      clock.stepWall(ms);
+      clock.advance(1_000);
+      slotClock.now();
+    }
+    // The clock that was set back approached the wall clock by a tenth of a second.
+    expect(told).toEqual([HOUR, 2 * HOUR + 100]);
+    expect(slotClock.jumpedAt).toBe(3_000);
+    ignore();
+    clock.stepWall(HOUR);
+    slotClock.now();
+    expect(told).toHaveLength(2);
+  });
+
+  test('a jump that nobody has noticed yet counts as one of just now', () => {
+    const { clock, slotClock } = at();
+    expect(slotClock.hasJumpedWithin(60_000)).toBe(false);
+    clock.stepWall(HOUR);
+    expect(slotClock.hasJumpedWithin(60_000)).toBe(true);
+    clock.advance(59_999);
+    expect(slotClock.hasJumpedWithin(60_000)).toBe(true);
+    clock.advance(1);
+    expect(slotClock.hasJumpedWithin(60_000)).toBe(false);
   });
 
   test('forward by five seconds: it makes up for it slowly', () => {

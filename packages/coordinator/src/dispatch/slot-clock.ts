@@ -11,7 +11,8 @@ const SLEW = 0.1;
 /**
  * The time that slots follow, epoch ms. It starts at the wall clock, then runs with the monotonic
  * clock and approaches the wall clock slowly, so that it never goes back and a clock that is set does
- * not repeat slots. Set forward by more than 10 s (or after the machine slept) it jumps.
+ * not repeat slots. Set forward by more than 10 s (or after the machine slept) it jumps: what has an age
+ * is then older by as much, which no monotonic clock says.
  */
 export class SlotClock {
   readonly #clock: Clock;
@@ -20,10 +21,14 @@ export class SlotClock {
   /** Monotonic instant of the last reading. */
   #readAt: number;
   #hasJumped = false;
+  #jumpedAt: number | null = null;
+  readonly #listeners = new Set<() => void>();
   /** The newest recorded slot lay too far ahead and was set aside: its instant comes a second time. */
   readonly isSetAside: boolean;
   /** Forward jumps so far. */
   jumps = 0;
+  /** What they come to, ms. */
+  jumpedMs = 0;
 
   /** @param newestSlot newest slot ever given out, null when there is none */
   constructor(clock: Clock, newestSlot: number | null, log: Logger) {
@@ -44,6 +49,13 @@ export class SlotClock {
 
   /** Whole ms. */
   now(): number {
+    const jumps = this.jumps;
+    this.#read();
+    if (this.jumps > jumps) for (const listener of this.#listeners) listener();
+    return Math.floor(this.#now);
+  }
+
+  #read(): void {
     const readAt = this.#clock.monotonic();
     const elapsed = Math.max(0, readAt - this.#readAt);
     this.#readAt = readAt;
@@ -52,7 +64,9 @@ export class SlotClock {
     if (behindMs > JUMP_MS) {
       this.#now = next + behindMs;
       this.#hasJumped = true;
+      this.#jumpedAt = readAt;
       this.jumps += 1;
+      this.jumpedMs += behindMs;
       this.#log.warn(
         { jumpMs: Math.round(behindMs) },
         'the clock went forward; the slots in between are skipped',
@@ -61,7 +75,23 @@ export class SlotClock {
       const most = elapsed * SLEW;
       this.#now = next + Math.min(most, Math.max(-most, behindMs));
     }
-    return Math.floor(this.#now);
+  }
+
+  /** Monotonic instant at which the last jump was noticed; null before the first. */
+  get jumpedAt(): number | null {
+    return this.#jumpedAt;
+  }
+
+  /** Whether it jumped within the last `ms` of the monotonic clock; reads the clock first. */
+  hasJumpedWithin(ms: number): boolean {
+    this.now();
+    return this.#jumpedAt !== null && this.#clock.monotonic() - this.#jumpedAt < ms;
+  }
+
+  /** `listener` is told of each jump by the reading that notices it. Must not throw. Returns a function that unregisters. */
+  onJump(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Whether it has jumped forward since this was last asked. For the scheduler. */

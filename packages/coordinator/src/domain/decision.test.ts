@@ -2,7 +2,7 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { castVotes, type OpenSlot, slotDecision } from './decision.ts';
-import { bitOf, regionSet } from './region-set.ts';
+import { bitOf, type RegionSet, regionSet } from './region-set.ts';
 import { type Vote, type VoteOutcome, verdict } from './status.ts';
 
 const [A, B, C] = REGIONS as unknown as [Region, Region, Region];
@@ -27,45 +27,48 @@ function open(given: readonly Region[], reports: readonly Vote[], others: readon
   return { slot: 2, given: regionSet(given), answered, isGivenKnown: true, deadline: 100, reports };
 }
 
+const decisionAt = (slot: OpenSlot, votes: readonly Vote[], electorate: RegionSet, now: number) =>
+  slotDecision(slot, votes, electorate, { now, monotonic: now });
+
 const old = (...outcomes: VoteOutcome[]) =>
   outcomes.map((outcome, index) => vote(REGIONS[index] as Region, outcome, 1));
 
 describe('a slot is', () => {
   test('decided when every region has reported, abstained or been skipped', () => {
-    expect(slotDecision(open([A, B, C], [vote(A, 'failed')], [B, C]), [], THREE, 0)).toBe('all-answered');
+    expect(decisionAt(open([A, B, C], [vote(A, 'failed')], [B, C]), [], THREE, 0)).toBe('all-answered');
   });
 
   test('undecided while a missing region can change the outcome', () => {
     const slot = open([A, B, C], [vote(A, 'failed'), vote(B, 'passed')]);
-    expect(slotDecision(slot, old('passed', 'passed', 'passed'), THREE, 0)).toBeNull();
+    expect(decisionAt(slot, old('passed', 'passed', 'passed'), THREE, 0)).toBeNull();
   });
 
   test('decided when the missing region cannot change the outcome', () => {
     const slot = open([A, B, C], [vote(A, 'failed'), vote(B, 'failed')]);
-    expect(slotDecision(slot, old('passed', 'passed', 'passed'), THREE, 0)).toBe('outcome-certain');
+    expect(decisionAt(slot, old('passed', 'passed', 'passed'), THREE, 0)).toBe('outcome-certain');
   });
 
   test('decided when a period has passed', () => {
     const slot = open([A, B, C], [vote(A, 'failed')]);
-    expect(slotDecision(slot, [], THREE, 99)).toBeNull();
-    expect(slotDecision(slot, [], THREE, 100)).toBe('period-over');
+    expect(decisionAt(slot, [], THREE, 99)).toBeNull();
+    expect(decisionAt(slot, [], THREE, 100)).toBe('period-over');
   });
 
   test('not decided by one of three regions, whatever the others said before', () => {
     const slot = open([A, B, C], [vote(A, 'failed')]);
-    expect(slotDecision(slot, old('failed', 'failed', 'failed'), THREE, 0)).toBeNull();
+    expect(decisionAt(slot, old('failed', 'failed', 'failed'), THREE, 0)).toBeNull();
   });
 
   test('not decided before too few votes become enough', () => {
-    expect(slotDecision(open([A, B, C], [vote(A, 'passed')]), [], THREE, 0)).toBeNull();
+    expect(decisionAt(open([A, B, C], [vote(A, 'passed')]), [], THREE, 0)).toBeNull();
     const two = open([A, B, C], [vote(A, 'passed'), vote(B, 'passed')]);
-    expect(slotDecision(two, [], THREE, 0)).toBe('outcome-certain');
+    expect(decisionAt(two, [], THREE, 0)).toBe('outcome-certain');
   });
 
   test('waiting for the whole electorate while nobody knows whom it was given to', () => {
     const slot = { ...open([A], [vote(A, 'failed')]), isGivenKnown: false };
-    expect(slotDecision(slot, [], THREE, 0)).toBeNull();
-    expect(slotDecision({ ...slot, isGivenKnown: true }, [], THREE, 0)).toBe('all-answered');
+    expect(decisionAt(slot, [], THREE, 0)).toBeNull();
+    expect(decisionAt({ ...slot, isGivenKnown: true }, [], THREE, 0)).toBe('all-answered');
   });
 });
 
@@ -121,7 +124,7 @@ describe('for every electorate', () => {
           const outcome = now[index] ?? null;
           slot.answered |= bitOf(region);
           if (outcome !== null) slot.reports = [...slot.reports, vote(region, outcome)];
-          if (slotDecision(slot, votes, electorate, 0) === null) continue;
+          if (decisionAt(slot, votes, electorate, 0) === null) continue;
           expect(verdict(castVotes(votes, slot.reports), electorate, 0).status).toBe(complete.status);
         }
         expect(slot.answered).toBe(electorate);
@@ -148,7 +151,7 @@ describe('for every electorate', () => {
               verdict(castVotes(votes, [...reports, vote(missing, outcome)]), electorate, 0).status,
           ),
         );
-        if (statuses.size > 1) expect(slotDecision(slot, votes, electorate, 0)).toBeNull();
+        if (statuses.size > 1) expect(decisionAt(slot, votes, electorate, 0)).toBeNull();
       }),
       { numRuns: 2_000 },
     );
@@ -180,7 +183,7 @@ test('one region of three that fails every slot makes no error in 1,000 slots of
           current.answered |= bitOf(region);
           current.reports = [...current.reports, report];
           const earlier = castVotes(votes, stragglers);
-          if (slotDecision(current, earlier, THREE, 0) === null) continue;
+          if (decisionAt(current, earlier, THREE, 0) === null) continue;
           isDecided = true;
           votes = castVotes(earlier, current.reports);
           stragglers = [];

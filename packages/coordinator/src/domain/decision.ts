@@ -45,19 +45,20 @@ export function castVotes(votes: readonly Vote[], news: readonly Vote[]): readon
 /**
  * Whether the slot is decided, and why; null while it is not.
  *
- * @param votes the regions' votes before this slot, stragglers of earlier slots included
- * @param now   monotonic ms
+ * @param votes     the regions' votes before this slot, stragglers of earlier slots included
+ * @param now       ms, as the votes' `expiresAt`
+ * @param monotonic ms: a clock that jumps gives the regions no less time
  */
 export function slotDecision(
   open: OpenSlot,
   votes: readonly Vote[],
   electorate: RegionSet,
-  now: number,
+  { now, monotonic }: { now: number; monotonic: number },
 ): SlotDecision | null {
   const expected = open.isGivenKnown ? open.given : open.given | electorate;
   const missing = expected & ~open.answered;
   if (missing === NO_REGIONS) return 'all-answered';
-  if (now >= open.deadline) return 'period-over';
+  if (monotonic >= open.deadline) return 'period-over';
   return isCertain(open, votes, electorate, missing & electorate, now) ? 'outcome-certain' : null;
 }
 

@@ -12,7 +12,10 @@ export type Vote = {
   readonly slot: number;
   /** When its slot was decided and it became a vote, epoch ms on the slots' clock. */
   readonly at: number;
-  /** It counts before this instant of the monotonic clock, ms: a step of the system's clock must not age it. */
+  /**
+   * It counts before this instant, ms. On the monotonic clock plus all that the slots' clock has jumped
+   * over: as slots are set apart, but no approach to a system's clock that was set makes it count longer or shorter.
+   */
   readonly expiresAt: number;
   /** ms */
   readonly latency: number | null;
@@ -65,7 +68,7 @@ export function electorateOf(declared: RegionSet | null, hadAgent: RegionSet): R
   return declared === null ? hadAgent : declared & hadAgent;
 }
 
-/** Does the vote count at `now` (monotonic ms)? */
+/** Does the vote count at `now` (ms, as its `expiresAt`)? */
 export function isCounted(vote: Vote, electorate: RegionSet, now: number): boolean {
   return vote.expiresAt > now && (electorate & bitOf(vote.region)) !== 0;
 }
@@ -92,7 +95,7 @@ export function statusOf(failed: number, degraded: number, total: number, size: 
 /**
  * The verdict of `votes` at `now`: a quorum of the electorate, then the majority of its fresh votes.
  *
- * @param now monotonic ms, as the votes' `expiresAt`
+ * @param now ms, as the votes' `expiresAt`
  */
 export function verdict(votes: readonly Vote[], electorate: RegionSet, now: number): Verdict {
   const { failed, degraded, total } = tally(votes, electorate, now);
@@ -111,7 +114,7 @@ export function verdict(votes: readonly Vote[], electorate: RegionSet, now: numb
 }
 
 /**
- * The monotonic instant at which ageing leaves too few votes for the electorate: when the vote expires
+ * The instant (as the votes' `expiresAt`) at which ageing leaves too few votes for the electorate: when the vote expires
  * without which fewer than half are left. Null when there were never enough, or nobody to ask.
  */
 export function quorumEndsAt(votes: readonly Vote[], electorate: RegionSet): number | null {

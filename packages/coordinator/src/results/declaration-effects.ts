@@ -59,6 +59,7 @@ function deleted(evaluation: Evaluation, monitor: LiveMonitor): void {
 }
 
 function changed(evaluation: Evaluation, state: MonitorState, before: LiveMonitor, after: LiveMonitor): void {
+  evaluation.ageByJump(state, before);
   if (before.periodMs !== after.periodMs) evaluation.keepUndecidedFindable(state, after);
   if (!after.active) {
     if (!before.active) return;

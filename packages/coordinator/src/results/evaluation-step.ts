@@ -29,7 +29,7 @@ const NONE: readonly never[] = [];
 export class Evaluation {
   readonly drafts: Drafts;
   readonly rows: RecordingStatements;
-  /** Monotonic ms. */
+  /** For ages of votes, ms: see `Vote.expiresAt`. */
   readonly now: number;
   /** The slots' clock, epoch ms. */
   readonly slotNow: number;
@@ -41,15 +41,23 @@ export class Evaluation {
   readonly #declared = new Map<number, LiveMonitor>();
   readonly #unwritten = new Set<MonitorState>();
   readonly #wall: number;
+  /** For deadlines of slots, ms. */
+  readonly #monotonic: number;
+  /** End of the last jump of the slots' clock, as `now`. */
+  readonly #jumpedAt: number;
 
   constructor(parts: EvaluatorParts, tx: Transaction, electable: RegionSet) {
     this.#parts = parts;
     this.#electable = electable;
     this.drafts = new Drafts(parts.states);
     this.rows = RecordingStatements.of(tx.sqlite);
-    this.now = parts.clock.monotonic();
     this.#wall = parts.clock.wall();
-    this.slotNow = parts.slotNow();
+    const { slotClock } = parts;
+    // First: this is what notices a jump.
+    this.slotNow = slotClock.now();
+    this.#monotonic = parts.clock.monotonic();
+    this.now = this.#monotonic + slotClock.jumpedMs;
+    this.#jumpedAt = (slotClock.jumpedAt ?? Number.NEGATIVE_INFINITY) + slotClock.jumpedMs;
     this.statusChanges = new StatusChanges(tx, this.rows, parts.outbox);
   }
 
@@ -162,6 +170,14 @@ export class Evaluation {
     this.#age(state, monitor);
   }
 
+  /**
+   * Votes that expired while the slots' clock jumped leave the status `unknown` from then on, also where
+   * the next decision comes before anybody has looked at their ages.
+   */
+  ageByJump(state: MonitorState, monitor: LiveMonitor): void {
+    if (state.votes.some((vote) => vote.expiresAt <= this.#jumpedAt)) this.#age(state, monitor);
+  }
+
   /** Verdict on the votes there are, for a changed electorate. */
   judge(state: MonitorState, monitor: LiveMonitor, slot: number | null): void {
     const electorate = this.electorate(monitor);
@@ -233,7 +249,7 @@ export class Evaluation {
       given: NO_REGIONS,
       answered: NO_REGIONS,
       isGivenKnown: false,
-      deadline: this.now + Math.min(monitor.periodMs, slot + monitor.periodMs - this.slotNow),
+      deadline: this.#monotonic + Math.min(monitor.periodMs, slot + monitor.periodMs - this.slotNow),
       reports: NONE,
     };
     state.open.splice(index, 0, open);
@@ -247,10 +263,12 @@ export class Evaluation {
   }
 
   #settle(state: MonitorState, monitor: LiveMonitor): void {
+    this.ageByJump(state, monitor);
     const electorate = this.electorate(monitor);
+    const instants = { now: this.now, monotonic: this.#monotonic };
     for (let open = state.open[0]; open !== undefined; open = state.open[0]) {
       const earlier = castVotes(state.votes, state.stragglers);
-      if (slotDecision(open, earlier, electorate, this.now) === null) return;
+      if (slotDecision(open, earlier, electorate, instants) === null) return;
       state.open.shift();
       state.decidedSlot = open.slot;
       this.#cast(state, monitor, open);

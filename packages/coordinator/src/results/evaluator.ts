@@ -18,6 +18,18 @@ export interface RegionPresence {
   live(): readonly Region[];
 }
 
+/** The slots' clock; dispatch keeps it. */
+export interface SlotTime {
+  /** Epoch ms; never goes back. */
+  now(): number;
+  /** What its jumps forward come to so far, ms: votes are older by as much than the monotonic clock says. */
+  readonly jumpedMs: number;
+  /** Monotonic instant of the last one; null: there was none. */
+  readonly jumpedAt: number | null;
+  /** Told of each jump, in the middle of whatever reads the clock. */
+  onJump(listener: () => void): () => void;
+}
+
 export type EvaluatorParts = {
   states: States;
   monitors: LiveMonitors;
@@ -26,8 +38,7 @@ export type EvaluatorParts = {
   /** Results with a slot before it (epoch ms) have their hour rolled up again; `Rollups` is one. */
   rollups: { readonly claimedUntil: number };
   clock: Clock;
-  /** The slots' clock, epoch ms: never goes back. */
-  slotNow: () => number;
+  slotClock: SlotTime;
 };
 
 /** A change of status, told after its commit. */
@@ -75,9 +86,9 @@ export class Evaluator {
     this.#onInstant = listener;
   }
 
-  /** Tells the listener of instants when the monitor is to be looked at after `now`. */
+  /** Tells the listener of instants when the monitor is to be looked at, votes that expired before `now` aside. */
   arm(state: Readonly<MonitorState>, now: number): void {
-    const at = nextInstant(state, now);
+    const at = nextInstant(state, now, this.parts.slotClock.jumpedMs);
     if (at !== null) this.#onInstant(state.id, at);
   }
 

@@ -67,8 +67,9 @@ function prepareLoad({ sqlite }: Transaction, parts: EvaluatorParts) {
         AS reason
     FROM monitor_states WHERE monitor_id > ? ORDER BY monitor_id LIMIT ${CHUNK}`);
   const results = prepareResults(sqlite, parts);
-  const now = parts.clock.monotonic();
-  const slotNow = parts.slotNow();
+  const slotNow = parts.slotClock.now();
+  const monotonic = parts.clock.monotonic();
+  const now = monotonic + parts.slotClock.jumpedMs;
   const newestBelieved = slotNow + BELIEVED_AHEAD_MS;
   const newest = sqlite.prepare('SELECT max(slot) AS slot FROM results WHERE slot <= ?').get(newestBelieved);
   const until = Number(newest?.slot ?? 0);
@@ -85,13 +86,14 @@ function prepareLoad({ sqlite }: Transaction, parts: EvaluatorParts) {
       if (monitor !== undefined) {
         const freshMs = freshForMs(monitor.periodMs, monitor.longestCheckMs);
         const votes = storedVotes.parse(JSON.parse(row.votes)).filter((vote) => vote.slot <= newestBelieved);
-        state.votes = votes.map((vote) => toVote(vote, now - (slotNow - vote.at) + freshMs));
+        // Of a clock that was ahead a vote counts for no longer.
+        state.votes = votes.map((vote) => toVote(vote, now - Math.max(0, slotNow - vote.at) + freshMs));
         if (monitor.active) {
           // What is older neither counts nor may become a vote.
           const oldest = slotNow - freshMs - votableForMs(monitor.periodMs, monitor.longestCheckMs);
           const from = Math.max(state.decidedSlot, Math.floor(oldest));
           const found = results(monitor, { from, until });
-          addResults(state, monitor, found, { now, slotNow });
+          addResults(state, monitor, found, { now, monotonic, slotNow });
         }
       }
       parts.states.set(state);
@@ -137,7 +139,7 @@ function addResults(
   state: MonitorState,
   monitor: LiveMonitor,
   results: readonly ResultRow[],
-  { now, slotNow }: { now: number; slotNow: number },
+  { now, monotonic, slotNow }: { now: number; monotonic: number; slotNow: number },
 ): void {
   // When votes ended with a change of the declaration, results of that slot do not come back.
   const hasVotesOfDecided = state.votes.some((vote) => vote.slot === state.decidedSlot);
@@ -154,7 +156,7 @@ function addResults(
       state.votes = castVotes(state.votes, [vote]);
       state.decidedSlot = row.slot;
     } else if (row.slot > storedSlot) {
-      report(state, monitor, vote, now, slotNow);
+      report(state, monitor, vote, monotonic, slotNow);
     } else if (isNews(state, vote)) {
       state.stragglers = castVotes(state.stragglers, [vote]);
     }
@@ -176,10 +178,16 @@ function isUsable(row: ResultRow, monitor: LiveMonitor): boolean {
   return monitor.regions === null || monitor.regions.includes(row.region);
 }
 
-function report(state: MonitorState, monitor: LiveMonitor, vote: Vote, now: number, slotNow: number): void {
+function report(
+  state: MonitorState,
+  monitor: LiveMonitor,
+  vote: Vote,
+  monotonic: number,
+  slotNow: number,
+): void {
   let open: OpenSlot | undefined = state.open.at(-1);
   if (open?.slot !== vote.slot) {
-    const deadline = now + Math.min(monitor.periodMs, vote.slot + monitor.periodMs - slotNow);
+    const deadline = monotonic + Math.min(monitor.periodMs, vote.slot + monitor.periodMs - slotNow);
     open = { slot: vote.slot, given: 0, answered: 0, isGivenKnown: false, deadline, reports: [] };
     state.open.push(open);
   }

@@ -98,6 +98,7 @@ export class Recorder implements SlotSink, Resumption {
   readonly #positionListeners = new Set<(position: StreamPosition) => void>();
   readonly #queue: BatchQueue<Event>;
   readonly #counts = { results: 0, duplicates: 0, transactions: 0 };
+  readonly #ignoreJumps: () => void;
   #cancelResume: () => void = () => {};
   #position: StreamPosition | null = null;
 
@@ -113,6 +114,7 @@ export class Recorder implements SlotSink, Resumption {
       write: (batch) => parts.store.transaction((tx) => this.#recordBatch(tx, batch)),
       onSetAside: (event, error) => this.#setAside(event, error),
     });
+    this.#ignoreJumps = parts.evaluator.parts.slotClock.onJump(() => this.#armAll());
     parts.evaluator.onInstant((id, at) => this.#deadlines.arm(id, at));
     parts.evaluator.onTransition(({ monitor: { id, name }, to, reason }) => {
       if (to !== 'unknown' || DECLARED.has(reason)) return;
@@ -125,12 +127,13 @@ export class Recorder implements SlotSink, Resumption {
     const { store, evaluator, clock } = this.#parts;
     await loadStates(store, evaluator.parts);
     this.#position = await store.transaction(readPosition);
-    for (const state of evaluator.parts.states.values()) evaluator.arm(state, Number.NEGATIVE_INFINITY);
+    this.#armAll();
     this.#cancelResume = clock.after(RESUME_WITHIN_MS, () => this.resumed());
   }
 
   /** Records what is queued, as far as the database takes it, and stops. */
   async stop(): Promise<void> {
+    this.#ignoreJumps();
     this.#deadlines.stop();
     this.#cancelResume();
     await this.#queue.stop();
@@ -229,13 +232,20 @@ export class Recorder implements SlotSink, Resumption {
     return this.#queue.flushed();
   }
 
+  /** At the start, and when votes have become older at once. */
+  #armAll(): void {
+    const { evaluator } = this.#parts;
+    for (const state of evaluator.parts.states.values()) evaluator.arm(state, Number.NEGATIVE_INFINITY);
+  }
+
   #lookAt(monitorId: number): void {
-    const state = this.#parts.evaluator.parts.states.get(monitorId);
-    if (state === undefined) return;
     const { clock, evaluator } = this.#parts;
-    const now = clock.monotonic();
-    if (isDue(state, now)) this.#queue.push({ kind: 'due', monitorId });
-    else evaluator.arm(state, now);
+    const state = evaluator.parts.states.get(monitorId);
+    if (state === undefined) return;
+    const monotonic = clock.monotonic();
+    const { jumpedMs } = evaluator.parts.slotClock;
+    if (isDue(state, monotonic, jumpedMs)) this.#queue.push({ kind: 'due', monitorId });
+    else evaluator.arm(state, monotonic + jumpedMs);
   }
 
   #check(result: CheckResult, region: Region): CheckedResult | null {

@@ -217,15 +217,103 @@ describe('slots', () => {
     expect(it.recorder.counts.duplicates).toBe(3);
     expect(it.status(1)).toBe('error');
   });
+});
 
-  test('a slots clock that jumps an hour ages no vote', async () => {
-    await period('passed');
-    it.clock.stepWall(3_600_000);
-    await it.pass(PERIOD);
-    expect(it.status(1)).toBe('active');
-    it.clock.stepWall(-3_600_000);
+describe('the clock', () => {
+  const HOUR = 3_600_000;
+  const history = async () =>
+    (await transitions()).map(({ to_status: to, reason, at, slot }) => ({ to, reason, at, slot }));
+
+  test.each([
+    ['its alarm comes first', 1_000],
+    ['the next slot is decided first', 0],
+  ])('jumps forward by hours: they are unknown from the expiry on, when %s', async (_name, ms) => {
+    const first = await period('failed');
+    it.clock.stepWall(8 * HOUR);
+    await it.pass(ms);
+    const slot = await it.slot(1, all('failed'));
+    expect(await history()).toEqual([
+      { to: 'error', reason: 'majority-failed', at: first, slot: first },
+      { to: 'unknown', reason: 'votes-expired', at: first + 3 * PERIOD, slot: null },
+      { to: 'error', reason: 'majority-failed', at: slot, slot },
+    ]);
+    // The incident went on: nobody is told twice.
+    expect(told()).toHaveLength(2);
+  });
+
+  test('jumps forward and nothing is reported: unknown at once, and nobody is told', async () => {
+    const last = await period('passed');
+    it.clock.stepWall(HOUR);
     await it.pass(1_000);
+    expect((await history()).at(-1)).toEqual({
+      to: 'unknown',
+      reason: 'votes-expired',
+      at: last + 3 * PERIOD,
+      slot: null,
+    });
+    expect(it.status(1)).toBe('unknown');
+    expect(told()).toEqual([]);
+  });
+
+  test('jumps forward twice: votes are as old as both say', async () => {
+    const last = await period('passed');
+    it.clock.stepWall(20_000);
+    await it.pass(1_000);
+    it.clock.stepWall(20_000);
+    await it.pass(18_000);
     expect(it.status(1)).toBe('active');
+    await it.pass(2_000);
+    expect((await history()).at(-1)).toMatchObject({ to: 'unknown', at: last + 3 * PERIOD });
+  });
+
+  test('jumps forward while regions work on a slot: it waits for them as before', async () => {
+    await it.declare(liveMonitor(2, { regions: [A, B] }));
+    await it.channel(30, 'webhook', [2]);
+    await it.slot(2, { [A]: 'passed', [B]: 'passed' });
+    await it.pass(PERIOD);
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(2, { regions: [A, B] }), slot, [A, B]);
+    await it.report(2, slot, A, 'failed');
+    it.clock.stepWall(50_000);
+    // Past the expiry of the earlier votes, which has the monitor looked at.
+    await it.pass(20_000);
+    expect(it.status(2)).toBe('unknown');
+    await it.report(2, slot, B, 'passed');
+    await it.pass(PERIOD);
+    expect(it.alerts()).toEqual([]);
+    expect(it.status(2)).toBe('active');
+  });
+
+  test('jumps forward before a monitor is deactivated: it was unknown since the expiry', async () => {
+    const first = await period('failed');
+    it.clock.stepWall(HOUR);
+    await it.declare(liveMonitor(1, { active: false }));
+    expect((await history()).at(-1)).toMatchObject({ to: 'unknown', at: first + 3 * PERIOD });
+  });
+
+  test.each([
+    ['back by an hour', -HOUR],
+    ['forward by some seconds', 9_000],
+  ])('is set %s: votes count for as long as ever', async (_name, ms) => {
+    await period('passed');
+    it.clock.stepWall(ms);
+    await it.pass(2 * PERIOD - 1_000);
+    expect(it.status(1)).toBe('active');
+    await it.pass(2_000);
+    expect(it.status(1)).toBe('unknown');
+    expect(told()).toEqual([]);
+  });
+
+  test('is set back before a restart: votes do not count for longer', async () => {
+    await period('passed');
+    await it.recorder.stop();
+    it.clock.stepWall(-PERIOD - 20_000);
+    await it.restart();
+    it.recorder.resumed();
+    await it.pass(3 * PERIOD - 1_000);
+    expect(it.status(1)).toBe('active');
+    await it.pass(2_000);
+    expect(it.status(1)).toBe('unknown');
   });
 });
 

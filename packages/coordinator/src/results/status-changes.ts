@@ -22,7 +22,7 @@ export type NewStatus = {
   at: number;
   slot: number | null;
   electorate: RegionSet;
-  /** Monotonic ms, for what counts. */
+  /** As the votes' `expiresAt`, for what counts. */
   now: number;
 };
 

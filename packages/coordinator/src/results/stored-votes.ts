@@ -34,7 +34,7 @@ export function toStoredVote(vote: Vote): StoredVote {
   };
 }
 
-/** @param now monotonic ms */
+/** @param now ms, as the votes' `expiresAt` */
 export function toTransitionVotes(
   votes: readonly Vote[],
   electorate: RegionSet,

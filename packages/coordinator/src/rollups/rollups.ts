@@ -8,8 +8,8 @@ import { closedUntil, type Progress, readProgress } from './progress.ts';
 import { repairHours } from './repairs.ts';
 import { RollupStatements } from './statements.ts';
 
-/** The first work comes after the start has settled: what fell due while nobody looked is dated back. */
-const FIRST_AFTER_MS = 2 * 60_000;
+/** After a start and after a jump of the slots' clock, changes of status may be dated back for so long: nothing is done. */
+export const DATED_BACK_MS = 2 * 60_000;
 /** Rest between pieces of work: others get most of both threads. */
 const PAUSE_MS = 40;
 const IDLE_MS = 5_000;
@@ -22,8 +22,8 @@ export type RollupParts = {
   /** The slots' clock, epoch ms. */
   slotNow: () => number;
   /**
-   * False while results are read that were reported long ago: each would be a repair. May say no at first
-   * and look, see `ReadingProgress`.
+   * False while results are read that were reported long ago, each of which would be a repair, and for
+   * {@link DATED_BACK_MS} after a jump. May say no at first and look, see `ReadingProgress`.
    */
   isCaughtUp: () => boolean;
   log: Logger;
@@ -106,7 +106,7 @@ export class Rollups {
   }
 
   async #run(): Promise<void> {
-    await this.#pause(FIRST_AFTER_MS);
+    await this.#pause(DATED_BACK_MS);
     while (!this.#stopping.signal.aborted) await this.#pause(await this.#stepLogged());
   }
 

@@ -7,6 +7,7 @@ import { createLogger } from '@svc/shared/log.ts';
 import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { FakeClock } from '../../../../../test/support/fake-clock.ts';
+import { SlotClock } from '../../dispatch/slot-clock.ts';
 import type { LiveMonitor, LiveMonitors } from '../../domain/monitor.ts';
 import { openStore } from '../../store/open.ts';
 import type { Store } from '../../store/store.ts';
@@ -85,6 +86,7 @@ export class Recording {
   recorder!: Recorder;
   effects!: DeclarationEffects;
   states!: States;
+  slotClock!: SlotClock;
   onNotRun: OnNotRun = () => 'accept';
   /** Thrown by the outbox when set: the transaction fails in its middle. */
   outboxFailure: Error | null = null;
@@ -118,13 +120,14 @@ export class Recording {
     this.store = await openStore({ path: join(this.#directory, 'svc.db'), log });
     this.states = new States();
     const clock = this.#realClock ?? this.clock;
+    this.slotClock = new SlotClock(clock, null, log);
     const evaluator = new Evaluator({
       states: this.states,
       monitors: this.monitors,
       presence: this.presence,
       rollups: this.rollups,
       clock,
-      slotNow: () => clock.wall(),
+      slotClock: this.slotClock,
       outbox: {
         enqueue: (tx, delivery) => {
           if (this.outboxFailure !== null) throw this.outboxFailure;
@@ -244,8 +247,11 @@ export class Recording {
   /** Time passes; what falls due on the way is recorded at its instant. */
   async pass(ms: number): Promise<void> {
     await this.recorder.flushed();
+    this.slotClock.now();
     for (let left = ms; left > 0; left -= 1_000) {
       this.clock.advance(Math.min(1_000, left));
+      // As dispatch does with each of its ticks.
+      this.slotClock.now();
       await this.recorder.flushed();
     }
   }
