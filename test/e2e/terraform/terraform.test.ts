@@ -1,7 +1,7 @@
 /** What only the real Terraform does: installation, generated configuration, HCL, tests, Ctrl-C. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import type { RunningApi } from '../../support/api.ts';
 import { providerFor, startApiWithoutLimit } from '../../support/terraform/api.ts';
 import { SOURCE, VERSION } from '../../support/terraform/built-provider.ts';
@@ -42,8 +42,11 @@ async function made(path: string, body: object): Promise<string> {
 }
 
 describeTerraform('only terraform', ({ binary, provider }) => {
-  const open = (installation: Installation, more: Body = {}) =>
-    TerraformWorkspace.open(binary, installation, providerFor(api, more));
+  const open = async (installation: Installation, more: Body = {}) => {
+    const workspace = await TerraformWorkspace.open(binary, installation, providerFor(api, more));
+    onTestFinished(() => workspace.dispose());
+    return workspace;
+  };
   const overridden = (more: Body = {}) => open(byDevOverrides(provider().folder), more);
 
   test('installed from a filesystem mirror with "~> 0.1"', { timeout: 90_000 }, async () => {
@@ -58,31 +61,27 @@ describeTerraform('only terraform', ({ binary, provider }) => {
       /Using previously-installed/,
     );
     await destroy(workspace);
-    await workspace.dispose();
 
     const later = await open(byMirror(provider().mirror, '~> 0.2'));
     await later.configure(ONE);
     const refused = await later.run('init', '-no-color', '-input=false');
     expect(refused.code).toBe(1);
     expect(refused.stderr.replace(/\s+/g, ' ')).toMatch(/no available releases match the given constraints/);
-    await later.dispose();
   });
 
   test('by dev_overrides, a new process for each step', { timeout: 90_000 }, async () => {
     const workspace = await overridden();
     await applyForGood(workspace, ONE);
     await destroy(workspace);
-    await workspace.dispose();
   });
 
   test('attached to a running provider, which outlives the commands', { timeout: 60_000 }, async () => {
     const debug = await startDebugProvider(provider().command);
+    onTestFinished(() => debug.stop());
     const workspace = await open(byReattach(debug.reattach));
     await applyForGood(workspace, ONE);
     await destroy(workspace);
     expect(process.kill(debug.pid, 0)).toBe(true);
-    await debug.stop();
-    await workspace.dispose();
   });
 
   test('its schema has the marks of the specification', { timeout: 60_000 }, async () => {
@@ -111,7 +110,6 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     const page = schemas?.resource_schemas.svc_status_page?.block;
     expect(page?.attributes.password).toMatchObject({ optional: true, sensitive: true });
     expect(page?.attributes.auth_email_domains).toMatchObject({ type: ['list', 'string'], optional: true });
-    await workspace.dispose();
   });
 
   // Terraform writes an empty text as null there; no attribute that is left out otherwise has one.
@@ -178,7 +176,6 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     await apply(workspace);
     await expectNothingToDo(workspace);
     await destroy(workspace);
-    await workspace.dispose();
   });
 
   test('HCL: headers of a webhook in both spellings, dynamic blocks, for_each, count', {
@@ -215,7 +212,6 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     await expectNothingToDo(workspace);
     expect((await workspace.state())['svc_notification.all']?.monitor_ids).toHaveLength(2);
     await destroy(workspace);
-    await workspace.dispose();
   });
 
   test('terraform test', { timeout: 120_000 }, async () => {
@@ -227,7 +223,6 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     expect(stdout + stderr).toMatch(/Success! 4 passed, 0 failed/);
     expect(code).toBe(0);
     expect((await api.call('GET', '/v1/monitors')).body).toMatchObject({ total: 0 });
-    await workspace.dispose();
   });
 
   test('Ctrl-C during an apply: what is made is kept, the rest is left, nothing runs on', {
@@ -275,7 +270,6 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     expect((await api.call('GET', '/v1/monitors')).body).toMatchObject({ total: 2 });
     expect((await api.call('GET', '/v1/notifications')).body).toMatchObject({ total: 1 });
     await destroy(workspace);
-    await workspace.dispose();
     await proxy.close();
   });
 
@@ -296,7 +290,6 @@ describeTerraform('only terraform', ({ binary, provider }) => {
     expect(stdout).toMatch(/password\s+= \(sensitive value\)/);
     expect(stdout + stderr).not.toMatch(/hidden-/);
     expect(errorsOf(await workspace.plan())).toEqual([]);
-    await workspace.dispose();
   });
 });
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { createSecureContext } from 'node:tls';
@@ -227,6 +227,15 @@ test('it ends when its parent was killed', async () => {
   parent.kill('SIGKILL');
   await closed;
   expect(readdirSync(temporary)).toEqual([]);
+});
+
+test('what a killed one leaves is removed by the tests that started it', async () => {
+  const { process: child, target, ended } = await startPlugin({ file: process.execPath, args: [MAIN] });
+  const folder = dirname(target.replace('unix:', ''));
+  expect(readdirSync(folder)).toEqual(['socket']);
+  child.kill('SIGKILL');
+  await ended;
+  expect(existsSync(folder)).toBe(false);
 });
 
 test('in debug mode it serves any number of commands until a signal comes', async () => {

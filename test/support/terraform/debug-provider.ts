@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { PluginCommand } from './plugin-process.ts';
+import { type PluginCommand, temporaryFolder } from './plugin-process.ts';
 
 /** A provider that serves any number of commands, as its developers run it. */
 export type DebugProvider = {
@@ -15,11 +15,12 @@ export async function startDebugProvider(
   { file, args }: PluginCommand,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<DebugProvider> {
+  const temporary = await temporaryFolder();
   const child = spawn(file, [...args, '--debug'], {
-    env: { PATH: process.env.PATH ?? '', ...environment },
+    env: { PATH: process.env.PATH ?? '', TMPDIR: temporary.path, ...environment },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  const ended = once(child, 'exit');
+  const ended = once(child, 'exit').finally(temporary.remove);
   const value = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       const found = /TF_REATTACH_PROVIDERS='(.*)'/.exec(line)?.[1];

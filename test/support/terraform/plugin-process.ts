@@ -1,5 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { clientIdentity, type Identity, pemCertificate } from './client-identity.ts';
 
@@ -26,16 +29,24 @@ export type RunningPlugin = {
 /** Terraform waits 60 seconds for the line. */
 const HANDSHAKE_MS = 60_000;
 
+/** For TMPDIR of one plug-in: one that is killed leaves the directory of its socket behind. */
+export async function temporaryFolder(): Promise<{ path: string; remove(): Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), 'svc-tmp-'));
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
+
 /** Starts a provider the way Terraform does and reads its handshake line. */
 export async function startPlugin(
   { file, args }: PluginCommand,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningPlugin> {
   const client = clientIdentity();
+  const temporary = await temporaryFolder();
   const startedAt = performance.now();
   const child = spawn(file, args, {
     env: {
       PATH: process.env.PATH ?? '',
+      TMPDIR: temporary.path,
       ...environment,
       TF_PLUGIN_MAGIC_COOKIE: COOKIE,
       PLUGIN_PROTOCOL_VERSIONS: '5,6',
@@ -45,7 +56,7 @@ export async function startPlugin(
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const ended = once(child, 'close');
+  const ended = once(child, 'close').finally(temporary.remove);
   const log: string[] = [];
   createInterface({ input: child.stderr }).on('line', (line) => log.push(line));
   const line = await firstLine(child, ended, log);

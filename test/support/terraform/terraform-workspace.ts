@@ -88,6 +88,8 @@ export class TerraformWorkspace implements Workspace {
     this.#environment = {
       PATH: process.env.PATH ?? '',
       HOME: folder,
+      // Terraform kills plug-ins that take long to end, and their sockets stay.
+      TMPDIR: join(folder, 'home'),
       CHECKPOINT_DISABLE: '1',
       TF_CLI_CONFIG_FILE: join(folder, 'home', 'terraformrc'),
       TF_DATA_DIR: join(folder, 'home', 'data'),

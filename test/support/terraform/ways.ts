@@ -27,6 +27,7 @@ export function describeBothWays(title: string, suite: (way: Way) => void): void
   const provider = sharedProvider();
   describe.skipIf(TERRAFORM === null)(`${title} (terraform)`, () => {
     provider.used();
+    const opened = disposedAfterAll();
     let debug: DebugProvider;
     beforeAll(async () => {
       debug = await startDebugProvider(provider.built().command);
@@ -38,16 +39,19 @@ export function describeBothWays(title: string, suite: (way: Way) => void): void
         // One process for all commands is several times faster; an environment needs a new one each.
         const { environment } = options;
         const installed = environment ? byDevOverrides(provider.built().folder) : byReattach(debug.reattach);
-        return TerraformWorkspace.open(TERRAFORM ?? '', installed, options);
+        return opened(await TerraformWorkspace.open(TERRAFORM ?? '', installed, options));
       },
     });
   });
   describe(`${title} (plug-in protocol)`, () => {
     provider.used();
+    const opened = disposedAfterAll();
     suite({
       isReal: false,
-      workspace: async ({ provider: body, environment = {} }) =>
-        ProtocolWorkspace.over(await ProtocolClient.start(provider.built().command, environment), body),
+      workspace: async ({ provider: body, environment = {} }) => {
+        const client = await ProtocolClient.start(provider.built().command, environment);
+        return opened(await ProtocolWorkspace.over(client, body));
+      },
     });
   });
 }
@@ -63,6 +67,18 @@ export function describeTerraform(
     provider.used();
     suite({ binary: TERRAFORM ?? '', provider: () => provider.built() });
   });
+}
+
+/** Tests dispose of their workspaces themselves, but for those that fail. */
+function disposedAfterAll(): (workspace: Workspace) => Workspace {
+  const opened: Workspace[] = [];
+  afterAll(async () => {
+    await Promise.all(opened.map((workspace) => workspace.dispose()));
+  });
+  return (workspace) => {
+    opened.push(workspace);
+    return workspace;
+  };
 }
 
 /** Built for the first suite that needs it, removed after the last. */
