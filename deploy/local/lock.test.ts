@@ -1,11 +1,17 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { lockDataFolder } from './lock.ts';
 
-test('a data folder serves one start at a time', () => {
+function dataFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-lock-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+test('a data folder serves one start at a time', () => {
+  const folder = dataFolder();
   const unlock = lockDataFolder(folder);
   expect(() => lockDataFolder(folder)).toThrow(
     `svc runs already with the data folder ${folder} (process ${process.pid})`,
@@ -15,7 +21,7 @@ test('a data folder serves one start at a time', () => {
 });
 
 test('a data folder that is none is said to be unusable', () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'svc-lock-')), 'file');
+  const file = join(dataFolder(), 'file');
   writeFileSync(file, '');
   expect(() => lockDataFolder(file)).toThrow(`the data folder ${file} cannot be used`);
 });

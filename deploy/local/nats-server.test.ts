@@ -1,11 +1,13 @@
-import { chmod, mkdtemp, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { findNatsServer, isNewEnough } from './nats-server.mjs';
 
 async function fakeBinary(version: string): Promise<string> {
-  const path = join(await mkdtemp(join(tmpdir(), 'svc-bin-')), 'nats-server');
+  const folder = await mkdtemp(join(tmpdir(), 'svc-bin-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, 'nats-server');
   await writeFile(path, `#!/bin/sh\necho "nats-server: v${version}"\n`);
   await chmod(path, 0o755);
   return path;
