@@ -152,6 +152,18 @@ describe('the file', () => {
     await expect(stat(secrets)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
+  test('is not written either when that of the secrets cannot be', async () => {
+    const [file, secrets] = [join(folder, 'svc.yaml'), join(folder, 'taken.env')];
+    await writeFile(secrets, 'mine');
+    for (const output of [['--output', file], []]) {
+      const refused = await svc(['export', ...output, '--secrets-file', secrets]);
+      expect(refused).toMatchObject({ code: 1, out: '' });
+      expect(refused.err).toContain(`cannot write ${secrets}: it is there already; --force replaces it`);
+      await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' });
+    }
+    expect(await readFile(secrets, 'utf8')).toBe('mine');
+  });
+
   test('is not the one for the secrets', async () => {
     const file = join(folder, 'both.yaml');
     const refused = await svc(['export', '--output', file, '--secrets-file', file, '--force']);

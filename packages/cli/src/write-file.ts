@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { lstat, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { messageOf } from '@svc/shared/errors.ts';
 
@@ -9,11 +9,27 @@ export type WriteOptions = {
   readonly isSecret: boolean;
 };
 
+const THERE_ALREADY = 'it is there already; --force replaces it';
+
 /** A path as the user wrote it: `npm run` starts programs in the project's folder, wherever it was called. */
 export function userPath(path: string, environment: NodeJS.ProcessEnv): string {
   return environment.npm_lifecycle_event === undefined
     ? resolve(path)
     : resolve(environment.INIT_CWD ?? '.', path);
+}
+
+/**
+ * For several files of which none is to be written when one cannot be.
+ *
+ * @throws Error that says what to do when the file is there already
+ */
+export async function requireAbsent(path: string): Promise<void> {
+  // What else may be wrong with the path is told when it is written.
+  const isThere = await lstat(path).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) throw new Error(`cannot write ${path}: ${THERE_ALREADY}`);
 }
 
 /** @throws Error that says what to do when the file is there already */
@@ -29,7 +45,7 @@ export async function writeNewFile(path: string, text: string, options: WriteOpt
     }
   } catch (error) {
     const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
-    const why = isThere ? 'it is there already; --force replaces it' : messageOf(error);
+    const why = isThere ? THERE_ALREADY : messageOf(error);
     throw new Error(`cannot write ${path}: ${why}`, { cause: error });
   }
 }

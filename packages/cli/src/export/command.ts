@@ -7,7 +7,7 @@ import { CLI_SETTINGS } from '../settings.ts';
 import { type FoundToken, findToken } from '../token.ts';
 import { UsageError } from '../usage-error.ts';
 import { VERSION } from '../version.ts';
-import { userPath, writeNewFile } from '../write-file.ts';
+import { requireAbsent, userPath, writeNewFile } from '../write-file.ts';
 import { declaredJson, declaredYaml } from './declared-file.ts';
 import { type ExportedDocument, exportDocument } from './document.ts';
 import { type LiveResource, liveConfiguration } from './live.ts';
@@ -141,16 +141,21 @@ async function write(
   { environment, out }: Surroundings,
 ): Promise<void> {
   const replaces = given.force === true;
-  if (given.output === undefined) out.write(text);
+  const [output, secretsPath] = [given.output, given['secrets-file']].map((path) =>
+    path === undefined ? undefined : userPath(path, environment),
+  );
+  if (!replaces) {
+    for (const path of [output, secretsPath]) if (path !== undefined) await requireAbsent(path);
+  }
+  if (output === undefined) out.write(text);
   else {
     const isSecret = secrets === 'inline' && document.secrets.length > 0;
-    await writeNewFile(userPath(given.output, environment), text, { replaces, isSecret });
+    await writeNewFile(output, text, { replaces, isSecret });
   }
   // After the other one: where that cannot be written, no secrets are left lying about.
-  const secretsPath = given['secrets-file'];
   if (secretsPath === undefined) return;
   const values = secretsFile(document.secrets, format);
-  await writeNewFile(userPath(secretsPath, environment), values, { replaces, isSecret: true });
+  await writeNewFile(secretsPath, values, { replaces, isSecret: true });
 }
 
 /** What the document does not say by itself. */
