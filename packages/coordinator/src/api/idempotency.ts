@@ -1,9 +1,12 @@
+import { sql } from 'kysely';
 import type { Secrets } from '../store/secrets.ts';
 import type { Transaction } from '../store/store.ts';
 import { Problem } from './problem.ts';
 
 /** How long a key is remembered, ms. */
 const REMEMBERED_MS = 24 * 3_600_000;
+/** Deleted with each new one at most: more than come in, and less than 1 ms of the scheduling thread. */
+const FORGOTTEN_AT_ONCE = 200;
 
 /** A request with a key; the same one may be sent again and makes nothing twice. */
 export type IdempotentRequest = {
@@ -37,28 +40,34 @@ export async function makeOnce(
 ): Promise<{ id: number; isNew: boolean }> {
   const { workspaceId, key, path, body } = request;
   const fingerprint = secrets.fingerprint('idempotency_keys.request', `${path}\n${JSON.stringify(body)}`);
-  await forgetOld(tx, now);
+  const oldest = now - REMEMBERED_MS;
+  await forgetOld(tx, oldest);
   const before = await tx.db
     .selectFrom('idempotency_keys')
     .select(['fingerprint', 'resource_id'])
     .where('workspace_id', '=', workspaceId)
     .where('key', '=', key)
+    .where('created_at', '>=', oldest)
     .executeTakeFirst();
   if (before !== undefined) {
     if (before.fingerprint === fingerprint) return { id: before.resource_id, isNew: false };
     throw new Problem('conflict', 'this Idempotency-Key was used for another request: take a new one');
   }
   const id = await make();
+  // In place of an old one that is not deleted yet.
   await tx.db
-    .insertInto('idempotency_keys')
+    .replaceInto('idempotency_keys')
     .values({ workspace_id: workspaceId, key, fingerprint, resource_id: id, created_at: now })
     .execute();
   return { id, isNew: true };
 }
 
-async function forgetOld({ db }: Transaction, now: number): Promise<void> {
-  await db
-    .deleteFrom('idempotency_keys')
-    .where('created_at', '<', now - REMEMBERED_MS)
-    .execute();
+async function forgetOld({ db }: Transaction, oldest: number): Promise<void> {
+  const old = db
+    .selectFrom('idempotency_keys')
+    .select(['workspace_id', 'key'])
+    .where('created_at', '<', oldest)
+    .orderBy('created_at')
+    .limit(FORGOTTEN_AT_ONCE);
+  await sql`DELETE FROM idempotency_keys WHERE (workspace_id, key) IN (${old})`.execute(db);
 }

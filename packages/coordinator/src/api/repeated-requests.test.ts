@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 
+const DAY_MS = 24 * 3_600_000;
 const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
 
 let api: RunningApi;
@@ -43,6 +44,42 @@ describe('an Idempotency-Key', () => {
       status: 409,
       body: { detail: `monitor ${idOf(made)}, which this made, was removed since` },
     });
+  });
+
+  test('is good for a day', async () => {
+    const named = (name: string) => ({ ...MONITOR, name });
+    const first = await api.call('POST', '/v1/monitors', named('First'), key('day-1'));
+    api.clock.advance(DAY_MS);
+    const second = await api.call('POST', '/v1/monitors', named('First'), key('day-1'));
+    expect(idOf(second)).toBe(idOf(first));
+    api.clock.advance(1);
+    const later = await api.call('POST', '/v1/monitors', named('Later'), key('day-1'));
+    expect(later.status).toBe(201);
+    expect(idOf(later)).not.toBe(idOf(first));
+    const repeated = await api.call('POST', '/v1/monitors', named('Later'), key('day-1'));
+    expect(idOf(repeated)).toBe(idOf(later));
+  });
+
+  test('of more than a day ago is forgotten, also while many are, which go a few at a time', async () => {
+    const now = api.clock.wall();
+    await api.store.transaction(({ sqlite }) => {
+      sqlite.exec('DELETE FROM idempotency_keys');
+      const insert = sqlite.prepare(`INSERT INTO idempotency_keys (workspace_id, key, fingerprint,
+        resource_id, created_at) VALUES (${api.workspaceId}, ?, 'x', 1, ?)`);
+      for (let index = 0; index < 450; index += 1) insert.run(`many-${index}`, now - DAY_MS - 1_000 + index);
+    });
+    const oldKeys = async () => {
+      const keys = await api.store.read.selectFrom('idempotency_keys').select('key').execute();
+      return keys.filter((row) => row.key.startsWith('many-')).length;
+    };
+    const made = await api.call('POST', '/v1/monitors', MONITOR, key('many-449'));
+    expect(made.status).toBe(201);
+    // The one that is used again is not old any more.
+    expect(await oldKeys()).toBe(250);
+    for (const index of [1, 2]) await api.call('POST', '/v1/monitors', MONITOR, key(`new-${index}`));
+    expect(await oldKeys()).toBe(1);
+    const again = await api.call('POST', '/v1/monitors', MONITOR, key('many-449'));
+    expect(idOf(again)).toBe(idOf(made));
   });
 
   test('keeps nothing of which a secret could be guessed', async () => {
