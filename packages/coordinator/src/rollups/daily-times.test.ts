@@ -59,6 +59,23 @@ test.each([
   expect(found.get(2)?.every(({ times }) => times.active + times.degraded + times.error === 0)).toBe(true);
 });
 
+test('days of a clock that was ahead do not stand for those that come', async () => {
+  await recording.declare(liveMonitor(1));
+  const start = recording.clock.wall();
+  await addChange(1, { at: start + HOUR_MS, status: 'active' });
+  recording.clock.advance(3 * DAY_MS);
+  await caughtUp(rollups);
+  // The clock is set right again: by it, days are rolled up that have not come.
+  const now = start + 30 * HOUR_MS;
+  const found = await dailyTimes(recording.store.read, [1], 3, now);
+  const unknown = (ms: number) => ({ active: DAY_MS - ms, degraded: 0, error: 0, unknown: ms });
+  expect(found.get(1)?.map(({ times }) => times)).toEqual([
+    unknown(DAY_MS),
+    unknown(HOUR_MS),
+    { ...unknown(0), active: 6 * HOUR_MS },
+  ]);
+});
+
 test('nothing is asked, nothing is answered', async () => {
   expect(await dailyTimes(recording.store.read, [], 90, recording.clock.wall())).toEqual(new Map());
 });

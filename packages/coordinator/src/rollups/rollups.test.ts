@@ -247,10 +247,32 @@ describe('hours', () => {
       sqlite.exec('DELETE FROM results');
       sqlite.prepare('UPDATE rollup_progress SET results_from = ?').run(hour + DAY_MS);
     });
-    await recording.report(1, slotIn(1, hour, 1), FRA, 'passed');
+    await recording.report(1, slotIn(1, hour, 1), FRA, 'not_run');
+    expect(await repairs()).toHaveLength(1);
     await caughtUp(rollups);
     expect(await repairs()).toEqual([]);
     expect(await hoursOf(1)).toEqual([{ at: hour, region: FRA, passed: 1, not_run: 0 }]);
+    expect((await summary(1, '7d')).total).toMatchObject({ passed: 1, notRun: 0 });
+  });
+
+  test('a result that comes after a restart within its hour, before the first work, is not lost', async () => {
+    await recording.declare(liveMonitor(1));
+    const hour = recording.clock.wall();
+    for (let index = 0; index < 3; index += 1)
+      await recording.report(1, slotIn(1, hour, index), FRA, 'passed');
+    recording.clock.advance(HOUR_MS + 5 * MINUTE);
+    // Until the part of the half minute in which the monitor's slots lie, and no further.
+    while ((await hoursOf(1)).length === 0) await rollups.step();
+    const [progress] = await recording.rows<{ hour: number; phase: number }>(
+      'SELECT hour, phase FROM rollup_progress',
+    );
+    expect(progress?.hour).toBe(hour);
+    expect(progress?.phase).toBeGreaterThan(0);
+    await recording.restart();
+    rollups = await rollupsOf(recording);
+    await recording.report(1, slotIn(1, hour, 3), FRA, 'passed');
+    await caughtUp(rollups);
+    expect(await hoursOf(1)).toEqual([{ at: hour, region: FRA, passed: 4, not_run: 0 }]);
   });
 
   test('results off the grid, which are read apart, are added', async () => {
@@ -388,6 +410,35 @@ describe('what is kept', () => {
     expect(await recording.rows('SELECT * FROM removed_monitors')).toEqual([]);
     expect(await repairs()).toEqual([]);
   });
+});
+
+test("a deleted monitor's roll-ups go a piece at a time, however many there are", async () => {
+  await recording.declare(liveMonitor(1));
+  await recording.store.transaction(({ sqlite }) => {
+    const hours = sqlite.prepare(`INSERT INTO rollup_hours (monitor_id, at, region, passed, degraded, failed,
+      not_run) VALUES (1, ?, ?, 1, 0, 0, 0)`);
+    const days = sqlite.prepare(`INSERT INTO rollup_days (monitor_id, at, region, passed, degraded, failed,
+      not_run) VALUES (1, ?, ?, 1, 0, 0, 0)`);
+    for (let index = 0; index < 600; index += 1) {
+      for (const region of [FRA, PAR]) {
+        hours.run(index * HOUR_MS, region);
+        days.run(index * DAY_MS, region);
+      }
+    }
+  });
+  await recording.remove(1);
+  const left = async () => {
+    const [row] = await recording.rows<{ hours: number; days: number; removed: number }>(`
+      SELECT (SELECT count(*) FROM rollup_hours) AS hours, (SELECT count(*) FROM rollup_days) AS days,
+        (SELECT count(*) FROM removed_monitors) AS removed`);
+    return row;
+  };
+  await rollups.step();
+  expect(await left()).toEqual({ hours: 200, days: 1_200, removed: 1 });
+  await rollups.step();
+  expect(await left()).toEqual({ hours: 0, days: 200, removed: 1 });
+  await rollups.step();
+  expect(await left()).toEqual({ hours: 0, days: 0, removed: 0 });
 });
 
 test('works by itself, waits while results are behind, and stops', async () => {
