@@ -1,0 +1,61 @@
+import { REGIONS } from '@svc/shared/regions.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../domain/summary-range.ts';
+import { liveMonitor, Recording } from '../results/test-support/recording.ts';
+import { KEPT_HOURS_MS, rollUpDay } from './days.ts';
+import type { Progress } from './progress.ts';
+
+const DAY = Date.UTC(2026, 0, 20);
+let recording: Recording;
+
+beforeEach(async () => {
+  recording = await Recording.open();
+});
+afterEach(() => recording.dispose());
+
+/** Hours of the day, and of one that is past its time. */
+async function addHours(monitorId: number, regions: readonly string[]): Promise<void> {
+  await recording.store.transaction(({ sqlite }) => {
+    const hour = sqlite.prepare(`INSERT INTO rollup_hours (monitor_id, at, region, passed, degraded, failed,
+      not_run) VALUES (?, ?, ?, 1, 0, 0, 0)`);
+    for (const day of [DAY, DAY - KEPT_HOURS_MS - DAY_MS]) {
+      for (let at = day; at < day + DAY_MS; at += HOUR_MS) {
+        for (const region of regions) hour.run(monitorId, at, region);
+      }
+    }
+  });
+}
+
+/** Rolls up the day. @returns rows that each transaction changed */
+async function rollUp(): Promise<number[]> {
+  const rowsChanged = async () => {
+    const [row] = await recording.rows<{ many: number }>('SELECT total_changes() AS many');
+    return row?.many ?? 0;
+  };
+  const written: number[] = [];
+  let progress: Progress | null = { hour: DAY + DAY_MS, phase: 0, day: DAY, afterMonitor: 0 };
+  for (let before = await rowsChanged(); ; ) {
+    progress = await rollUpDay(recording.store, progress);
+    if (progress === null) return written;
+    const after = await rowsChanged();
+    written.push(after - before);
+    before = after;
+  }
+}
+
+test.each([
+  ['3 regions', 3, 2],
+  ['all regions', REGIONS.length, 8],
+])('a transaction of monitors with %s writes as much as one of others', async (_name, many, transactions) => {
+  const monitors = 30;
+  for (let id = 1; id <= monitors; id += 1) {
+    await recording.declare(liveMonitor(id));
+    await addHours(id, REGIONS.slice(0, many));
+  }
+  const written = await rollUp();
+  expect(written).toHaveLength(transactions);
+  expect(Math.max(...written)).toBeLessThan(3_500);
+  const days = await recording.rows('SELECT monitor_id, region FROM rollup_days WHERE passed = 24');
+  expect(days).toHaveLength(monitors * many);
+  expect(await recording.rows('SELECT 1 FROM rollup_hours WHERE at < ?', DAY)).toEqual([]);
+});
