@@ -1,9 +1,8 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { hourOf } from '../domain/summary-range.ts';
+import { DAY_MS, hourOf } from '../domain/summary-range.ts';
 import type { Store, Transaction } from './store.ts';
 
-const DAY_MS = 24 * 3_600_000;
 const SWEEP_EVERY_MS = 3_600_000;
 /** The first sweep comes after the start has settled. */
 const FIRST_SWEEP_AFTER_MS = 60_000;
