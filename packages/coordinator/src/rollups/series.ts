@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
-import { candidateSlots } from '../domain/candidate-slots.ts';
 import { FINEST_PERIOD_MS } from '../domain/schedule.ts';
 import { HOUR_MS } from '../domain/summary-range.ts';
 import type { Database } from '../store/schema.ts';
+import { slotsOfMonitor } from '../store/slots-of-monitor.ts';
 
 /** Results by outcome, and the histogram of their latencies as it is stored. */
 export type Counts = {
@@ -52,22 +52,7 @@ export async function seriesOfMonitor(
   monitorId: number,
   { from, until }: { from: number; until: number },
 ): Promise<(SeriesRow & { at: number })[]> {
-  const offGrid = await db
-    .selectFrom('off_grid_slots')
-    .select('slot')
-    .where('monitor_id', '=', monitorId)
-    .where('slot', '>=', from)
-    .where('slot', '<', until)
-    .orderBy('slot', 'desc')
-    .execute();
-  const slots = [
-    ...candidateSlots(
-      monitorId,
-      FINEST_PERIOD_MS,
-      { from, until: until - 1 },
-      offGrid.map(({ slot }) => slot),
-    ),
-  ];
+  const slots = [...(await slotsOfMonitor(db, monitorId, { from, until: until - 1 }))];
   const found: (SeriesRow & { at: number })[] = [];
   for (let first = 0; first < slots.length; first += SLOTS) {
     const { rows } = await sql<SeriesRow & { at: number }>`

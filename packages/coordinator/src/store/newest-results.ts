@@ -1,7 +1,7 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
-import { candidateSlots, type SlotRange } from '../domain/candidate-slots.ts';
-import { FINEST_PERIOD_MS } from '../domain/schedule.ts';
+import type { SlotRange } from '../domain/candidate-slots.ts';
 import type { Database } from './schema.ts';
+import { slotsOfMonitor } from './slots-of-monitor.ts';
 
 /** Slots looked at per query: few first, which mostly are enough, then many. */
 const FIRST_CHUNK = 100;
@@ -26,13 +26,11 @@ export type ResultSearch = {
  * The newest results of a monitor, by slot and region, both descending.
  *
  * Results lie in the order of time, so a monitor's are found by looking at each slot that it can have
- * had, whatever its period was then: those every 30 s on its grid and those remembered as off it. That
- * is a few µs for each, 40,000 of them in 14 days.
+ * had. That is a few µs for each, 40,000 of them in 14 days.
  */
 export async function newestResults(db: Kysely<Database>, search: ResultSearch): Promise<ResultRow[]> {
   const range = await slotRange(db, search);
   if (range === null) return [];
-  const offGrid = await offGridSlots(db, search.monitorId, range);
   const found: ResultRow[] = [];
   let chunk: number[] = [];
   let size = FIRST_CHUNK;
@@ -41,7 +39,7 @@ export async function newestResults(db: Kysely<Database>, search: ResultSearch):
     chunk = [];
     size = Math.min(size * GROWTH, LARGEST_CHUNK);
   };
-  for (const slot of candidateSlots(search.monitorId, FINEST_PERIOD_MS, range, offGrid)) {
+  for (const slot of await slotsOfMonitor(db, search.monitorId, range)) {
     chunk.push(slot);
     if (chunk.length < size) continue;
     await look();
@@ -73,18 +71,6 @@ async function slotRange(db: Kysely<Database>, { since, after }: ResultSearch): 
     from: Math.max(oldest, since),
     until: Math.min(newest, after?.slot ?? newest),
   };
-}
-
-async function offGridSlots(db: Kysely<Database>, monitorId: number, { from, until }: SlotRange) {
-  const rows = await db
-    .selectFrom('off_grid_slots')
-    .select('slot')
-    .where('monitor_id', '=', monitorId)
-    .where('slot', '>=', from)
-    .where('slot', '<=', until)
-    .orderBy('slot', 'desc')
-    .execute();
-  return rows.map(({ slot }) => slot);
 }
 
 function resultsOf(
