@@ -115,15 +115,15 @@ export function verdict(votes: readonly Vote[], electorate: RegionSet, now: numb
 
 /**
  * The instant (as the votes' `expiresAt`) at which ageing leaves too few votes for the electorate: when the vote expires
- * without which fewer than half are left. Null when there were never enough, or nobody to ask.
+ * without which fewer than half are left. With nobody to ask, when the last of all expires: before, somebody
+ * was. Null when there were never enough.
  */
 export function quorumEndsAt(votes: readonly Vote[], electorate: RegionSet): number | null {
   const needed = Math.ceil(sizeOf(electorate) / 2);
-  if (needed === 0) return null;
   const expiries: number[] = [];
   for (const vote of votes) {
-    if ((electorate & bitOf(vote.region)) !== 0) expiries.push(vote.expiresAt);
+    if (needed === 0 || (electorate & bitOf(vote.region)) !== 0) expiries.push(vote.expiresAt);
   }
   expiries.sort((a, b) => b - a);
-  return expiries[needed - 1] ?? null;
+  return expiries[Math.max(1, needed) - 1] ?? null;
 }

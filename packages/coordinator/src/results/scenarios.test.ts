@@ -255,6 +255,14 @@ describe('the clock', () => {
     expect(told()).toEqual([]);
   });
 
+  test('jumps forward by so much that no region had an agent within a day: unknown from the expiry on', async () => {
+    const last = await period('passed');
+    it.clock.stepWall(30 * HOUR);
+    it.presence.had.clear();
+    await it.pass(1_000);
+    expect((await history()).at(-1)).toMatchObject({ reason: 'no-electorate', at: last + 3 * PERIOD });
+  });
+
   test('jumps forward twice: votes are as old as both say', async () => {
     const last = await period('passed');
     it.clock.stepWall(20_000);
