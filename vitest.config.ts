@@ -9,6 +9,7 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    globalSetup: ['test/support/temporary-folder.ts'],
     projects: [
       {
         extends: true,
