@@ -11,6 +11,11 @@ export const PROVOCATIONS: Readonly<Record<string, Readonly<Record<number, Provo
     409: usedKey('/v1/monitors', { type: 'tcp', name: 'a', uri: 'a.example:1', periodicity: '1m' }),
   },
   post_notifications: {
+    404: absent('/v1/notifications', {
+      provider_type: 'email',
+      email: { email: 'a@example.com' },
+      monitor_ids: ['999999'],
+    }),
     409: usedKey('/v1/notifications', { provider_type: 'email', email: { email: 'a@example.com' } }),
   },
   post_status_pages: {
@@ -22,7 +27,10 @@ export const PROVOCATIONS: Readonly<Record<string, Readonly<Record<number, Provo
   },
   post_status_pages_page_id_components: { 409: usedKeyOnPage('components', { type: 'static' }) },
   post_status_pages_page_id_component_groups: { 409: usedKeyOnPage('component-groups', { name: 'a' }) },
-  post_tokens: { 409: usedKey('/v1/tokens', { name: 'a', scope: 'read' }) },
+  post_tokens: {
+    404: absent('/v1/tokens', { name: 'a', scope: 'read', workspace_id: '999999' }),
+    409: usedKey('/v1/tokens', { name: 'a', scope: 'read' }),
+  },
   post_workspaces: {
     409: (world) => world.send({ method: 'POST', path: '/v1/workspaces', body: { name: 'default' } }),
   },
@@ -61,6 +69,11 @@ export const PROVOCATIONS: Readonly<Record<string, Readonly<Record<number, Provo
 export const UNPROVOKED: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   get_healthz: { 500: 'it does nothing that could fail' },
 };
+
+/** A body that names what is not there. */
+function absent(path: string, body: object): Provocation {
+  return (world) => world.send({ method: 'POST', path, body });
+}
 
 function usedKey(path: string, body: object): Provocation {
   return async (world) => {

@@ -334,7 +334,12 @@ const ROWS: Row[] = [
   [
     'a monitor that is not there',
     ['POST', '/v1/notifications', { ...WEBHOOK, monitor_ids: ['998'] }],
-    [422, 'invalid', ONE, [{ pointer: '/monitor_ids/0', message: 'there is no monitor 998' }]],
+    [
+      404,
+      'reference-not-found',
+      'there is no monitor 998; nothing was changed',
+      [{ pointer: '/monitor_ids/0', message: 'there is no monitor 998' }],
+    ],
   ],
   ['no such delivery', ['POST', '/v1/deliveries/5/retry'], [404, 'not-found', 'there is no delivery 5']],
   [

@@ -1,4 +1,4 @@
-import type { ResourceKind } from '@svc/shared/resources/registry.ts';
+import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 import type { AttributesOf } from '../configuration/kinds.ts';
@@ -20,7 +20,7 @@ import { entityTag, expectedVersions } from './entity-tag.ts';
 import { nameFilter, type typeFilter } from './filters.ts';
 import { idempotencyKey, makeOnce } from './idempotency.ts';
 import { offsetPage } from './paging.ts';
-import { Problem } from './problem.ts';
+import { Problem, type ProblemCode } from './problem.ts';
 import { attributesIn } from './resource-body.ts';
 
 export type PageQuery = z.infer<typeof offsetPage>;
@@ -128,7 +128,7 @@ function createEndpoint<S extends AnyStored>(
         headers: ['ETag', 'Location', 'Idempotency-Replayed'],
       },
     },
-    problems: ['conflict'],
+    problems: ['conflict', ...refusedReferences(kinds)],
     async handle(request) {
       const scope = scopeOf(request);
       await collection.requireParent?.(scope);
@@ -189,7 +189,7 @@ function replaceEndpoint<S extends AnyStored>(
     body: schema,
     headers: ['If-Match'],
     answers: { 200: { description: `The ${noun} as it is now.`, schema, headers: ['ETag'] } },
-    problems: ['conflict'],
+    problems: ['conflict', ...refusedReferences(kinds)],
     async handle(request) {
       const scope = scopeOf(request);
       const id = idOf(request);
@@ -273,6 +273,16 @@ export function versionOptions(request: Pick<ApiRequest, 'header'>): {
 } {
   const versions = expectedVersions(request.header('if-match'));
   return versions === undefined ? {} : { expectedVersions: versions };
+}
+
+/** What a body of these kinds may name that is not there; its page is named by the path. */
+function refusedReferences(kinds: readonly ResourceKind[]): readonly ProblemCode[] {
+  const refers = kinds.some((kind) =>
+    Object.entries(DEFINITIONS[kind].attributes).some(
+      ([name, { value }]) => value.references !== undefined && name !== 'page_id',
+    ),
+  );
+  return refers ? ['reference-not-found'] : [];
 }
 
 export function scopeOf(request: Pick<ApiRequest, 'token' | 'ids'>): CollectionScope {

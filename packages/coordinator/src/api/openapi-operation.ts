@@ -65,10 +65,11 @@ export function problemCodes({ access, path, headers = [], body, problems = [] }
     ...(isPublic ? [] : (['unauthorized'] as const)),
     ...(isPublic || access === 'read' ? [] : (['forbidden'] as const)),
     ...(path.includes('{') ? (['not-found'] as const) : []),
+    // After `not-found`, whose status it shares.
+    ...problems,
     ...(headers.includes('If-Match') ? (['precondition-failed'] as const) : []),
     ...(body === undefined ? [] : (['too-large', 'unsupported-media-type', 'invalid'] as const)),
     ...(isPublic ? [] : (['rate-limited'] as const)),
-    ...problems,
     'internal-error',
     ...(isPublic ? [] : (['unavailable'] as const)),
   ];

@@ -10,7 +10,7 @@ const DESCRIPTION = `Uptime monitoring.
 
 Ids are decimal numbers as text; instants are epoch milliseconds, but for created_at and updated_at of declared resources, tokens and workspaces (RFC 3339). POST and PUT accept what GET answers: read-only members are ignored, null equals omitted, otherwise unknown members are refused. Tokens of scope read are shown secrets as ********.
 
-Every failure is a problem (RFC 9457) with a stable \`type\`. Any path answers 405 with \`Allow\` to a method that it does not have, and 404 to an id that is none of the token's workspace; in a body such an id is a 422 with its place.`;
+Every failure is a problem (RFC 9457) with a stable \`type\`. Any path answers 405 with \`Allow\` to a method that it does not have, and 404 to an id that is none of the token's workspace; in a body too, then as \`reference-not-found\` with its place.`;
 
 const HEADERS: Readonly<Record<string, Json>> = {
   'X-Request-Id': { description: "The request's, or a new one; the log has it.", schema: { type: 'string' } },
@@ -67,17 +67,23 @@ export function openApi(endpoints: readonly Endpoint[], publicUrl: string): Json
   };
 }
 
+/** A body may name what is not there where the path does too: one answer stands for both. */
+function codesOf(code: ProblemCode): string[] {
+  const codes = code === 'reference-not-found' ? ['not-found', code] : [code];
+  return codes.map((one) => `urn:svc:problem:${one}`);
+}
+
 function problemResponse(code: ProblemCode): Json {
   const { status, title } = PROBLEMS[code];
   const named = ['X-Request-Id', PROBLEM_HEADERS[code] ?? []].flat();
   return {
-    description: title,
+    description: code === 'reference-not-found' ? `Not found, or: ${title}` : title,
     headers: Object.fromEntries(named.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
     content: {
       'application/problem+json': {
         schema: {
           allOf: [{ $ref: '#/components/schemas/Problem' }],
-          properties: { type: { const: `urn:svc:problem:${code}` }, status: { const: status } },
+          properties: { type: { enum: codesOf(code) }, status: { const: status } },
         },
       },
     },

@@ -1,6 +1,12 @@
 import type { ProblemCode } from '@svc/shared/api/problem-codes.ts';
 import { z } from 'zod';
-import { ConfigurationError, Conflict, NotFound, PreconditionFailed } from '../configuration/errors.ts';
+import {
+  ConfigurationError,
+  Conflict,
+  InvalidReference,
+  NotFound,
+  PreconditionFailed,
+} from '../configuration/errors.ts';
 import { StoreError } from '../store/errors.ts';
 
 /** What can go wrong with a request. `type` of the answer is `urn:svc:problem:<code>`. */
@@ -9,6 +15,7 @@ export const PROBLEMS = {
   unauthorized: { status: 401, title: 'A valid API token is needed' },
   forbidden: { status: 403, title: 'The token does not allow this' },
   'not-found': { status: 404, title: 'Not found' },
+  'reference-not-found': { status: 404, title: 'The body names something that is not there' },
   'method-not-allowed': { status: 405, title: 'This path does not have that method' },
   conflict: { status: 409, title: 'In conflict with the present state' },
   'precondition-failed': { status: 412, title: 'Changed in between' },
@@ -111,10 +118,20 @@ export function invalid(issues: readonly { path: readonly PropertyKey[]; message
   return new Problem('invalid', `${detail}; nothing was changed`, { errors });
 }
 
+/**
+ * An id in a body that this workspace does not have. What the path names is there, so the code is not
+ * `not-found`, by which clients know that the target of the request is gone.
+ */
+export function referenceNotFound(path: readonly PropertyKey[], message: string): Problem {
+  const errors = [{ pointer: pointerOf(path), message }];
+  return new Problem('reference-not-found', `${message}; nothing was changed`, { errors });
+}
+
 /** Errors of the parts below as problems; null for what is a defect of our own. */
 export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) return error;
   if (error instanceof NotFound) return new Problem('not-found', error.message);
+  if (error instanceof InvalidReference) return referenceNotFound(error.path, error.message);
   if (error instanceof PreconditionFailed) return new Problem('precondition-failed', error.message);
   if (error instanceof ConfigurationError) {
     const errors = [{ pointer: pointerOf(error.path), message: error.message }];

@@ -433,7 +433,7 @@ describe('tokens, regions, health', () => {
     expect((await api.call('GET', '/v1/workspaces', undefined, headers)).status).toBe(403);
     const foreign = { name: 'x', scope: 'write', workspace_id: String(api.workspaceId) };
     expect(await api.call('POST', '/v1/tokens', foreign, headers)).toMatchObject({
-      status: 422,
+      status: 404,
       body: { errors: [{ pointer: '/workspace_id' }] },
     });
     expect((await api.call('GET', '/v1/workspaces?limit=1')).body).toMatchObject({

@@ -4,6 +4,7 @@ export const PROBLEM_CODES = [
   'unauthorized',
   'forbidden',
   'not-found',
+  'reference-not-found',
   'method-not-allowed',
   'conflict',
   'precondition-failed',

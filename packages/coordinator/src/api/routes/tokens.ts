@@ -7,7 +7,7 @@ import { nameFilter } from '../filters.ts';
 import { idempotencyKey, makeOnce } from '../idempotency.ts';
 import { nameSchema } from '../names.ts';
 import { listOf, offsetPage } from '../paging.ts';
-import { invalid, Problem } from '../problem.ts';
+import { Problem, referenceNotFound } from '../problem.ts';
 
 const SCOPES = ['read', 'write'] as const;
 
@@ -64,7 +64,7 @@ export function tokenEndpoints({
       body: newToken,
       headers: ['Idempotency-Key'],
       answers: { 201: { description: 'Created.', schema: createdTokenView } },
-      problems: ['conflict'],
+      problems: ['conflict', 'reference-not-found'],
       async handle(request) {
         const { body } = request;
         const workspaceId = await grantedWorkspace(store, request);
@@ -128,7 +128,7 @@ async function grantedWorkspace(
       ? await store.read.selectFrom('workspaces').select('id').where('id', '=', asked).executeTakeFirst()
       : undefined;
   if (found !== undefined) return found.id;
-  throw invalid([{ path: ['workspace_id'], message: `there is no workspace ${asked}` }]);
+  throw referenceNotFound(['workspace_id'], `there is no workspace ${asked}`);
 }
 
 function viewOf(token: Token): z.infer<typeof tokenView> {
