@@ -106,6 +106,10 @@ export interface Database {
     decided_slot: Generated<number>;
     votes: Generated<string>;
     incident: string | null;
+    reason: string | null;
+    version: number | null;
+    floor_slot: Generated<number>;
+    entered: Generated<number>;
   };
   results: {
     slot: number;
@@ -131,6 +135,8 @@ export interface Database {
     slot: number | null;
     votes: string;
     incident: string | null;
+    until: number | null;
+    slots: number | null;
   };
   rollup_hours: RollupRow;
   rollup_days: RollupRow;

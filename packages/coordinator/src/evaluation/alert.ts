@@ -2,16 +2,19 @@ import type { Alert, AlertStatus, Closure } from '@svc/shared/channels/alert.ts'
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
 
+/** What an alert says of its monitor, which may be gone. */
+export type AlertedMonitor = Pick<LiveMonitor, 'id' | 'name' | 'target' | 'type'>;
+
 export type AlertFacts = {
-  monitor: LiveMonitor;
-  status: AlertStatus;
+  readonly monitor: AlertedMonitor;
+  readonly status: AlertStatus;
   /** The counted votes that made the verdict. */
-  votes: readonly Vote[];
+  readonly votes: readonly Vote[];
   /** Epoch ms. */
-  at: number;
-  reason: string;
-  incident: string;
-  closure?: Closure;
+  readonly at: number;
+  readonly reason: string;
+  readonly incident: string;
+  readonly closure?: Closure;
 };
 
 /**
@@ -28,7 +31,7 @@ export function alertOf(facts: AlertFacts): Alert {
     at,
     reason,
     incident,
-    regions: votes.map(({ region, outcome }) => ({ region, outcome })),
+    regions: votes.map(({ region, outcome, slot }) => ({ region, outcome, slot })),
   };
   if (vote !== null) {
     if (vote.statusCode !== null) alert.statusCode = vote.statusCode;

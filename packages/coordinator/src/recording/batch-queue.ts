@@ -4,9 +4,9 @@ import type { Logger } from '@svc/shared/log.ts';
 import { StoreError } from '../store/errors.ts';
 
 /** A batch holds this much weight when there is as much; a turn of the event loop must stay below 20 ms. */
-const BATCH_WEIGHT = 256;
+const BATCH_WEIGHT = 512;
 /** Longest that an event waits for others to share its transaction, ms. */
-const BATCH_WAIT_MS = 40;
+const BATCH_WAIT_MS = 250;
 /** Weight that may wait; whoever can pause is asked to above. */
 const WAITING_WEIGHT = 4_096;
 const RETRY_FIRST_MS = 100;
@@ -35,7 +35,11 @@ export class BatchQueue<E> {
   readonly #parts: BatchQueueParts<E>;
   readonly #stopping = new AbortController();
   #events: E[] = [];
+  /** When each of them was queued, monotonic ms. */
+  #queuedAt: number[] = [];
   #weight = 0;
+  /** Somebody waits for what is queued: the next batch is written at once. */
+  #isUrgent = false;
   #cancelTimer: (() => void) | null = null;
   #flushing: Promise<void> | null = null;
   #failures = 0;
@@ -62,10 +66,19 @@ export class BatchQueue<E> {
     return this.#failures > 0;
   }
 
-  push(event: E): void {
+  /** How long the oldest event has waited, ms; 0 without any. */
+  get oldestMs(): number {
+    const oldest = this.#queuedAt[0];
+    return oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest;
+  }
+
+  /** @param isUrgent it does not wait for others, and what is queued before it neither */
+  push(event: E, isUrgent: boolean): void {
     this.#events.push(event);
+    this.#queuedAt.push(this.#parts.clock.monotonic());
     this.#weight += this.#parts.weightOf(event);
-    if (this.#weight >= BATCH_WEIGHT) this.#flush();
+    this.#isUrgent ||= isUrgent;
+    if (this.#isDue()) this.#flush();
     else this.#flushLater();
   }
 
@@ -105,15 +118,20 @@ export class BatchQueue<E> {
     this.#cancelTimer = null;
     this.#flushing = this.#writeBatch().finally(() => {
       this.#flushing = null;
-      if (this.#weight >= BATCH_WEIGHT) this.#flush();
+      if (this.#isDue()) this.#flush();
       else if (this.#events.length > 0) this.#flushLater();
     });
+  }
+
+  #isDue(): boolean {
+    return this.#isUrgent || this.#weight >= BATCH_WEIGHT;
   }
 
   /** One batch, tried until it is written. */
   async #writeBatch(): Promise<void> {
     while (!this.#stopping.signal.aborted && this.#events.length > 0) {
       const batch = this.#events.slice(0, this.#batchLength());
+      if (batch.length === this.#events.length) this.#isUrgent = false;
       try {
         await this.#parts.write(batch);
         this.#written(batch);
@@ -172,7 +190,9 @@ export class BatchQueue<E> {
 
   /** The first events leave, and others take their place. */
   #leave(first: readonly E[], instead: readonly E[]): void {
+    const queuedAt = this.#queuedAt[0] ?? 0;
     this.#events = [...instead, ...this.#events.slice(first.length)];
+    this.#queuedAt = [...instead.map(() => queuedAt), ...this.#queuedAt.slice(first.length)];
     this.#done += first.length - instead.length;
     for (const event of first) this.#weight -= this.#parts.weightOf(event);
     for (const event of instead) this.#weight += this.#parts.weightOf(event);

@@ -1,4 +1,4 @@
-import type { MonitorState } from './states.ts';
+import type { MonitorState } from './state.ts';
 
 /**
  * When the monitor is to be looked at although nothing arrives, monotonic ms: its oldest open slot's
