@@ -10,9 +10,9 @@ import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../
 import { createHttpPost } from '../outgoing/http-post.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
+import type { FinishedAttempt } from './attempts.ts';
 import { Deliverer } from './deliverer.ts';
 import { createDeliveries } from './deliveries.ts';
-import type { FinishedAttempt } from './ledger-statements.ts';
 import { createOutbox } from './outbox.ts';
 import { createChannels, type StoredChannel } from './registry.ts';
 

@@ -10,7 +10,7 @@ import { Mutex } from './mutex.ts';
 import type { Reader } from './reader.ts';
 import type { Database } from './schema.ts';
 import { type Execute, sqliteDialect } from './sqlite-dialect.ts';
-import type { Store, Transaction } from './store.ts';
+import type { RowOutcome, SqlValue, Store, Transaction } from './store.ts';
 
 /** ms that a transaction waits for another program's lock (a backup, a shell) before it fails as `store-busy`. */
 const BUSY_LIMIT_MS = 5_000;
@@ -38,6 +38,7 @@ type Parts = {
 export class SqliteStore implements Store {
   readonly read: Kysely<Database>;
   readonly #write: Kysely<Database>;
+  readonly #writeInside: Execute;
   readonly #parts: Parts;
   readonly #sqlite: DatabaseSync;
   readonly #checkpoints: Checkpoints;
@@ -55,7 +56,7 @@ export class SqliteStore implements Store {
       clock: systemClock,
       log,
     });
-    const write: Execute = async (sql, parameters) => {
+    this.#writeInside = async (sql, parameters) => {
       if (sqlite.isTransaction) return parts.write(sql, parameters);
       throw new StoreError('store-error', 'database: written outside a transaction');
     };
@@ -64,7 +65,7 @@ export class SqliteStore implements Store {
       changes: 0,
       lastInsertRowid: 0,
     });
-    this.#write = new Kysely({ dialect: sqliteDialect(write) });
+    this.#write = new Kysely({ dialect: sqliteDialect(this.#writeInside) });
     this.read = new Kysely({ dialect: sqliteDialect(read) });
   }
 
@@ -83,6 +84,9 @@ export class SqliteStore implements Store {
     const tx: Transaction = {
       db: this.#write,
       sqlite: this.#sqlite,
+      runEach: (sql, rows) => this.#runEach(sql, rows),
+      query: async <R>(sql: string, parameters: readonly SqlValue[] = []) =>
+        (await this.#writeInside(sql, parameters)).rows as R[],
       onCommit: (task) => {
         afterCommit.push(task);
       },
@@ -101,6 +105,15 @@ export class SqliteStore implements Store {
     this.#checkpoints.committed();
     await this.#runTasks(afterCommit);
     return outcome;
+  }
+
+  async #runEach(sql: string, rows: readonly (readonly SqlValue[])[]): Promise<readonly RowOutcome[]> {
+    const outcomes: RowOutcome[] = [];
+    for (const row of rows) {
+      const { changes, lastInsertRowid } = await this.#writeInside(sql, row);
+      outcomes.push({ changes, lastInsertRowid });
+    }
+    return outcomes;
   }
 
   async #begin(): Promise<void> {

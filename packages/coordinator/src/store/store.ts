@@ -2,6 +2,15 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
 import type { Database } from './schema.ts';
 
+/** What a parameter of a statement may be. Booleans are 0 or 1. */
+export type SqlValue = string | number | bigint | null | Uint8Array;
+
+/** One statement, to be run once for each row of parameters, in their order. */
+export type SqlStep = { readonly sql: string; readonly rows: readonly (readonly SqlValue[])[] };
+
+/** `lastInsertRowid` says nothing where `changes` is 0, and where the statement is no INSERT. */
+export type RowOutcome = { changes: number; lastInsertRowid: number };
+
 /**
  * The database. One writer at a time: transactions queue behind each other (in memory, not on
  * SQLite's lock), so the recorder and a long declaration never interleave.
@@ -31,6 +40,10 @@ export interface Transaction {
   readonly db: Kysely<Database>;
   /** The writing connection itself, for prepared statements (the recorder). Never BEGIN or COMMIT on it. */
   readonly sqlite: DatabaseSync;
+  /** Runs one statement for each row of parameters, all of them in one round trip. The first that fails ends it. */
+  runEach(sql: string, rows: readonly (readonly SqlValue[])[]): Promise<readonly RowOutcome[]>;
+  /** The rows of one statement. */
+  query<R>(sql: string, parameters?: readonly SqlValue[]): Promise<R[]>;
   /**
    * Runs after the commit, in order of registration, before the next transaction starts. Must not throw.
    * Tasks run synchronously, one after the other; only when they have held the thread for 10 ms
