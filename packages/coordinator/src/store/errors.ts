@@ -19,7 +19,7 @@ export const STORE_ERROR_CODES = [
   'store-closed',
   /** Another coordinator uses this file. */
   'store-in-use',
-  /** Written by a newer version of svc. */
+  /** RowOutcome by a newer version of svc. */
   'store-newer',
   /** Not a database of svc. */
   'store-foreign',

@@ -2,7 +2,7 @@ import { Kysely } from 'kysely';
 import { StoreError } from './errors.ts';
 import type { Database } from './schema.ts';
 import { type Execute, sqliteDialect } from './sqlite-dialect.ts';
-import type { SqlValue, Transaction, WriteStep, Written } from './store.ts';
+import type { SqlValue, Transaction, SqlStep, RowOutcome } from './store.ts';
 import type { WriterThread } from './writer-thread.ts';
 
 /** A transaction that has begun on the writing thread, until its commit or its end without one. */
@@ -18,7 +18,7 @@ export class OpenTransaction implements Transaction {
     this.db = new Kysely({ dialect: sqliteDialect(execute) });
   }
 
-  async runEach(sql: string, rows: WriteStep['rows']): Promise<readonly Written[]> {
+  async runEach(sql: string, rows: SqlStep['rows']): Promise<readonly RowOutcome[]> {
     return this.#open().each(sql, rows);
   }
 

@@ -5,10 +5,10 @@ import type { Database } from './schema.ts';
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
 /** What a statement did for one row of parameters. */
-export type Written = { readonly changes: number; readonly lastInsertRowid: number };
+export type RowOutcome = { readonly changes: number; readonly lastInsertRowid: number };
 
 /** One statement for many rows of parameters, in their order. */
-export type WriteStep = { readonly sql: string; readonly rows: readonly (readonly SqlValue[])[] };
+export type SqlStep = { readonly sql: string; readonly rows: readonly (readonly SqlValue[])[] };
 
 /**
  * The database. It writes on one thread and reads on another: no wait for a disk or for a lock of
@@ -38,7 +38,7 @@ export interface Store {
    * @returns per step what it did for each of its rows
    * @throws StoreError as {@link transaction}
    */
-  commit(steps: readonly WriteStep[]): Promise<readonly (readonly Written[])[]>;
+  commit(steps: readonly SqlStep[]): Promise<readonly (readonly RowOutcome[])[]>;
   /** Waits for what was asked for before; every later request fails with `store-closed`. */
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export interface Transaction {
   /** Query builder on the writing connection. */
   readonly db: Kysely<Database>;
   /** Runs one statement that writes, for many rows of parameters, in one message. */
-  runEach(sql: string, rows: readonly (readonly SqlValue[])[]): Promise<readonly Written[]>;
+  runEach(sql: string, rows: readonly (readonly SqlValue[])[]): Promise<readonly RowOutcome[]>;
   /** The rows of one statement. */
   query<R>(sql: string, parameters?: readonly SqlValue[]): Promise<R[]>;
   /**

@@ -1,6 +1,6 @@
 import type { SqliteFailure } from './errors.ts';
 import type { StatementOutcome } from './statements.ts';
-import type { WriteStep } from './store.ts';
+import type { SqlStep } from './store.ts';
 
 /** What the writing thread is started with. */
 export type WriterData = {
@@ -23,11 +23,11 @@ export type WriterRequest =
   /** Inside a transaction. */
   | { readonly kind: 'statement'; readonly sql: string; readonly parameters: readonly unknown[] }
   /** Inside a transaction: one statement for many rows. */
-  | { readonly kind: 'each'; readonly sql: string; readonly rows: WriteStep['rows'] }
+  | { readonly kind: 'each'; readonly sql: string; readonly rows: SqlStep['rows'] }
   | { readonly kind: 'commit' }
   | { readonly kind: 'rollback' }
   /** A whole transaction. */
-  | { readonly kind: 'script'; readonly steps: readonly WriteStep[] }
+  | { readonly kind: 'script'; readonly steps: readonly SqlStep[] }
   /** Closes the connection, which moves the journal into the file. */
   | { readonly kind: 'close' };
 

@@ -1,5 +1,5 @@
 import { type CheckpointRow, Checkpoints } from './checkpoints.ts';
-import type { WriteStep } from './store.ts';
+import type { SqlStep } from './store.ts';
 import { openWriteConnection, type WriteConnection } from './write-connection.ts';
 import type { PackedWritten, WriterAnswer, WriterRequest } from './write-protocol.ts';
 
@@ -96,7 +96,7 @@ export class WriteRequests {
     return null;
   }
 
-  #script(steps: readonly WriteStep[]): PackedWritten[] {
+  #script(steps: readonly SqlStep[]): PackedWritten[] {
     this.#begin();
     try {
       const written = this.#inTransaction(({ statements }) =>

@@ -1,7 +1,7 @@
 import type { Logger } from '@svc/shared/log.ts';
 import { closedError, StoreError } from './errors.ts';
 import type { StatementOutcome } from './statements.ts';
-import type { WriteStep, Written } from './store.ts';
+import type { SqlStep, RowOutcome } from './store.ts';
 import { StoreThread } from './store-thread.ts';
 import type {
   PackedWritten,
@@ -52,7 +52,7 @@ export class WriterThread {
     return (await this.#thread.ask({ kind: 'statement', sql, parameters })) as StatementOutcome;
   }
 
-  async each(sql: string, rows: WriteStep['rows']): Promise<Written[]> {
+  async each(sql: string, rows: SqlStep['rows']): Promise<RowOutcome[]> {
     return unpacked((await this.#thread.ask({ kind: 'each', sql, rows })) as PackedWritten);
   }
 
@@ -64,7 +64,7 @@ export class WriterThread {
     await this.#thread.ask({ kind: 'rollback' });
   }
 
-  async script(steps: readonly WriteStep[]): Promise<Written[][]> {
+  async script(steps: readonly SqlStep[]): Promise<RowOutcome[][]> {
     const packed = await this.#durable({ kind: 'script', steps });
     return (packed as PackedWritten[]).map(unpacked);
   }
@@ -95,8 +95,8 @@ export class WriterThread {
   }
 }
 
-function unpacked(written: PackedWritten): Written[] {
-  const rows: Written[] = [];
+function unpacked(written: PackedWritten): RowOutcome[] {
+  const rows: RowOutcome[] = [];
   for (let at = 0; at < written.length; at += 2) {
     rows.push({ changes: written[at] ?? 0, lastInsertRowid: written[at + 1] ?? 0 });
   }

@@ -2,7 +2,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import { closedError } from './errors.ts';
 import { OpenTransaction } from './open-transaction.ts';
 import type { StatementOutcome } from './statements.ts';
-import type { WriteStep, Written } from './store.ts';
+import type { SqlStep, RowOutcome } from './store.ts';
 import { WriterThread } from './writer-thread.ts';
 
 /**
@@ -28,7 +28,7 @@ export class Writer {
   }
 
   /** Runs the steps as one transaction. */
-  async commit(steps: readonly WriteStep[]): Promise<Written[][]> {
+  async commit(steps: readonly SqlStep[]): Promise<RowOutcome[][]> {
     return this.#thread().script(steps);
   }
 

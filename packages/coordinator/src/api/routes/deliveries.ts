@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
-import { storedAlert } from '../../notify/ledger-statements.ts';
+import { storedAlert } from '../../store/delivery-ledger.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import { type DeliveryView, deliveryView, testView } from '../answers.ts';
