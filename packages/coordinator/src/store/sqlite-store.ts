@@ -10,7 +10,7 @@ import { Mutex } from './mutex.ts';
 import type { Reader } from './reader.ts';
 import type { Database } from './schema.ts';
 import { type Execute, sqliteDialect } from './sqlite-dialect.ts';
-import type { Store, Transaction } from './store.ts';
+import type { SqlValue, Store, Transaction, Written } from './store.ts';
 
 /** ms that a transaction waits for another program's lock (a backup, a shell) before it fails as `store-busy`. */
 const BUSY_LIMIT_MS = 5_000;
@@ -83,6 +83,13 @@ export class SqliteStore implements Store {
     const tx: Transaction = {
       db: this.#write,
       sqlite: this.#sqlite,
+      runEach: async (sql, rows) => {
+        const written: Written[] = [];
+        for (const row of rows) written.push(await this.#parts.write(sql, row));
+        return written;
+      },
+      query: async <R>(sql: string, parameters: readonly SqlValue[] = []) =>
+        (await this.#parts.write(sql, parameters)).rows as R[],
       onCommit: (task) => {
         afterCommit.push(task);
       },

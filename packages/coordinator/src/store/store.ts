@@ -2,6 +2,15 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
 import type { Database } from './schema.ts';
 
+/** What a statement of SQL may be given. */
+export type SqlValue = string | number | bigint | null | Uint8Array;
+
+/** One statement for many rows: a part of a transaction that needs no answer before it goes on. */
+export type SqlStep = { readonly sql: string; readonly rows: readonly (readonly SqlValue[])[] };
+
+/** What a statement did for one row. */
+export type Written = { readonly changes: number; readonly lastInsertRowid: number };
+
 /**
  * The database. One writer at a time: transactions queue behind each other (in memory, not on
  * SQLite's lock), so the recorder and a long declaration never interleave.
@@ -31,6 +40,10 @@ export interface Transaction {
   readonly db: Kysely<Database>;
   /** The writing connection itself, for prepared statements (the recorder). Never BEGIN or COMMIT on it. */
   readonly sqlite: DatabaseSync;
+  /** Runs one statement for each of the rows, in their order. */
+  runEach(sql: string, rows: readonly (readonly SqlValue[])[]): Promise<readonly Written[]>;
+  /** Rows of one statement that is written by hand. */
+  query<R>(sql: string, parameters?: readonly SqlValue[]): Promise<R[]>;
   /**
    * Runs after the commit, in order of registration, before the next transaction starts. Must not throw.
    * Tasks run synchronously, one after the other; only when they have held the thread for 10 ms
