@@ -36,10 +36,7 @@ function gridSlots(monitorId: number, period: number, from: number, until: numbe
 }
 
 const found = async (search: Partial<ResultSearch> = {}) =>
-  (await newestResults(parts.store.read, { ...EVERYTHING, ...search })).map(({ slot, region }) => [
-    slot,
-    region,
-  ]);
+  (await newestResults(parts.store, { ...EVERYTHING, ...search })).map(({ slot, region }) => [slot, region]);
 
 /** A history under three periods, with first slots off the grid, among the results of others. */
 async function addHistory(): Promise<(string | number)[][]> {

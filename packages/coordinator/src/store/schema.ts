@@ -191,6 +191,13 @@ export interface Database {
   region_presence: { region: string; last_seen_at: number };
   region_absences: { id: Generated<number>; region: string; started_at: number; ended_at: number | null };
   facts: { key: string; value: string };
+  changes: {
+    id: Generated<number>;
+    kind: 'monitor' | 'linked' | 'unlinked' | 'channel-removed';
+    monitor_id: number | null;
+    notification_id: number | null;
+    detail: string | null;
+  };
   idempotency_keys: {
     workspace_id: number;
     key: string;
