@@ -90,14 +90,8 @@ export function channelUnlinked(
 }
 
 /** The channel is gone with all that is queued for it: nothing is sent. */
-export function channelRemoved(
-  evaluation: Evaluation,
-  monitorIds: Iterable<number>,
-  notificationId: number,
-): void {
-  for (const id of monitorIds) {
-    const state = evaluation.drafts.find(id);
-    if (state === null) continue;
+export function channelRemoved(evaluation: Evaluation, notificationId: number): void {
+  for (const state of evaluation.linkedTo(notificationId)) {
     state.links = state.links.filter((link) => link.notificationId !== notificationId);
   }
 }

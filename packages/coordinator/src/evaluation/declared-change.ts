@@ -32,12 +32,7 @@ export type DeclaredChange =
       readonly notificationId: number;
       readonly link: Link | null;
     }
-  /** `monitorIds`: those that may be linked to it. */
-  | {
-      readonly kind: 'channel-removed';
-      readonly notificationId: number;
-      readonly monitorIds: readonly number[];
-    };
+  | { readonly kind: 'channel-removed'; readonly notificationId: number };
 
 export function applyChange(evaluation: Evaluation, change: DeclaredChange): void {
   switch (change.kind) {
@@ -52,7 +47,7 @@ export function applyChange(evaluation: Evaluation, change: DeclaredChange): voi
       channelUnlinked(evaluation, change.monitorId, change.notificationId, change.link);
       return;
     case 'channel-removed':
-      channelRemoved(evaluation, change.monitorIds, change.notificationId);
+      channelRemoved(evaluation, change.notificationId);
       return;
     default:
       change satisfies never;

@@ -45,7 +45,7 @@ import { noWrites, type Writes } from './writes.ts';
  * results of slots up to `floorSlot` are recorded and never vote.
  */
 export type EvaluationInput = {
-  readonly states: Pick<States, 'get'>;
+  readonly states: Pick<States, 'get' | 'values'>;
   readonly monitors: { get(id: number): LiveMonitor | undefined };
   readonly instants: Instants;
   /** Regions that had an agent within 24 h. */
@@ -118,6 +118,16 @@ export class Evaluation {
 
   state(monitorId: number): MonitorState {
     return this.drafts.open(monitorId, this.frame.instants.slotNow);
+  }
+
+  /** The states of the monitors that the channel is linked to. */
+  linkedTo(notificationId: number): MonitorState[] {
+    const isLinked = ({ links }: Readonly<MonitorState>) =>
+      links.some((link) => link.notificationId === notificationId);
+    for (const state of this.#input.states.values()) if (isLinked(state)) this.drafts.find(state.id);
+    return [...this.drafts.entries()].flatMap(([, state]) =>
+      state !== null && isLinked(state) ? [state] : [],
+    );
   }
 
   /** The state is written at the end, whatever else happens to it. */

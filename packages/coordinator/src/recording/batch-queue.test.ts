@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 
 function push(from: number, to: number): void {
-  for (let event = from; event <= to; event += 1) queue.push(event);
+  for (let event = from; event <= to; event += 1) queue.push(event, false);
 }
 
 test('a few events share a transaction after a short wait', async () => {
@@ -125,7 +125,7 @@ describe('an event that cannot be written', () => {
     failure = (batch) =>
       batch.includes(1_000) || batch.includes(1_002) ? new StoreError('store-constraint', 'at fault') : null;
     push(999, 1_000);
-    queue.push(2_000);
+    queue.push(2_000, false);
     await queue.flushed();
     expect(setAside).toEqual([1_002]);
     expect(written.flat()).toEqual([999, 1_001, 1_003, 2_000]);

@@ -81,7 +81,7 @@ test('down in one of three regions: no alert, and the history says why', async (
 
 test('a failing commit is tried again, and neither memory nor the database has seen the failed one', async () => {
   await inStatus('passed');
-  it.outboxFailure = new StoreError('store-full', 'in the middle of the transaction');
+  it.commitFailure = new StoreError('store-full', 'in the middle of the transaction');
   const slot = it.clock.wall();
   it.recorder.opened(liveMonitor(1), slot, THREE);
   for (const region of THREE) void it.recorder.record(it.message(1, slot, region, { outcome: 'failed' }));
@@ -89,7 +89,7 @@ test('a failing commit is tried again, and neither memory nor the database has s
   expect(it.recorder.isFailing).toBe(true);
   expect(it.status(1)).toBe('active');
   expect(await it.rows('SELECT 1 FROM results WHERE slot = ?', slot)).toEqual([]);
-  it.outboxFailure = null;
+  it.commitFailure = null;
   await it.clock.advanceSettling(5_000);
   await it.recorder.flushed();
   expect(it.recorder.isFailing).toBe(false);

@@ -17,7 +17,6 @@ function known(): Record<string, [string, number]> {
   const state = it.states.get(1);
   const votes = [
     ...(state?.votes ?? []),
-    ...(state?.stragglers ?? []),
     ...(state?.open.flatMap(({ reports }) => reports) ?? []),
   ];
   return Object.fromEntries(

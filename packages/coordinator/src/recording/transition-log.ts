@@ -1,5 +1,5 @@
 import type { Logger } from '@svc/shared/log.ts';
-import type { StatusChange } from './evaluator.ts';
+import type { StatusChange } from '../evaluation/frame.ts';
 
 /** Regions named in one line; the transitions endpoint has all of them. */
 const REGIONS_SHOWN = 5;
@@ -35,7 +35,7 @@ function detailOf({ to, votes }: StatusChange): string | null {
   const seen =
     newest === undefined
       ? ''
-      : (newest.error_message ?? (newest.latency === null ? '' : `${newest.latency} ms`)).slice(
+      : (newest.errorMessage ?? (newest.latency === null ? '' : `${newest.latency} ms`)).slice(
           0,
           MESSAGE_SHOWN,
         );

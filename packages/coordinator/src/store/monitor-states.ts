@@ -84,6 +84,7 @@ export async function* storedStates(
     const rows: StateRow[] = await store.read
       .selectFrom('monitor_states')
       .selectAll()
+      .$narrowType<{ reason: TransitionReason | null }>()
       .where('monitor_id', '>', after)
       .orderBy('monitor_id')
       .limit(CHUNK)

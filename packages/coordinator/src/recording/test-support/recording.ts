@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
@@ -10,17 +9,19 @@ import { FakeClock } from '../../../../../test/support/fake-clock.ts';
 import { SlotClock } from '../../dispatch/slot-clock.ts';
 import type { LiveMonitor, LiveMonitors } from '../../domain/monitor.ts';
 import { openStore } from '../../store/open.ts';
-import type { Store } from '../../store/store.ts';
-import { createDeclarationEffects } from '../declaration-effects.ts';
-import type { DeclarationEffects } from '../evaluation.ts';
-import { Evaluator, type RegionPresence, type StatusChange } from '../evaluator.ts';
-import { type OnNotRun, Recorder, type ResultMessage } from '../recorder.ts';
-import { States } from '../states.ts';
+import type { SqlValue, Store } from '../../store/store.ts';
+import type { SlotOutcome, SlotOutcomes } from '../../domain/slots.ts';
+import type { StatusChange } from '../../evaluation/frame.ts';
+import { States } from '../../evaluation/state.ts';
+import type { NewDelivery } from '../../evaluation/writes.ts';
+import { createRecordingStore, type RecordingStore } from '../../store/recording-store.ts';
+import type { ResultMessage } from '../events.ts';
+import { Recorder, type RegionPresence } from '../recorder.ts';
 
 export const THREE: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 export const PERIOD = 30_000;
 
-export type Enqueued = { notificationId: number; monitorId: number; alert: Alert };
+export type Enqueued = NewDelivery & { readonly id: number };
 
 /** The monitors in memory, set by hand. */
 export class DeclaredMonitors implements LiveMonitors {
@@ -81,37 +82,38 @@ export class Recording {
   readonly monitors = new DeclaredMonitors();
   readonly enqueued: Enqueued[] = [];
   readonly changes: StatusChange[] = [];
+  readonly outcomes: SlotOutcome[] = [];
   readonly presence: RegionPresence & { had: Set<Region> };
   store!: Store;
   recorder!: Recorder;
-  effects!: DeclarationEffects;
   states!: States;
   slotClock!: SlotClock;
-  onNotRun: OnNotRun = () => 'accept';
-  /** Thrown by the outbox when set: the transaction fails in its middle. */
-  outboxFailure: Error | null = null;
+  isOfferedAgain: SlotOutcomes['isOfferedAgain'] = () => false;
+  /** Nothing is announced about monitors while it says so. */
+  isHeld: (monitorId: number) => boolean = () => false;
+  /** What commits fail with while it is set. */
+  commitFailure: Error | null = null;
   /** Where the roll-ups are, epoch ms: nowhere yet. */
   rollups = { claimedUntil: 0 };
   sequence = 0;
   #directory = '';
+  #keys = 0;
 
   readonly #realClock: Clock | null;
 
   constructor(realClock: Clock | null) {
     this.#realClock = realClock;
     const had = new Set<Region>(THREE);
-    this.presence = { had, hadAgentWithin24h: (region) => had.has(region), live: () => [...had] };
+    this.presence = { had, hadAgentWithin24h: (region) => had.has(region) };
   }
 
   static async open(realClock: Clock | null = null): Promise<Recording> {
     const recording = new Recording(realClock);
     recording.#directory = await mkdtemp(join(tmpdir(), 'svc-recorder-'));
     await recording.start();
-    await recording.store.transaction(({ sqlite }) => {
-      sqlite.exec(
-        "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'test', 0) ON CONFLICT DO NOTHING",
-      );
-    });
+    await recording.write(
+      "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'test', 0) ON CONFLICT DO NOTHING",
+    );
     return recording;
   }
 
@@ -121,30 +123,29 @@ export class Recording {
     this.states = new States();
     const clock = this.#realClock ?? this.clock;
     this.slotClock = new SlotClock(clock, null, log);
-    const evaluator = new Evaluator({
+    this.recorder = new Recorder({
+      store: this.#recordingStore(),
       states: this.states,
       monitors: this.monitors,
       presence: this.presence,
       rollups: this.rollups,
+      tokens: { isValid: (token) => token === 'good' },
+      slots: {
+        isOfferedAgain: (...job) => this.isOfferedAgain(...job),
+        settled: (outcome) => this.outcomes.push(outcome),
+      },
       clock,
       slotClock: this.slotClock,
-      outbox: {
-        enqueue: (tx, delivery) => {
-          if (this.outboxFailure !== null) throw this.outboxFailure;
-          tx.onCommit(() => this.enqueued.push(delivery));
-        },
-      },
-    });
-    evaluator.onTransition((change) => this.changes.push(change));
-    this.effects = createDeclarationEffects(evaluator);
-    this.recorder = new Recorder({
-      store: this.store,
-      evaluator,
-      tokens: { isValid: (token) => token === 'good' },
-      clock,
       log,
-      onNotRun: (...args) => this.onNotRun(...args),
+      newKey: () => `key-${++this.#keys}`,
+      isHeld: (monitorId) => this.isHeld(monitorId),
+      onDeclared: (id, monitor) => {
+        if (monitor === null) this.monitors.delete(id);
+        else this.monitors.set(monitor);
+      },
+      onQueued: (id, delivery) => this.enqueued.push({ ...delivery, id }),
     });
+    this.recorder.onTransition((change) => this.changes.push(change));
     await this.recorder.load();
   }
 
@@ -160,37 +161,53 @@ export class Recording {
     await rm(this.#directory, { recursive: true, force: true });
   }
 
-  /** Declares a monitor as the configuration does. */
+  /** Declares a monitor as the configuration does: its row first, then what follows from it. */
   async declare(monitor: LiveMonitor): Promise<void> {
-    const before = this.monitors.get(monitor.id) ?? null;
-    await this.store.transaction((tx) => {
-      if (before === null) {
-        tx.sqlite
-          .prepare(`INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at,
-            created_at, updated_at) VALUES (?, 1, 'http', ?, 1, '{}', 0, 0, 0)`)
-          .run(monitor.id, monitor.name);
-      }
-      this.effects.monitorChanged(tx, before, monitor);
-      tx.onCommit(() => this.monitors.set(monitor));
-    });
+    await this.write(
+      `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
+        updated_at) VALUES (?, 1, 'http', ?, 1, '{}', 0, 0, 0) ON CONFLICT DO NOTHING`,
+      monitor.id,
+      monitor.name,
+    );
+    await this.recorder.declare([{ kind: 'monitor', monitorId: monitor.id, monitor, removed: null }], 0);
   }
 
   async remove(id: number): Promise<void> {
-    await this.store.transaction((tx) => {
-      this.effects.monitorChanged(tx, this.monitors.get(id) ?? null, null);
-      tx.sqlite.prepare('DELETE FROM monitors WHERE id = ?').run(id);
-      tx.onCommit(() => this.monitors.delete(id));
-    });
+    await this.write('DELETE FROM monitors WHERE id = ?', id);
+    await this.recorder.declare([{ kind: 'monitor', monitorId: id, monitor: null, removed: null }], 0);
   }
 
   async channel(id: number, kind: string, monitorIds: readonly number[]): Promise<void> {
-    await this.store.transaction((tx) => {
-      tx.sqlite
-        .prepare(`INSERT INTO notifications (id, workspace_id, provider_type, settings_sealed, created_at, updated_at)
-          VALUES (?, 1, ?, x'', 0, 0)`)
-        .run(id, kind);
-      for (const monitorId of monitorIds) this.effects.linked(tx, monitorId, id);
-    });
+    await this.write(
+      `INSERT INTO notifications (id, workspace_id, provider_type, settings_sealed, created_at, updated_at)
+        VALUES (?, 1, ?, x'', 0, 0)`,
+      id,
+      kind,
+    );
+    for (const monitorId of monitorIds) await this.link(monitorId, id, kind);
+  }
+
+  async link(monitorId: number, notificationId: number, providerType: string): Promise<void> {
+    await this.write(
+      'INSERT INTO links (monitor_id, notification_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
+      monitorId,
+      notificationId,
+    );
+    await this.recorder.declare([{ kind: 'linked', monitorId, notificationId, providerType }], 0);
+  }
+
+  async unlink(monitorId: number, notificationId: number): Promise<void> {
+    await this.write(
+      'DELETE FROM links WHERE monitor_id = ? AND notification_id = ?',
+      monitorId,
+      notificationId,
+    );
+    await this.recorder.declare([{ kind: 'unlinked', monitorId, notificationId, link: null }], 0);
+  }
+
+  async removeChannel(notificationId: number): Promise<void> {
+    await this.write('DELETE FROM notifications WHERE id = ?', notificationId);
+    await this.recorder.declare([{ kind: 'channel-removed', notificationId }], 0);
   }
 
   /** One stream message with one result. */
@@ -256,8 +273,13 @@ export class Recording {
     }
   }
 
-  rows<T>(sql: string, ...parameters: number[]): Promise<T[]> {
-    return this.store.transaction(({ sqlite }) => sqlite.prepare(sql).all(...parameters) as T[]);
+  rows<T>(sql: string, ...parameters: SqlValue[]): Promise<T[]> {
+    return this.store.transaction((tx) => tx.query<T>(sql, parameters));
+  }
+
+  /** One statement beside the recorder, as the configuration writes. */
+  async write(sql: string, ...parameters: SqlValue[]): Promise<void> {
+    await this.store.commit([{ sql, rows: [parameters] }]);
   }
 
   status(monitorId: number): string | undefined {
@@ -266,6 +288,15 @@ export class Recording {
 
   alerts(): string[] {
     return this.enqueued.map(({ alert }) => alert.status);
+  }
+
+  #recordingStore(): RecordingStore {
+    const store = createRecordingStore(this.store);
+    return {
+      ...store,
+      record: (batch) =>
+        this.commitFailure === null ? store.record(batch) : Promise.reject(this.commitFailure),
+    };
   }
 
   #monitor(id: number): LiveMonitor {
