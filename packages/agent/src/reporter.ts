@@ -43,7 +43,7 @@ export class Reporter {
     this.#bytes += bytes;
     // What was not run may be offered again, to this agent too.
     this.#jobs.push({ key: [result.monitor, result.slot], isFinal: result.outcome !== 'not_run' });
-    if (this.#texts.length >= LIMITS.resultsPerMessage) this.flush();
+    if (this.#texts.length >= LIMITS.smallResultsPerMessage) this.flush();
   }
 
   /** Hands what was collected to the outbox. */
