@@ -218,16 +218,21 @@ describe('taking jobs', () => {
       random,
       'null',
       '[]',
-      '{"v":2,"kind":"jobs","batch":"x","jobs":[{}]}',
+      '{"v":0,"kind":"jobs","batch":"x","jobs":[{}]}',
       '{"v":1,"kind":"other"}',
       '{"v":1,"kind":"jobs","batch":"x","jobs":[]}',
-      JSON.stringify({ v: 1, kind: 'jobs', batch: 'x', jobs: Array.from({ length: 65 }, () => job(1, 1)) }),
+      JSON.stringify({ v: 1, kind: 'jobs', batch: 'x', jobs: Array.from({ length: 513 }, () => job(1, 1)) }),
       JSON.stringify({ v: 1, kind: 'jobs', batch: 'x'.repeat(2_000_000), jobs: [job(1, 1)] }),
       '['.repeat(900_000),
     ];
     for (const each of messages) bus.publish(JOBS, each);
     expect((await offer([job(1, 1_000)])).accepted).toEqual([[1, 1_000]]);
-    expect(agent.metrics.droppedMessages).toEqual({ oversized: 1, 'not-json': 4, invalid: 6 });
+    expect(agent.metrics.droppedMessages).toEqual({
+      oversized: 1,
+      'not-json': 4,
+      invalid: 6,
+      'foreign-results': 0,
+    });
     expect(heard.filter(({ kind }) => kind === 'acceptance')).toHaveLength(1);
   });
 

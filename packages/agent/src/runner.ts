@@ -31,8 +31,8 @@ export type RunnerOptions = {
   random: () => number;
   metrics: Metrics;
   log: Logger;
-  /** Called once for every submitted job. */
-  onResult: (result: CheckResult) => void;
+  /** Called once for every submitted job, with the subject that was submitted with it. */
+  onResult: (result: CheckResult, subject: string | null) => void;
 };
 
 /**
@@ -69,7 +69,7 @@ export class Runner {
     return this.#attempting.size;
   }
 
-  /** Checks that wait for their place or for their next attempt. */
+  /** Checks that wait for their slot, for their place or for their next attempt. */
   get pending(): number {
     return this.#queue.size + this.#slowQueue.size + this.#waiting.size;
   }
@@ -78,19 +78,29 @@ export class Runner {
     this.#cancelSweep = this.#options.clock.every(SWEEP_MS, () => this.#sweep());
   }
 
-  /** Takes a job; its result comes through `onResult`, never before this returns. */
-  submit(job: CheckJob): void {
+  /**
+   * Takes a job; its result comes through `onResult`, never before this returns. The first attempt begins
+   * `wait_ms` after the receipt, never before, and within `start_within_ms` of that instant.
+   *
+   * @param receivedAt when the job's message was received, monotonic ms
+   * @param subject where the result is to be reported, null when the job's batch does not say
+   */
+  submit(job: CheckJob, receivedAt: number, subject: string | null): void {
     const { clock, onResult } = this.#options;
-    this.#enqueue(
-      newRun({
-        check: job.check,
-        slot: job.slot,
-        startBy: clock.monotonic() + job.start_within_ms,
-        attemptLimit: 1 + job.check.retry,
-        isSlow: job.slow === true,
-        done: (result) => onResult({ ...jobOf(job), ...result }),
-      }),
-    );
+    const startAt = receivedAt + (job.wait_ms ?? 0);
+    const run = newRun({
+      check: job.check,
+      slot: job.slot,
+      startBy: startAt + job.start_within_ms,
+      attemptLimit: 1 + job.check.retry,
+      isSlow: job.slow === true,
+      done: (result) => onResult({ ...jobOf(job), ...result }, subject),
+    });
+    if (startAt > clock.monotonic()) {
+      this.#waitUntil(run, startAt);
+      return;
+    }
+    this.#enqueue(run);
     this.#fill();
   }
 
@@ -189,13 +199,14 @@ export class Runner {
 
   /** Gives its place back and decides what comes next for the check. */
   #leaveAttempt(run: CheckRun, verdict: Verdict): void {
+    const { clock, random } = this.#options;
     this.#attempting.delete(run);
     if (run.isSlow) this.#slowAttempts--;
     run.isSlow = run.lastFound?.timedOut === true;
     const isRetried = verdict.outcome === 'failed' && run.attempts.length < run.attemptLimit;
     if (!isRetried) this.#finish(run, verdict);
     else if (this.#isDraining) this.#finish(run, notRun('shutting-down'));
-    else this.#wait(run);
+    else this.#waitUntil(run, clock.monotonic() + backoffMs(run.attempts.length, random()));
     if (this.#attempting.size === 0) this.#onIdle();
   }
 
@@ -205,10 +216,10 @@ export class Runner {
     run.done(resultOf(run, verdict, this.#options.clock.wall()));
   }
 
-  #wait(run: CheckRun): void {
-    const { clock, random } = this.#options;
+  /** @param wakeAt monotonic ms; not before it, the check takes its place in the queue */
+  #waitUntil(run: CheckRun, wakeAt: number): void {
     run.state = 'waiting';
-    run.wakeAt = clock.monotonic() + backoffMs(run.attempts.length, random());
+    run.wakeAt = wakeAt;
     this.#waiting.push(run);
     this.#armWake();
   }

@@ -96,7 +96,8 @@ export class Publisher {
       const head = this.#headOf(job, now);
       // Counting the exact bytes of every job costs more than sometimes sending a batch that is not full.
       const bytes = head.length + checkText.length * MAX_BYTES_PER_UNIT + 2;
-      const isFull = batch.jobs.length === LIMITS.jobsPerMessage || batch.bytes + bytes > LIMITS.messageBytes;
+      const isFull =
+        batch.jobs.length === LIMITS.smallJobsPerMessage || batch.bytes + bytes > LIMITS.messageBytes;
       if (isFull && batch.jobs.length > 0) {
         if (!this.#send(region, batch, now)) return;
         batch = newBatch();
