@@ -155,7 +155,7 @@ export class Coordinator {
       tokens: jobTokens,
       clock,
       log,
-      onNotRun: (monitorId, slot, region, reason) => dispatch.onNotRun(monitorId, slot, region, reason),
+      onNotRun: (...job) => (dispatch.isOfferedAgain(...job) ? 'reoffer' : 'accept'),
     });
     const consumer = new ResultConsumer({
       bus,
@@ -171,7 +171,7 @@ export class Coordinator {
       clock,
       log,
       monitors,
-      sink: recorder,
+      events: recorder,
       tokens: jobTokens,
       slotClock,
       presence,
@@ -179,9 +179,7 @@ export class Coordinator {
       readerCaughtUp: () => progress.isCaughtUp(),
       recovery: recorder,
     });
-    recorder.onRecorded((monitorId, slot, region, timedOut) =>
-      dispatch.onRecorded(monitorId, slot, region, timedOut),
-    );
+    recorder.onOutcome((outcome) => dispatch.settled(outcome));
     evaluator.onTransition((change) => logTransitions(log, change));
 
     await recorder.load();

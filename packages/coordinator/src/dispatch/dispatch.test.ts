@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Region } from '@svc/shared/regions.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
@@ -48,7 +49,11 @@ function keepBeating(agent: TestAgent): () => void {
 function report(agent: TestAgent): void {
   const { held } = agent;
   agent.held = [];
-  for (const [id, slot] of held) rig.dispatch.onRecorded(id, slot, agent.region, false);
+  for (const [id, slot] of held) settle(id, slot, agent.region, false);
+}
+
+function settle(monitorId: number, slot: number, region: Region, timedOut = false): void {
+  rig.dispatch.settled({ monitorId, slot, region, is: 'reported', timedOut });
 }
 
 describe('from the slot to the result', () => {
@@ -96,7 +101,9 @@ describe('from the slot to the result', () => {
     report(par as TestAgent);
     await rig.clock.advanceSettling(45_000);
     expect(rig.sink.opens).toHaveLength(2);
-    expect(rig.sink.skips).toEqual([{ id: 1, slot: rig.sink.opens[1]?.slot, region: FRA }]);
+    expect(rig.sink.skips).toEqual([
+      { id: 1, slot: rig.sink.opens[1]?.slot, region: FRA, reason: 'predecessor-running' },
+    ]);
     expect(fra?.offers).toHaveLength(1);
     expect(par?.offers).toHaveLength(2);
   });
@@ -106,7 +113,7 @@ describe('from the slot to the result', () => {
     await rig.clock.advanceSettling(200);
     const first = agent?.offers[0]?.slot ?? 0;
     if (agent) agent.held = [];
-    rig.dispatch.onRecorded(1, first, FRA, true);
+    settle(1, first, FRA, true);
     await rig.clock.advanceSettling(45_000);
     expect(agent?.offers.map(({ slow }) => slow)).toEqual([undefined, true]);
     report(agent as TestAgent);
@@ -205,23 +212,66 @@ describe('offers', () => {
       await rig.clock.advanceSettling(1_500);
       expect(rig.dispatch.counters.offers).toBe(1);
       const slot = rig.sink.opens[0]?.slot ?? 0;
-      rig.dispatch.onRecorded(1, slot, FRA, false);
+      settle(1, slot, FRA, false);
       expect(rig.dispatch.inFlight).toBe(0);
     },
   );
 
-  test('a job given back by an agent that shuts down is offered again at once', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
-    await rig.clock.advanceSettling(100);
-    const slot = agent?.offers[0]?.slot ?? 0;
-    if (agent) agent.held = [];
-    expect(rig.dispatch.onNotRun(1, slot, FRA, 'shutting-down')).toBe('reoffer');
-    await rig.clock.advanceSettling(100);
-    expect(agent?.offers).toHaveLength(2);
-    await rig.clock.advanceSettling(10_000);
-    expect(rig.dispatch.onNotRun(1, slot, FRA, 'shutting-down')).toBe('accept');
-    expect(rig.dispatch.onNotRun(1, slot, FRA, 'agent-starved')).toBe('accept');
-    expect(rig.dispatch.onNotRun(2, slot, FRA, 'shutting-down')).toBe('accept');
+  describe('of a job that an agent gives back as it shuts down', () => {
+    const giveBack = (slot: number) =>
+      rig.dispatch.settled({ monitorId: 1, slot, region: FRA, is: 'given-back', timedOut: false });
+
+    test('begin again after the commit, not before', async () => {
+      const [agent] = await begin([liveMonitor(1)]);
+      await rig.clock.advanceSettling(100);
+      const slot = agent?.offers[0]?.slot ?? 0;
+      if (agent) agent.held = [];
+      expect(rig.dispatch.isOfferedAgain(1, slot, FRA, 'shutting-down')).toBe(true);
+      await rig.clock.advanceSettling(1_000);
+      expect(agent?.offers).toHaveLength(1);
+      giveBack(slot);
+      await rig.clock.advanceSettling(100);
+      expect(agent?.offers).toHaveLength(2);
+      // Told a second time, as after a batch that was recorded anew.
+      giveBack(slot);
+      giveBack(slot);
+      await rig.clock.advanceSettling(10_000);
+      expect(rig.dispatch.isOfferedAgain(1, slot, FRA, 'shutting-down')).toBe(false);
+      expect(rig.dispatch.isOfferedAgain(1, slot, FRA, 'agent-starved')).toBe(false);
+      expect(rig.dispatch.isOfferedAgain(2, slot, FRA, 'shutting-down')).toBe(false);
+    });
+
+    test('wait for the commit, however long: neither heartbeats nor a gone agent make it lost', async () => {
+      await begin([liveMonitor(1)], []);
+      const agent = new TestAgent(rig.bus, FRA);
+      const silence = keepBeating(agent);
+      keepBeating(new TestAgent(rig.bus, FRA, 'other'));
+      await rig.clock.advanceSettling(1_200);
+      const slot = rig.sink.opens[0]?.slot ?? 0;
+      const holder = agent.offers.length > 0 ? agent : null;
+      if (holder !== null) holder.held = [];
+      expect(rig.dispatch.isOfferedAgain(1, slot, FRA, 'shutting-down')).toBe(true);
+      rig.isCaughtUp = false;
+      silence();
+      await rig.clock.advanceSettling(8_000);
+      expect(rig.dispatch.counters).toMatchObject({ agentsGone: 1, jobsLost: 0, offers: 1 });
+      giveBack(slot);
+      await rig.clock.advanceSettling(100);
+      expect(rig.dispatch.counters).toMatchObject({ offers: 2 });
+    });
+
+    test('have passed their bound when the commit comes: the region abstains', async () => {
+      const [agent] = await begin([liveMonitor(1)]);
+      await rig.clock.advanceSettling(100);
+      const slot = agent?.offers[0]?.slot ?? 0;
+      if (agent) agent.held = [];
+      rig.isCaughtUp = false;
+      await rig.clock.advanceSettling(11_000);
+      expect(rig.sink.abstentions).toEqual([]);
+      giveBack(slot);
+      expect(rig.sink.abstentions).toEqual([{ id: 1, slot, region: FRA, reason: 'job-lost' }]);
+      expect(rig.dispatch.inFlight).toBe(0);
+    });
   });
 });
 
@@ -515,7 +565,7 @@ describe('the start', () => {
     agent.held = [[1, slot]];
     agent.beat();
     await rig.clock.advanceSettling(100);
-    rig.dispatch.onRecorded(1, slot, FRA, false);
+    settle(1, slot, FRA, false);
     agent.beat();
     await rig.clock.advanceSettling(2_400);
     await starting;

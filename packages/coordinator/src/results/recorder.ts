@@ -5,6 +5,7 @@ import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-resul
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { type RegionSet, regionSet, regionsOf } from '../domain/region-set.ts';
+import type { SlotOutcome, UndecidedSlot } from '../domain/slots.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { BatchQueue } from './batch-queue.ts';
 import { Deadlines } from './deadlines.ts';
@@ -43,7 +44,7 @@ export type OnNotRun = (
   reason: NotRunReason,
 ) => 'reoffer' | 'accept';
 
-export type RecordedListener = (monitorId: number, slot: number, region: Region, timedOut: boolean) => void;
+export type OutcomeListener = (outcome: SlotOutcome) => void;
 
 type CheckedResult = { result: CheckResult; isReoffered: boolean };
 type Recording = {
@@ -94,7 +95,7 @@ export class Recorder implements SlotSink, Resumption {
   readonly #parts: RecorderParts;
   readonly #drops: DropLog<(typeof DROPS)[number]>;
   readonly #deadlines: Deadlines;
-  readonly #recordedListeners = new Set<RecordedListener>();
+  readonly #outcomeListeners = new Set<OutcomeListener>();
   readonly #positionListeners = new Set<(position: StreamPosition) => void>();
   readonly #queue: BatchQueue<Event>;
   readonly #counts = { results: 0, duplicates: 0, transactions: 0 };
@@ -158,10 +159,10 @@ export class Recorder implements SlotSink, Resumption {
     return this.#queue.isFailing;
   }
 
-  /** Called after the commit for every result that ends its region's part of a slot, repeated ones included. */
-  onRecorded(listener: RecordedListener): () => void {
-    this.#recordedListeners.add(listener);
-    return () => this.#recordedListeners.delete(listener);
+  /** Called after the commit for every result, repeated ones included. */
+  onOutcome(listener: OutcomeListener): () => void {
+    this.#outcomeListeners.add(listener);
+    return () => this.#outcomeListeners.delete(listener);
   }
 
   /** Called after each commit that moved the position. Must not throw. */
@@ -199,7 +200,7 @@ export class Recorder implements SlotSink, Resumption {
   }
 
   /** Slots of before the start that are not decided and that {@link resume} has not named yet. */
-  *openSlots(): Iterable<{ monitorId: number; slot: number; answered: readonly Region[] }> {
+  *undecidedSlots(): Iterable<UndecidedSlot> {
     for (const state of this.#parts.evaluator.parts.states.values()) {
       for (const { slot, answered, isGivenKnown } of state.open) {
         if (!isGivenKnown) yield { monitorId: state.id, slot, answered: regionsOf(answered) };
@@ -330,15 +331,22 @@ export class Recorder implements SlotSink, Resumption {
     this.#counts.transactions += 1;
     for (const { message, results } of recorded) {
       for (const { result, isReoffered } of results) {
-        if (!isReoffered && message.region !== null) this.#tellRecorded(result, message.region);
+        if (message.region !== null) this.#tellOutcome(result, message.region, isReoffered);
       }
     }
   }
 
-  #tellRecorded(result: CheckResult, region: Region): void {
-    for (const listener of this.#recordedListeners) {
+  #tellOutcome(result: CheckResult, region: Region, isReoffered: boolean): void {
+    const outcome: SlotOutcome = {
+      monitorId: result.monitor,
+      slot: result.slot,
+      region,
+      is: isReoffered ? 'given-back' : 'reported',
+      timedOut: result.timed_out === true,
+    };
+    for (const listener of this.#outcomeListeners) {
       try {
-        listener(result.monitor, result.slot, region, result.timed_out === true);
+        listener(outcome);
       } catch (error) {
         this.#parts.log.error({ error: messageOf(error) }, 'a listener of recorded results failed');
       }
