@@ -156,7 +156,7 @@ export class Coordinator {
       tokens: jobTokens,
       clock,
       log,
-      onNotRun: (monitorId, slot, region, reason) => dispatch.onNotRun(monitorId, slot, region, reason),
+      onNotRun: (...job) => (dispatch.isOfferedAgain(...job) ? 'reoffer' : 'accept'),
     });
     const consumer = new ResultConsumer({
       bus,
@@ -172,7 +172,7 @@ export class Coordinator {
       clock,
       log,
       monitors,
-      sink: recorder,
+      events: recorder,
       tokens: jobTokens,
       slotClock,
       presence,
@@ -180,9 +180,7 @@ export class Coordinator {
       readerCaughtUp: () => progress.isCaughtUp(),
       recovery: recorder,
     });
-    recorder.onRecorded((monitorId, slot, region, timedOut) =>
-      dispatch.onRecorded(monitorId, slot, region, timedOut),
-    );
+    recorder.onOutcome((outcome) => dispatch.settled(outcome));
     evaluator.onTransition((change) => logTransitions(log, change));
 
     await recorder.load();
