@@ -13,6 +13,7 @@ import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { fillDatabase } from '../../../../test/support/full-database.ts';
 import { VALID } from '../../../../test/support/resources.ts';
 import { ScaledClock } from '../../../../test/support/scaled-clock.ts';
+import { rowsOf } from '../../../../test/support/store-rows.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import { ownedByFile } from '../configuration/owned-by-file.ts';
 import { DeclaredFile, type DeclaredFileParts } from './declared-file.ts';
@@ -238,12 +239,7 @@ describe('a reload', () => {
     );
     await started(monitors('a', 'b') + channel('a') + PAGE);
     expect(await ids()).toEqual(before.map(({ id }) => id).filter((id) => id !== idOf('c')));
-    const monitorNames = await parts.store.read
-      .selectFrom('monitors')
-      .select(['name', 'owner'])
-      .orderBy('id')
-      .execute();
-    expect(monitorNames).toEqual([
+    expect(await rowsOf(parts.store, 'monitors')).toMatchObject([
       { name: 'a', owner: 'file' },
       { name: 'b', owner: 'file' },
       { name: 'c', owner: null },
@@ -253,14 +249,13 @@ describe('a reload', () => {
   test('says which channels cannot be delivered to', async () => {
     let problem: string | null = 'SVC_WEBHOOKS is not set';
     const channelProblem = (kind: ChannelKind) => (kind === 'webhook' ? problem : null);
-    const state = () =>
-      parts.store.read.selectFrom('notifications').select(['state', 'state_reason']).execute();
+    const state = () => rowsOf(parts.store, 'notifications');
     const text = monitors('a') + channel('a');
     await (await started(text, { channelProblem })).stop();
-    expect(await state()).toEqual([{ state: 'failing', state_reason: 'SVC_WEBHOOKS is not set' }]);
+    expect(await state()).toMatchObject([{ state: 'failing', state_reason: 'SVC_WEBHOOKS is not set' }]);
     problem = null;
     await started(text, { channelProblem });
-    expect(await state()).toEqual([{ state: 'ok', state_reason: null }]);
+    expect(await state()).toMatchObject([{ state: 'ok', state_reason: null }]);
   });
 });
 
