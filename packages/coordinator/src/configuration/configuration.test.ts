@@ -4,6 +4,7 @@ import { MASK } from '@svc/shared/resources/secrets.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { VALID } from '../../../../test/support/resources.ts';
+import { addWorkspace, rowsOf } from '../../../../test/support/store-rows.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { Actor, ConfigurationChange } from './configuration.ts';
 import { Conflict, Immutable, InvalidReference, NotFound, PreconditionFailed } from './errors.ts';
@@ -41,8 +42,7 @@ const errorOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-const monitorRow = (id: number) =>
-  parts.store.read.selectFrom('monitors').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+const monitorRow = async (id: number) => (await rowsOf(parts.store, 'monitors', { id }))[0];
 
 describe('every kind', () => {
   const MEMBERS: { [K in ResourceKind]: Record<string, unknown> } = {
@@ -127,7 +127,7 @@ describe('every kind', () => {
     await createAll();
     await change((open) => open.remove('svc_status_page', 1), 'file');
     for (const table of ['status_pages', 'components', 'component_groups'] as const) {
-      expect(await parts.store.read.selectFrom(table).selectAll().execute()).toEqual([]);
+      expect(await rowsOf(parts.store, table)).toEqual([]);
     }
     await change(async (open) => {
       await open.remove('svc_notification', 1);
@@ -153,7 +153,7 @@ describe('atomicity', () => {
     });
     expect(await errorOf(failing)).toBeInstanceOf(NotFound);
     expect((await parts.reading.monitors(parts.workspaceId, { limit: 9, offset: 0 }, 'open')).total).toBe(1);
-    expect((await monitorRow(id)).name).toBe('a');
+    expect((await monitorRow(id))?.name).toBe('a');
     expect([...parts.monitors.values()]).toEqual([before]);
     expect(heard).toEqual([]);
   });
@@ -299,13 +299,7 @@ describe('references', () => {
   });
 
   test('another workspace’s resources are not there', async () => {
-    const other = await parts.store.transaction(async ({ db }) => {
-      const row = await db
-        .insertInto('workspaces')
-        .values({ name: 'other', created_at: 1 })
-        .executeTakeFirstOrThrow();
-      return Number(row.insertId);
-    });
+    const other = await addWorkspace(parts.store, 'other');
     const id = await create('svc_http_monitor');
     const elsewhere = <T>(work: (open: ConfigurationChange) => Promise<T>) =>
       errorOf(parts.configuration.transaction({ workspaceId: other, actor: 'api' }, work));
@@ -365,7 +359,7 @@ describe('versions and owners', () => {
       await errorOf(change((open) => open.remove('svc_http_monitor', id, { expectedVersions: [1] }))),
     ).toBeInstanceOf(PreconditionFailed);
     await update('c', 2);
-    expect((await monitorRow(id)).name).toBe('c');
+    expect((await monitorRow(id))?.name).toBe('c');
   });
 
   test('what the file owns is not for the API, until there is no file', async () => {
