@@ -91,7 +91,7 @@ export class Oracle {
     this.#violated('announcement', this.channels.announced(seen.announcements, steps), now);
     this.#violated('announcement', this.channels.missing(seen.status), now);
     this.#status = seen.status;
-    if (now.monotonic >= this.#judgeFrom) this.#judge(now);
+    if (now.monotonic >= this.#judgeFrom) this.#judge(now, now.monotonic);
   }
 
   /** The world is over. */
@@ -118,20 +118,21 @@ export class Oracle {
   #judgeTime(now: Now): void {
     this.#violated('unannounced', this.confirmed.check(this.#status, this.#picture, now), now);
     this.#picture.decide(now);
-    this.#judge(now);
+    this.#judge(now, this.#picture.expectedSince);
   }
 
-  #judge(now: Now): void {
-    const { expected, expectedSince } = this.#picture;
+  /** @param since when the status should have become what is expected, monotonic ms */
+  #judge(now: Now, since: number): void {
+    const { expected } = this.#picture;
     if (this.#status === expected || this.#picture.allowed(now, this.#status).has(this.#status)) {
       this.#wrongSince = null;
       // Where the sentences leave room, the service has used it.
       this.#picture.expected = this.#status;
       return;
     }
-    this.#wrongSince ??= Math.max(expectedSince, this.#judgeFrom);
+    this.#wrongSince ??= Math.max(since, this.#judgeFrom);
     if (now.monotonic - this.#wrongSince <= IN_TIME_MS) return;
-    this.#violated('late', `the status is ${this.#status}, ${expected} since ${expectedSince}`, now);
+    this.#violated('late', `the status is ${this.#status}, ${expected} since ${this.#wrongSince}`, now);
     this.#picture.expected = this.#status;
     this.#wrongSince = null;
   }
