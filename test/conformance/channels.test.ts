@@ -1,6 +1,6 @@
 import type { Channel, SendContext, SendOutcome } from '@svc/coordinator/notify/channel.ts';
-import { createHttpPost } from '@svc/coordinator/notify/http-post.ts';
 import { createChannels, IMPLEMENTED_KINDS, type ImplementedKind } from '@svc/coordinator/notify/registry.ts';
+import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelSettings } from '@svc/shared/channels/settings.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';

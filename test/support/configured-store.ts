@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ChangeApplier } from '@svc/coordinator/configuration/apply-changes.ts';
 import { MonitorsInMemory } from '@svc/coordinator/configuration/live-monitors.ts';
 import { Reading } from '@svc/coordinator/configuration/reading.ts';
 import { StoredConfiguration } from '@svc/coordinator/configuration/transactions.ts';
-import type { DeclarationEffects } from '@svc/coordinator/results/evaluation.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
 import { Secrets } from '@svc/coordinator/store/secrets.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
@@ -14,24 +14,6 @@ import { createLogger } from '@svc/shared/log.ts';
 import { FakeClock } from './fake-clock.ts';
 
 export const silentLog = createLogger('test', 'silent');
-
-/** Keeps links and nothing else: there are no incidents that a change could touch. */
-export const linksOnly: DeclarationEffects = {
-  monitorChanged() {},
-  linked({ sqlite }, monitorId, notificationId) {
-    sqlite
-      .prepare('INSERT INTO links (monitor_id, notification_id) VALUES (?, ?)')
-      .run(monitorId, notificationId);
-  },
-  unlinked({ sqlite }, monitorId, notificationId) {
-    sqlite
-      .prepare('DELETE FROM links WHERE monitor_id = ? AND notification_id = ?')
-      .run(monitorId, notificationId);
-  },
-  channelDeleted({ sqlite }, notificationId) {
-    sqlite.prepare('DELETE FROM links WHERE notification_id = ?').run(notificationId);
-  },
-};
 
 /** A folder of its own under the system's temporary one. */
 export async function temporaryFolder(): Promise<{ path: string; remove(): Promise<void> }> {
@@ -52,8 +34,8 @@ export type ConfiguredStore = {
   dispose(): Promise<void>;
 };
 
-/** A new SQLite file with everything that declarations need. */
-export async function configuredStore(effects: DeclarationEffects = linksOnly): Promise<ConfiguredStore> {
+/** A new SQLite file with everything that declarations need. Memory follows changes, and nothing else does. */
+export async function configuredStore(): Promise<ConfiguredStore> {
   const folder = await temporaryFolder();
   const file = join(folder.path, 'svc.db');
   const store = await openStore({ path: file, log: silentLog });
@@ -61,13 +43,14 @@ export async function configuredStore(effects: DeclarationEffects = linksOnly): 
   const secrets = new Secrets(randomBytes(32));
   const workspaceId = await ensureDefaultWorkspace(store, clock.wall());
   const monitors = await MonitorsInMemory.load(store, secrets);
+  const effects = new ChangeApplier({ store, secrets, monitors, effects: null, log: silentLog });
   return {
     file,
     store,
     secrets,
     clock,
     monitors,
-    configuration: new StoredConfiguration({ store, secrets, effects, monitors, clock }),
+    configuration: new StoredConfiguration({ store, secrets, effects, clock }),
     reading: new Reading(store, secrets),
     workspaceId,
     async dispose() {

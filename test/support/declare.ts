@@ -37,7 +37,7 @@ export type NameOf = (kind: ResourceKind, id: string) => string;
 
 /** The names that the declared file gave. */
 export async function declaredNames({ store, secrets, workspaceId }: RunningApi): Promise<NameOf> {
-  const owned = await ownedByFile(store.read, secrets, workspaceId);
+  const owned = await ownedByFile(store, secrets, workspaceId);
   const names = new Map(owned.map(({ kind, id, localName }) => [`${kind} ${id}`, `${kind}.${localName}`]));
   return (kind, id) => names.get(`${kind} ${id}`) ?? `${kind} ${id} has no name`;
 }

@@ -5,6 +5,7 @@ import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { type Api, createApi } from './api/server.ts';
 import type { CoordinatorConfig } from './config.ts';
+import { ChangeApplier } from './configuration/apply-changes.ts';
 import { MonitorsInMemory } from './configuration/live-monitors.ts';
 import { Reading } from './configuration/reading.ts';
 import { StoredConfiguration } from './configuration/transactions.ts';
@@ -17,10 +18,10 @@ import { JobTokens } from './dispatch/tokens.ts';
 import { coordinatorMetrics } from './metrics.ts';
 import { Deliverer } from './notify/deliverer.ts';
 import { createDeliveries } from './notify/deliveries.ts';
-import { createHttpPost } from './notify/http-post.ts';
 import { createOutbox } from './notify/outbox.ts';
 import { createChannels, unavailableReason } from './notify/registry.ts';
 import { storedChannels } from './notify/stored-channels.ts';
+import { createHttpPost } from './outgoing/http-post.ts';
 import { ResultConsumer } from './results/consumer.ts';
 import { createDeclarationEffects } from './results/declaration-effects.ts';
 import { Evaluator } from './results/evaluator.ts';
@@ -186,13 +187,15 @@ export class Coordinator {
 
     await recorder.load();
     this.#started.push({ name: 'recorder', stop: () => recorder.stop() });
-    const configuration = new StoredConfiguration({
+    const effects = new ChangeApplier({
       store,
       secrets,
-      effects: createDeclarationEffects(evaluator),
       monitors,
-      clock,
+      effects: createDeclarationEffects(evaluator),
+      log,
     });
+    await effects.resume();
+    const configuration = new StoredConfiguration({ store, secrets, effects, clock });
     await deliverer.start();
     this.#started.push({ name: 'deliverer', stop: () => deliverer.stop() });
     consumer.start();

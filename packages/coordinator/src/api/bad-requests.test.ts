@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
-import { RESOURCE_TABLES } from '../configuration/kinds.ts';
+import { RESOURCE_TABLES } from '../store/resources.ts';
 
 /** Bad requests with their exact answers; none of them changes anything. */
 

@@ -2,9 +2,10 @@ import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.t
 import { z } from 'zod';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 import type { AttributesOf } from '../configuration/kinds.ts';
-import type { Filter, Listed } from '../configuration/reading.ts';
+import type { Listed } from '../configuration/reading.ts';
 import type { SecretsShown } from '../configuration/rows.ts';
 import type { AnyStored } from '../configuration/stored.ts';
+import type { Filter } from '../store/resource-lists.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import {
   type ApiAnswer,
@@ -145,7 +146,7 @@ function createEndpoint<S extends AnyStored>(
         if (key === null) return { id: await make(), isNew: true };
         const { workspaceId } = scope;
         return makeOnce(
-          { tx: change.tx, secrets, now: clock.wall() },
+          { tx: change.tx, secrets, now: Math.floor(clock.wall()) },
           { workspaceId, key, path, body },
           make,
         );

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { forgetRequests, keepRequest, keptRequest } from '../store/idempotency-keys.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Transaction } from '../store/store.ts';
 import { Problem } from './problem.ts';
@@ -30,6 +30,7 @@ export function idempotencyKey(header: string | undefined): string | null {
  * Runs `make`, which answers the id of what it made, unless an earlier request with this key has made
  * it. Both in the transaction that is given, so that what is made and its key are there or neither.
  *
+ * @param now epoch ms, whole
  * @param secrets bodies contain secrets: what is kept of them must not be of use to guess those
  * @throws Problem `conflict` when the key was used for another request
  */
@@ -41,33 +42,13 @@ export async function makeOnce(
   const { workspaceId, key, path, body } = request;
   const fingerprint = secrets.fingerprint('idempotency_keys.request', `${path}\n${JSON.stringify(body)}`);
   const oldest = now - REMEMBERED_MS;
-  await forgetOld(tx, oldest);
-  const before = await tx.db
-    .selectFrom('idempotency_keys')
-    .select(['fingerprint', 'resource_id'])
-    .where('workspace_id', '=', workspaceId)
-    .where('key', '=', key)
-    .where('created_at', '>=', oldest)
-    .executeTakeFirst();
-  if (before !== undefined) {
-    if (before.fingerprint === fingerprint) return { id: before.resource_id, isNew: false };
+  await forgetRequests(tx, oldest, FORGOTTEN_AT_ONCE);
+  const before = await keptRequest(tx, { workspaceId, key }, oldest);
+  if (before !== null) {
+    if (before.fingerprint === fingerprint) return { id: before.resourceId, isNew: false };
     throw new Problem('conflict', 'this Idempotency-Key was used for another request: take a new one');
   }
   const id = await make();
-  // In place of an old one that is not deleted yet.
-  await tx.db
-    .replaceInto('idempotency_keys')
-    .values({ workspace_id: workspaceId, key, fingerprint, resource_id: id, created_at: now })
-    .execute();
+  await keepRequest(tx, { workspaceId, key, fingerprint, resourceId: id }, now);
   return { id, isNew: true };
-}
-
-async function forgetOld({ db }: Transaction, oldest: number): Promise<void> {
-  const old = db
-    .selectFrom('idempotency_keys')
-    .select(['workspace_id', 'key'])
-    .where('created_at', '<', oldest)
-    .orderBy('created_at')
-    .limit(FORGOTTEN_AT_ONCE);
-  await sql`DELETE FROM idempotency_keys WHERE (workspace_id, key) IN (${old})`.execute(db);
 }

@@ -1,3 +1,5 @@
+import { componentsOfGroup, emptyGroup } from '../store/components.ts';
+import { findResource, insertResource, removeResource, updateResource } from '../store/resources.ts';
 import { Immutable, InvalidReference } from './errors.ts';
 import type { AttributesOf } from './kinds.ts';
 import { componentAttributes, componentColumns, groupAttributes, groupColumns } from './rows.ts';
@@ -20,11 +22,8 @@ export async function createComponent(
   declared?: { localName: string },
 ): Promise<number> {
   await checkReferences(scope, attributes);
-  const { insertId } = await scope.tx.db
-    .insertInto('components')
-    .values({ ...componentColumns(attributes), ...scope.creation(declared) })
-    .executeTakeFirstOrThrow();
-  return Number(insertId);
+  const row = { ...componentColumns(attributes), ...scope.creation(declared) };
+  return insertResource(scope.tx, 'components', row);
 }
 
 export async function updateComponent(
@@ -40,11 +39,8 @@ export async function updateComponent(
   refuseChange('component', id, current, attributes, 'page_id');
   refuseChange('component', id, current, attributes, 'type');
   await checkReferences(scope, attributes);
-  await scope.tx.db
-    .updateTable('components')
-    .set({ ...componentColumns(attributes), ...revision(scope, row, options) })
-    .where('id', '=', id)
-    .execute();
+  const change = { ...componentColumns(attributes), ...revision(scope, row, options) };
+  await updateResource(scope.tx, 'components', id, change);
 }
 
 export async function removeComponent(
@@ -53,7 +49,7 @@ export async function removeComponent(
   options: { expectedVersions?: readonly number[] },
 ): Promise<void> {
   writable(scope, 'components', id, await findComponent(scope, id), options);
-  await scope.tx.db.deleteFrom('components').where('id', '=', id).execute();
+  await removeResource(scope.tx, 'components', id);
 }
 
 export async function createGroup(
@@ -62,11 +58,8 @@ export async function createGroup(
   declared?: { localName: string },
 ): Promise<number> {
   await checkPage(scope, attributes.page_id);
-  const { insertId } = await scope.tx.db
-    .insertInto('component_groups')
-    .values({ ...groupColumns(attributes), ...scope.creation(declared) })
-    .executeTakeFirstOrThrow();
-  return Number(insertId);
+  const row = { ...groupColumns(attributes), ...scope.creation(declared) };
+  return insertResource(scope.tx, 'component_groups', row);
 }
 
 export async function updateGroup(
@@ -84,11 +77,8 @@ export async function updateGroup(
     return;
   }
   refuseChange('component group', id, current, attributes, 'page_id');
-  await scope.tx.db
-    .updateTable('component_groups')
-    .set({ ...groupColumns(attributes), ...revision(scope, row, options) })
-    .where('id', '=', id)
-    .execute();
+  const change = { ...groupColumns(attributes), ...revision(scope, row, options) };
+  await updateResource(scope.tx, 'component_groups', id, change);
 }
 
 /** Its components stay on the page, without a group. */
@@ -98,18 +88,10 @@ export async function removeGroup(
   options: { expectedVersions?: readonly number[] },
 ): Promise<void> {
   writable(scope, 'component_groups', id, await findGroup(scope, id), options);
-  const members = await scope.tx.db
-    .selectFrom('components')
-    .select(['id', 'owner', 'local_name'])
-    .where('group_id', '=', id)
-    .execute();
+  const members = await componentsOfGroup(scope.tx, id);
   for (const member of members) refuseDeclared(scope, 'components', member, `component group ${id}`);
-  await scope.tx.db
-    .updateTable('components')
-    .set((row) => ({ group_id: null, row_version: row('row_version', '+', 1), updated_at: scope.now }))
-    .where('group_id', '=', id)
-    .execute();
-  await scope.tx.db.deleteFrom('component_groups').where('id', '=', id).execute();
+  if (members.length > 0) await emptyGroup(scope.tx, id, scope.now);
+  await removeResource(scope.tx, 'component_groups', id);
 }
 
 function refuseChange<A extends Component | Group>(
@@ -126,11 +108,8 @@ function refuseChange<A extends Component | Group>(
 async function checkReferences(scope: ChangeScope, attributes: Component): Promise<void> {
   const { page_id, monitor_id, group_id } = attributes;
   await checkPage(scope, page_id);
-  if (monitor_id !== null) {
-    const monitor = scope.monitor(Number(monitor_id));
-    if (monitor?.workspaceId !== scope.context.workspaceId) {
-      throw new InvalidReference(`there is no monitor ${monitor_id}`, ['monitor_id']);
-    }
+  if (monitor_id !== null && !(await scope.has('monitors', Number(monitor_id)))) {
+    throw new InvalidReference(`there is no monitor ${monitor_id}`, ['monitor_id']);
   }
   if (group_id !== null) {
     const group = await findGroup(scope, Number(group_id));
@@ -140,30 +119,15 @@ async function checkReferences(scope: ChangeScope, attributes: Component): Promi
   }
 }
 
-async function checkPage({ tx, context }: ChangeScope, id: string): Promise<void> {
-  const page = await tx.db
-    .selectFrom('status_pages')
-    .select('id')
-    .where('id', '=', Number(id))
-    .where('workspace_id', '=', context.workspaceId)
-    .executeTakeFirst();
-  if (page === undefined) throw new InvalidReference(`there is no status page ${id}`, ['page_id']);
+async function checkPage(scope: ChangeScope, id: string): Promise<void> {
+  if (await scope.has('status_pages', Number(id))) return;
+  throw new InvalidReference(`there is no status page ${id}`, ['page_id']);
 }
 
 function findComponent({ tx, context }: ChangeScope, id: number) {
-  return tx.db
-    .selectFrom('components')
-    .selectAll()
-    .where('id', '=', id)
-    .where('workspace_id', '=', context.workspaceId)
-    .executeTakeFirst();
+  return findResource(tx, 'components', context.workspaceId, id);
 }
 
 function findGroup({ tx, context }: ChangeScope, id: number) {
-  return tx.db
-    .selectFrom('component_groups')
-    .selectAll()
-    .where('id', '=', id)
-    .where('workspace_id', '=', context.workspaceId)
-    .executeTakeFirst();
+  return findResource(tx, 'component_groups', context.workspaceId, id);
 }

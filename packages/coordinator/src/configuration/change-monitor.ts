@@ -1,7 +1,11 @@
 import { probeFingerprint } from '@svc/shared/resources/check.ts';
+import { componentsOfMonitor, removeComponentsOfMonitor } from '../store/components.ts';
+import { standingOf } from '../store/monitors.ts';
+import { reviseChannels } from '../store/notifications.ts';
+import { findResource, insertResource, removeResource, updateResource } from '../store/resources.ts';
 import { Conflict } from './errors.ts';
 import type { AttributesOf, MonitorKind } from './kinds.ts';
-import { liveMonitor } from './live-monitor.ts';
+import { targetOf } from './live-monitor.ts';
 import { monitorAttributes, monitorColumns, monitorKindOf } from './rows.ts';
 import { sameAttributes } from './same-attributes.ts';
 import {
@@ -24,20 +28,12 @@ export async function createMonitor(
   attributes: Monitor,
   declared?: { localName: string },
 ): Promise<number> {
-  const { insertId } = await scope.tx.db
-    .insertInto('monitors')
-    .values({
-      ...monitorColumns(scope.secrets, kind, attributes),
-      ...scope.creation(declared),
-      activated_at: scope.now,
-    })
-    .executeTakeFirstOrThrow();
-  const id = Number(insertId);
-  const { workspaceId } = scope.context;
-  scope.replaceMonitor(
-    null,
-    liveMonitor({ id, workspaceId, version: 1, activatedAt: scope.now }, attributes),
-  );
+  const id = await insertResource(scope.tx, 'monitors', {
+    ...monitorColumns(scope.secrets, kind, attributes),
+    ...scope.creation(declared),
+    activated_at: scope.now,
+  });
+  scope.changed({ kind: 'monitor', monitorId: id, removed: null });
   return id;
 }
 
@@ -50,22 +46,17 @@ export async function updateMonitor(
 ): Promise<void> {
   const row = writable(scope, 'monitors', id, await find(scope, id, kind), options);
   const current = monitorAttributes(scope.secrets, row, 'open');
-  if (sameAttributes(kind, current, attributes) && !changesOwnership(row, options)) return;
-  const version = row.probe_version + (probeFingerprint(current) === probeFingerprint(attributes) ? 0 : 1);
+  const isSame = sameAttributes(kind, current, attributes);
+  if (isSame && !changesOwnership(row, options)) return;
+  const isSameProbe = isSame || probeFingerprint(current) === probeFingerprint(attributes);
   const isActivated = attributes.active && !current.active;
-  const activatedAt = isActivated ? scope.now : row.activated_at;
-  await scope.tx.db
-    .updateTable('monitors')
-    .set({
-      ...monitorColumns(scope.secrets, kind, attributes),
-      ...revision(scope, row, options),
-      probe_version: version,
-      activated_at: activatedAt,
-    })
-    .where('id', '=', id)
-    .execute();
-  const { workspaceId } = scope.context;
-  scope.replaceMonitor(scope.monitor(id), liveMonitor({ id, workspaceId, version, activatedAt }, attributes));
+  await updateResource(scope.tx, 'monitors', id, {
+    ...monitorColumns(scope.secrets, kind, attributes),
+    ...revision(scope, row, options),
+    probe_version: row.probe_version + (isSameProbe ? 0 : 1),
+    activated_at: isActivated ? scope.now : row.activated_at,
+  });
+  if (!isSame) scope.changed({ kind: 'monitor', monitorId: id, removed: null });
 }
 
 export async function removeMonitor(
@@ -74,27 +65,24 @@ export async function removeMonitor(
   id: number,
   options: { cascade?: boolean; expectedVersions?: readonly number[] },
 ): Promise<void> {
-  writable(scope, 'monitors', id, await find(scope, id, kind), options);
+  const row = writable(scope, 'monitors', id, await find(scope, id, kind), options);
   await removeComponentsOf(scope, id, options.cascade ?? false);
-  // The channels' list of monitors is part of what they answer, so their versions grow.
-  await scope.tx.db
-    .updateTable('notifications')
-    .set((row) => ({ row_version: row('row_version', '+', 1), updated_at: scope.now }))
-    .where('id', 'in', (row) =>
-      row.selectFrom('links').select('notification_id').where('monitor_id', '=', id),
-    )
-    .execute();
-  scope.replaceMonitor(scope.monitor(id), null);
-  await scope.tx.db.deleteFrom('monitors').where('id', '=', id).execute();
+  const standing = await standingOf(scope.tx, id);
+  const { type, name } = row;
+  const target = targetOf(monitorAttributes(scope.secrets, row, 'masked'));
+  const { workspaceId } = scope.context;
+  scope.changed({
+    kind: 'monitor',
+    monitorId: id,
+    removed: { workspaceId, type, name, target, ...standing, links: [...standing.links] },
+  });
+  const channels = standing.links.map(({ notificationId }) => notificationId);
+  if (channels.length > 0) await reviseChannels(scope.tx, channels, scope.now);
+  await removeResource(scope.tx, 'monitors', id);
 }
 
 async function removeComponentsOf(scope: ChangeScope, id: number, cascade: boolean): Promise<void> {
-  const components = await scope.tx.db
-    .selectFrom('components')
-    .select(['id', 'page_id', 'owner', 'local_name'])
-    .where('monitor_id', '=', id)
-    .orderBy('id')
-    .execute();
+  const components = await componentsOfMonitor(scope.tx, id);
   if (components.length === 0) return;
   if (!cascade) {
     throw new Conflict(
@@ -103,7 +91,7 @@ async function removeComponentsOf(scope: ChangeScope, id: number, cascade: boole
     );
   }
   for (const component of components) refuseDeclared(scope, 'components', component, `monitor ${id}`);
-  await scope.tx.db.deleteFrom('components').where('monitor_id', '=', id).execute();
+  await removeComponentsOfMonitor(scope.tx, id);
 }
 
 /** `component 3 of status page 2, component 4 of status page 2 and 5 more`. */
@@ -117,11 +105,6 @@ function named(components: readonly { id: number; page_id: number }[]): string {
 
 /** A monitor of another type is none of this kind. */
 async function find({ tx, context }: ChangeScope, id: number, kind: MonitorKind) {
-  const row = await tx.db
-    .selectFrom('monitors')
-    .selectAll()
-    .where('id', '=', id)
-    .where('workspace_id', '=', context.workspaceId)
-    .executeTakeFirst();
+  const row = await findResource(tx, 'monitors', context.workspaceId, id);
   return row !== undefined && monitorKindOf(row) === kind ? row : undefined;
 }

@@ -1,27 +1,23 @@
+import { type ChannelLink, insertLinks, linksOfChannel, removeLinks } from '../store/links.ts';
+import { existingMonitors } from '../store/monitors.ts';
+import { findResource, insertResource, removeResource, updateResource } from '../store/resources.ts';
 import { InvalidReference } from './errors.ts';
 import type { AttributesOf } from './kinds.ts';
-import { linkedMonitorIds } from './links.ts';
 import { notificationAttributes, notificationColumns } from './rows.ts';
 import { sameAttributes } from './same-attributes.ts';
 import { type ChangeScope, changesOwnership, revision, type WriteOptions, writable } from './scope.ts';
 
 type Notification = AttributesOf<'svc_notification'>;
 
-/** Ids looked up in one query. */
-const IDS_PER_QUERY = 500;
-
 export async function createNotification(
   scope: ChangeScope,
   attributes: Notification,
   declared?: { localName: string },
 ): Promise<number> {
-  const monitorIds = await existingMonitors(scope, attributes.monitor_ids);
-  const { insertId } = await scope.tx.db
-    .insertInto('notifications')
-    .values({ ...notificationColumns(scope.secrets, attributes), ...scope.creation(declared) })
-    .executeTakeFirstOrThrow();
-  const id = Number(insertId);
-  await relink(scope, id, [], monitorIds);
+  const monitorIds = await requireMonitors(scope, attributes.monitor_ids);
+  const row = { ...notificationColumns(scope.secrets, attributes), ...scope.creation(declared) };
+  const id = await insertResource(scope.tx, 'notifications', row);
+  await link(scope, id, monitorIds);
   return id;
 }
 
@@ -32,79 +28,72 @@ export async function updateNotification(
   options: WriteOptions,
 ): Promise<void> {
   const row = writable(scope, 'notifications', id, await find(scope, id), options);
-  const linked = (await linkedMonitorIds(scope.tx.db, [id])).get(id) ?? [];
+  const links = await linksOfChannel(scope.tx, id);
+  const linked = links.map(({ monitorId }) => monitorId);
   const current = notificationAttributes(scope.secrets, row, linked, 'open');
   if (sameAttributes('svc_notification', current, attributes) && !changesOwnership(row, options)) return;
-  const monitorIds = await existingMonitors(scope, attributes.monitor_ids);
-  await scope.tx.db
-    .updateTable('notifications')
-    .set({
-      ...notificationColumns(scope.secrets, attributes),
-      ...revision(scope, row, options),
-      // Whatever kept it from delivering may be mended now; it is found out again if not.
-      state: 'ok',
-      state_reason: null,
-    })
-    .where('id', '=', id)
-    .execute();
-  await relink(scope, id, linked, monitorIds);
+  const monitorIds = await requireMonitors(scope, attributes.monitor_ids);
+  await updateResource(scope.tx, 'notifications', id, {
+    ...notificationColumns(scope.secrets, attributes),
+    ...revision(scope, row, options),
+    // Whatever kept it from delivering may be mended now; it is found out again if not.
+    state: 'ok',
+    state_reason: null,
+  });
+  const [wasLinked, isLinked] = [new Set(linked), new Set(monitorIds)];
+  const ended = links.filter(({ monitorId }) => !isLinked.has(monitorId));
+  await unlink(scope, { id, providerType: row.provider_type }, ended);
+  await link(
+    scope,
+    id,
+    [...isLinked].filter((monitorId) => !wasLinked.has(monitorId)),
+  );
 }
 
+/** Its links and its deliveries go with it. */
 export async function removeNotification(
   scope: ChangeScope,
   id: number,
   options: { expectedVersions?: readonly number[] },
 ): Promise<void> {
   writable(scope, 'notifications', id, await find(scope, id), options);
-  scope.effects.channelDeleted(scope.tx, id);
-  await scope.tx.db.deleteFrom('notifications').where('id', '=', id).execute();
+  scope.changed({ kind: 'channel-removed', notificationId: id });
+  await removeResource(scope.tx, 'notifications', id);
 }
 
-async function relink(
+async function link(scope: ChangeScope, notificationId: number, monitorIds: readonly number[]) {
+  if (monitorIds.length === 0) return;
+  await insertLinks(scope.tx, notificationId, monitorIds);
+  for (const monitorId of monitorIds) scope.changed({ kind: 'linked', monitorId, notificationId });
+}
+
+async function unlink(
   scope: ChangeScope,
-  id: number,
-  before: readonly number[],
-  after: readonly number[],
+  { id, providerType }: { id: number; providerType: string },
+  links: readonly ChannelLink[],
 ): Promise<void> {
-  const [wasLinked, isLinked] = [new Set(before), new Set(after)];
-  for (const monitorId of before) {
-    if (isLinked.has(monitorId)) continue;
-    scope.effects.unlinked(scope.tx, monitorId, id);
-    await scope.breathe();
+  if (links.length === 0) return;
+  for (const { monitorId, announced, incident } of links) {
+    const told = { providerType, announced, incident };
+    scope.changed({ kind: 'unlinked', monitorId, notificationId: id, link: told });
   }
-  for (const monitorId of after) {
-    if (wasLinked.has(monitorId)) continue;
-    scope.effects.linked(scope.tx, monitorId, id);
-    await scope.breathe();
-  }
+  await removeLinks(
+    scope.tx,
+    id,
+    links.map(({ monitorId }) => monitorId),
+  );
 }
 
 /** @throws InvalidReference for the first that is no monitor of this workspace */
-async function existingMonitors(scope: ChangeScope, ids: readonly string[]): Promise<number[]> {
-  for (let start = 0; start < ids.length; start += IDS_PER_QUERY) {
-    const asked = ids.slice(start, start + IDS_PER_QUERY);
-    const rows = await scope.tx.db
-      .selectFrom('monitors')
-      .select('id')
-      .where('workspace_id', '=', scope.context.workspaceId)
-      .where('id', 'in', asked.map(Number))
-      .execute();
-    await scope.breathe();
-    const found = new Set(rows.map(({ id }) => String(id)));
-    const missing = asked.findIndex((id) => !found.has(id));
-    if (missing !== -1) {
-      const path = ['monitor_ids', start + missing];
-      throw new InvalidReference(`there is no monitor ${asked[missing]}`, path);
-    }
-  }
-  return ids.map(Number);
+async function requireMonitors(scope: ChangeScope, ids: readonly string[]): Promise<number[]> {
+  const asked = ids.map(Number);
+  const found = await existingMonitors(scope.tx, scope.context.workspaceId, asked);
+  await scope.breathe();
+  const missing = asked.findIndex((id) => !found.has(id));
+  if (missing === -1) return asked;
+  throw new InvalidReference(`there is no monitor ${ids[missing]}`, ['monitor_ids', missing]);
 }
 
 function find({ tx, context }: ChangeScope, id: number) {
-  return tx.db
-    .selectFrom('notifications')
-    .selectAll()
-    .where('id', '=', id)
-    .where('workspace_id', '=', context.workspaceId)
-    .executeTakeFirst();
+  return findResource(tx, 'notifications', context.workspaceId, id);
 }

@@ -1,3 +1,6 @@
+import { partsOfPage, removePartsOfPage } from '../store/components.ts';
+import { findResource, insertResource, removeResource, updateResource } from '../store/resources.ts';
+import { takenName } from '../store/status-pages.ts';
 import type { PageTheme } from './configuration.ts';
 import { Conflict, NotFound } from './errors.ts';
 import type { AttributesOf } from './kinds.ts';
@@ -21,11 +24,8 @@ export async function createPage(
   declared?: { localName: string },
 ): Promise<number> {
   await refuseTaken(scope, attributes, 0);
-  const { insertId } = await scope.tx.db
-    .insertInto('status_pages')
-    .values({ ...pageColumns(scope.secrets, attributes), ...scope.creation(declared) })
-    .executeTakeFirstOrThrow();
-  return Number(insertId);
+  const row = { ...pageColumns(scope.secrets, attributes), ...scope.creation(declared) };
+  return insertResource(scope.tx, 'status_pages', row);
 }
 
 export async function updatePage(
@@ -38,11 +38,8 @@ export async function updatePage(
   const current = pageAttributes(scope.secrets, row, 'open');
   if (sameAttributes('svc_status_page', current, attributes) && !changesOwnership(row, options)) return;
   await refuseTaken(scope, attributes, id);
-  await scope.tx.db
-    .updateTable('status_pages')
-    .set({ ...pageColumns(scope.secrets, attributes), ...revision(scope, row, options) })
-    .where('id', '=', id)
-    .execute();
+  const change = { ...pageColumns(scope.secrets, attributes), ...revision(scope, row, options) };
+  await updateResource(scope.tx, 'status_pages', id, change);
 }
 
 export async function removePage(
@@ -52,15 +49,11 @@ export async function removePage(
 ): Promise<void> {
   writable(scope, 'status_pages', id, await find(scope, id), options);
   for (const table of ['components', 'component_groups'] as const) {
-    const parts = await scope.tx.db
-      .selectFrom(table)
-      .select(['id', 'owner', 'local_name'])
-      .where('page_id', '=', id)
-      .execute();
+    const parts = await partsOfPage(scope.tx, table, id);
     for (const part of parts) refuseDeclared(scope, table, part, `status page ${id}`);
-    await scope.tx.db.deleteFrom(table).where('page_id', '=', id).execute();
+    if (parts.length > 0) await removePartsOfPage(scope.tx, table, id);
   }
-  await scope.tx.db.deleteFrom('status_pages').where('id', '=', id).execute();
+  await removeResource(scope.tx, 'status_pages', id);
 }
 
 /** Not part of the declaration, so pages of the declared file take it too. */
@@ -76,41 +69,17 @@ export async function setPageAppearance(
   const published = appearance.published === undefined ? row.published : Number(appearance.published);
   const theme = appearance.theme ?? row.theme;
   if (published === row.published && theme === row.theme) return;
-  await scope.tx.db
-    .updateTable('status_pages')
-    .set({ published, theme, ...revision(scope, row, {}) })
-    .where('id', '=', id)
-    .execute();
+  const change = { published, theme, ...revision(scope, row, {}) };
+  await updateResource(scope.tx, 'status_pages', id, change);
 }
 
 /** Slugs and domains are unique across workspaces; nothing is told of the page that has it. */
-async function refuseTaken(
-  { tx }: ChangeScope,
-  { slug, custom_domain }: StatusPage,
-  exceptId: number,
-): Promise<void> {
-  for (const [column, value] of [
-    ['slug', slug],
-    ['custom_domain', custom_domain],
-  ] as const) {
-    if (value === null) continue;
-    const taken = await tx.db
-      .selectFrom('status_pages')
-      .select('id')
-      .where(column, '=', value)
-      .where('id', '!=', exceptId)
-      .executeTakeFirst();
-    if (taken !== undefined) {
-      throw new Conflict('taken', `"${value}" is the ${column} of another status page`, [column]);
-    }
-  }
+async function refuseTaken(scope: ChangeScope, attributes: StatusPage, exceptId: number): Promise<void> {
+  const name = await takenName(scope.tx, attributes, exceptId);
+  if (name === null) return;
+  throw new Conflict('taken', `"${attributes[name]}" is the ${name} of another status page`, [name]);
 }
 
 function find({ tx, context }: ChangeScope, id: number) {
-  return tx.db
-    .selectFrom('status_pages')
-    .selectAll()
-    .where('id', '=', id)
-    .where('workspace_id', '=', context.workspaceId)
-    .executeTakeFirst();
+  return findResource(tx, 'status_pages', context.workspaceId, id);
 }

@@ -1,3 +1,4 @@
+import { setChannelState } from '../store/notifications.ts';
 import {
   createComponent,
   createGroup,
@@ -100,13 +101,9 @@ export class OpenChange implements ConfigurationChange {
     reason: string | null,
   ): Promise<void> {
     await this.breathe();
-    const { numUpdatedRows } = await this.tx.db
-      .updateTable('notifications')
-      .set({ state, state_reason: reason })
-      .where('id', '=', notificationId)
-      .where('workspace_id', '=', this.context.workspaceId)
-      .executeTakeFirstOrThrow();
-    if (numUpdatedRows === 0n) throw new NotFound(`there is no notification ${notificationId}`);
+    const { workspaceId } = this.context;
+    const isThere = await setChannelState(this.tx, workspaceId, notificationId, { state, reason });
+    if (!isThere) throw new NotFound(`there is no notification ${notificationId}`);
   }
 
   breathe(): Promise<void> {

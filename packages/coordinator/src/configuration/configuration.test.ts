@@ -77,7 +77,7 @@ describe('every kind', () => {
 
   test('reads as it was written', async () => {
     await createAll();
-    const owned = await ownedByFile(parts.store.read, parts.secrets, parts.workspaceId);
+    const owned = await ownedByFile(parts.store, parts.secrets, parts.workspaceId);
     expect(owned.map(({ kind }) => kind).sort()).toEqual([...ORDER].sort());
     for (const entry of owned) {
       expect(entry.attributes, entry.kind).toEqual(attributes(entry.kind, MEMBERS[entry.kind]));
@@ -87,12 +87,12 @@ describe('every kind', () => {
 
   test('equal attributes write nothing', async () => {
     await createAll();
-    const before = await ownedByFile(parts.store.read, parts.secrets, parts.workspaceId);
+    const before = await ownedByFile(parts.store, parts.secrets, parts.workspaceId);
     parts.clock.advance(1_000);
     await change(async (open) => {
       for (const { kind, id } of before) await open.update(kind, id, attributes(kind, MEMBERS[kind]));
     }, 'file');
-    expect(await ownedByFile(parts.store.read, parts.secrets, parts.workspaceId)).toEqual(before);
+    expect(await ownedByFile(parts.store, parts.secrets, parts.workspaceId)).toEqual(before);
   });
 
   test('no secret is in the files of the database', async () => {
@@ -135,7 +135,7 @@ describe('every kind', () => {
       await open.remove('svc_tcp_monitor', 2);
       await open.remove('svc_dns_monitor', 3);
     }, 'file');
-    expect(await ownedByFile(parts.store.read, parts.secrets, parts.workspaceId)).toEqual([]);
+    expect(await ownedByFile(parts.store, parts.secrets, parts.workspaceId)).toEqual([]);
     expect(parts.monitors.size).toBe(0);
   });
 });
@@ -158,21 +158,36 @@ describe('atomicity', () => {
     expect(heard).toEqual([]);
   });
 
-  test('memory follows the commit: listeners hear each change in order, before the transaction answers', async () => {
+  test('memory follows the commit, before the transaction answers', async () => {
     const heard: [string | null, string | null][] = [];
     parts.monitors.onChange((before, after) => heard.push([before?.name ?? null, after?.name ?? null]));
-    await change(async (open) => {
-      const id = await open.create('svc_http_monitor', attributes('svc_http_monitor'));
-      await open.update('svc_http_monitor', id, attributes('svc_http_monitor', { name: 'b' }));
-      await open.remove('svc_http_monitor', id);
-      expect(heard).toEqual([]);
+    const id = await change(async (open) => {
+      const made = await open.create('svc_http_monitor', attributes('svc_http_monitor'));
+      expect(parts.monitors.size).toBe(0);
+      return made;
     });
+    await change((open) =>
+      open.update('svc_http_monitor', id, attributes('svc_http_monitor', { name: 'b' })),
+    );
+    await change((open) => open.remove('svc_http_monitor', id));
     expect(heard).toEqual([
       [null, 'a'],
       ['a', 'b'],
       ['b', null],
     ]);
     expect(parts.monitors.size).toBe(0);
+  });
+
+  test('of several changes of one monitor memory sees the last', async () => {
+    const heard: (string | undefined)[] = [];
+    parts.monitors.onChange((_before, after) => heard.push(after?.name));
+    await change(async (open) => {
+      const id = await open.create('svc_http_monitor', attributes('svc_http_monitor'));
+      await open.update('svc_http_monitor', id, attributes('svc_http_monitor', { name: 'b' }));
+      const gone = await open.create('svc_http_monitor', attributes('svc_http_monitor'));
+      await open.remove('svc_http_monitor', gone);
+    });
+    expect(heard).toEqual(['b']);
   });
 
   test('a change cannot be used after its end', async () => {
@@ -449,7 +464,7 @@ describe('long changes', () => {
     expect(turns).toBeGreaterThan(30);
     expect(parts.monitors.size).toBe(COUNT);
 
-    const owned = await ownedByFile(parts.store.read, parts.secrets, parts.workspaceId);
+    const owned = await ownedByFile(parts.store, parts.secrets, parts.workspaceId);
     expect(owned).toHaveLength(COUNT + 1);
   });
 });

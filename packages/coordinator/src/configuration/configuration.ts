@@ -8,14 +8,16 @@ export type Actor = 'api' | 'file';
 export type ChangeContext = { readonly workspaceId: number; readonly actor: Actor };
 
 /**
- * The one way in which declared resources change. Rows, links, the monitors in memory and what a change
- * does to states and incidents move together: all of it after the commit, or nothing.
+ * The one way in which declared resources change: rows first, all of them or none, with an entry in the log
+ * of changes. What follows from them (votes that end, announcements, scheduling, the monitors in memory) is
+ * done by whoever leads, from that log; see {@link ChangeEffects}.
  */
 export interface Configuration {
   /**
    * Runs `work` in one transaction of the store; transactions queue behind each other and behind the
    * recorder, so `work` must not wait for anything but this change. When it throws, everything is rolled
-   * back and the error is passed on.
+   * back and the error is passed on. It answers after the commit and, where this process leads, after the
+   * effects.
    *
    * @throws ConfigurationError (`NotFound`, `Conflict`, `InvalidReference`, `PreconditionFailed`)
    * @throws StoreError when the database could not do it (full disk, …)
@@ -36,7 +38,7 @@ export interface Configuration {
  */
 export interface ConfigurationChange {
   readonly context: ChangeContext;
-  /** The transaction itself, for what must be kept together with the change (facts, idempotency keys). */
+  /** The transaction itself, for what the store must keep together with the change (facts, idempotency keys). */
   readonly tx: Transaction;
 
   /**
@@ -96,6 +98,16 @@ export interface ConfigurationChange {
    * by themselves; call it in long loops of other work between them.
    */
   breathe(): Promise<void>;
+}
+
+/** What is done after changes were logged. */
+export interface ChangeEffects {
+  /**
+   * Called after each commit that appended to the log, with the id of its last entry. Resolves when the effects
+   * of the log up to it are applied, where this process leads, or when it stops leading; at once where another
+   * does. Never rejects: the rows are committed, and what could not be applied stays in the log.
+   */
+  applied(lastChangeId: number): Promise<void>;
 }
 
 export type PageTheme = (typeof THEMES)[number];

@@ -1,4 +1,5 @@
 import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
+import type { ResourceTable } from '../store/resources.ts';
 
 export type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
 export { RESOURCE_KINDS } from '@svc/shared/resources/registry.ts';
@@ -7,9 +8,6 @@ export { RESOURCE_KINDS } from '@svc/shared/resources/registry.ts';
 export type AttributesOf<K extends ResourceKind> = Resources[K];
 
 export type MonitorKind = 'svc_http_monitor' | 'svc_tcp_monitor' | 'svc_dns_monitor';
-
-/** Tables that keep declared resources. */
-export type ResourceTable = 'monitors' | 'notifications' | 'status_pages' | 'component_groups' | 'components';
 
 export const TABLE_OF = {
   svc_http_monitor: 'monitors',
@@ -20,14 +18,6 @@ export const TABLE_OF = {
   svc_status_page_component_group: 'component_groups',
   svc_status_page_component: 'components',
 } as const satisfies { [K in ResourceKind]: ResourceTable };
-
-export const RESOURCE_TABLES: readonly ResourceTable[] = [
-  'monitors',
-  'notifications',
-  'status_pages',
-  'component_groups',
-  'components',
-];
 
 /** For messages: `monitor 12`. */
 export const NOUN_OF: { readonly [T in ResourceTable]: string } = {

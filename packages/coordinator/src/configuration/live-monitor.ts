@@ -21,7 +21,7 @@ export function liveMonitor(metadata: MonitorMetadata, attributes: AttributesOf<
     workspaceId: metadata.workspaceId,
     type: attributes.type,
     name: attributes.name,
-    target: attributes.type === 'http' ? attributes.url : attributes.uri,
+    target: targetOf(attributes),
     active: attributes.active,
     periodMs: periodMs(attributes.periodicity),
     regions: shared(attributes.regions),
@@ -30,6 +30,11 @@ export function liveMonitor(metadata: MonitorMetadata, attributes: AttributesOf<
     activatedAt: metadata.activatedAt,
     checkText: JSON.stringify(check),
   };
+}
+
+/** URL or URI: what a monitor is known by in alerts. */
+export function targetOf(attributes: AttributesOf<MonitorKind>): string {
+  return attributes.type === 'http' ? attributes.url : attributes.uri;
 }
 
 /** Most monitors name one of few sets of regions: kept once each, a hundred thousand of them stay small. */

@@ -1,4 +1,6 @@
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
+import { monitorsAfter, monitorsOf } from '../store/monitors.ts';
+import type { Row } from '../store/resources.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import { liveMonitor } from './live-monitor.ts';
@@ -8,7 +10,24 @@ const PAGE_ROWS = 1_000;
 
 type Listener = (before: LiveMonitor | null, after: LiveMonitor | null) => void;
 
-/** The declared monitors of all workspaces in memory. Only {@link Configuration} changes them, after its commits. */
+/**
+ * These monitors as they are declared now; those that are missing were removed.
+ *
+ * @throws StoreError `store-key` when a monitor's secrets do not open
+ */
+export async function loadLiveMonitors(
+  store: Store,
+  secrets: Secrets,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, LiveMonitor>> {
+  const rows = await monitorsOf(store, ids);
+  return new Map(rows.map((row) => [row.id, opened(secrets, row)]));
+}
+
+/**
+ * The declared monitors of all workspaces in memory. They follow the rows: whoever applies the log of changes
+ * puts in what a change has made of them.
+ */
 export class MonitorsInMemory implements LiveMonitors {
   readonly #byId = new Map<number, LiveMonitor>();
   readonly #listeners = new Set<Listener>();
@@ -17,22 +36,8 @@ export class MonitorsInMemory implements LiveMonitors {
   static async load(store: Store, secrets: Secrets): Promise<MonitorsInMemory> {
     const monitors = new MonitorsInMemory();
     for (let after = 0; ; ) {
-      const rows = await store.read
-        .selectFrom('monitors')
-        .selectAll()
-        .where('id', '>', after)
-        .orderBy('id')
-        .limit(PAGE_ROWS)
-        .execute();
-      for (const row of rows) {
-        const metadata = {
-          id: row.id,
-          workspaceId: row.workspace_id,
-          version: row.probe_version,
-          activatedAt: row.activated_at,
-        };
-        monitors.#byId.set(row.id, liveMonitor(metadata, monitorAttributes(secrets, row, 'open')));
-      }
+      const rows = await monitorsAfter(store, after, PAGE_ROWS);
+      for (const row of rows) monitors.#byId.set(row.id, opened(secrets, row));
       const last = rows.at(-1);
       if (last === undefined) return monitors;
       after = last.id;
@@ -62,4 +67,14 @@ export class MonitorsInMemory implements LiveMonitors {
     else if (before !== null) this.#byId.delete(before.id);
     for (const listener of this.#listeners) listener(before, after);
   }
+}
+
+function opened(secrets: Secrets, row: Row<'monitors'>): LiveMonitor {
+  const metadata = {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    version: row.probe_version,
+    activatedAt: row.activated_at,
+  };
+  return liveMonitor(metadata, monitorAttributes(secrets, row, 'open'));
 }

@@ -1,17 +1,15 @@
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, MONITOR_KINDS } from '@svc/shared/resources/registry.ts';
 import { masked } from '@svc/shared/resources/secrets.ts';
-import type { Selectable } from 'kysely';
-import type { Database } from '../store/schema.ts';
+import type { ResourceTable, Row } from '../store/resources.ts';
 import type { SealPurpose, Secrets } from '../store/secrets.ts';
-import type { AttributesOf, MonitorKind, ResourceKind, ResourceTable } from './kinds.ts';
+import type { AttributesOf, MonitorKind, ResourceKind } from './kinds.ts';
 import { joinSecrets, type SecretParts, splitSecrets } from './secret-parts.ts';
 
-/**
+/*
  * How normalized attributes are laid out in rows. An attribute is kept once: in a column where the
  * database must see it, sealed where it is secret, in the JSON of `attributes` otherwise.
  */
-export type Row<T extends ResourceTable> = Selectable<Database[T]>;
 
 type Json = { [name: string]: unknown };
 

@@ -1,58 +1,41 @@
 import { setImmediate } from 'node:timers/promises';
-import type { LiveMonitor } from '../domain/monitor.ts';
-import type { DeclarationEffects } from '../results/evaluation.ts';
+import type { NewChange } from '../store/changes.ts';
+import { hasResource, type OwnedRow, type ResourceTable } from '../store/resources.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Transaction } from '../store/store.ts';
 import type { ChangeContext } from './configuration.ts';
 import { Conflict, NotFound, PreconditionFailed } from './errors.ts';
-import { NOUN_OF, type ResourceTable } from './kinds.ts';
-import type { MonitorsInMemory } from './live-monitors.ts';
+import { NOUN_OF } from './kinds.ts';
 
 /** ms that a change may hold the thread before the event loop gets a turn; what it does then takes its time too. */
 const TURN_MS = 8;
 
-/** What the parts of one change share: the transaction, and the monitors as they are inside it. */
+/** What the parts of one change share. */
 export class ChangeScope {
   readonly context: ChangeContext;
   readonly tx: Transaction;
   readonly secrets: Secrets;
-  readonly effects: DeclarationEffects;
-  /** Epoch ms: one instant for the whole change. */
+  /** Epoch ms, whole: one instant for the whole change. */
   readonly now: number;
-  readonly #monitors: MonitorsInMemory;
-  /** Changed in this transaction; null: deleted. Memory follows after the commit. */
-  readonly #changed = new Map<number, LiveMonitor | null>();
+  /** For the log, in their order. */
+  readonly changes: NewChange[] = [];
   #turnBegan = performance.now();
 
-  constructor(parts: {
-    context: ChangeContext;
-    tx: Transaction;
-    secrets: Secrets;
-    effects: DeclarationEffects;
-    monitors: MonitorsInMemory;
-    now: number;
-  }) {
+  constructor(parts: { context: ChangeContext; tx: Transaction; secrets: Secrets; now: number }) {
     this.context = parts.context;
     this.tx = parts.tx;
     this.secrets = parts.secrets;
-    this.effects = parts.effects;
     this.now = parts.now;
-    this.#monitors = parts.monitors;
   }
 
-  /** The monitor as this transaction sees it, or null. */
-  monitor(id: number): LiveMonitor | null {
-    const changed = this.#changed.get(id);
-    return changed !== undefined ? changed : (this.#monitors.get(id) ?? null);
+  /** Whether the workspace has it, as this transaction sees it. */
+  has(table: ResourceTable, id: number): Promise<boolean> {
+    return hasResource(this.tx, table, this.context.workspaceId, id);
   }
 
-  /** To be called before a deleted monitor's row goes, and after a created one's came. */
-  replaceMonitor(before: LiveMonitor | null, after: LiveMonitor | null): void {
-    const id = (after ?? before)?.id;
-    if (id === undefined) return;
-    this.#changed.set(id, after);
-    this.effects.monitorChanged(this.tx, before, after);
-    this.tx.onCommit(() => this.#monitors.replace(before, after));
+  /** Something that has effects beside its rows. What those said before goes into it, so they must still be there. */
+  changed(change: NewChange): void {
+    this.changes.push(change);
   }
 
   async breathe(): Promise<void> {
@@ -85,7 +68,7 @@ export type WriteOptions = {
   readonly declared?: { localName: string };
 };
 
-type Head = { id: number; owner: string | null; local_name: string | null; row_version: number };
+type Head = OwnedRow & { row_version: number };
 
 /**
  * The row, when it is there and may be written.
@@ -126,7 +109,7 @@ export function requireVersion(
 export function refuseDeclared(
   { context }: ChangeScope,
   table: ResourceTable,
-  row: Pick<Head, 'id' | 'owner' | 'local_name'>,
+  row: OwnedRow,
   subject: string,
 ): void {
   if (context.actor === 'file' || row.owner !== 'file') return;

@@ -1,3 +1,4 @@
+import type { Row } from '../store/resources.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { AttributesOf, MonitorKind, ResourceKind } from './kinds.ts';
 import {
@@ -9,7 +10,6 @@ import {
   monitorKindOf,
   notificationAttributes,
   pageAttributes,
-  type Row,
   type SecretsShown,
 } from './rows.ts';
 

@@ -1,18 +1,19 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import type { DeclarationEffects } from '../results/evaluation.ts';
+import { appendChanges, type NewChange } from '../store/changes.ts';
+import { releaseFromFile } from '../store/resources.ts';
 import type { Secrets } from '../store/secrets.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Transaction } from '../store/store.ts';
 import { OpenChange } from './change.ts';
-import type { ChangeContext, Configuration, ConfigurationChange } from './configuration.ts';
-import { RESOURCE_TABLES } from './kinds.ts';
-import type { MonitorsInMemory } from './live-monitors.ts';
+import type { ChangeContext, ChangeEffects, Configuration, ConfigurationChange } from './configuration.ts';
 import { ChangeScope } from './scope.ts';
+
+/** Entries of the log that are written at once: some 5 ms. */
+const CHANGES_PER_WRITE = 1_000;
 
 type Parts = {
   readonly store: Store;
   readonly secrets: Secrets;
-  readonly effects: DeclarationEffects;
-  readonly monitors: MonitorsInMemory;
+  readonly effects: ChangeEffects;
   readonly clock: Clock;
 };
 
@@ -24,31 +25,35 @@ export class StoredConfiguration implements Configuration {
     this.#parts = parts;
   }
 
-  transaction<T>(context: ChangeContext, work: (change: ConfigurationChange) => Promise<T>): Promise<T> {
-    const { store, secrets, effects, monitors, clock } = this.#parts;
-    return store.transaction(async (tx) => {
-      const scope = new ChangeScope({ context, tx, secrets, effects, monitors, now: clock.wall() });
+  async transaction<T>(
+    context: ChangeContext,
+    work: (change: ConfigurationChange) => Promise<T>,
+  ): Promise<T> {
+    const { store, secrets, effects, clock } = this.#parts;
+    const { outcome, lastChangeId } = await store.transaction(async (tx) => {
+      const scope = new ChangeScope({ context, tx, secrets, now: Math.floor(clock.wall()) });
       const change = new OpenChange(scope);
       try {
-        return await work(change);
+        const outcome = await work(change);
+        return { outcome, lastChangeId: await logged(tx, scope.changes) };
       } finally {
         change.end();
       }
     });
+    if (lastChangeId !== null) await effects.applied(lastChangeId);
+    return outcome;
   }
 
   releaseFileOwnership(): Promise<number> {
-    return this.#parts.store.transaction(async ({ db }) => {
-      let released = 0;
-      for (const table of RESOURCE_TABLES) {
-        const { numUpdatedRows } = await db
-          .updateTable(table)
-          .set({ owner: null })
-          .where('owner', '=', 'file')
-          .executeTakeFirstOrThrow();
-        released += Number(numUpdatedRows);
-      }
-      return released;
-    });
+    return this.#parts.store.transaction(releaseFromFile);
   }
+}
+
+/** Answers the id of the last entry; null: nothing was changed that has effects. */
+async function logged(tx: Transaction, changes: readonly NewChange[]): Promise<number | null> {
+  let last: number | null = null;
+  for (let start = 0; start < changes.length; start += CHANGES_PER_WRITE) {
+    last = await appendChanges(tx, changes.slice(start, start + CHANGES_PER_WRITE));
+  }
+  return last;
 }

@@ -59,7 +59,7 @@ async function started(text: string, changes: Partial<DeclaredFileParts> = {}): 
   return file;
 }
 
-const owned = () => ownedByFile(parts.store.read, parts.secrets, parts.workspaceId);
+const owned = () => ownedByFile(parts.store, parts.secrets, parts.workspaceId);
 const names = async () => (await owned()).map(({ kind, localName }) => `${kind}.${localName}`);
 const ids = async () => (await owned()).map(({ id }) => id);
 

@@ -3,15 +3,12 @@ import type { ConfigurationChange } from '../configuration/configuration.ts';
 import { ConfigurationError } from '../configuration/errors.ts';
 import { ownedByFile, releasedByFile } from '../configuration/owned-by-file.ts';
 import type { AnyStored } from '../configuration/stored.ts';
-import { readFact, writeFact } from '../store/facts.ts';
+import { appliedDigest, writeAppliedDigest } from '../store/facts.ts';
 import type { Secrets } from '../store/secrets.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { DeclarationError } from './located-error.ts';
 import { isMassDeletion, type OwnedResource, type Plan, planChanges } from './plan.ts';
 import { resolveReferences } from './references.ts';
-
-/** Fact that keeps the digest of the file that was applied last. */
-const APPLIED_DIGEST = 'declared_digest';
 
 /** A valid declaration, as it is to be applied. */
 export type Declaration = {
@@ -52,8 +49,8 @@ export async function reconcile(
 ): Promise<Reconciled> {
   const { entries, digest } = declaration;
   const { workspaceId } = change.context;
-  const owned = await ownedByFile(change.tx.db, options.secrets, workspaceId);
-  const released = await releasedByFile(change.tx.db, options.secrets, workspaceId);
+  const owned = await ownedByFile(change.tx, options.secrets, workspaceId);
+  const released = await releasedByFile(change.tx, options.secrets, workspaceId);
   const known = [...owned, ...released];
   await change.breathe();
   const plan = await planChanges(entries, known, () => change.breathe());
@@ -64,7 +61,7 @@ export async function reconcile(
   await removeAll(change, plan.monitorRemovals, options.signal);
   await change.breathe();
   await setChannelStates(change, declaration, plan, known, ids, options);
-  await writeFact(change.tx.db, APPLIED_DIGEST, digest);
+  await writeAppliedDigest(change.tx, digest);
 
   const created = plan.writes.filter(({ id }) => id === null).length;
   return {
@@ -77,7 +74,7 @@ export async function reconcile(
 
 /** Whether a declaration was ever applied to this database. */
 export async function wasApplied(change: ConfigurationChange): Promise<boolean> {
-  return (await readFact(change.tx.db, APPLIED_DIGEST)) !== null;
+  return (await appliedDigest(change.tx)) !== null;
 }
 
 function refuseMassDeletion(

@@ -1,5 +1,6 @@
+import type { MonitorStatus } from './monitor.ts';
 import { NO_REGIONS, type RegionSet, sizeOf } from './region-set.ts';
-import { statusOf, tally, type Vote } from './status.ts';
+import { failedIn, failuresCoincide, statusOf, tally, type Vote } from './status.ts';
 
 /** A slot whose results are not votes yet. */
 export type OpenSlot = {
@@ -28,8 +29,13 @@ export type SlotDecision =
   /** One period has passed. */
   | 'period-over';
 
-/** `votes` with `news` in their place: per region the newest slot's stays. Returns `votes` itself when nothing changes. */
-export function castVotes(votes: readonly Vote[], news: readonly Vote[]): readonly Vote[] {
+/**
+ * `votes` with `news` in their place: per region the newest slot's stays. A failed vote goes on with its
+ * region's run of failures, unless the vote before it counts no more. Returns `votes` itself when nothing changes.
+ *
+ * @param now ms, as the votes' `expiresAt`
+ */
+export function castVotes(votes: readonly Vote[], news: readonly Vote[], now: number): readonly Vote[] {
   let cast: Vote[] | null = null;
   for (const vote of news) {
     const current: readonly Vote[] = cast ?? votes;
@@ -37,48 +43,55 @@ export function castVotes(votes: readonly Vote[], news: readonly Vote[]): readon
     const old = current[index];
     if (old !== undefined && old.slot >= vote.slot) continue;
     // Not `push`: it makes room for sixteen more, and these arrays are kept for every monitor.
-    cast = old === undefined ? current.concat(vote) : current.with(index, vote);
+    cast = old === undefined ? current.concat(vote) : current.with(index, following(old, vote, now));
   }
   return cast ?? votes;
 }
 
-/**
- * Whether the slot is decided, and why; null while it is not.
- *
- * @param votes     the regions' votes before this slot, stragglers of earlier slots included
- * @param now       ms, as the votes' `expiresAt`
- * @param monotonic ms: a clock that jumps gives the regions no less time
- */
-export function slotDecision(
-  open: OpenSlot,
-  votes: readonly Vote[],
-  electorate: RegionSet,
-  { now, monotonic }: { now: number; monotonic: number },
-): SlotDecision | null {
+function following(old: Vote, vote: Vote, now: number): Vote {
+  if (vote.failedSince === null || old.failedSince === null || old.expiresAt <= now) return vote;
+  return { ...vote, failedSince: old.failedSince };
+}
+
+/** What a slot is decided on, beside itself. */
+export type Standing = {
+  /** The regions' votes before this slot. */
+  readonly votes: readonly Vote[];
+  /** The slot's own regions included. */
+  readonly electorate: RegionSet;
+  readonly status: MonitorStatus;
+  /** ms, as the votes' `expiresAt`. */
+  readonly now: number;
+  /** ms: a clock that jumps gives the regions no less time. */
+  readonly monotonic: number;
+};
+
+/** Whether the slot is decided, and why; null while it is not. */
+export function slotDecision(open: OpenSlot, standing: Standing): SlotDecision | null {
+  const { electorate, monotonic } = standing;
   const expected = open.isGivenKnown ? open.given : open.given | electorate;
   const missing = expected & ~open.answered;
   if (missing === NO_REGIONS) return 'all-answered';
   if (monotonic >= open.deadline) return 'period-over';
-  return isCertain(open, votes, electorate, missing & electorate, now) ? 'outcome-certain' : null;
+  return isCertain(open, standing, missing & electorate) ? 'outcome-certain' : null;
 }
 
 /**
  * The status is monotonic in each missing vote, so three cases stand for all: all of them failed, all
- * passed, and none voted (their earlier votes may age out meanwhile).
+ * passed, and none voted (their earlier votes may age out meanwhile). An `error` that is to begin is certain
+ * only where those that have failed shared a moment, whoever else votes.
  */
-function isCertain(
-  open: OpenSlot,
-  votes: readonly Vote[],
-  electorate: RegionSet,
-  missing: RegionSet,
-  now: number,
-): boolean {
-  const { failed, degraded, total } = tally(castVotes(votes, open.reports), electorate & ~missing, now);
+function isCertain(open: OpenSlot, standing: Standing, missing: RegionSet): boolean {
+  const { electorate, now } = standing;
+  const cast = castVotes(standing.votes, open.reports, now);
+  const present = electorate & ~missing;
+  const { failed, degraded, total } = tally(cast, present, now);
   const absent = sizeOf(missing);
   const size = sizeOf(electorate);
   const status = statusOf(failed, degraded, total, size);
-  return (
+  const isSame =
     status === statusOf(failed + absent, degraded, total + absent, size) &&
-    status === statusOf(failed, degraded, total + absent, size)
-  );
+    status === statusOf(failed, degraded, total + absent, size);
+  if (!isSame || status !== 'error' || standing.status === 'error') return isSame;
+  return failuresCoincide(failedIn(cast, present, now), total + absent);
 }

@@ -10,8 +10,12 @@ export type Vote = {
   readonly outcome: VoteOutcome;
   /** The slot it reports on, epoch ms. */
   readonly slot: number;
-  /** When its slot was decided and it became a vote, epoch ms on the slots' clock. */
+  /** When it became a vote, epoch ms on the slots' clock. */
   readonly at: number;
+  /** When the check it reports ended, epoch ms on the slots' clock; not before its slot. */
+  readonly endedAt: number;
+  /** First slot of the region's unbroken run of failed votes, this one included, epoch ms. Null: it did not fail. */
+  readonly failedSince: number | null;
   /**
    * It counts before this instant, ms. On the monotonic clock plus all that the slots' clock has jumped
    * over: as slots are set apart, but no approach to a system's clock that was set makes it count longer or shorter.
@@ -25,8 +29,10 @@ export type Vote = {
 
 /** Why the votes make the status they make. */
 export const VERDICT_REASONS = [
-  /** More than half of the votes failed: `error`. */
+  /** More than half of the votes failed, and their failures shared a moment: `error`. */
   'majority-failed',
+  /** More than half of the votes failed, but never more than half at one moment: the status stays. */
+  'failures-apart',
   /** More than half of the votes failed or were degraded: `degraded`. */
   'majority-degraded',
   /** Some failed, but not more than half: `active`. */
@@ -45,27 +51,34 @@ export type Verdict = { readonly status: MonitorStatus; readonly reason: Verdict
 
 export type Tally = { failed: number; degraded: number; total: number };
 
+/** Results that are read this long after they could be votes of a service without outages of its own, ms. */
+const READ_LATE_MS = 2 * 60_000;
+
 /** How long a vote counts after it became one, ms. */
 export function freshForMs(periodMs: number, longestCheckMs: number): number {
   return Math.max(3 * periodMs, periodMs + longestCheckMs + 10_000);
 }
 
 /**
- * Oldest slot that may still become a vote, as its age in ms. A check may take `longestCheckMs`, and
- * then waits for the next slot (up to a period) to be decided (up to another). What is older was
- * read late, after an outage of our own, and says nothing about now.
+ * Oldest slot that may still become a vote, as its age in ms. What is older was read late, after an outage
+ * of our own, and says nothing about now.
  */
 export function votableForMs(periodMs: number, longestCheckMs: number): number {
-  return Math.max(3 * periodMs, 2 * periodMs + longestCheckMs + 10_000);
+  return Math.max(3 * periodMs, 2 * periodMs + longestCheckMs) + READ_LATE_MS;
 }
 
 /**
- * The regions whose votes are asked for: those declared (`null`: any) that had an agent within 24 h. A
- * region that lost its agents stays in for that long, so that losing most regions leaves too few
- * votes instead of handing the verdict to the rest.
+ * The regions whose votes are asked for: those declared (`null`: any) that had an agent within 24 h and were
+ * given a slot of the monitor. A region that lost its agents stays in for 24 h, so that losing most regions
+ * leaves too few votes instead of handing the verdict to the rest. A region that joins is no missing vote
+ * before its first slot.
  */
-export function electorateOf(declared: RegionSet | null, hadAgent: RegionSet): RegionSet {
-  return declared === null ? hadAgent : declared & hadAgent;
+export function electorateOf(
+  declared: RegionSet | null,
+  hadAgent: RegionSet,
+  entered: RegionSet,
+): RegionSet {
+  return (declared ?? hadAgent) & hadAgent & entered;
 }
 
 /** Does the vote count at `now` (ms, as its `expiresAt`)? */
@@ -84,6 +97,11 @@ export function tally(votes: readonly Vote[], electorate: RegionSet, now: number
   return sum;
 }
 
+/** The counted votes that failed. */
+export function failedIn(votes: readonly Vote[], electorate: RegionSet, now: number): Vote[] {
+  return votes.filter((vote) => vote.outcome === 'failed' && isCounted(vote, electorate, now));
+}
+
 /** The status that so many votes of an electorate of `size` make. */
 export function statusOf(failed: number, degraded: number, total: number, size: number): MonitorStatus {
   if (total === 0 || total * 2 < size) return 'unknown';
@@ -93,17 +111,48 @@ export function statusOf(failed: number, degraded: number, total: number, size: 
 }
 
 /**
+ * Whether more than half of `total` votes failed at one moment. A region's failure reaches from the first
+ * slot of its unbroken run of failed votes to the end of its last failed check.
+ *
+ * Without it, one region that fails now and another that failed in an older slot and has not answered since
+ * would make an `error` together, although no majority ever saw the target down.
+ *
+ * @param failed the counted votes that failed
+ * @param total  all votes that count, > 0
+ */
+export function failuresCoincide(failed: readonly Vote[], total: number): boolean {
+  // If there is such a moment, the latest of the beginnings that it lies after is one as well.
+  return failed.some(({ failedSince: moment, slot }) => {
+    const at = moment ?? slot;
+    let down = 0;
+    for (const other of failed) {
+      if ((other.failedSince ?? other.slot) <= at && at <= other.endedAt) down += 1;
+    }
+    return down * 2 > total;
+  });
+}
+
+/**
  * The verdict of `votes` at `now`: a quorum of the electorate, then the majority of its fresh votes.
  *
- * @param now ms, as the votes' `expiresAt`
+ * @param standing the status until now: an `error` that stands goes on without a shared moment
+ * @param now      ms, as the votes' `expiresAt`
  */
-export function verdict(votes: readonly Vote[], electorate: RegionSet, now: number): Verdict {
+export function verdict(
+  votes: readonly Vote[],
+  electorate: RegionSet,
+  standing: MonitorStatus,
+  now: number,
+): Verdict {
   const { failed, degraded, total } = tally(votes, electorate, now);
   const status = statusOf(failed, degraded, total, sizeOf(electorate));
   switch (status) {
     case 'unknown':
       return { status, reason: electorate === 0 ? 'no-electorate' : 'too-few-votes' };
     case 'error':
+      if (standing !== 'error' && !failuresCoincide(failedIn(votes, electorate, now), total)) {
+        return { status: standing, reason: 'failures-apart' };
+      }
       return { status, reason: 'majority-failed' };
     case 'degraded':
       return { status, reason: 'majority-degraded' };

@@ -7,12 +7,12 @@ import { createLogger } from '@svc/shared/log.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
+import { createHttpPost } from '../outgoing/http-post.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
+import type { FinishedAttempt } from './attempts.ts';
 import { Deliverer } from './deliverer.ts';
 import { createDeliveries } from './deliveries.ts';
-import { createHttpPost } from './http-post.ts';
-import type { FinishedAttempt } from './ledger-statements.ts';
 import { createOutbox } from './outbox.ts';
 import { createChannels, type StoredChannel } from './registry.ts';
 

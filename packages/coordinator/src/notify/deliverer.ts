@@ -3,11 +3,11 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { LONGEST_WAIT_MS, nextAttemptAt } from '../domain/backoff.ts';
+import type { LaneId, QueuedDelivery } from '../store/delivery-ledger.ts';
 import type { Store } from '../store/store.ts';
+import type { FinishedAttempt } from './attempts.ts';
 import type { SendContext, SendOutcome, SendResult } from './channel.ts';
 import { Ledger } from './ledger.ts';
-import type { FinishedAttempt, LaneId } from './ledger-statements.ts';
-import type { QueuedDelivery } from './outbox.ts';
 import { type Channels, type StoredChannel, sendThrough } from './registry.ts';
 
 /** Where the deliverer finds a channel's settings, in clear; null when the channel is gone. */

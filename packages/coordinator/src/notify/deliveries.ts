@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { Clock } from '@svc/shared/clock.ts';
+import { insertFinished, replayDelivery } from '../store/delivery-ledger.ts';
 import type { Store } from '../store/store.ts';
+import { attemptEntry, channelState, finalState } from './attempts.ts';
 import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
-import { errorOf, LedgerStatements } from './ledger-statements.ts';
 
 /** What people do with deliveries by hand. */
 export interface Deliveries {
@@ -33,19 +34,8 @@ export function createDeliveries(options: {
   return {
     replay(deliveryId) {
       return store.transaction(async (tx) => {
-        const delivery = await tx.db
-          .selectFrom('deliveries')
-          .select(['state', 'notification_id', 'monitor_id'])
-          .where('id', '=', deliveryId)
-          .executeTakeFirst();
-        if (delivery === undefined) return 'not-found';
-        if (delivery.state !== 'dead') return 'not-dead';
-        await tx.db
-          .updateTable('deliveries')
-          .set({ state: 'pending', replayed_at: clock.wall(), next_attempt_at: null, finished_at: null })
-          .where('id', '=', deliveryId)
-          .execute();
-        const lane = { notificationId: delivery.notification_id, monitorId: delivery.monitor_id };
+        const lane = await replayDelivery(tx, deliveryId, clock.wall());
+        if (typeof lane === 'string') return lane;
         tx.onCommit(() => deliverer.wakeReplayed(lane));
         return 'replayed';
       });
@@ -63,29 +53,21 @@ export function createDeliveries(options: {
         signal,
       });
       const durationMs = clock.monotonic() - startedAt;
-      const isDelivered = result.outcome === 'delivered';
-      const deliveryId = await store.transaction(async (tx) => {
-        const { insertId } = await tx.db
-          .insertInto('deliveries')
-          .values({
-            uid,
-            notification_id: notificationId,
-            monitor_id: alert.monitor.id,
-            alert: JSON.stringify(alert),
-            state: isDelivered ? 'delivered' : 'dead',
-            attempts: 1,
-            next_attempt_at: null,
-            last_error: errorOf(result),
-            created_at: at,
-            replayed_at: null,
-            finished_at: clock.wall(),
-          })
-          .executeTakeFirstOrThrow();
-        const statements = new LedgerStatements(tx.sqlite);
-        statements.insertAttempt(Number(insertId), 1, { at, durationMs, result });
-        statements.writeChannelState(notificationId, result);
-        return Number(insertId);
-      });
+      const delivery = {
+        uid,
+        notificationId,
+        monitorId: alert.monitor.id,
+        alert: JSON.stringify(alert),
+        createdAt: at,
+      };
+      const finished = {
+        attempt: attemptEntry({ at, durationMs, result }),
+        state: finalState(result),
+        channel: channelState(result),
+      };
+      const deliveryId = await store.transaction((tx) =>
+        insertFinished(tx, delivery, finished, clock.wall()),
+      );
       return { deliveryId, at, durationMs, result };
     },
   };

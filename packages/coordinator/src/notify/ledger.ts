@@ -1,27 +1,25 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { CompiledQuery, sql } from 'kysely';
-import type { Store } from '../store/store.ts';
 import {
-  type FinishedAttempt,
-  type HeadRow,
+  headOf,
   type LaneId,
-  LedgerStatements,
-  queuedDelivery,
-  SELECT_HEAD,
-} from './ledger-statements.ts';
-import type { QueuedDelivery } from './outbox.ts';
-
-/** Where a lane stands after a restart. */
-export type PendingLane = LaneId & { nextAttemptAt: number | null };
+  type PendingLane,
+  pendingLanes,
+  type QueuedDelivery,
+  recordAttempts,
+} from '../store/delivery-ledger.ts';
+import type { Store } from '../store/store.ts';
+import { attemptRecord, type FinishedAttempt } from './attempts.ts';
 
 /** Called right after the commit: the lane's next delivery when this one is over, null when there is none. */
 export type Settled = (following: QueuedDelivery | null) => void;
 
 const LANES_PER_PAGE = 1_000;
-/** Some 5 ms on the thread. */
+/** Results wait for the transaction: some 5 ms. */
 const ATTEMPTS_PER_TRANSACTION = 100;
 const WRITE_AGAIN_MS = 1_000;
+/** How long {@link Ledger.close} waits for the disk, ms. */
+const CLOSE_WITHIN_MS = 5_000;
 
 /**
  * The stored side of delivering. Attempts that end while a write is under way are written together in
@@ -34,7 +32,6 @@ export class Ledger {
   readonly #log: Logger;
   readonly #waiting: { attempt: FinishedAttempt; settled: Settled }[] = [];
   #writing: Promise<void> | null = null;
-  #statements: LedgerStatements | null = null;
   #perTransaction = ATTEMPTS_PER_TRANSACTION;
   #isClosed = false;
   #endPause: (() => void) | null = null;
@@ -46,56 +43,25 @@ export class Ledger {
   }
 
   /** Every lane with pending deliveries, page by page. */
-  async *pendingLanes(): AsyncGenerator<PendingLane[]> {
-    let after: LaneId = { notificationId: 0, monitorId: -1 };
-    for (;;) {
-      const rows = await this.#store.read
-        .selectFrom('deliveries as d')
-        .select([
-          'd.notification_id',
-          'd.monitor_id',
-          'd.next_attempt_at',
-          sql<
-            number | null
-          >`(SELECT a.at FROM delivery_attempts a WHERE a.delivery_id = d.id AND a.number = d.attempts)`.as(
-            'last_attempt_at',
-          ),
-        ])
-        .where('d.state', '=', 'pending')
-        .where(
-          sql<boolean>`(d.notification_id, d.monitor_id) > (${after.notificationId}, ${after.monitorId})`,
-        )
-        .where(
-          sql<boolean>`d.id = (SELECT min(f.id) FROM deliveries f WHERE f.state = 'pending'
-            AND f.notification_id = d.notification_id AND f.monitor_id = d.monitor_id)`,
-        )
-        .orderBy('d.notification_id')
-        .orderBy('d.monitor_id')
-        .limit(LANES_PER_PAGE)
-        .execute();
-      const page = rows.map((row) => ({
-        notificationId: row.notification_id,
-        monitorId: row.monitor_id,
-        nextAttemptAt: this.#notLater(row.next_attempt_at, row.last_attempt_at),
-      }));
+  async *pendingLanes(): AsyncGenerator<(LaneId & { nextAttemptAt: number | null })[]> {
+    for (let after: LaneId | null = null; ; ) {
+      const page: PendingLane[] = await pendingLanes(this.#store, after, LANES_PER_PAGE);
       const last = page.at(-1);
       if (last === undefined) return;
-      yield page;
+      yield page.map((lane) => ({ ...lane, nextAttemptAt: this.#notLater(lane) }));
       after = last;
     }
   }
 
   /** A wait is not longer than it was meant to be, though the system's clock was set back since it began. */
-  #notLater(nextAttemptAt: number | null, lastAttemptAt: number | null): number | null {
+  #notLater({ nextAttemptAt, lastAttemptAt }: PendingLane): number | null {
     if (nextAttemptAt === null || lastAttemptAt === null) return nextAttemptAt;
     return Math.min(nextAttemptAt, this.#clock.wall() + nextAttemptAt - lastAttemptAt);
   }
 
   /** The lane's oldest pending delivery. */
-  async head(lane: LaneId): Promise<QueuedDelivery | null> {
-    const query = CompiledQuery.raw(SELECT_HEAD, [lane.notificationId, lane.monitorId]);
-    const { rows } = await this.#store.read.executeQuery<HeadRow>(query);
-    return rows[0] === undefined ? null : queuedDelivery(rows[0]);
+  head(lane: LaneId): Promise<QueuedDelivery | null> {
+    return headOf(this.#store, lane);
   }
 
   /** `settled` is called once, after the commit; never when the ledger is closed before. */
@@ -104,23 +70,33 @@ export class Ledger {
     this.#writing ??= this.#write();
   }
 
-  /** Writes what is waiting, once; what cannot be written is sent again after the next start. */
+  /**
+   * Writes what is waiting, once, and waits for that within bounds: the disk may stall. What is not written
+   * is sent again after the next start.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#endPause?.();
-    await this.#writing;
+    if (this.#writing === null) return;
+    const bound = Promise.withResolvers<void>();
+    const cancel = this.#clock.after(CLOSE_WITHIN_MS, () => {
+      this.#log.error('the database did not answer in time: what is not recorded is sent again');
+      bound.resolve();
+    });
+    await Promise.race([this.#writing, bound.promise]);
+    cancel();
   }
 
   async #write(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, this.#perTransaction);
       try {
-        await this.#store.transaction((tx) => {
-          this.#statements ??= new LedgerStatements(tx.sqlite);
-          for (const { attempt, settled } of batch) {
-            const following = this.#statements.writeAttempt(attempt, this.#clock.wall());
-            tx.onCommit(() => settled(following));
-          }
+        await this.#store.transaction(async (tx) => {
+          const attempts = batch.map(({ attempt }) => attemptRecord(attempt));
+          const following = await recordAttempts(tx, attempts, this.#clock.wall());
+          batch.forEach(({ settled }, index) => {
+            tx.onCommit(() => settled(following[index] ?? null));
+          });
         });
         this.#perTransaction = Math.min(2 * this.#perTransaction, ATTEMPTS_PER_TRANSACTION);
       } catch (error) {

@@ -1,8 +1,8 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
+import type { HttpPost } from '../outgoing/http-post.ts';
 import type { Channel, SendContext, SendResult } from './channel.ts';
 import { webhookChannel } from './channels/webhook.ts';
-import type { HttpPost } from './http-post.ts';
 
 /** Kinds that this version can deliver to; the others are accepted and said to be failing. */
 export const IMPLEMENTED_KINDS = ['webhook'] as const satisfies readonly ChannelKind[];

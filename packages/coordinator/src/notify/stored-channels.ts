@@ -1,5 +1,6 @@
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { openSettings } from '../configuration/rows.ts';
+import { findChannel } from '../store/channels.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { ChannelSource } from './deliverer.ts';
@@ -12,16 +13,12 @@ import type { StoredChannel } from './registry.ts';
 export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
   return {
     async find(notificationId) {
-      const row = await store.read
-        .selectFrom('notifications')
-        .select(['provider_type', 'settings_sealed'])
-        .where('id', '=', notificationId)
-        .executeTakeFirst();
-      if (row === undefined) return null;
-      const kind = CHANNEL_KINDS.find((known) => known === row.provider_type);
+      const channel = await findChannel(store, notificationId);
+      if (channel === null) return null;
+      const kind = CHANNEL_KINDS.find((known) => known === channel.kind);
       if (kind === undefined) throw new RangeError(`channel ${notificationId} is of an unknown kind`);
       // Sealed after the resource's schema had normalized them.
-      return { kind, settings: openSettings(secrets, row.settings_sealed) } as StoredChannel;
+      return { kind, settings: openSettings(secrets, channel.settingsSealed) } as StoredChannel;
     },
   };
 }

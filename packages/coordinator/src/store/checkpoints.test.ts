@@ -1,59 +1,62 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
-import { FakeClock } from '../../../../test/support/fake-clock.ts';
-import { Checkpoints, JOURNAL_FRAMES_LIMIT } from './checkpoints.ts';
-import { Mutex } from './mutex.ts';
+import { JOURNAL_FRAMES_LIMIT } from './checkpoints.ts';
 import { openStore } from './open.ts';
-import type { CheckpointRow } from './read-protocol.ts';
+import type { Store } from './store.ts';
 
-test('the reading thread moves what was committed into the database file', async () => {
-  const folder = await temporaryFolder();
-  const path = join(folder.path, 'svc.db');
-  const store = await openStore({ path, log: silentLog });
-  await store.transaction(({ db }) =>
-    db
-      .insertInto('facts')
-      .values({ key: 'big', value: 'x'.repeat(3_000_000) })
-      .execute(),
-  );
-  expect((await stat(path)).size).toBeLessThan(1_000_000);
-  await expect.poll(async () => (await stat(path)).size, { timeout: 10_000 }).toBeGreaterThan(3_000_000);
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let path: string;
+let store: Store;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  path = join(folder.path, 'svc.db');
+  store = await openStore({ path, log: silentLog });
+});
+
+afterEach(async () => {
   await store.close();
   await folder.remove();
 });
 
-test('writers are held only when the journal is too long and could not be moved whole', async () => {
-  /** What is asked of the reading thread, and when writers are held. */
-  const steps: string[] = [];
-  class WatchedMutex extends Mutex {
-    override run<T>(work: () => T | Promise<T>): Promise<T> {
-      steps.push('hold');
-      return super.run(work);
-    }
-  }
-  const answers: CheckpointRow[] = [
-    { busy: 0, log: JOURNAL_FRAMES_LIMIT + 9, checkpointed: JOURNAL_FRAMES_LIMIT },
-    { busy: 0, log: JOURNAL_FRAMES_LIMIT + 9, checkpointed: JOURNAL_FRAMES_LIMIT + 9 },
-    { busy: 0, log: 9, checkpointed: 5 },
-  ];
-  const clock = new FakeClock();
-  const checkpoint = async () => {
-    steps.push('checkpoint');
-    return answers.shift() ?? { busy: 0, log: 0, checkpointed: 0 };
-  };
-  const checkpoints = new Checkpoints({ checkpoint, writers: new WatchedMutex(), clock, log: silentLog });
-  checkpoints.committed();
-  checkpoints.committed();
-  await clock.advanceSettling(1_000);
-  expect(steps).toEqual(['checkpoint', 'hold', 'checkpoint']);
-  await clock.advanceSettling(10_000);
-  expect(steps).toHaveLength(3);
-  checkpoints.committed();
-  await clock.advanceSettling(1_000);
-  expect(steps.slice(3)).toEqual(['checkpoint']);
-  checkpoints.committed();
-  await checkpoints.stop();
-  expect(clock.pendingTimers).toBe(0);
+const write = (key: string, bytes: number) =>
+  store.commit([
+    { sql: 'INSERT OR REPLACE INTO facts (key, value) VALUES (?, ?)', rows: [[key, 'x'.repeat(bytes)]] },
+  ]);
+const sizeOf = async (file: string) => (await stat(file)).size;
+
+test('what was committed comes into the database file by itself', async () => {
+  await write('big', 3_000_000);
+  expect(await sizeOf(path)).toBeLessThan(1_000_000);
+  await expect.poll(() => sizeOf(path), { timeout: 10_000 }).toBeGreaterThan(3_000_000);
+});
+
+test('no checkpoint comes into an open transaction; one that is due follows it', async () => {
+  await write('big', 3_000_000);
+  await store.transaction(async (tx) => {
+    // Beyond the second after which a checkpoint is due.
+    const until = performance.now() + 1_500;
+    while (performance.now() < until) await tx.query('SELECT 1');
+    expect(await sizeOf(path)).toBeLessThan(1_000_000);
+  });
+  await expect.poll(() => sizeOf(path), { timeout: 10_000 }).toBeGreaterThan(3_000_000);
+});
+
+test('a journal that a long read has let grow starts anew after it', async () => {
+  const reading = new DatabaseSync(path, { readOnly: true });
+  reading.exec('BEGIN');
+  reading.prepare('SELECT count(*) FROM facts').get();
+  for (let round = 0; round < 9; round += 1) await write(`big:${round}`, 8_000_000);
+  expect(await sizeOf(`${path}-wal`)).toBeGreaterThan(JOURNAL_FRAMES_LIMIT * 4_096);
+  reading.exec('COMMIT');
+  reading.close();
+  await expect
+    .poll(async () => {
+      await write('small', 10);
+      return sizeOf(`${path}-wal`);
+    })
+    .toBeLessThanOrEqual(16_777_216);
 });

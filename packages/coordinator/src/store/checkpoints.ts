@@ -1,34 +1,32 @@
-import type { Clock } from '@svc/shared/clock.ts';
-import { messageOf } from '@svc/shared/errors.ts';
-import type { Logger } from '@svc/shared/log.ts';
-import type { Mutex } from './mutex.ts';
-import type { CheckpointRow } from './read-protocol.ts';
-
-/** ms between two checkpoints while there is something to move. */
+/** ms from a commit to the checkpoint that moves it, and with it all commits until then. */
 const INTERVAL_MS = 1_000;
 
-/** Frames of 4 KiB (64 MiB) above which writers wait until the journal is moved, so that it starts anew. */
+/** Frames of 4 KiB (64 MiB) above which the next transaction waits until no read uses the journal. */
 export const JOURNAL_FRAMES_LIMIT = 16_384;
 
+/** The one row of `PRAGMA wal_checkpoint`: frames in the journal, and how many of them are in the database file now. */
+export type CheckpointRow = { busy: number; log: number; checkpointed: number };
+
 type Parts = {
-  /** Asks the reading thread. */
-  readonly checkpoint: () => Promise<CheckpointRow>;
-  /** What transactions queue on. */
-  readonly writers: Mutex;
-  readonly clock: Clock;
-  readonly log: Logger;
+  /**
+   * PASSIVE moves what no read holds back and waits for nobody; RESTART waits for reads as well (for as
+   * long as the connection waits for locks), so that the next transaction writes from the beginning.
+   */
+  readonly checkpoint: (mode: 'PASSIVE' | 'RESTART') => CheckpointRow;
+  readonly isInTransaction: () => boolean;
+  readonly onFailure: (error: unknown) => void;
 };
 
 /**
- * Decides when the reading thread moves the journal into the database file. SQLite starts the journal
- * anew only when a transaction begins after all of it was moved. Between commits that happens by itself;
- * under writing so dense that it never does, writers are held once the journal is too long.
+ * Moves the journal into the database file, on the writing thread, between two transactions. SQLite starts
+ * the journal anew when a transaction begins after all of it was moved and no read uses it. Between reads
+ * that happens by itself; under reads so dense that it never does, it is waited for once the journal is
+ * too long.
  */
 export class Checkpoints {
   readonly #parts: Parts;
-  #cancelTimer: (() => void) | null = null;
-  #running: Promise<void> = Promise.resolve();
-  #stopped = false;
+  #timer: NodeJS.Timeout | null = null;
+  #isDue = false;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -36,28 +34,30 @@ export class Checkpoints {
 
   /** To be called after every commit; cheap. */
   committed(): void {
-    if (this.#cancelTimer !== null || this.#stopped) return;
-    this.#cancelTimer = this.#parts.clock.after(INTERVAL_MS, () => {
-      this.#running = this.#run();
-    });
+    if (this.#isDue) return;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      this.#isDue = true;
+      this.runIfDue();
+    }, INTERVAL_MS);
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#cancelTimer?.();
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    const { checkpoint, writers, log: logger } = this.#parts;
+  /** To be called when a transaction has ended. */
+  runIfDue(): void {
+    if (!this.#isDue || this.#parts.isInTransaction()) return;
+    this.#isDue = false;
     try {
-      const { log, checkpointed } = await checkpoint();
-      if (log > JOURNAL_FRAMES_LIMIT && checkpointed < log) await writers.run(checkpoint);
+      const { log } = this.#parts.checkpoint('PASSIVE');
+      if (log > JOURNAL_FRAMES_LIMIT) this.#parts.checkpoint('RESTART');
     } catch (error) {
       // The journal is kept and grows; the next commit tries again.
-      if (!this.#stopped) logger.warn({ reason: messageOf(error) }, 'the journal could not be moved');
-    } finally {
-      this.#cancelTimer = null;
+      this.#parts.onFailure(error);
     }
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#isDue = false;
   }
 }

@@ -14,10 +14,12 @@ export const STORE_ERROR_CODES = [
   'store-overloaded',
   /** The thread that reads has died; the next read starts another. */
   'store-reader-lost',
+  /** The thread that writes has died, and what it had not committed is rolled back; the next transaction starts another. */
+  'store-writer-lost',
   'store-closed',
   /** Another coordinator uses this file. */
   'store-in-use',
-  /** Written by a newer version of svc. */
+  /** RowOutcome by a newer version of svc. */
   'store-newer',
   /** Not a database of svc. */
   'store-foreign',
@@ -33,6 +35,7 @@ const RETRYABLE: ReadonlySet<StoreErrorCode> = new Set([
   'store-io',
   'store-overloaded',
   'store-reader-lost',
+  'store-writer-lost',
 ]);
 
 /** The database could not do what was asked. `retryable`: the same may succeed later without anybody changing the code. */
@@ -64,15 +67,15 @@ const CODE_OF: ReadonlyMap<number, StoreErrorCode> = new Map([
   [26, 'store-corrupt'],
 ]);
 
+export function closedError(): StoreError {
+  return new StoreError('store-closed', 'database: it is closed');
+}
+
 export function isSqliteFailure(error: unknown): error is Error & SqliteFailure {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number';
 }
 
-/** A failure of SQLite as StoreError; everything else unchanged. SQLite's messages name tables and columns, never values. */
-export function toStoreError(error: unknown): unknown {
-  return isSqliteFailure(error) ? storeErrorOf(error, error) : error;
-}
-
+/** SQLite's messages name tables and columns, never values. */
 export function storeErrorOf(failure: SqliteFailure, cause?: unknown): StoreError {
   // The low byte is the primary code; the rest says more about it.
   const code = CODE_OF.get(failure.errcode & 0xff) ?? 'store-error';

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Database } from './schema.ts';
 import type { Secrets } from './secrets.ts';
-import type { Store } from './store.ts';
+import type { Store, Transaction } from './store.ts';
 
 const JOB_KEY_BYTES = 32;
 
@@ -49,4 +49,16 @@ export async function factOrNew(db: Kysely<Database>, key: string, make: () => s
   const made = make();
   await writeFact(db, key, made);
   return made;
+}
+
+/** Fact that keeps the digest of the declared file that was applied last. */
+const APPLIED_DIGEST = 'declared_digest';
+
+/** SHA-256 (hex) of the declared file that was applied last; null: none ever was. */
+export function appliedDigest({ db }: Transaction): Promise<string | null> {
+  return readFact(db, APPLIED_DIGEST);
+}
+
+export function writeAppliedDigest({ db }: Transaction, digest: string): Promise<void> {
+  return writeFact(db, APPLIED_DIGEST, digest);
 }

@@ -33,7 +33,7 @@ async function readSecret(path: string): Promise<string | null> {
   }
 }
 
-/** Written beside and then linked: unlike rename, a link never replaces what another process made first. */
+/** RowOutcome beside and then linked: unlike rename, a link never replaces what another process made first. */
 async function createWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   const file = await open(draft, 'wx', 0o600);

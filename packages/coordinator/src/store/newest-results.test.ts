@@ -16,16 +16,16 @@ afterEach(() => parts.dispose());
 
 /** Rows of all regions at these slots. */
 async function addResults(monitorId: number, slots: readonly number[], isOffGrid = false): Promise<void> {
-  await parts.store.transaction(({ sqlite }) => {
-    const insert = sqlite.prepare(
-      "INSERT INTO results (monitor_id, slot, region, outcome, version, recorded_at) VALUES (?, ?, ?, 'passed', 1, 0)",
-    );
-    const remember = sqlite.prepare('INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?)');
-    for (const slot of slots) {
-      for (const region of REGIONS) insert.run(monitorId, slot, region);
-      if (isOffGrid) remember.run(monitorId, slot);
-    }
-  });
+  await parts.store.commit([
+    {
+      sql: "INSERT INTO results (monitor_id, slot, region, outcome, version, recorded_at) VALUES (?, ?, ?, 'passed', 1, 0)",
+      rows: slots.flatMap((slot) => REGIONS.map((region) => [monitorId, slot, region])),
+    },
+    {
+      sql: 'INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?)',
+      rows: isOffGrid ? slots.map((slot) => [monitorId, slot]) : [],
+    },
+  ]);
 }
 
 function gridSlots(monitorId: number, period: number, from: number, until: number): number[] {
@@ -36,10 +36,7 @@ function gridSlots(monitorId: number, period: number, from: number, until: numbe
 }
 
 const found = async (search: Partial<ResultSearch> = {}) =>
-  (await newestResults(parts.store.read, { ...EVERYTHING, ...search })).map(({ slot, region }) => [
-    slot,
-    region,
-  ]);
+  (await newestResults(parts.store, { ...EVERYTHING, ...search })).map(({ slot, region }) => [slot, region]);
 
 /** A history under three periods, with first slots off the grid, among the results of others. */
 async function addHistory(): Promise<(string | number)[][]> {

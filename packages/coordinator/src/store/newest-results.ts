@@ -2,6 +2,7 @@ import { type Kysely, type Selectable, sql } from 'kysely';
 import type { SlotRange } from '../domain/candidate-slots.ts';
 import type { Database } from './schema.ts';
 import { slotsOfMonitor } from './slots-of-monitor.ts';
+import type { Store } from './store.ts';
 
 /** Slots looked at per query: few first, which mostly are enough, then many. */
 const FIRST_CHUNK = 100;
@@ -28,7 +29,10 @@ export type ResultSearch = {
  * Results lie in the order of time, so a monitor's are found by looking at each slot that it can have
  * had. That is a few µs for each, 40,000 of them in 14 days.
  */
-export async function newestResults(db: Kysely<Database>, search: ResultSearch): Promise<ResultRow[]> {
+export async function newestResults(
+  { read: db }: Pick<Store, 'read'>,
+  search: ResultSearch,
+): Promise<ResultRow[]> {
   const range = await slotRange(db, search);
   if (range === null) return [];
   const found: ResultRow[] = [];

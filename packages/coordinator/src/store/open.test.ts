@@ -68,9 +68,9 @@ describe('transactions', () => {
 
   test('a failing COMMIT leaves nothing either', async () => {
     const told: string[] = [];
-    const failing = store.transaction((tx) => {
-      tx.sqlite.exec('PRAGMA defer_foreign_keys = 1');
-      tx.sqlite.exec(
+    const failing = store.transaction(async (tx) => {
+      await tx.query('PRAGMA defer_foreign_keys = 1');
+      await tx.query(
         "INSERT INTO tokens (workspace_id, name, scope, hash, created_at) VALUES (9, 'a', 'read', 'h', 1)",
       );
       tx.onCommit(() => told.push('committed'));
@@ -167,10 +167,10 @@ describe('transactions', () => {
   });
 
   test('a full disk is a retryable error, and the store goes on once there is room', async () => {
-    const pages = await store.transaction(({ sqlite }) => {
-      const row = sqlite.prepare('PRAGMA page_count').get() as { page_count: number };
-      sqlite.exec(`PRAGMA max_page_count = ${row.page_count}`);
-      return row.page_count;
+    const pages = await store.transaction(async (tx) => {
+      const [row] = await tx.query<{ page_count: number }>('PRAGMA page_count');
+      await tx.query(`PRAGMA max_page_count = ${row?.page_count}`);
+      return row?.page_count ?? 0;
     });
     const filling = store.transaction(({ db }) =>
       db
@@ -181,7 +181,7 @@ describe('transactions', () => {
     const error = await filling.catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(StoreError);
     expect(error).toMatchObject({ code: 'store-full', retryable: true });
-    await store.transaction(({ sqlite }) => sqlite.exec(`PRAGMA max_page_count = ${pages * 1_000}`));
+    await store.transaction((tx) => tx.query(`PRAGMA max_page_count = ${pages * 1_000}`));
     await store.transaction(addWorkspace('a'));
     expect(await names()).toEqual(['a']);
   });

@@ -20,24 +20,19 @@ beforeEach(async () => {
 afterEach(() => parts.dispose());
 
 async function rolledUpUntil(hour: number): Promise<void> {
-  await parts.store.transaction(({ sqlite }) =>
-    sqlite
-      .prepare(
-        'INSERT OR REPLACE INTO rollup_progress (id, hour, phase, day, after_monitor) VALUES (1, ?, 0, 0, 0)',
-      )
-      .run(hour),
-  );
+  const sql =
+    'INSERT OR REPLACE INTO rollup_progress (id, hour, phase, day, after_monitor) VALUES (1, ?, 0, 0, 0)';
+  await parts.store.commit([{ sql, rows: [[hour]] }]);
 }
 
 /** One result per `every` ms from `from` to `to` of monitors 1 to `monitors`, none of which is declared. */
 async function addResults(monitors: number, from: number, to: number, every: number): Promise<void> {
-  await parts.store.transaction(({ sqlite }) => {
-    const insert = sqlite.prepare(
-      "INSERT INTO results (monitor_id, slot, region, outcome, version, recorded_at) VALUES (?, ?, 'hosta-fra', 'passed', 1, 0)",
-    );
-    for (let id = 1; id <= monitors; id++)
-      for (let slot = from; slot < to; slot += every) insert.run(id, slot);
-  });
+  const sql =
+    "INSERT INTO results (monitor_id, slot, region, outcome, version, recorded_at) VALUES (?, ?, 'hosta-fra', 'passed', 1, 0)";
+  const rows: number[][] = [];
+  for (let id = 1; id <= monitors; id++)
+    for (let slot = from; slot < to; slot += every) rows.push([id, slot]);
+  await parts.store.commit([{ sql, rows }]);
 }
 
 const counts = () =>
@@ -73,15 +68,14 @@ test('what is not rolled up yet stays, and so does an hour that is to be rolled 
   const now = parts.clock.wall();
   await addResults(1, now - 20 * DAY, now, DAY / 100);
   await rolledUpUntil(now - 16 * DAY);
-  await parts.store.transaction(({ sqlite }) =>
-    sqlite.prepare('INSERT INTO rollup_repairs (hour, monitor_id) VALUES (?, 1)').run(now - 18 * DAY),
-  );
+  const repair = 'INSERT INTO rollup_repairs (hour, monitor_id) VALUES (?, 1)';
+  await parts.store.commit([{ sql: repair, rows: [[now - 18 * DAY]] }]);
   await driven(retention.sweep());
   expect((await counts()).oldest).toBe(now - 18 * DAY);
-  await parts.store.transaction(({ sqlite }) => sqlite.exec('DELETE FROM rollup_repairs'));
+  await parts.store.commit([{ sql: 'DELETE FROM rollup_repairs', rows: [[]] }]);
   await driven(retention.sweep());
   expect((await counts()).oldest).toBe(now - 16 * DAY);
-  await parts.store.transaction(({ sqlite }) => sqlite.exec('DELETE FROM rollup_progress'));
+  await parts.store.commit([{ sql: 'DELETE FROM rollup_progress', rows: [[]] }]);
   await driven(retention.sweep());
   expect((await counts()).oldest).toBe(now - 16 * DAY);
 });

@@ -1,14 +1,14 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { DAY_MS, hourOf } from '../domain/summary-range.ts';
-import type { Store, Transaction } from './store.ts';
+import type { SqlValue, Store, Transaction } from './store.ts';
 
 const SWEEP_EVERY_MS = 3_600_000;
 /** The first sweep comes after the start has settled. */
 const FIRST_SWEEP_AFTER_MS = 60_000;
-/** Of one transaction, so that the scheduling thread is held for less than 20 ms with its commit. */
+/** Of one transaction, so that others wait for it less than 20 ms. */
 const CHUNK_ROWS = 1_000;
-/** Rest between chunks: others get four fifths of the thread. */
+/** Rest between chunks: others get four fifths of the writing thread. */
 const PAUSE_MS = 40;
 
 /** Deletes raw results and finished deliveries that are older than the retention, a little at a time. */
@@ -42,7 +42,7 @@ export class Retention {
   /** Deletes all that is too old now. Ends early when stopped. */
   async sweep(): Promise<{ results: number; deliveries: number }> {
     const cutoff = this.#clock.wall() - this.#keepMs;
-    const results = await this.#repeat((tx) => deleteResults(tx, prunableUntil(tx, cutoff)));
+    const results = await this.#repeat(async (tx) => deleteResults(tx, await prunableUntil(tx, cutoff)));
     await this.#repeat((tx) => deleteOffGridSlots(tx, cutoff));
     const deliveries = await this.#repeat((tx) => deleteDeliveries(tx, cutoff));
     return { results, deliveries };
@@ -66,7 +66,7 @@ export class Retention {
   }
 
   /** Runs `chunk` in transactions of their own, with a rest between, until one deletes nothing. */
-  async #repeat(chunk: (tx: Transaction) => number): Promise<number> {
+  async #repeat(chunk: (tx: Transaction) => Promise<number>): Promise<number> {
     let deleted = 0;
     while (!this.#stopping.signal.aborted) {
       const more = await this.#store.transaction(chunk);
@@ -78,6 +78,7 @@ export class Retention {
   }
 
   #pause(): Promise<void> {
+    if (this.#stopping.signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const cancel = this.#clock.after(PAUSE_MS, () => {
         this.#stopping.signal.removeEventListener('abort', stop);
@@ -97,46 +98,51 @@ export class Retention {
  * none with a result that its roll-up does not count yet. From here on the hours before are not
  * rolled up again. Nothing is deleted before the roll-ups have begun.
  */
-function prunableUntil({ sqlite }: Transaction, cutoff: number): number {
-  const row = sqlite
-    .prepare(`
-      UPDATE rollup_progress SET results_from = max(results_from,
-        min(:hour, hour, coalesce((SELECT min(hour) FROM rollup_repairs), hour)))
-      RETURNING results_from`)
-    .get({ hour: hourOf(cutoff) }) as { results_from: number } | undefined;
+async function prunableUntil(tx: Transaction, cutoff: number): Promise<number> {
+  const [row] = await tx.query<{ results_from: number }>(
+    `UPDATE rollup_progress SET results_from = max(results_from,
+        min(?, hour, coalesce((SELECT min(hour) FROM rollup_repairs), hour)))
+      RETURNING results_from`,
+    [hourOf(cutoff)],
+  );
   return row?.results_from ?? 0;
 }
 
 /** From the oldest on, deleted monitors' included: they lie in the order of time. */
-function deleteResults({ sqlite }: Transaction, cutoff: number): number {
-  const end = sqlite
-    .prepare(`
-      SELECT slot, monitor_id, region FROM results WHERE slot < ?
-      ORDER BY slot, monitor_id, region LIMIT 1 OFFSET ${CHUNK_ROWS}`)
-    .get(cutoff);
-  const { changes } =
-    end === undefined
-      ? sqlite.prepare('DELETE FROM results WHERE slot < ?').run(cutoff)
-      : sqlite
-          .prepare('DELETE FROM results WHERE (slot, monitor_id, region) < (:slot, :monitor_id, :region)')
-          .run(end);
-  return Number(changes);
+async function deleteResults(tx: Transaction, cutoff: number): Promise<number> {
+  const [end] = await tx.query<{ slot: number; monitor_id: number; region: string }>(
+    `SELECT slot, monitor_id, region FROM results WHERE slot < ?
+      ORDER BY slot, monitor_id, region LIMIT 1 OFFSET ${CHUNK_ROWS}`,
+    [cutoff],
+  );
+  if (end === undefined) return changesOf(tx, 'DELETE FROM results WHERE slot < ?', [cutoff]);
+  return changesOf(tx, 'DELETE FROM results WHERE (slot, monitor_id, region) < (?, ?, ?)', [
+    end.slot,
+    end.monitor_id,
+    end.region,
+  ]);
 }
 
-function deleteOffGridSlots({ sqlite }: Transaction, cutoff: number): number {
-  const { changes } = sqlite
-    .prepare(`
-      DELETE FROM off_grid_slots WHERE (monitor_id, slot) IN (
-        SELECT monitor_id, slot FROM off_grid_slots WHERE slot < ? LIMIT ${CHUNK_ROWS})`)
-    .run(cutoff);
-  return Number(changes);
+function deleteOffGridSlots(tx: Transaction, cutoff: number): Promise<number> {
+  return changesOf(
+    tx,
+    `DELETE FROM off_grid_slots WHERE (monitor_id, slot) IN (
+        SELECT monitor_id, slot FROM off_grid_slots WHERE slot < ? LIMIT ${CHUNK_ROWS})`,
+    [cutoff],
+  );
 }
 
-function deleteDeliveries({ sqlite }: Transaction, cutoff: number): number {
-  const { changes } = sqlite
-    .prepare(`
-      DELETE FROM deliveries WHERE id IN (
-        SELECT id FROM deliveries WHERE finished_at < ? AND state != 'pending' LIMIT 200)`)
-    .run(cutoff);
-  return Number(changes);
+function deleteDeliveries(tx: Transaction, cutoff: number): Promise<number> {
+  return changesOf(
+    tx,
+    `DELETE FROM deliveries WHERE id IN (
+        SELECT id FROM deliveries WHERE finished_at < ? AND state != 'pending' LIMIT 200)`,
+    [cutoff],
+  );
+}
+
+/** Rows that one statement has written. */
+async function changesOf(tx: Transaction, sql: string, parameters: readonly SqlValue[]): Promise<number> {
+  const [written] = await tx.runEach(sql, [parameters]);
+  return written?.changes ?? 0;
 }

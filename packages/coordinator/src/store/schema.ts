@@ -106,6 +106,10 @@ export interface Database {
     decided_slot: Generated<number>;
     votes: Generated<string>;
     incident: string | null;
+    reason: string | null;
+    version: number | null;
+    floor_slot: Generated<number>;
+    entered: Generated<number>;
   };
   results: {
     slot: number;
@@ -131,6 +135,8 @@ export interface Database {
     slot: number | null;
     votes: string;
     incident: string | null;
+    until: number | null;
+    slots: number | null;
   };
   rollup_hours: RollupRow;
   rollup_days: RollupRow;
@@ -185,6 +191,13 @@ export interface Database {
   region_presence: { region: string; last_seen_at: number };
   region_absences: { id: Generated<number>; region: string; started_at: number; ended_at: number | null };
   facts: { key: string; value: string };
+  changes: {
+    id: Generated<number>;
+    kind: 'monitor' | 'linked' | 'unlinked' | 'channel-removed';
+    monitor_id: number | null;
+    notification_id: number | null;
+    detail: string | null;
+  };
   idempotency_keys: {
     workspace_id: number;
     key: string;

@@ -1,7 +1,10 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { PackedWritten } from './write-protocol.ts';
 
 /** `changes` is the number of rows written, 0 for statements that only read. */
 export type StatementOutcome = { rows: unknown[]; changes: number; lastInsertRowid: number };
+
+type Prepared = { readonly statement: StatementSync; readonly answersRows: boolean };
 
 const KEPT_STATEMENTS = 256;
 
@@ -9,16 +12,16 @@ const KEPT_STATEMENTS = 256;
 export class Statements {
   readonly #sqlite: DatabaseSync;
   /** In order of use: the first is the one unused for longest. */
-  readonly #prepared = new Map<string, StatementSync>();
+  readonly #prepared = new Map<string, Prepared>();
 
   constructor(sqlite: DatabaseSync) {
     this.#sqlite = sqlite;
   }
 
   run(sql: string, parameters: readonly unknown[]): StatementOutcome {
-    const statement = this.#prepare(sql);
+    const { statement, answersRows } = this.#prepare(sql);
     const values = parameters as SQLInputValue[];
-    if (statement.columns().length > 0) {
+    if (answersRows) {
       const rows = statement.all(...values);
       return { rows, changes: rows.length, lastInsertRowid: 0 };
     }
@@ -26,7 +29,20 @@ export class Statements {
     return { rows: [], changes: Number(changes), lastInsertRowid: Number(lastInsertRowid) };
   }
 
-  #prepare(sql: string): StatementSync {
+  /** Runs a statement that writes once for each row of parameters. */
+  runEach(sql: string, rows: readonly (readonly unknown[])[]): PackedWritten {
+    const written = new Float64Array(2 * rows.length);
+    if (rows.length === 0) return written;
+    const { statement } = this.#prepare(sql);
+    for (const [index, row] of rows.entries()) {
+      const { changes, lastInsertRowid } = statement.run(...(row as SQLInputValue[]));
+      written[2 * index] = Number(changes);
+      written[2 * index + 1] = Number(lastInsertRowid);
+    }
+    return written;
+  }
+
+  #prepare(sql: string): Prepared {
     const known = this.#prepared.get(sql);
     if (known !== undefined) {
       this.#prepared.delete(sql);
@@ -34,11 +50,12 @@ export class Statements {
       return known;
     }
     const statement = this.#sqlite.prepare(sql);
-    this.#prepared.set(sql, statement);
+    const prepared = { statement, answersRows: statement.columns().length > 0 };
+    this.#prepared.set(sql, prepared);
     if (this.#prepared.size > KEPT_STATEMENTS) {
       const oldest = this.#prepared.keys().next();
       if (!oldest.done) this.#prepared.delete(oldest.value);
     }
-    return statement;
+    return prepared;
   }
 }

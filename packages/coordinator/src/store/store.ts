@@ -1,10 +1,19 @@
-import type { DatabaseSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
 import type { Database } from './schema.ts';
 
+/** What a parameter of a hand-written statement may be. */
+export type SqlValue = string | number | bigint | null | Uint8Array;
+
+/** What a statement did for one row of parameters. */
+export type RowOutcome = { readonly changes: number; readonly lastInsertRowid: number };
+
+/** One statement for many rows of parameters, in their order. */
+export type SqlStep = { readonly sql: string; readonly rows: readonly (readonly SqlValue[])[] };
+
 /**
- * The database. One writer at a time: transactions queue behind each other (in memory, not on
- * SQLite's lock), so the recorder and a long declaration never interleave.
+ * The database. It writes on one thread and reads on another: no wait for a disk or for a lock of
+ * another program holds the caller's thread, and no write delays a read. One writer at a time:
+ * transactions queue behind each other in memory, so the recorder and a long declaration never interleave.
  */
 export interface Store {
   /**
@@ -15,22 +24,36 @@ export interface Store {
    */
   readonly read: Kysely<Database>;
   /**
-   * Runs `work` inside BEGIN IMMEDIATE … COMMIT. When it throws or COMMIT fails everything is rolled
-   * back, no `onCommit` task runs, and the error is passed on. `work` may await (a long declaration
-   * yields to the event loop between chunks); the next transaction starts after it. `work` must not ask
-   * for another transaction and wait for it: that would wait for itself.
+   * Runs `work` inside BEGIN IMMEDIATE … COMMIT. When it throws, or a statement or COMMIT fails, everything
+   * is rolled back, no `onCommit` task runs, and the error is passed on. `work` may await (each statement
+   * is a message to the writing thread); the next transaction starts after it. `work` must not ask for
+   * another transaction and wait for it: that would wait for itself.
    *
    * @throws StoreError for what the database could not do; `retryable` says whether it may work later
    */
   transaction<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T>;
+  /**
+   * A whole transaction in one message: runs all steps and commits, or leaves nothing.
+   *
+   * @returns per step what it did for each of its rows
+   * @throws StoreError as {@link transaction}
+   */
+  commit(steps: readonly SqlStep[]): Promise<readonly (readonly RowOutcome[])[]>;
+  /** Waits for what was asked for before; every later request fails with `store-closed`. */
   close(): Promise<void>;
 }
 
+/**
+ * Statements inside a transaction; refused once it has ended. As in PostgreSQL, a statement that fails
+ * fails the transaction, also where its error is caught.
+ */
 export interface Transaction {
-  /** Query builder on the writing connection, inside this transaction. */
+  /** Query builder on the writing connection. */
   readonly db: Kysely<Database>;
-  /** The writing connection itself, for prepared statements (the recorder). Never BEGIN or COMMIT on it. */
-  readonly sqlite: DatabaseSync;
+  /** Runs one statement that writes, for many rows of parameters, in one message. */
+  runEach(sql: string, rows: readonly (readonly SqlValue[])[]): Promise<readonly RowOutcome[]>;
+  /** The rows of one statement. */
+  query<R>(sql: string, parameters?: readonly SqlValue[]): Promise<R[]>;
   /**
    * Runs after the commit, in order of registration, before the next transaction starts. Must not throw.
    * Tasks run synchronously, one after the other; only when they have held the thread for 10 ms

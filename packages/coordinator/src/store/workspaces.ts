@@ -1,13 +1,21 @@
-import type { Store } from './store.ts';
+import type { Selectable } from 'kysely';
+import { sql } from 'kysely';
+import { containsText } from './dialect.ts';
+import type { Page } from './resource-lists.ts';
+import { queriesOn, type RowSource } from './row-source.ts';
+import type { Database } from './schema.ts';
+import type { Store, Transaction } from './store.ts';
 
 export const DEFAULT_WORKSPACE = 'default';
 
-/** The id of the workspace that the first start makes and the declared file declares. */
+export type Workspace = Selectable<Database['workspaces']>;
+
+/** The id of the workspace that the first start makes and the declared file declares. @param now epoch ms */
 export async function ensureDefaultWorkspace(store: Store, now: number): Promise<number> {
   return store.transaction(async ({ db }) => {
     await db
       .insertInto('workspaces')
-      .values({ name: DEFAULT_WORKSPACE, created_at: now })
+      .values({ name: DEFAULT_WORKSPACE, created_at: Math.floor(now) })
       .onConflict((conflict) => conflict.column('name').doNothing())
       .execute();
     const { id } = await db
@@ -17,4 +25,40 @@ export async function ensureDefaultWorkspace(store: Store, now: number): Promise
       .executeTakeFirstOrThrow();
     return id;
   });
+}
+
+/** A page of the workspaces by ascending id. Case of `nameContains` does not matter for the letters of ASCII. */
+export async function listWorkspaces(
+  store: Store,
+  { limit, offset }: Page,
+  nameContains?: string,
+): Promise<{ rows: Workspace[]; total: number }> {
+  const all = store.read
+    .selectFrom('workspaces')
+    .$if(nameContains !== undefined, (from) => from.where(containsText(sql`name`, nameContains ?? '')));
+  const [rows, { total }] = await Promise.all([
+    all.selectAll().orderBy('id').limit(limit).offset(offset).execute(),
+    all.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
+  ]);
+  return { rows, total };
+}
+
+export async function findWorkspace(source: RowSource, id: number): Promise<Workspace | null> {
+  const query = queriesOn(source).selectFrom('workspaces').selectAll().where('id', '=', id);
+  return (await query.executeTakeFirst()) ?? null;
+}
+
+/** Answers the new id; null: the name is another workspace's. @param now epoch ms */
+export async function insertWorkspace(
+  { db }: Transaction,
+  name: string,
+  now: number,
+): Promise<number | null> {
+  const row = await db
+    .insertInto('workspaces')
+    .values({ name, created_at: Math.floor(now) })
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  return row?.id ?? null;
 }

@@ -35,7 +35,10 @@ export const alert = z.object({
   reason: z.string(),
   /** The same for every alert from the first error or degraded to the recovery; unique across installations. */
   incident: z.string(),
-  regions: z.array(z.object({ region: z.enum(REGIONS), outcome: z.enum(OUTCOMES) })),
+  /** What each region said last, and about which slot (epoch ms; absent in what an earlier version of svc stored). */
+  regions: z.array(
+    z.object({ region: z.enum(REGIONS), outcome: z.enum(OUTCOMES), slot: z.number().int().optional() }),
+  ),
   /** Set when this closes an incident that did not recover. */
   closure: z.enum(CLOSURES).optional(),
   /** A test sent by a person; belongs to no incident. */

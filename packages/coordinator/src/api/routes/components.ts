@@ -1,5 +1,6 @@
 import { COMPONENT_TYPES } from '@svc/shared/resources/component.ts';
 import type { StoredComponent, StoredGroup } from '../../configuration/stored.ts';
+import { hiddenMonitors as idsOfHidden } from '../../store/monitors.ts';
 import { type Collection, type CollectionScope, collectionEndpoints } from '../collection.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, idOf } from '../endpoint.ts';
@@ -32,7 +33,7 @@ function components({ reading, store }: ApiDependencies): Collection<StoredCompo
     async present(stored) {
       const hidden = await hiddenMonitors(store, reading, stored);
       return stored.map((component) =>
-        componentView(component, hidden.has(component.attributes.monitor_id) ? [HIDDEN] : []),
+        componentView(component, hidden.has(Number(component.attributes.monitor_id)) ? [HIDDEN] : []),
       );
     },
   };
@@ -63,22 +64,13 @@ async function hiddenMonitors(
   store: ApiDependencies['store'],
   reading: ApiDependencies['reading'],
   components: readonly StoredComponent[],
-): Promise<Set<string | null>> {
+): Promise<ReadonlySet<number>> {
   const [first] = components;
   const shown = components.flatMap(({ attributes }) => attributes.monitor_id ?? []);
   if (first === undefined || shown.length === 0) return new Set();
   const page = await reading.statusPage(first.workspaceId, Number(first.attributes.page_id), 'masked');
   if (page?.attributes.access_type !== 'public') return new Set();
-  const monitors = await store.read
-    .selectFrom('monitors')
-    .select(['id', 'attributes'])
-    .where('id', 'in', shown.map(Number))
-    .execute();
-  return new Set(monitors.filter(({ attributes }) => !isPublic(attributes)).map(({ id }) => String(id)));
-}
-
-function isPublic(attributes: string): boolean {
-  return (JSON.parse(attributes) as { public?: unknown }).public === true;
+  return idsOfHidden(store, shown.map(Number));
 }
 
 /** @throws Problem when it is not there, or another workspace's. */

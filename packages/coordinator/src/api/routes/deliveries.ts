@@ -1,7 +1,13 @@
-import type { Selectable } from 'kysely';
 import { z } from 'zod';
-import { storedAlert } from '../../notify/ledger-statements.ts';
-import type { Database } from '../../store/schema.ts';
+import { storedAlert } from '../../store/delivery-ledger.ts';
+import {
+  type AttemptRow,
+  attemptsOf,
+  type DeliveryRow,
+  findDelivery,
+  newestDeliveries,
+} from '../../store/deliveries.ts';
+import { hasResource } from '../../store/resources.ts';
 import type { Store } from '../../store/store.ts';
 import { type DeliveryView, deliveryView, testView } from '../answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -57,17 +63,13 @@ export function deliveryEndpoints({
       async handle(request) {
         const { limit, cursor, state } = request.query;
         const id = await requireNotification(store, workspaceOf(request), idOf(request));
-        const after = decodeCursor(cursor, cursorKeys);
-        const rows = await store.read
-          .selectFrom('deliveries')
-          .selectAll()
-          .where('notification_id', '=', id)
-          .$if(state !== undefined, (from) => from.where('state', '=', state ?? 'dead'))
-          .$if(after !== null, (from) => from.where('id', '<', after?.[0] ?? 0))
-          .orderBy('id', 'desc')
-          .limit(limit + 1)
-          .execute();
-        const attempts = await attemptsOf(store, rows);
+        const beforeId = decodeCursor(cursor, cursorKeys)?.[0] ?? null;
+        const search = { notificationId: id, state: state ?? null, beforeId, limit: limit + 1 };
+        const rows = await newestDeliveries(store, search);
+        const attempts = await attemptsOf(
+          store,
+          rows.map((row) => row.id),
+        );
         return ok(
           historyPage(
             rows,
@@ -89,58 +91,25 @@ export function deliveryEndpoints({
       async handle(request) {
         const id = idOf(request);
         const row = await findDelivery(store, workspaceOf(request), id);
-        if (row === undefined) throw new Problem('not-found', `there is no delivery ${id}`);
+        if (row === null) throw new Problem('not-found', `there is no delivery ${id}`);
         if (row.monitor_id === 0) throw new Problem('conflict', 'this was a test: send another one instead');
         const outcome = await deliveries.replay(id);
         if (outcome !== 'replayed')
           throw new Problem('conflict', `delivery ${id} is ${row.state}: only a dead one can be retried`);
         const replayed = (await findDelivery(store, workspaceOf(request), id)) ?? row;
-        return { status: 202, body: viewOf(replayed, await attemptsOf(store, [replayed])) };
+        return { status: 202, body: viewOf(replayed, await attemptsOf(store, [id])) };
       },
     }),
   ];
 }
 
-type DeliveryRow = Selectable<Database['deliveries']>;
-type Attempts = ReadonlyMap<number, DeliveryView['attempts']>;
-
-function findDelivery(store: Store, workspaceId: number, id: number): Promise<DeliveryRow | undefined> {
-  return store.read
-    .selectFrom('deliveries')
-    .innerJoin('notifications', 'notifications.id', 'deliveries.notification_id')
-    .selectAll('deliveries')
-    .where('deliveries.id', '=', id)
-    .where('notifications.workspace_id', '=', workspaceId)
-    .executeTakeFirst();
-}
-
 /** @throws Problem when it is not there, or another workspace's. */
 async function requireNotification(store: Store, workspaceId: number, id: number): Promise<number> {
-  const row = await store.read
-    .selectFrom('notifications')
-    .select('id')
-    .where('id', '=', id)
-    .where('workspace_id', '=', workspaceId)
-    .executeTakeFirst();
-  if (row === undefined) throw new Problem('not-found', `there is no notification ${id}`);
-  return row.id;
+  if (await hasResource(store, 'notifications', workspaceId, id)) return id;
+  throw new Problem('not-found', `there is no notification ${id}`);
 }
 
-async function attemptsOf(store: Store, rows: readonly DeliveryRow[]): Promise<Attempts> {
-  const attempts = new Map<number, DeliveryView['attempts']>(rows.map(({ id }) => [id, []]));
-  if (rows.length === 0) return attempts;
-  const found = await store.read
-    .selectFrom('delivery_attempts')
-    .selectAll()
-    .where('delivery_id', 'in', [...attempts.keys()])
-    .orderBy('delivery_id')
-    .orderBy('number')
-    .execute();
-  for (const { delivery_id, ...attempt } of found) attempts.get(delivery_id)?.push(attempt);
-  return attempts;
-}
-
-function viewOf(row: DeliveryRow, attempts: Attempts): DeliveryView {
+function viewOf(row: DeliveryRow, attempts: ReadonlyMap<number, AttemptRow[]>): DeliveryView {
   return {
     id: String(row.id),
     webhook_id: row.uid,

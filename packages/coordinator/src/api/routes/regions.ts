@@ -1,5 +1,6 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
+import { regionsLastSeen } from '../../store/regions-seen.ts';
 import { type RegionView, regionView } from '../answers.ts';
 import type { ApiDependencies, LiveAgent } from '../dependencies.ts';
 import { type Endpoint, endpoint, ok } from '../endpoint.ts';
@@ -18,8 +19,7 @@ export function regionEndpoints({ store, agents }: Pick<ApiDependencies, 'store'
       summary: 'All regions with their live agents',
       answers: { 200: { description: 'The 28 regions.', schema: regionsView } },
       async handle() {
-        const presence = await store.read.selectFrom('region_presence').selectAll().execute();
-        const lastSeenAt = new Map(presence.map((row) => [row.region, row.last_seen_at]));
+        const lastSeenAt = await regionsLastSeen(store);
         const data = REGIONS.map((region): RegionView => {
           const alive = [...agents.agentsOf(region)].map(agentView);
           const seen = alive.map(({ last_seen_at }) => last_seen_at);

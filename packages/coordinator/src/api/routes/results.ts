@@ -1,11 +1,9 @@
 import type { OUTCOMES } from '@svc/shared/messages/check-result.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
-import type { Selectable } from 'kysely';
 import { z } from 'zod';
-import type { Row } from '../../configuration/rows.ts';
-import { newestResults } from '../../store/newest-results.ts';
+import { monitorCreatedAt } from '../../store/monitors.ts';
+import { newestResults, type ResultRow } from '../../store/newest-results.ts';
 import { readResultDetail } from '../../store/result-detail.ts';
-import type { Database } from '../../store/schema.ts';
 import { type ResultView, resultView } from '../answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
@@ -36,9 +34,9 @@ export function resultEndpoints({ store }: Pick<ApiDependencies, 'store'>): Endp
         const { limit, cursor, region } = request.query;
         const monitor = await requireMonitor(store, workspaceOf(request), idOf(request));
         const after = decodeCursor(cursor, cursorKeys);
-        const rows = await newestResults(store.read, {
+        const rows = await newestResults(store, {
           monitorId: monitor.id,
-          since: monitor.created_at - CLOCK_ERROR_MS,
+          since: monitor.createdAt - CLOCK_ERROR_MS,
           region: region ?? null,
           after: after === null ? null : { slot: after[0], region: after[1] },
           limit: limit + 1,
@@ -49,23 +47,18 @@ export function resultEndpoints({ store }: Pick<ApiDependencies, 'store'>): Endp
   ];
 }
 
-/** @throws Problem when it is not there, or another workspace's. */
+/** `createdAt`: epoch ms. @throws Problem when it is not there, or another workspace's. */
 export async function requireMonitor(
   store: ApiDependencies['store'],
   workspaceId: number,
   id: number,
-): Promise<Pick<Row<'monitors'>, 'id' | 'created_at'>> {
-  const row = await store.read
-    .selectFrom('monitors')
-    .select(['id', 'created_at'])
-    .where('id', '=', id)
-    .where('workspace_id', '=', workspaceId)
-    .executeTakeFirst();
-  if (row === undefined) throw new Problem('not-found', `there is no monitor ${id}`);
-  return row;
+): Promise<{ id: number; createdAt: number }> {
+  const createdAt = await monitorCreatedAt(store, workspaceId, id);
+  if (createdAt === null) throw new Problem('not-found', `there is no monitor ${id}`);
+  return { id, createdAt };
 }
 
-function viewOf(row: Selectable<Database['results']>): ResultView {
+function viewOf(row: ResultRow): ResultView {
   const more = readResultDetail(row.detail, row);
   return {
     region: row.region as ResultView['region'],

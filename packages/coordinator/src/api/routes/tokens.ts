@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Token, Tokens } from '../../store/tokens.ts';
+import { findWorkspace } from '../../store/workspaces.ts';
 import { createdTokenView, tokenView } from '../answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type ApiRequest, type Endpoint, endpoint, idOf, NO_CONTENT, ok, workspaceOf } from '../endpoint.ts';
@@ -70,7 +71,7 @@ export function tokenEndpoints({
         const workspaceId = await grantedWorkspace(store, request);
         const grant = { workspaceId, name: body.name, scope: body.scope };
         const key = idempotencyKey(request.header('idempotency-key'));
-        const now = clock.wall();
+        const now = Math.floor(clock.wall());
         const { token, secret } = await store.transaction(async (tx) => {
           if (key === null) return tokens.createIn(tx, grant, now);
           let made: Awaited<ReturnType<Tokens['createIn']>> | null = null;
@@ -94,7 +95,7 @@ export function tokenEndpoints({
       problems: ['conflict'],
       async handle(request) {
         const id = idOf(request);
-        const outcome = await tokens.revoke(workspaceOf(request), id, clock.wall());
+        const outcome = await tokens.revoke(workspaceOf(request), id, Math.floor(clock.wall()));
         if (outcome === 'unknown') throw new Problem('not-found', `there is no token ${id}`);
         if (outcome === 'operator') {
           throw new Problem(
@@ -123,11 +124,7 @@ async function grantedWorkspace(
   const own = workspaceOf({ token });
   const asked = Number(body.workspace_id ?? own);
   if (asked === own) return own;
-  const found =
-    token?.isOperator === true
-      ? await store.read.selectFrom('workspaces').select('id').where('id', '=', asked).executeTakeFirst()
-      : undefined;
-  if (found !== undefined) return found.id;
+  if (token?.isOperator === true && (await findWorkspace(store, asked)) !== null) return asked;
   throw referenceNotFound(['workspace_id'], `there is no workspace ${asked}`);
 }
 

@@ -1,7 +1,6 @@
-import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import { transitionVotes } from '../../results/stored-votes.ts';
-import type { Database } from '../../store/schema.ts';
+import { newestTransitions, type TransitionRow } from '../../store/transition-history.ts';
 import { type TransitionView, transitionView } from '../answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
@@ -23,22 +22,15 @@ export function transitionEndpoints({ store }: Pick<ApiDependencies, 'store'>): 
       async handle(request) {
         const { limit, cursor } = request.query;
         const { id: monitorId } = await requireMonitor(store, workspaceOf(request), idOf(request));
-        const after = decodeCursor(cursor, cursorKeys);
-        const rows = await store.read
-          .selectFrom('transitions')
-          .selectAll()
-          .where('monitor_id', '=', monitorId)
-          .$if(after !== null, (from) => from.where('id', '<', after?.[0] ?? 0))
-          .orderBy('id', 'desc')
-          .limit(limit + 1)
-          .execute();
+        const beforeId = decodeCursor(cursor, cursorKeys)?.[0] ?? null;
+        const rows = await newestTransitions(store, { monitorId, beforeId, limit: limit + 1 });
         return ok(historyPage(rows, limit, viewOf, (row) => [row.id]));
       },
     }),
   ];
 }
 
-function viewOf(row: Selectable<Database['transitions']>): TransitionView {
+function viewOf(row: TransitionRow): TransitionView {
   return {
     id: String(row.id),
     from: row.from_status as TransitionView['from'],

@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Transaction } from '../../store/store.ts';
+import { findWorkspace, insertWorkspace, listWorkspaces, type Workspace } from '../../store/workspaces.ts';
 import { workspaceView } from '../answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, ok, workspaceOf } from '../endpoint.ts';
@@ -32,15 +32,7 @@ export function workspaceEndpoints({
       answers: { 200: { description: 'A page of the list.', schema: listOf(workspaceView) } },
       async handle(request) {
         const { limit, offset, name } = request.query;
-        const all = store.read
-          .selectFrom('workspaces')
-          .$if(name !== undefined, (from) =>
-            from.where(sql<boolean>`instr(lower(name), lower(${name ?? ''})) > 0`),
-          );
-        const [rows, { total }] = await Promise.all([
-          all.selectAll().orderBy('id').limit(limit).offset(offset).execute(),
-          all.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow(),
-        ]);
+        const { rows, total } = await listWorkspaces(store, { limit, offset }, name);
         return ok({ data: rows.map(viewOf), total, limit, offset });
       },
     }),
@@ -63,7 +55,7 @@ export function workspaceEndpoints({
       async handle(request) {
         const { body } = request;
         const key = idempotencyKey(request.header('idempotency-key'));
-        const now = clock.wall();
+        const now = Math.floor(clock.wall());
         const { row, isNew } = await store.transaction(async (tx) => {
           const make = () => create(tx, body.name, now);
           const idempotent = { workspaceId: workspaceOf(request), path: '/v1/workspaces', body };
@@ -71,9 +63,9 @@ export function workspaceEndpoints({
             key === null
               ? { id: await make(), isNew: true }
               : await makeOnce({ tx, secrets, now }, { ...idempotent, key }, make);
-          const made = tx.db.selectFrom('workspaces').selectAll().where('id', '=', id);
-          return { row: await made.executeTakeFirstOrThrow(), isNew };
+          return { row: await findWorkspace(tx, id), isNew };
         });
+        if (row === null) throw new Problem('conflict', 'the workspace that this made is gone');
         const headers: Record<string, string> = isNew ? {} : { 'idempotency-replayed': 'true' };
         return { status: 201, body: viewOf(row), headers };
       },
@@ -81,13 +73,11 @@ export function workspaceEndpoints({
   ];
 }
 
-/** @throws Problem when the name is taken: transactions do not interleave, so nobody takes it in between. */
-async function create({ db }: Transaction, name: string, now: number): Promise<number> {
-  const taken = await db.selectFrom('workspaces').select('id').where('name', '=', name).executeTakeFirst();
-  if (taken !== undefined) throw nameTaken();
-  const row = { name, created_at: now };
-  const { insertId } = await db.insertInto('workspaces').values(row).executeTakeFirstOrThrow();
-  return Number(insertId);
+/** @throws Problem when the name is taken */
+async function create(tx: Transaction, name: string, now: number): Promise<number> {
+  const id = await insertWorkspace(tx, name, now);
+  if (id === null) throw nameTaken();
+  return id;
 }
 
 function nameTaken(): Problem {
@@ -97,6 +87,6 @@ function nameTaken(): Problem {
   });
 }
 
-function viewOf(row: { id: number; name: string; created_at: number }): z.infer<typeof workspaceView> {
+function viewOf(row: Workspace): z.infer<typeof workspaceView> {
   return { id: String(row.id), name: row.name, created_at: new Date(row.created_at).toISOString() };
 }

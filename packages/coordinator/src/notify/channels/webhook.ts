@@ -1,7 +1,7 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelSettings } from '@svc/shared/channels/settings.ts';
+import { type HttpPost, mergeHeaders, type PostResult } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
-import { type HttpPost, mergeHeaders, type PostResult } from '../http-post.ts';
 
 /** A custom HTTP endpoint: the specification's flat JSON, with the configured headers and no signature. */
 export function webhookChannel(post: HttpPost): Channel<'webhook'> {

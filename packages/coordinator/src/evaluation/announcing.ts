@@ -1,0 +1,100 @@
+import type { Closure } from '@svc/shared/channels/alert.ts';
+import type { Vote } from '../domain/status.ts';
+import { announcement } from '../domain/transition.ts';
+import { type AlertedMonitor, alertOf } from './alert.ts';
+import type { Frame } from './frame.ts';
+import type { Link, MonitorState } from './state.ts';
+
+/** Kinds that keep incidents open until told: only they hear that one ended without a recovery. */
+const INCIDENT_KINDS: ReadonlySet<string> = new Set(['incident_a', 'incident_b', 'incident_c']);
+
+/**
+ * Tells every channel of the monitor what it has not been told yet. The one place where that is decided:
+ * on a change of status, when a channel is linked, at the end of a hold and after a start.
+ *
+ * @param counted the votes that make the status
+ */
+export function announce(
+  frame: Frame,
+  state: MonitorState,
+  monitor: AlertedMonitor,
+  counted: readonly Vote[],
+): void {
+  const { status, reason, since: at } = state;
+  if (status === 'unknown' || frame.isHeld(state.id)) return;
+  state.links = updated(state.links, (link) => {
+    const told = announcement(link.announced, status);
+    const incident = state.incident ?? link.incident;
+    if (told === null || incident === null) return link;
+    deliver(frame, state.id, link, alertOf({ monitor, status: told, votes: counted, at, reason, incident }));
+    return written(frame, state.id, {
+      ...link,
+      announced: status,
+      incident: status === 'active' ? null : incident,
+    });
+  });
+}
+
+/** The incident has ended without a recovery: incident kinds are told, and all channels start from `active` again. */
+export function closeIncident(
+  frame: Frame,
+  state: Pick<MonitorState, 'id' | 'incident' | 'links'>,
+  monitor: AlertedMonitor,
+  counted: readonly Vote[],
+  closure: Closure,
+): void {
+  state.links = updated(state.links, (link) => {
+    if (link.announced === 'active') return link;
+    closeOn(frame, state.id, link, monitor, counted, closure);
+    return written(frame, state.id, { ...link, announced: 'active', incident: null });
+  });
+  if (state.incident === null) return;
+  frame.writes.closedIncidents.push({ key: state.incident, at: frame.instants.slotNow, closure });
+  state.incident = null;
+}
+
+/** Tells the link's channel, when it is of an incident kind, that its incident is over and why. */
+export function closeOn(
+  frame: Frame,
+  monitorId: number,
+  link: Link,
+  monitor: AlertedMonitor,
+  counted: readonly Vote[],
+  closure: Closure,
+): void {
+  const { announced, incident, providerType } = link;
+  if (announced === 'active' || incident === null || !INCIDENT_KINDS.has(providerType)) return;
+  const at = frame.instants.slotNow;
+  const alert = alertOf({
+    monitor,
+    status: 'recovered',
+    votes: counted,
+    at,
+    reason: closure,
+    incident,
+    closure,
+  });
+  deliver(frame, monitorId, link, alert);
+}
+
+function deliver(frame: Frame, monitorId: number, link: Link, alert: ReturnType<typeof alertOf>): void {
+  frame.writes.deliveries.push({
+    uid: frame.newKey(),
+    notificationId: link.notificationId,
+    monitorId,
+    alert,
+    queuedAt: frame.instants.wall,
+  });
+}
+
+function written(frame: Frame, monitorId: number, link: Link): Link {
+  const { notificationId, announced, incident } = link;
+  frame.writes.announcements.push({ monitorId, notificationId, announced, incident });
+  return link;
+}
+
+/** `links` itself when nothing changes: most monitors share one empty array. */
+function updated(links: readonly Link[], change: (link: Link) => Link): readonly Link[] {
+  const next = links.map(change);
+  return next.some((link, index) => link !== links[index]) ? next : links;
+}

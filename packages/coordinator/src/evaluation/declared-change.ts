@@ -1,0 +1,55 @@
+import type { LiveMonitor } from '../domain/monitor.ts';
+import {
+  channelLinked,
+  channelRemoved,
+  channelUnlinked,
+  monitorDeclared,
+  monitorRemoved,
+  type RemovedMonitor,
+} from './declaration.ts';
+import type { Evaluation } from './evaluation.ts';
+import type { Link } from './state.ts';
+
+/** One change of the declaration, as its effects are applied. */
+export type DeclaredChange =
+  /** `monitor`: as it is declared now; null: it is gone, and `removed` is what was left of it. */
+  | {
+      readonly kind: 'monitor';
+      readonly monitorId: number;
+      readonly monitor: LiveMonitor | null;
+      readonly removed: RemovedMonitor | null;
+    }
+  | {
+      readonly kind: 'linked';
+      readonly monitorId: number;
+      readonly notificationId: number;
+      readonly providerType: string;
+    }
+  /** `link`: as it was stored. */
+  | {
+      readonly kind: 'unlinked';
+      readonly monitorId: number;
+      readonly notificationId: number;
+      readonly link: Link | null;
+    }
+  | { readonly kind: 'channel-removed'; readonly notificationId: number };
+
+export function applyChange(evaluation: Evaluation, change: DeclaredChange): void {
+  switch (change.kind) {
+    case 'monitor':
+      if (change.monitor === null) monitorRemoved(evaluation, change.monitorId, change.removed);
+      else monitorDeclared(evaluation, change.monitor);
+      return;
+    case 'linked':
+      channelLinked(evaluation, change.monitorId, change);
+      return;
+    case 'unlinked':
+      channelUnlinked(evaluation, change.monitorId, change.notificationId, change.link);
+      return;
+    case 'channel-removed':
+      channelRemoved(evaluation, change.notificationId);
+      return;
+    default:
+      change satisfies never;
+  }
+}

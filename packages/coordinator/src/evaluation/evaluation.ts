@@ -1,0 +1,469 @@
+import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { checkEnd } from '../domain/check-end.ts';
+import { castVotes, type OpenSlot, slotDecision } from '../domain/decision.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
+import { bitOf, hasRegion, NO_REGIONS, type RegionSet, regionSet, sizeOf } from '../domain/region-set.ts';
+import { isOnGrid } from '../domain/schedule.ts';
+import {
+  electorateOf,
+  freshForMs,
+  isCounted,
+  quorumEndsAt,
+  statusOf,
+  tally,
+  type Vote,
+  type VoteOutcome,
+  verdict,
+  votableForMs,
+} from '../domain/status.ts';
+import { announce } from './announcing.ts';
+import type { Frame, Instants, StatusChange } from './frame.ts';
+import { DECISIONS_PER_WRITE, Drafts, type MonitorState, type States } from './state.ts';
+import { changeStatus, flushIntervals } from './status-change.ts';
+import { noWrites, type Writes } from './writes.ts';
+
+/**
+ * The evaluation: what regions report and dispatch tells goes in with the states of monitors; changed states
+ * and a list of writes come out. It is pure: no clock, no store, no randomness of its own. Whoever uses it
+ * writes the writes in one transaction and then, and only then, puts the states in their place.
+ *
+ * The life of a slot, for one monitor:
+ *
+ *     opened ──▶ open ── every region given it has answered ──────────────┐
+ *      (dispatch) │  ├── the missing regions cannot change the outcome ───┼──▶ decided: its reports become votes,
+ *                 │  └── one period has passed ──────────────────────────┘    the votes a verdict, and the verdict
+ *                 │                                                           a status, an incident, alerts
+ *                 ├── a region reports an outcome: kept for the decision
+ *                 └── a region reports `not_run`, abstains or is skipped: it has answered without a vote
+ *
+ *     decided ◀── a late report: becomes its region's vote at once, unless the region has voted about a newer
+ *                 slot; then the slots that are open are looked at again
+ *
+ * Slots are decided each for itself: several may be open where a check takes longer than its period.
+ * Votes age; ageing alone makes a status `unknown`. A change of what is probed ends votes and open slots:
+ * results of slots up to `floorSlot` are recorded and never vote.
+ */
+export type EvaluationInput = {
+  readonly states: Pick<States, 'get' | 'values'>;
+  readonly monitors: { get(id: number): LiveMonitor | undefined };
+  readonly instants: Instants;
+  /** Regions that had an agent within 24 h. */
+  readonly electable: RegionSet;
+  /** Results with a slot before it (epoch ms) have their hour rolled up again. */
+  readonly rolledUpUntil: number;
+  readonly isHeld: (monitorId: number) => boolean;
+  readonly newKey: () => string;
+};
+
+/** A result as the stream has it. */
+export type Report = {
+  readonly result: CheckResult;
+  readonly region: Region;
+  readonly agent: string;
+  /** What is recorded already of the region and slot. Null: nothing. */
+  readonly prior: Outcome | null;
+  /** With `not_run`: the job is offered again, so the region has not answered yet. */
+  readonly isOfferedAgain: boolean;
+};
+
+const NONE: readonly never[] = [];
+
+export class Evaluation {
+  readonly frame: Frame;
+  readonly drafts: Drafts;
+  readonly #input: EvaluationInput;
+  /** Monitors as they are declared from here on. Null: removed. */
+  readonly #declared = new Map<number, LiveMonitor | null>();
+  readonly #unwritten = new Set<MonitorState>();
+  /** What this evaluation keeps, by region and slot: the same result may come twice at once. */
+  readonly #kept = new Map<string, Outcome>();
+  /** End of the last jump of the slots' clock, as `frame.now`. */
+  readonly #jumpedAt: number;
+
+  constructor(input: EvaluationInput) {
+    const { instants, electable, isHeld, newKey } = input;
+    this.#input = input;
+    this.drafts = new Drafts(input.states);
+    this.#jumpedAt = (instants.jumpedAt ?? Number.NEGATIVE_INFINITY) + instants.jumpedMs;
+    this.frame = {
+      instants,
+      now: instants.monotonic + instants.jumpedMs,
+      electable,
+      isHeld,
+      newKey,
+      writes: noWrites(instants.wall),
+      changes: [],
+    };
+  }
+
+  get writes(): Writes {
+    return this.frame.writes;
+  }
+
+  get changes(): readonly StatusChange[] {
+    return this.frame.changes;
+  }
+
+  /** As this evaluation declares it. */
+  monitor(id: number): LiveMonitor | undefined {
+    const declared = this.#declared.get(id);
+    return declared === undefined ? this.#input.monitors.get(id) : (declared ?? undefined);
+  }
+
+  /** From here on the monitor is declared so. Null: removed. */
+  declare(id: number, monitor: LiveMonitor | null): void {
+    this.#declared.set(id, monitor);
+  }
+
+  state(monitorId: number): MonitorState {
+    return this.drafts.open(monitorId, this.frame.instants.slotNow);
+  }
+
+  /** The states of the monitors that the channel is linked to. */
+  linkedTo(notificationId: number): MonitorState[] {
+    const isLinked = ({ links }: Readonly<MonitorState>) =>
+      links.some((link) => link.notificationId === notificationId);
+    for (const state of this.#input.states.values()) if (isLinked(state)) this.drafts.find(state.id);
+    return [...this.drafts.entries()].flatMap(([, state]) =>
+      state !== null && isLinked(state) ? [state] : [],
+    );
+  }
+
+  /** The state is written at the end, whatever else happens to it. */
+  keep(state: MonitorState): void {
+    this.#unwritten.add(state);
+  }
+
+  electorate(state: MonitorState, monitor: LiveMonitor, joining: RegionSet = NO_REGIONS): RegionSet {
+    const declared = monitor.regions === null ? null : regionSet(monitor.regions);
+    return electorateOf(declared, this.frame.electable, state.entered | joining);
+  }
+
+  counted(state: MonitorState, monitor: LiveMonitor): Vote[] {
+    const electorate = this.electorate(state, monitor);
+    return state.votes.filter((vote) => isCounted(vote, electorate, this.frame.now));
+  }
+
+  /** The slot was given to `regions`. */
+  opened(monitor: LiveMonitor, slot: number, given: RegionSet): void {
+    const state = this.#evaluated(monitor.id, monitor.version);
+    if (state === null || isOver(state, slot)) return;
+    const open = this.#openSlot(state, monitor, slot);
+    open.given |= given;
+    open.isGivenKnown = true;
+    this.settle(state, monitor);
+  }
+
+  /** After a restart: of the slot's regions only `waitedFor` may still report. */
+  resumed(monitor: LiveMonitor, slot: number, waitedFor: RegionSet): void {
+    const state = this.#evaluated(monitor.id, monitor.version);
+    if (state === null || isOver(state, slot)) return;
+    const open = this.#openSlot(state, monitor, slot);
+    open.given |= open.answered | waitedFor;
+    open.isGivenKnown = true;
+    this.settle(state, monitor);
+  }
+
+  /** After a restart: slots that nobody named in {@link resumed} wait for nobody. */
+  resumedAll(monitorId: number): void {
+    const monitor = this.monitor(monitorId);
+    const state = this.drafts.find(monitorId);
+    if (monitor === undefined || state === null) return;
+    for (const open of state.open) {
+      if (open.isGivenKnown) continue;
+      open.given = open.answered;
+      open.isGivenKnown = true;
+    }
+    this.settle(state, monitor);
+  }
+
+  /**
+   * Records what a region reports.
+   *
+   * @returns false for a repeated result, of which nothing is kept
+   */
+  reported(monitor: LiveMonitor, report: Report): boolean {
+    const { result, region } = report;
+    const isKept = this.#keepResult(monitor, report);
+    if (!isKept && result.outcome !== 'not_run') return false;
+    const state = this.#evaluated(monitor.id, result.version, region);
+    if (state === null || result.slot <= state.floorSlot) return isKept;
+    if (result.outcome !== 'not_run') {
+      this.#voted(state, monitor, this.#vote(monitor, result, result.outcome, region));
+    } else if (!report.isOfferedAgain) {
+      // A second `not_run` is not kept, and is the region's answer all the same.
+      this.#answered(state, monitor, result.slot, region);
+    }
+    return isKept;
+  }
+
+  /** The region will not report the slot; kept as a `not_run` row unless it has one. */
+  abstained(monitor: LiveMonitor, slot: number, region: Region, reason: NotRunReason): void {
+    const { id: monitorId, version } = monitor;
+    const key = keyOf(monitorId, slot, region);
+    if (!this.#kept.has(key)) {
+      this.#kept.set(key, 'not_run');
+      this.writes.abstentions.push({ monitorId, version, slot, region, reason });
+      this.#repairRollUp(monitorId, slot);
+      this.keepFindable(this.monitor(monitorId) ?? monitor, slot);
+    }
+    this.skipped(monitor, slot, region);
+  }
+
+  /** The region is given no job of the slot. */
+  skipped(monitor: LiveMonitor, slot: number, region: Region): void {
+    const state = this.#evaluated(monitor.id, monitor.version, region);
+    if (state !== null) this.#answered(state, monitor, slot, region);
+  }
+
+  /** Time has passed: deadlines of slots, ages of votes. */
+  due(monitorId: number): void {
+    const monitor = this.monitor(monitorId);
+    const state = this.drafts.find(monitorId);
+    if (monitor === undefined || state === null) return;
+    this.settle(state, monitor);
+    this.#age(state, monitor);
+  }
+
+  /** Nothing has happened to the monitor; its channels may not have been told of what did (a start, the end of a hold). */
+  announced(monitorId: number): void {
+    const monitor = this.monitor(monitorId);
+    const state = this.drafts.find(monitorId);
+    if (monitor === undefined || state === null) return;
+    announce(this.frame, state, monitor, this.counted(state, monitor));
+  }
+
+  /**
+   * Whether only the store knows if the region's result of the slot is recorded. A slot that is open, or to
+   * come, has no result of a region that has not answered: every result since the last decision is in memory.
+   */
+  needsPrior({ monitor: monitorId, version, slot }: CheckResult, region: Region): boolean {
+    const monitor = this.monitor(monitorId);
+    const state = this.#input.states.get(monitorId);
+    if (monitor === undefined || state === undefined) return true;
+    if (!monitor.active || monitor.version !== version || slot <= state.floorSlot) return true;
+    const open = state.open.find((each) => each.slot === slot);
+    return open === undefined ? slot <= state.decidedSlot : hasRegion(open.answered, region);
+  }
+
+  /** Completes the writes. The last call. */
+  finish(): void {
+    for (const state of this.#unwritten) {
+      // Removed since.
+      if (this.drafts.find(state.id) !== state) continue;
+      flushIntervals(this.frame, state);
+      state.unwrittenDecisions = 0;
+      this.writes.states.push(state);
+    }
+    this.#unwritten.clear();
+  }
+
+  /** Decides the open slots that can be, each for itself: the votes of one may make another one certain. */
+  settle(state: MonitorState, monitor: LiveMonitor): void {
+    this.ageByJump(state, monitor);
+    for (let index = 0; index < state.open.length; ) {
+      const open = state.open[index] as OpenSlot;
+      if (this.#decision(state, monitor, open) === null) {
+        index += 1;
+        continue;
+      }
+      state.open.splice(index, 1);
+      this.#decide(state, monitor, open);
+      index = 0;
+    }
+  }
+
+  /**
+   * Votes that expired while the slots' clock jumped leave the status `unknown` from then on, also where
+   * the next decision comes before anybody has looked at their ages.
+   */
+  ageByJump(state: MonitorState, monitor: LiveMonitor): void {
+    if (state.votes.some((vote) => vote.expiresAt <= this.#jumpedAt)) this.#age(state, monitor);
+  }
+
+  /** Verdict on the votes that there are. */
+  judge(state: MonitorState, monitor: LiveMonitor, slot: number | null): void {
+    const electorate = this.electorate(state, monitor);
+    const { status, reason } = verdict(state.votes, electorate, state.status, this.frame.now);
+    const at = this.frame.instants.slotNow;
+    if (changeStatus(this.frame, state, monitor, { status, reason, at, slot, electorate })) this.keep(state);
+  }
+
+  /** A slot off the grid of the monitor's period is not found again unless it is remembered. */
+  keepFindable({ id, periodMs }: LiveMonitor, slot: number): void {
+    if (!isOnGrid(id, slot, periodMs)) this.writes.offGridSlots.push({ monitorId: id, slot });
+  }
+
+  /**
+   * Takes up a recorded result after a restart. Of the newest slot it is a report, because nobody knows who
+   * still works on it; of an earlier one it is a vote whose verdict changed nothing, or the state would
+   * have been written.
+   *
+   * @param at when it was recorded, epoch ms
+   */
+  replayed(state: MonitorState, monitor: LiveMonitor, vote: Vote, isNewestSlot: boolean): void {
+    if (vote.slot <= state.floorSlot) return;
+    if (monitor.regions !== null && !monitor.regions.includes(vote.region)) return;
+    if (isNewestSlot) {
+      const open = this.#openSlot(state, monitor, vote.slot);
+      open.given |= bitOf(vote.region);
+      open.answered |= bitOf(vote.region);
+      open.reports = [...open.reports, vote];
+      return;
+    }
+    state.votes = castVotes(state.votes, [vote], this.frame.now);
+    state.decidedSlot = Math.max(state.decidedSlot, vote.slot);
+    state.entered |= bitOf(vote.region);
+  }
+
+  #decision(state: MonitorState, monitor: LiveMonitor, open: OpenSlot) {
+    return slotDecision(open, {
+      votes: state.votes,
+      electorate: this.electorate(state, monitor, open.given),
+      status: state.status,
+      now: this.frame.now,
+      monotonic: this.frame.instants.monotonic,
+    });
+  }
+
+  /** What was reported becomes the regions' votes, and the votes a verdict. */
+  #decide(state: MonitorState, monitor: LiveMonitor, open: OpenSlot): void {
+    state.decidedSlot = Math.max(state.decidedSlot, open.slot);
+    const entered = state.entered | open.given;
+    if (entered !== state.entered) this.keep(state);
+    state.entered = entered;
+    const votes = castVotes(state.votes, this.#votable(monitor, open.reports), this.frame.now);
+    if (votes === state.votes) {
+      this.#age(state, monitor);
+      return;
+    }
+    state.votes = votes;
+    this.judge(state, monitor, open.slot);
+    state.unwrittenDecisions += 1;
+    if (state.unwrittenDecisions >= DECISIONS_PER_WRITE) this.keep(state);
+  }
+
+  /** A region says how its check of the slot went: a report while the slot is open, else a vote at once. */
+  #voted(state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
+    if (!isOver(state, vote.slot)) {
+      const open = this.#openSlot(state, monitor, vote.slot);
+      open.reports = [...open.reports.filter(({ region }) => region !== vote.region), vote];
+      this.#answer(state, monitor, open, vote.region);
+      return;
+    }
+    const votes = castVotes(state.votes, this.#votable(monitor, [vote]), this.frame.now);
+    if (votes === state.votes) return;
+    state.votes = votes;
+    // Slots after it are decided, so a restart would not read it back.
+    this.keep(state);
+    this.ageByJump(state, monitor);
+    this.judge(state, monitor, vote.slot);
+    this.settle(state, monitor);
+  }
+
+  #answered(state: MonitorState, monitor: LiveMonitor, slot: number, region: Region): void {
+    if (!isOver(state, slot)) this.#answer(state, monitor, this.#openSlot(state, monitor, slot), region);
+  }
+
+  #answer(state: MonitorState, monitor: LiveMonitor, open: OpenSlot, region: Region): void {
+    open.given |= bitOf(region);
+    open.answered |= bitOf(region);
+    this.settle(state, monitor);
+  }
+
+  /** The first outcome that is not `not_run` stays, and it takes the place of a `not_run`. */
+  #keepResult(monitor: LiveMonitor, { result, region, agent, prior }: Report): boolean {
+    const { slot, outcome } = result;
+    const key = keyOf(monitor.id, slot, region);
+    const known = this.#kept.get(key) ?? prior;
+    if (known !== null && (known !== 'not_run' || outcome === 'not_run')) return false;
+    this.#kept.set(key, outcome);
+    this.writes.results.push({ result, region, agent });
+    this.keepFindable(monitor, slot);
+    this.#repairRollUp(monitor.id, slot);
+    return true;
+  }
+
+  #repairRollUp(monitorId: number, slot: number): void {
+    if (slot < this.#input.rolledUpUntil) this.writes.repairs.push({ monitorId, slot });
+  }
+
+  /** The state to evaluate for, or null when what is reported has no vote in it. */
+  #evaluated(monitorId: number, version: number, region?: Region): MonitorState | null {
+    const monitor = this.monitor(monitorId);
+    if (monitor === undefined || !monitor.active || monitor.version !== version) return null;
+    if (region !== undefined && monitor.regions !== null && !monitor.regions.includes(region)) return null;
+    return this.state(monitorId);
+  }
+
+  #vote(monitor: LiveMonitor, result: CheckResult, outcome: VoteOutcome, region: Region): Vote {
+    const { slotNow } = this.frame.instants;
+    return {
+      region,
+      outcome,
+      slot: result.slot,
+      at: slotNow,
+      endedAt: checkEnd(result, slotNow),
+      failedSince: outcome === 'failed' ? result.slot : null,
+      expiresAt: this.frame.now + freshForMs(monitor.periodMs, monitor.longestCheckMs),
+      latency: result.latency ?? null,
+      statusCode: result.status_code ?? null,
+      errorMessage: result.error_message ?? null,
+    };
+  }
+
+  /** Of these the ones that are not too old to say something about now, as votes that are cast now. */
+  #votable(monitor: LiveMonitor, reports: readonly Vote[]): Vote[] {
+    const { slotNow } = this.frame.instants;
+    const oldest = slotNow - votableForMs(monitor.periodMs, monitor.longestCheckMs);
+    const expiresAt = this.frame.now + freshForMs(monitor.periodMs, monitor.longestCheckMs);
+    return reports
+      .filter(({ slot }) => slot >= oldest)
+      .map((vote) => ({ ...vote, at: slotNow, expiresAt }));
+  }
+
+  /** The open slot, made when a result or an abstention is the first to speak of it. */
+  #openSlot(state: MonitorState, { periodMs }: LiveMonitor, slot: number): OpenSlot {
+    const { slotNow, monotonic } = this.frame.instants;
+    let index = state.open.length;
+    while (index > 0 && (state.open[index - 1]?.slot ?? 0) > slot) index -= 1;
+    const before = state.open[index - 1];
+    if (before?.slot === slot) return before;
+    const open: OpenSlot = {
+      slot,
+      given: NO_REGIONS,
+      answered: NO_REGIONS,
+      isGivenKnown: false,
+      // A slot is given out a little ahead of its instant, never by a whole period.
+      deadline: monotonic + Math.min(2 * periodMs, slot + periodMs - slotNow),
+      reports: NONE,
+    };
+    state.open.splice(index, 0, open);
+    return open;
+  }
+
+  /** Ageing alone changes a status only to `unknown`, dated at the expiry that left too few votes. */
+  #age(state: MonitorState, monitor: LiveMonitor): void {
+    if (state.status === 'unknown') return;
+    const { now, instants } = this.frame;
+    const electorate = this.electorate(state, monitor);
+    const { failed, degraded, total } = tally(state.votes, electorate, now);
+    if (statusOf(failed, degraded, total, sizeOf(electorate)) !== 'unknown') return;
+    const expiredAt = quorumEndsAt(state.votes, electorate) ?? now;
+    const at = Math.floor(instants.slotNow - Math.max(0, now - expiredAt));
+    const reason = electorate === NO_REGIONS ? 'no-electorate' : 'votes-expired';
+    changeStatus(this.frame, state, monitor, { status: 'unknown', reason, at, slot: null, electorate });
+    this.keep(state);
+  }
+}
+
+/** Decided, or it never will be: nobody waits for anything about it. */
+function isOver(state: MonitorState, slot: number): boolean {
+  if (slot <= state.floorSlot) return true;
+  return slot <= state.decidedSlot && !state.open.some((open) => open.slot === slot);
+}
+
+function keyOf(monitorId: number, slot: number, region: Region): string {
+  return `${monitorId} ${slot} ${region}`;
+}

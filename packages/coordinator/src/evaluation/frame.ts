@@ -1,0 +1,47 @@
+import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
+import type { RegionSet } from '../domain/region-set.ts';
+import type { TransitionReason } from '../domain/transition.ts';
+import type { CountedVote, Writes } from './writes.ts';
+
+/** The instants of one evaluation: everything in it happens at once. */
+export type Instants = {
+  /** The system's clock, whole epoch ms. */
+  readonly wall: number;
+  /** The slots' clock, whole epoch ms. */
+  readonly slotNow: number;
+  /** For deadlines of slots, ms. */
+  readonly monotonic: number;
+  /** What the slots' clock has jumped forward so far, ms: votes are older by as much than the monotonic clock says. */
+  readonly jumpedMs: number;
+  /** Monotonic instant of its last jump. Null: there was none. */
+  readonly jumpedAt: number | null;
+};
+
+/** A change of status, told after its commit. */
+export type StatusChange = {
+  readonly monitor: LiveMonitor;
+  readonly from: MonitorStatus;
+  readonly to: MonitorStatus;
+  readonly reason: TransitionReason;
+  /** Epoch ms. */
+  readonly at: number;
+  /** The slot that made it; null when none did (ageing, a changed declaration). */
+  readonly slot: number | null;
+  readonly votes: readonly CountedVote[];
+};
+
+/** What the parts of one evaluation share. */
+export type Frame = {
+  readonly instants: Instants;
+  /** For ages of votes, ms: see `Vote.expiresAt`. */
+  readonly now: number;
+  /** Regions that had an agent within 24 h. */
+  readonly electable: RegionSet;
+  /** Whether nothing is announced about the monitor now. */
+  readonly isHeld: (monitorId: number) => boolean;
+  /** A key that no other installation makes: of an incident or a delivery. */
+  readonly newKey: () => string;
+  readonly writes: Writes;
+  /** Changes of status, in order. */
+  readonly changes: StatusChange[];
+};

@@ -1,0 +1,53 @@
+import type { LiveMonitor } from '../domain/monitor.ts';
+import { freshForMs, type Vote } from '../domain/status.ts';
+import type { Evaluation } from './evaluation.ts';
+import { type MonitorState, newState } from './state.ts';
+
+/** Slots further ahead than this were recorded under a wrong clock: they would hide the ones to come, ms. */
+export const BELIEVED_AHEAD_MS = 60_000;
+
+/** A vote or a result as it is stored: its expiry follows from when it became one. */
+export type StoredVote = Omit<Vote, 'expiresAt'>;
+
+/** A state as it is stored; what it lacks is empty after a start. */
+export type StoredState = Pick<
+  MonitorState,
+  'id' | 'status' | 'since' | 'reason' | 'version' | 'decidedSlot' | 'floorSlot' | 'entered' | 'incident' | 'links'
+> & {
+  readonly votes: readonly StoredVote[];
+  /** Of the present version of what is probed, after `decidedSlot`, by ascending slot. `at`: when it was recorded. */
+  readonly results: readonly StoredVote[];
+};
+
+/** Takes up what is stored of a monitor. */
+export function restarted(evaluation: Evaluation, stored: StoredState, monitor: LiveMonitor | undefined): void {
+  const { results, votes, ...rest } = stored;
+  const { instants } = evaluation.frame;
+  const newestBelieved = instants.slotNow + BELIEVED_AHEAD_MS;
+  const state = evaluation.drafts.put({ ...newState(stored.id, stored.since), ...rest, open: [] });
+  if (state.decidedSlot > newestBelieved) state.decidedSlot = 0;
+  if (state.floorSlot > newestBelieved) state.floorSlot = 0;
+  if (monitor === undefined) return;
+  state.votes = votes
+    .filter(({ slot }) => slot <= newestBelieved)
+    .map((vote) => withExpiry(evaluation, vote, monitor));
+  if (!monitor.active || (state.version !== null && state.version !== monitor.version)) return;
+  const believed = results.filter(({ slot }) => slot <= newestBelieved);
+  const newest = believed.at(-1)?.slot;
+  for (const result of believed) {
+    const vote = withExpiry(evaluation, dated(result, instants.slotNow), monitor);
+    evaluation.replayed(state, monitor, vote, result.slot === newest);
+  }
+}
+
+/** Recorded by the wall clock, which may have been set since: never before its slot and never after now. */
+function dated(result: StoredVote, slotNow: number): StoredVote {
+  return { ...result, at: Math.min(Math.max(result.at, result.slot), slotNow) };
+}
+
+/** Of a clock that was ahead a vote counts for no longer. */
+function withExpiry(evaluation: Evaluation, vote: StoredVote, monitor: LiveMonitor): Vote {
+  const { now, instants } = evaluation.frame;
+  const freshMs = freshForMs(monitor.periodMs, monitor.longestCheckMs);
+  return { ...vote, expiresAt: now - Math.max(0, instants.slotNow - vote.at) + freshMs };
+}

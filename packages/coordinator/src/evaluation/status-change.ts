@@ -1,0 +1,115 @@
+import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
+import type { RegionSet } from '../domain/region-set.ts';
+import { isCounted } from '../domain/status.ts';
+import { incidentChange, type TransitionReason } from '../domain/transition.ts';
+import { announce } from './announcing.ts';
+import type { Frame } from './frame.ts';
+import type { MonitorState, ReasonInterval } from './state.ts';
+import type { CountedVote } from './writes.ts';
+
+/** A reason that comes back within this time goes on with its interval, ms. */
+const SAME_INTERVAL_MS = 3_600_000;
+
+const NONE: readonly never[] = [];
+
+export type NewStatus = {
+  readonly status: MonitorStatus;
+  readonly reason: TransitionReason;
+  /** Epoch ms; the change is never dated before the status that it ends. */
+  readonly at: number;
+  /** Null: no slot made it. */
+  readonly slot: number | null;
+  readonly electorate: RegionSet;
+};
+
+/**
+ * Gives `state` its new status and reason, with all that this brings along: history, incident, alerts.
+ *
+ * @returns whether something was added to the history, so that the state must be written too
+ */
+export function changeStatus(
+  frame: Frame,
+  state: MonitorState,
+  monitor: LiveMonitor,
+  next: NewStatus,
+): boolean {
+  if (state.status === next.status) return changeReason(frame, state, next);
+  const { status, reason, slot } = next;
+  const from = state.status;
+  const at = Math.max(next.at, state.since);
+  const votes = countedVotes(frame, state, next.electorate);
+  const incident = changeIncident(frame, state, status, at);
+  flushIntervals(frame, state);
+  state.status = status;
+  state.reason = reason;
+  state.intervals = NONE;
+  state.since = at;
+  frame.writes.transitions.push({ monitorId: state.id, from, to: status, reason, at, slot, votes, incident });
+  frame.changes.push({ monitor, from, to: status, reason, at, slot, votes });
+  const counted = state.votes.filter((vote) => isCounted(vote, next.electorate, frame.now));
+  announce(frame, state, monitor, counted);
+  return true;
+}
+
+/** Writes down how long intervals have become since they were written. */
+export function flushIntervals(frame: Frame, state: MonitorState): void {
+  if (!state.intervals.some((interval) => interval.isUnwritten)) return;
+  state.intervals = state.intervals.map((interval) => {
+    if (!interval.isUnwritten) return interval;
+    frame.writes.longerIntervals.push({ ...interval, monitorId: state.id });
+    return { ...interval, isUnwritten: false };
+  });
+}
+
+/**
+ * The status stays. Its reasons are kept as intervals and not one by one: a region that fails every other
+ * slot would add a row per slot.
+ */
+function changeReason(frame: Frame, state: MonitorState, next: NewStatus): boolean {
+  const { status, reason, slot } = next;
+  // An unknown monitor stays unknown for the reason it became so.
+  if (status === 'unknown') return false;
+  const at = Math.max(next.at, state.since);
+  const isSame = reason === state.reason;
+  const known = state.intervals.find(
+    (interval) => interval.reason === reason && (isSame || at - interval.until <= SAME_INTERVAL_MS),
+  );
+  state.reason = reason;
+  if (known !== undefined) {
+    const longer: ReasonInterval = { ...known, until: at, slots: known.slots + 1, isUnwritten: true };
+    state.intervals = state.intervals.map((interval) => (interval === known ? longer : interval));
+    return false;
+  }
+  // The status began with it.
+  if (isSame) return false;
+  flushIntervals(frame, state);
+  const votes = countedVotes(frame, state, next.electorate);
+  const { id: monitorId, incident } = state;
+  frame.writes.intervals.push({ monitorId, status, reason, at, slot, votes, incident });
+  const begun: ReasonInterval = { reason, at, until: at, slots: 1, isUnwritten: false };
+  state.intervals = [...state.intervals.filter((interval) => interval.reason !== reason), begun];
+  return true;
+}
+
+/** @returns the key of the incident that the change belongs to; null: none */
+function changeIncident(frame: Frame, state: MonitorState, status: MonitorStatus, at: number): string | null {
+  const current = state.incident;
+  switch (incidentChange(current !== null, status)) {
+    case 'keep':
+      return current;
+    case 'open': {
+      const key = frame.newKey();
+      state.incident = key;
+      frame.writes.openedIncidents.push({ key, monitorId: state.id, at });
+      return key;
+    }
+    case 'close':
+      if (current !== null) frame.writes.closedIncidents.push({ key: current, at, closure: null });
+      state.incident = null;
+      return current;
+  }
+}
+
+function countedVotes(frame: Frame, state: MonitorState, electorate: RegionSet): CountedVote[] {
+  return state.votes.map((vote) => ({ ...vote, counted: isCounted(vote, electorate, frame.now) }));
+}

@@ -1,0 +1,104 @@
+import type { Alert, Closure } from '@svc/shared/channels/alert.ts';
+import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { MonitorStatus } from '../domain/monitor.ts';
+import type { Vote } from '../domain/status.ts';
+import type { Announced, TransitionReason } from '../domain/transition.ts';
+import type { MonitorState, ReasonInterval } from './state.ts';
+
+/** What a region reported about a slot; kept unless the region's outcome of that slot is recorded already. */
+export type ReportedResult = {
+  readonly result: CheckResult;
+  readonly region: Region;
+  readonly agent: string;
+};
+
+/** A slot that a region will not report. */
+export type Abstention = {
+  readonly monitorId: number;
+  readonly version: number;
+  readonly slot: number;
+  readonly region: Region;
+  readonly reason: NotRunReason;
+};
+
+export type MonitorSlot = { readonly monitorId: number; readonly slot: number };
+
+/** A vote with whether it counted for the verdict. */
+export type CountedVote = Vote & { readonly counted: boolean };
+
+/** A change of status. */
+export type NewTransition = {
+  readonly monitorId: number;
+  readonly from: MonitorStatus;
+  readonly to: MonitorStatus;
+  readonly reason: TransitionReason;
+  /** Epoch ms. */
+  readonly at: number;
+  /** The slot that made it; null when none did. */
+  readonly slot: number | null;
+  readonly votes: readonly CountedVote[];
+  readonly incident: string | null;
+};
+
+/** A reason that began while the status stayed. */
+export type NewInterval = Omit<NewTransition, 'from' | 'to'> & {
+  readonly status: MonitorStatus;
+};
+
+/** An interval that goes on. */
+export type LongerInterval = ReasonInterval & { readonly monitorId: number };
+
+export type NewDelivery = {
+  /** The same on every attempt. */
+  readonly uid: string;
+  readonly notificationId: number;
+  readonly monitorId: number;
+  readonly alert: Alert;
+  /** Epoch ms. */
+  readonly queuedAt: number;
+};
+
+/** Everything that an evaluation leaves behind, by kind. It is written in one transaction, or not at all. */
+export type Writes = {
+  /** Epoch ms of the wall clock. */
+  readonly recordedAt: number;
+  readonly results: ReportedResult[];
+  readonly abstentions: Abstention[];
+  /** Slots off the grid of their monitor's period: a monitor's results are not found without them. */
+  readonly offGridSlots: MonitorSlot[];
+  /** Hours that are rolled up already and got a result. */
+  readonly repairs: MonitorSlot[];
+  readonly states: MonitorState[];
+  readonly transitions: NewTransition[];
+  readonly intervals: NewInterval[];
+  readonly longerIntervals: LongerInterval[];
+  readonly openedIncidents: { readonly key: string; readonly monitorId: number; readonly at: number }[];
+  readonly closedIncidents: { readonly key: string; readonly at: number; readonly closure: Closure | null }[];
+  readonly announcements: {
+    readonly monitorId: number;
+    readonly notificationId: number;
+    readonly announced: Announced;
+    readonly incident: string | null;
+  }[];
+  readonly deliveries: NewDelivery[];
+};
+
+export function noWrites(recordedAt: number): Writes {
+  return {
+    recordedAt,
+    results: [],
+    abstentions: [],
+    offGridSlots: [],
+    repairs: [],
+    states: [],
+    transitions: [],
+    intervals: [],
+    longerIntervals: [],
+    openedIncidents: [],
+    closedIncidents: [],
+    announcements: [],
+    deliveries: [],
+  };
+}
+

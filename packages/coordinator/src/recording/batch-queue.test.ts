@@ -1,0 +1,133 @@
+import { createLogger } from '@svc/shared/log.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { StoreError } from '../store/errors.ts';
+import { BatchQueue } from './batch-queue.ts';
+
+let clock: FakeClock;
+let written: number[][];
+let setAside: number[];
+let failure: ((batch: readonly number[]) => Error | null) | null;
+let queue: BatchQueue<number>;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  written = [];
+  setAside = [];
+  failure = null;
+  queue = new BatchQueue({
+    clock,
+    log: createLogger('test', 'silent'),
+    weightOf: () => 1,
+    split: (event) => (event === 1_000 ? [1_001, 1_002, 1_003] : [event]),
+    async write(batch) {
+      const error = failure?.(batch) ?? null;
+      if (error !== null) throw error;
+      written.push([...batch]);
+    },
+    onSetAside: (event) => setAside.push(event),
+  });
+});
+
+function push(from: number, to: number): void {
+  for (let event = from; event <= to; event += 1) queue.push(event, false);
+}
+
+test('a few events share a transaction after a short wait', async () => {
+  push(1, 3);
+  await clock.advanceSettling(39);
+  expect(written).toEqual([]);
+  await clock.advanceSettling(1);
+  expect(written).toEqual([[1, 2, 3]]);
+});
+
+test('many events are written at once, in batches and in order', async () => {
+  push(1, 600);
+  await queue.flushed();
+  expect(written.map((batch) => batch.length)).toEqual([256, 256, 88]);
+  expect(written.flat()).toEqual(Array.from({ length: 600 }, (_, index) => index + 1));
+});
+
+test('the event loop turns between batches', async () => {
+  push(1, 2_000);
+  let isWriting = true;
+  const turns: number[] = [];
+  const count = () => {
+    turns.push(written.length);
+    if (isWriting) setImmediate(count);
+  };
+  setImmediate(count);
+  await queue.flushed();
+  isWriting = false;
+  expect(new Set(turns).size).toBeGreaterThan(4);
+});
+
+describe('a database that takes nothing', () => {
+  beforeEach(() => {
+    failure = () => new StoreError('store-full', 'no space');
+  });
+
+  test('is tried again until it does, and nothing is lost', async () => {
+    push(1, 300);
+    await clock.advanceSettling(3_000);
+    expect(queue.isFailing).toBe(true);
+    expect(queue.failures).toBeGreaterThan(2);
+    failure = null;
+    await clock.advanceSettling(5_000);
+    await queue.flushed();
+    expect(written.flat()).toHaveLength(300);
+    expect(queue.isFailing).toBe(false);
+  });
+
+  test('makes no room until it does', async () => {
+    push(1, 4_095);
+    expect(queue.room()).toBeUndefined();
+    push(4_096, 4_096);
+    let hasRoom = false;
+    void queue.room()?.then(() => {
+      hasRoom = true;
+    });
+    await clock.advanceSettling(3_000);
+    expect(hasRoom).toBe(false);
+    failure = null;
+    await clock.advanceSettling(5_000);
+    expect(hasRoom).toBe(true);
+  });
+
+  test('does not hold the end', async () => {
+    push(1, 10);
+    await clock.advanceSettling(1_000);
+    await queue.stop();
+    expect(written).toEqual([]);
+  });
+
+  test('that fails for the first time at the end is not waited for', async () => {
+    push(1, 10);
+    await queue.stop();
+    expect(queue.failures).toBe(1);
+  });
+});
+
+describe('an event that cannot be written', () => {
+  test('is set aside, and the others are written in their order', async () => {
+    failure = (batch) => (batch.includes(5) ? new Error('at fault') : null);
+    push(1, 9);
+    await queue.flushed();
+    expect(setAside).toEqual([5]);
+    expect(written.flat()).toEqual([1, 2, 3, 4, 6, 7, 8, 9]);
+    expect(queue.isFailing).toBe(false);
+    push(10, 12);
+    await queue.flushed();
+    expect(written.at(-1)).toEqual([10, 11, 12]);
+  });
+
+  test('is taken apart first', async () => {
+    failure = (batch) =>
+      batch.includes(1_000) || batch.includes(1_002) ? new StoreError('store-constraint', 'at fault') : null;
+    push(999, 1_000);
+    queue.push(2_000, false);
+    await queue.flushed();
+    expect(setAside).toEqual([1_002]);
+    expect(written.flat()).toEqual([999, 1_001, 1_003, 2_000]);
+  });
+});

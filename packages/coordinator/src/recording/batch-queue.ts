@@ -1,0 +1,227 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { StoreError } from '../store/errors.ts';
+
+/** A batch holds this much weight when there is as much; a turn of the event loop must stay below 20 ms. */
+const BATCH_WEIGHT = 512;
+/** Longest that an event waits for others to share its transaction, ms. */
+const BATCH_WAIT_MS = 250;
+/** Weight that may wait; whoever can pause is asked to above. */
+const WAITING_WEIGHT = 4_096;
+const RETRY_FIRST_MS = 100;
+const RETRY_LONGEST_MS = 5_000;
+
+export type BatchQueueParts<E> = {
+  clock: Clock;
+  log: Logger;
+  /** What the event costs, in results recorded. */
+  weightOf: (event: E) => number;
+  /** Resolves when the batch is committed; rejects when nothing of it is. */
+  write: (batch: readonly E[]) => Promise<void>;
+  /** The event in parts that can be written each for itself; the event alone when it has none. */
+  split: (event: E) => readonly E[];
+  /** The event was left out: it cannot be written for a reason of its own. */
+  onSetAside: (event: E, error: unknown) => void;
+};
+
+/**
+ * Events in their order, written many at a time. What is queued leaves the queue only after its commit.
+ *
+ * While the database cannot write, the same batch is tried again with growing waits. An event that is at
+ * fault itself is found by writing one at a time, and set aside, so that it does not stop the others.
+ */
+export class BatchQueue<E> {
+  readonly #parts: BatchQueueParts<E>;
+  readonly #stopping = new AbortController();
+  #events: E[] = [];
+  /** When each of them was queued, monotonic ms. */
+  #queuedAt: number[] = [];
+  #weight = 0;
+  /** Somebody waits for what is queued: the next batch is written at once. */
+  #isUrgent = false;
+  #cancelTimer: (() => void) | null = null;
+  #flushing: Promise<void> | null = null;
+  #failures = 0;
+  /** So many events are written in transactions of their own: one of them is at fault. */
+  #oneByOne = 0;
+  /** One failure more and it gives up. */
+  #isEnding = false;
+  /** Events that have left the queue. */
+  #done = 0;
+  #waitingForRoom: (() => void)[] = [];
+  /** Tries that failed, since the start. */
+  failures = 0;
+
+  constructor(parts: BatchQueueParts<E>) {
+    this.#parts = parts;
+  }
+
+  get length(): number {
+    return this.#events.length;
+  }
+
+  /** The last tries to write failed: everything waits. */
+  get isFailing(): boolean {
+    return this.#failures > 0;
+  }
+
+  /** How long the oldest event has waited, ms; 0 without any. */
+  get oldestMs(): number {
+    const oldest = this.#queuedAt[0];
+    return oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest;
+  }
+
+  /** @param isUrgent it does not wait for others, and what is queued before it neither */
+  push(event: E, isUrgent: boolean): void {
+    this.#events.push(event);
+    this.#queuedAt.push(this.#parts.clock.monotonic());
+    this.#weight += this.#parts.weightOf(event);
+    this.#isUrgent ||= isUrgent;
+    if (this.#isDue()) this.#flush();
+    else this.#flushLater();
+  }
+
+  /** Resolves when more may come; undefined: at once. */
+  room(): Promise<void> | undefined {
+    if (this.#weight < WAITING_WEIGHT) return undefined;
+    return new Promise((resolve) => this.#waitingForRoom.push(resolve));
+  }
+
+  /** Resolves when everything queued until now is written, or the queue has stopped. */
+  async flushed(): Promise<void> {
+    const target = this.#done + this.#events.length;
+    while (this.#done < target && !this.#stopping.signal.aborted) {
+      this.#flush();
+      await this.#flushing;
+    }
+  }
+
+  /** Writes what is queued, unless the database takes nothing, and stops. */
+  async stop(): Promise<void> {
+    this.#isEnding = true;
+    if (!this.isFailing) await this.flushed();
+    this.#stopping.abort();
+    this.#cancelTimer?.();
+    await this.#flushing;
+    this.#makeRoom();
+  }
+
+  #flushLater(): void {
+    if (this.#flushing !== null || this.#stopping.signal.aborted) return;
+    this.#cancelTimer ??= this.#parts.clock.after(BATCH_WAIT_MS, () => this.#flush());
+  }
+
+  #flush(): void {
+    if (this.#flushing !== null || this.#events.length === 0 || this.#stopping.signal.aborted) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    this.#flushing = this.#writeBatch().finally(() => {
+      this.#flushing = null;
+      if (this.#isDue()) this.#flush();
+      else if (this.#events.length > 0) this.#flushLater();
+    });
+  }
+
+  #isDue(): boolean {
+    return this.#isUrgent || this.#weight >= BATCH_WEIGHT;
+  }
+
+  /** One batch, tried until it is written. */
+  async #writeBatch(): Promise<void> {
+    while (!this.#stopping.signal.aborted && this.#events.length > 0) {
+      const batch = this.#events.slice(0, this.#batchLength());
+      if (batch.length === this.#events.length) this.#isUrgent = false;
+      try {
+        await this.#parts.write(batch);
+        this.#written(batch);
+        // Transactions follow each other in microtasks: without this a long queue would hold the thread.
+        await setImmediate();
+        return;
+      } catch (error) {
+        if (!isOwnFault(error)) await this.#failed(error);
+        else if (batch.length > 1) this.#oneByOne = batch.length;
+        else this.#setAside(batch[0] as E, error);
+      }
+    }
+  }
+
+  #batchLength(): number {
+    if (this.#oneByOne > 0) return 1;
+    let weight = 0;
+    let length = 0;
+    for (const event of this.#events) {
+      if (weight >= BATCH_WEIGHT) break;
+      weight += this.#parts.weightOf(event);
+      length += 1;
+    }
+    return length;
+  }
+
+  #written(batch: readonly E[]): void {
+    if (this.#failures > 0) {
+      this.#parts.log.info({ event: 'recovered', failures: this.#failures }, 'results are recorded again');
+    }
+    this.#failures = 0;
+    this.#oneByOne = Math.max(0, this.#oneByOne - batch.length);
+    this.#leave(batch, []);
+  }
+
+  async #failed(error: unknown): Promise<void> {
+    this.#failures += 1;
+    this.failures += 1;
+    const { log } = this.#parts;
+    log.error({ error, failures: this.#failures, waiting: this.length }, 'results cannot be recorded');
+    if (this.#isEnding) this.#stopping.abort();
+    else await this.#pause(Math.min(RETRY_FIRST_MS * 2 ** (this.#failures - 1), RETRY_LONGEST_MS));
+  }
+
+  #setAside(event: E, error: unknown): void {
+    const parts = this.#parts.split(event);
+    if (parts.length > 1) {
+      this.#oneByOne = parts.length;
+      this.#leave([event], parts);
+      return;
+    }
+    this.#oneByOne = Math.max(0, this.#oneByOne - 1);
+    this.#leave([event], []);
+    this.#parts.onSetAside(event, error);
+  }
+
+  /** The first events leave, and others take their place. */
+  #leave(first: readonly E[], instead: readonly E[]): void {
+    const queuedAt = this.#queuedAt[0] ?? 0;
+    this.#events = [...instead, ...this.#events.slice(first.length)];
+    this.#queuedAt = [...instead.map(() => queuedAt), ...this.#queuedAt.slice(first.length)];
+    this.#done += first.length - instead.length;
+    for (const event of first) this.#weight -= this.#parts.weightOf(event);
+    for (const event of instead) this.#weight += this.#parts.weightOf(event);
+    if (this.#events.length === 0) this.#weight = 0;
+    if (this.#weight < WAITING_WEIGHT) this.#makeRoom();
+  }
+
+  #makeRoom(): void {
+    const waiting = this.#waitingForRoom;
+    this.#waitingForRoom = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#stopping;
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        signal.removeEventListener('abort', end);
+        cancel();
+        resolve();
+      };
+      const cancel = this.#parts.clock.after(ms, end);
+      signal.addEventListener('abort', end);
+    });
+  }
+}
+
+/** The event is at fault, not the database: trying again would fail for ever. */
+function isOwnFault(error: unknown): boolean {
+  return !(error instanceof StoreError) || error.code === 'store-constraint';
+}

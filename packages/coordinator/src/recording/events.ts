@@ -1,0 +1,123 @@
+import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
+import type { RegionSet } from '../domain/region-set.ts';
+import { applyChange, type DeclaredChange } from '../evaluation/declared-change.ts';
+import type { Evaluation } from '../evaluation/evaluation.ts';
+import type { StreamPosition } from '../store/stream-position.ts';
+
+/** A message of the result stream. */
+export type ResultMessage = {
+  /** null: nothing in it could be read; only its position is recorded. */
+  readonly region: Region | null;
+  readonly agent: string;
+  readonly results: readonly CheckResult[];
+  readonly position: StreamPosition;
+};
+
+/** Results of one message, whose tokens are valid. */
+export type MessageEvent = {
+  readonly kind: 'message';
+  readonly region: Region | null;
+  readonly agent: string;
+  readonly results: readonly CheckResult[];
+  /** Moved with these results; null while others of the same message follow. */
+  readonly position: StreamPosition | null;
+};
+
+/** Changes of the declaration, whose effects are applied together. */
+export type DeclaredEvent = {
+  readonly kind: 'declared';
+  readonly changes: readonly DeclaredChange[];
+  /** The last of them in the log. */
+  readonly until: number;
+  readonly onApplied: () => void;
+  readonly onFailed: (error: unknown) => void;
+};
+
+/** What happens to slots and monitors, one after the other. */
+export type SlotEvent =
+  | {
+      readonly kind: 'opened' | 'resumed';
+      readonly monitor: LiveMonitor;
+      readonly slot: number;
+      readonly regions: RegionSet;
+    }
+  | {
+      readonly kind: 'abstained';
+      readonly monitor: LiveMonitor;
+      readonly slot: number;
+      readonly region: Region;
+      readonly reason: NotRunReason;
+    }
+  | {
+      readonly kind: 'skipped';
+      readonly monitor: LiveMonitor;
+      readonly slot: number;
+      readonly region: Region;
+    }
+  | { readonly kind: 'due' | 'resumed-all' | 'announced'; readonly monitorId: number };
+
+export type RecorderEvent = MessageEvent | DeclaredEvent | SlotEvent;
+
+/** Costs of events, measured in results recorded. */
+export function weightOf(event: RecorderEvent): number {
+  switch (event.kind) {
+    case 'message':
+      return Math.max(1, event.results.length);
+    case 'declared':
+      return Math.max(1, event.changes.length);
+    case 'due':
+    case 'resumed-all':
+    case 'announced':
+      return 4;
+    case 'abstained':
+      return 1;
+    case 'opened':
+    case 'resumed':
+    case 'skipped':
+      return 0.25;
+  }
+}
+
+/** A message as one event per result, so that one that cannot be recorded leaves the others; the last moves the position. */
+export function split(event: RecorderEvent): readonly RecorderEvent[] {
+  if (event.kind !== 'message') return [event];
+  const { results, position } = event;
+  return results.map((result, index) => {
+    const isLast = index === results.length - 1;
+    return { ...event, results: [result], position: isLast ? position : null };
+  });
+}
+
+/** Everything but messages, which the recorder asks the store about first. */
+export function tell(evaluation: Evaluation, event: SlotEvent | DeclaredEvent): void {
+  switch (event.kind) {
+    case 'opened':
+      evaluation.opened(event.monitor, event.slot, event.regions);
+      return;
+    case 'resumed':
+      evaluation.resumed(event.monitor, event.slot, event.regions);
+      return;
+    case 'abstained':
+      evaluation.abstained(event.monitor, event.slot, event.region, event.reason);
+      return;
+    case 'skipped':
+      evaluation.skipped(event.monitor, event.slot, event.region);
+      return;
+    case 'due':
+      evaluation.due(event.monitorId);
+      return;
+    case 'resumed-all':
+      evaluation.resumedAll(event.monitorId);
+      return;
+    case 'announced':
+      evaluation.announced(event.monitorId);
+      return;
+    case 'declared':
+      for (const change of event.changes) applyChange(evaluation, change);
+      return;
+    default:
+      event satisfies never;
+  }
+}

@@ -1,0 +1,124 @@
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { StoreError } from '../store/errors.ts';
+import { liveMonitor, PERIOD, Recording, THREE } from './test-support/recording.ts';
+
+const [A, B, C] = THREE as [Region, Region, Region];
+
+let it: Recording;
+
+beforeEach(async () => {
+  it = await Recording.open();
+  await it.declare(liveMonitor(1));
+  await it.channel(10, 'webhook', [1]);
+  it.recorder.resumed();
+});
+
+afterEach(() => it.dispose());
+
+const all = (outcome: Outcome) => ({ [A]: outcome, [B]: outcome, [C]: outcome });
+
+async function inStatus(outcome: Outcome): Promise<void> {
+  await it.slot(1, all(outcome));
+  await it.pass(PERIOD);
+}
+
+test('down, slow and back: one error, one degraded, one recovered, in order', async () => {
+  await inStatus('passed');
+  const down = await it.slot(1, {
+    [A]: { outcome: 'failed', error_message: 'refused' },
+    [B]: { outcome: 'failed', error_message: 'refused' },
+    [C]: 'failed',
+  });
+  await it.pass(PERIOD);
+  await inStatus('failed');
+  await inStatus('degraded');
+  await inStatus('degraded');
+  await it.slot(1, all('passed'));
+  await it.pass(PERIOD);
+
+  expect(it.alerts()).toEqual(['error', 'degraded', 'recovered']);
+  const alerts = it.enqueued.map(({ alert }) => alert);
+  expect(alerts[0]).toMatchObject({ cronTimestamp: down, errorMessage: 'refused', latency: 12.5 });
+  expect(new Set(alerts.map((alert) => alert.incident)).size).toBe(1);
+  expect(it.changes.map(({ from, to, reason }) => [from, to, reason])).toEqual([
+    ['unknown', 'active', 'all-passed'],
+    ['active', 'error', 'majority-failed'],
+    ['error', 'degraded', 'majority-degraded'],
+    // Two passed, so the third cannot change it: its earlier vote stays until the next slot.
+    ['degraded', 'active', 'minority-degraded'],
+  ]);
+  const incidents = await it.rows<{ closed_at: number | null }>('SELECT * FROM incidents');
+  expect(incidents).toHaveLength(1);
+  expect(incidents[0]?.closed_at).not.toBeNull();
+  expect(await it.rows('SELECT announced, incident FROM links')).toEqual([
+    { announced: 'active', incident: null },
+  ]);
+});
+
+test('down in one of three regions: no alert, and the history says why', async () => {
+  await inStatus('passed');
+  await it.slot(1, { [C]: 'failed', [A]: 'passed', [B]: 'passed' });
+  await it.pass(PERIOD);
+  expect(it.alerts()).toEqual([]);
+  const rows = await it.rows<{ from_status: string; to_status: string; reason: string; votes: string }>(
+    'SELECT * FROM transitions ORDER BY id',
+  );
+  expect(rows.at(-1)).toMatchObject({
+    from_status: 'active',
+    to_status: 'active',
+    reason: 'minority-failed',
+  });
+  const votes = JSON.parse(rows.at(-1)?.votes ?? '[]') as {
+    region: string;
+    outcome: string;
+    counted: boolean;
+  }[];
+  expect(votes.find((vote) => vote.region === C)).toMatchObject({ outcome: 'failed', counted: true });
+  expect(it.changes).toHaveLength(1);
+});
+
+test('a failing commit is tried again, and neither memory nor the database has seen the failed one', async () => {
+  await inStatus('passed');
+  it.commitFailure = new StoreError('store-full', 'in the middle of the transaction');
+  const slot = it.clock.wall();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  for (const region of THREE) void it.recorder.record(it.message(1, slot, region, { outcome: 'failed' }));
+  await it.clock.advanceSettling(2_000);
+  expect(it.recorder.isFailing).toBe(true);
+  expect(it.status(1)).toBe('active');
+  expect(await it.rows('SELECT 1 FROM results WHERE slot = ?', slot)).toEqual([]);
+  it.commitFailure = null;
+  await it.clock.advanceSettling(5_000);
+  await it.recorder.flushed();
+  expect(it.recorder.isFailing).toBe(false);
+  expect(it.alerts()).toEqual(['error']);
+  expect(await it.rows('SELECT 1 FROM results WHERE slot = ?', slot)).toHaveLength(3);
+});
+
+describe('after a restart', () => {
+  test('nothing is announced twice and the incident goes on', async () => {
+    await inStatus('passed');
+    await inStatus('failed');
+    await it.restart();
+    it.recorder.resumed();
+    await inStatus('failed');
+    await inStatus('passed');
+    expect(it.alerts()).toEqual(['error', 'recovered']);
+    expect(new Set(it.enqueued.map(({ alert }) => alert.incident)).size).toBe(1);
+  });
+
+  test('an undecided slot is put together again and waits for the region that is still at work', async () => {
+    await inStatus('passed');
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    await it.report(1, slot, A, 'failed');
+    await it.restart();
+    expect(it.states.get(1)?.open).toMatchObject([{ slot, isGivenKnown: false }]);
+    it.recorder.resume(liveMonitor(1), slot, [B, C]);
+    it.recorder.resumed();
+    await it.report(1, slot, B, 'failed');
+    expect(it.alerts()).toEqual(['error']);
+  });
+});

@@ -1,0 +1,100 @@
+import type { Region } from '@svc/shared/regions.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { gridSlotFrom, isOnGrid, phaseOf } from '../domain/schedule.ts';
+import { liveMonitor, Recording, THREE } from './test-support/recording.ts';
+
+const [A, B, C] = THREE as [Region, Region, Region];
+const MINUTE = 60_000;
+let it: Recording;
+
+beforeEach(async () => {
+  it = await Recording.open();
+});
+afterEach(() => it.dispose());
+
+/** Of each region the newest outcome that is or will be its vote, and its slot. */
+function known(): Record<string, [string, number]> {
+  const state = it.states.get(1);
+  const votes = [
+    ...(state?.votes ?? []),
+    ...(state?.open.flatMap(({ reports }) => reports) ?? []),
+  ];
+  return Object.fromEntries(
+    votes.toSorted((a, b) => a.slot - b.slot).map(({ region, outcome, slot }) => [region, [outcome, slot]]),
+  );
+}
+
+/** Time passes until a slot of the period that is on no grid of `other`, where there is one. */
+async function nextSlot(period: number, other: number): Promise<number> {
+  const now = it.clock.wall();
+  let slot = gridSlotFrom(now + 1, period, phaseOf(1, period));
+  if (other > period && isOnGrid(1, slot, other)) slot += period;
+  await it.pass(slot - now);
+  return slot;
+}
+
+const restart = async () => {
+  await it.recorder.stop();
+  await it.restart();
+};
+
+test.each([
+  { before: MINUTE / 2, after: MINUTE },
+  { before: MINUTE / 2, after: 60 * MINUTE },
+  { before: 5 * MINUTE, after: 10 * MINUTE },
+  { before: MINUTE, after: MINUTE / 2 },
+  { before: 5 * MINUTE, after: MINUTE },
+])(
+  'a restart after the period changed from $before to $after ms loses no vote',
+  async ({ before, after }) => {
+    await it.declare(liveMonitor(1, { periodMs: before }));
+    it.recorder.resumed();
+    let decided = 0;
+    for (let round = 0; round < 3; round += 1) {
+      decided = await nextSlot(before, after);
+      await it.slot(1, { [A]: 'passed', [B]: 'passed', [C]: 'degraded' });
+    }
+    const slot = await nextSlot(before, after);
+    it.recorder.opened(liveMonitor(1, { periodMs: before }), slot, THREE);
+    await it.report(1, slot, A, 'degraded');
+    await it.declare(liveMonitor(1, { periodMs: after }));
+    const expected = { [A]: ['degraded', slot], [B]: ['passed', decided], [C]: ['degraded', decided] };
+    await restart();
+    expect(known()).toEqual(expected);
+    await it.report(1, slot, B, 'failed');
+    await restart();
+    expect(known()).toEqual({ ...expected, [B]: ['failed', slot] });
+  },
+);
+
+test('a first slot, on no grid, is found again, and so are those on the grid after it', async () => {
+  await it.declare(liveMonitor(1));
+  it.recorder.resumed();
+  const first = it.clock.wall() + 7;
+  expect(isOnGrid(1, first, MINUTE / 2)).toBe(false);
+  it.clock.advance(7);
+  for (const region of THREE) await it.report(1, first, region, 'passed');
+  await restart();
+  expect(known()).toEqual({ [A]: ['passed', first], [B]: ['passed', first], [C]: ['passed', first] });
+  it.recorder.resumed();
+  const second = await nextSlot(MINUTE / 2, 0);
+  for (const region of [A, B]) await it.report(1, second, region, 'failed');
+  await restart();
+  expect(known()).toEqual({ [A]: ['failed', second], [B]: ['failed', second], [C]: ['passed', first] });
+});
+
+test('decisions since the state was written are found, each region at its newest', async () => {
+  await it.declare(liveMonitor(1));
+  it.recorder.resumed();
+  const slots: number[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    slots.push(await nextSlot(MINUTE / 2, 0));
+    await it.slot(1, round === 1 ? { [A]: 'passed', [C]: 'passed' } : { [A]: 'passed', [B]: 'passed' });
+  }
+  await restart();
+  expect(known()).toEqual({
+    [A]: ['passed', slots[2]],
+    [B]: ['passed', slots[2]],
+    [C]: ['passed', slots[1]],
+  });
+});

@@ -1,0 +1,58 @@
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
+
+/** A result that is durable. */
+export type RecordedResult = {
+  readonly result: CheckResult;
+  /** As it was declared when the result was recorded. */
+  readonly monitor: LiveMonitor;
+  readonly region: Region;
+  /** False: it was recorded before, and is repeated. */
+  readonly isNew: boolean;
+};
+
+export type ResultListener = (results: readonly RecordedResult[]) => void;
+
+/**
+ * Hands recorded results on, in their order. Listeners run in turns of the event loop of their own, so that
+ * none of them delays the recording; what one of them throws concerns no other.
+ */
+export class ResultFeed {
+  readonly #log: Logger;
+  readonly #listeners = new Set<ResultListener>();
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** Nobody listens: what would be told need not be put together. */
+  get isIdle(): boolean {
+    return this.#listeners.size === 0;
+  }
+
+  /** Returns a function that unregisters. */
+  onResults(listener: ResultListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  tell(results: readonly RecordedResult[]): void {
+    if (results.length === 0) return;
+    for (const listener of this.#listeners) {
+      setImmediate(() => {
+        if (this.#listeners.has(listener)) this.#tellOne(listener, results);
+      });
+    }
+  }
+
+  #tellOne(listener: ResultListener, results: readonly RecordedResult[]): void {
+    try {
+      listener(results);
+    } catch (error) {
+      this.#log.error({ error: messageOf(error) }, 'a listener of recorded results failed');
+    }
+  }
+}

@@ -1,0 +1,600 @@
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { liveMonitor, PERIOD, Recording, THREE } from './test-support/recording.ts';
+
+const [A, B, C] = THREE as [Region, Region, Region];
+const all = (outcome: Outcome) => ({ [A]: outcome, [B]: outcome, [C]: outcome });
+
+let it: Recording;
+
+beforeEach(async () => {
+  it = await Recording.open();
+  await it.declare(liveMonitor(1));
+  await it.channel(10, 'webhook', [1]);
+  await it.channel(20, 'incident_a', [1]);
+  it.recorder.resumed();
+});
+
+afterEach(() => it.dispose());
+
+/** A whole period in which all regions report this. */
+async function period(outcome: Outcome): Promise<number> {
+  const slot = await it.slot(1, all(outcome));
+  await it.pass(PERIOD);
+  return slot;
+}
+
+type Told = [channel: number, status: string, closure: string | undefined];
+function told(): Told[] {
+  return it.enqueued.map(({ notificationId, alert }) => [notificationId, alert.status, alert.closure]);
+}
+
+const transitions = () =>
+  it.rows<{ from_status: string; to_status: string; reason: string; at: number; slot: number | null }>(
+    'SELECT from_status, to_status, reason, at, slot FROM transitions ORDER BY id',
+  );
+
+describe('regions without agents', () => {
+  test('a lost region abstains; the others still decide', async () => {
+    await period('passed');
+    for (let slots = 0; slots < 5; slots += 1) {
+      await it.slot(1, { [A]: 'failed', [B]: 'failed' });
+      await it.pass(PERIOD);
+    }
+    expect(told().map(([, status]) => status)).toEqual(['error', 'error']);
+  });
+
+  test('two of three regions lost while the third has a local fault: unknown, and no alert', async () => {
+    const last = await period('passed');
+    for (let slots = 0; slots < 6; slots += 1) {
+      await it.slot(1, { [C]: 'failed' });
+      await it.pass(PERIOD);
+    }
+    expect(told()).toEqual([]);
+    expect(it.status(1)).toBe('unknown');
+    const rows = await transitions();
+    // The votes of the lost regions count for three periods after they were cast.
+    expect(rows.at(-1)).toMatchObject({ to_status: 'unknown', at: last + 3 * PERIOD });
+    expect(it.recorder.dropped['monitor-unknown']).toBe(1);
+  });
+
+  test('all regions lost: unknown, dated at the expiry, and only once', async () => {
+    const last = await period('passed');
+    await it.pass(10 * PERIOD);
+    expect(it.status(1)).toBe('unknown');
+    const rows = await transitions();
+    expect(rows).toHaveLength(2);
+    expect(rows[1]).toMatchObject({ reason: 'votes-expired', at: last + 3 * PERIOD, slot: null });
+    expect(told()).toEqual([]);
+  });
+
+  test('ageing never makes an error into anything but unknown, and unknown clears nothing', async () => {
+    await period('passed');
+    await it.slot(1, { [A]: 'failed', [B]: 'failed', [C]: 'passed' });
+    await it.pass(PERIOD);
+    await it.slot(1, { [C]: 'passed' });
+    // The two failed votes age out before the passed one.
+    await it.pass(20 * PERIOD);
+    expect(it.changes.map(({ to }) => to)).toEqual(['active', 'error', 'unknown']);
+    await period('failed');
+    expect(told().filter(([channel]) => channel === 10)).toEqual([[10, 'error', undefined]]);
+    await period('passed');
+    expect(told().filter(([channel]) => channel === 10)).toHaveLength(2);
+  });
+
+  test('not_run never counts: the earlier vote stays until it ages out', async () => {
+    await period('passed');
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    for (const region of THREE) await it.abstain(1, slot, region, 'no-agent');
+    await it.pass(PERIOD);
+    expect(it.status(1)).toBe('active');
+    await it.pass(PERIOD);
+    expect(it.status(1)).toBe('unknown');
+    const rows = await it.rows<{ outcome: string; detail: string }>(
+      "SELECT outcome, detail FROM results WHERE outcome = 'not_run'",
+    );
+    expect(rows).toHaveLength(3);
+    expect(JSON.parse(rows[0]?.detail ?? '{}')).toMatchObject({ reason: 'no-agent' });
+  });
+});
+
+describe('slots', () => {
+  test('one region of three fails every slot, in changing order: no alert', async () => {
+    const orders = [
+      [A, B, C],
+      [C, A, B],
+      [B, C, A],
+      [C, B, A],
+    ];
+    for (let slots = 0; slots < 40; slots += 1) {
+      const order = orders[slots % orders.length] ?? THREE;
+      await it.slot(
+        1,
+        Object.fromEntries(order.map((region) => [region, region === C ? 'failed' : 'passed'])),
+      );
+      await it.pass(PERIOD);
+    }
+    expect(told()).toEqual([]);
+    expect(it.changes).toHaveLength(1);
+  });
+
+  test('a new result is not mixed with the others old ones while its slot is open', async () => {
+    await it.slot(1, { [A]: 'failed', [B]: 'passed', [C]: 'passed' });
+    await it.pass(PERIOD);
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    await it.report(1, slot, B, 'failed');
+    // A failed before and B now: no majority of any one slot.
+    expect(it.status(1)).toBe('active');
+    await it.report(1, slot, A, 'passed');
+    await it.report(1, slot, C, 'passed');
+    expect(told()).toEqual([]);
+  });
+
+  test('a period that has passed decides with what there is', async () => {
+    await period('passed');
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    await it.report(1, slot, A, 'failed');
+    await it.pass(PERIOD + 1_000);
+    expect(it.states.get(1)?.decidedSlot).toBe(slot);
+    expect(it.status(1)).toBe('active');
+  });
+
+  test('a straggler becomes a vote with the next decision', async () => {
+    await period('passed');
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    await it.report(1, slot, A, 'failed');
+    await it.pass(PERIOD);
+    const next = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), next, THREE);
+    await it.report(1, slot, B, 'failed');
+    await it.report(1, slot, C, 'failed');
+    expect(it.status(1)).toBe('active');
+    for (const region of THREE) await it.skip(1, next, region);
+    expect(it.status(1)).toBe('error');
+  });
+
+  test('a target that is slower than its period is in error all the time, told once', async () => {
+    const slow = liveMonitor(2, { regions: [A], longestCheckMs: 183_000 });
+    await it.declare(slow);
+    await it.channel(30, 'webhook', [2]);
+    const seen = new Set<string | undefined>();
+    let endsAt = 0;
+    let running = 0;
+    for (let second = 0; second < 1_500; second += 1) {
+      const now = it.clock.wall();
+      if (running > 0 && now >= endsAt) {
+        await it.report(2, running, A, 'failed');
+        running = 0;
+      }
+      if (second % 30 === 0) {
+        it.recorder.opened(slow, now, [A]);
+        if (running > 0) {
+          await it.skip(2, now, A);
+        } else {
+          running = now;
+          endsAt = now + 183_000;
+        }
+      }
+      await it.pass(1_000);
+      if (second > 300) seen.add(it.status(2));
+    }
+    expect([...seen]).toEqual(['error']);
+    expect(it.enqueued.filter(({ monitorId }) => monitorId === 2)).toHaveLength(1);
+  });
+
+  test('a not_run that is offered again leaves its region open; one that is not is its answer', async () => {
+    await period('passed');
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    it.isOfferedAgain = () => true;
+    await it.report(1, slot, A, { outcome: 'not_run', reason: 'shutting-down' });
+    await it.report(1, slot, B, 'failed');
+    await it.abstain(1, slot, C, 'no-agent');
+    expect(it.states.get(1)?.decidedSlot).toBeLessThan(slot);
+    await it.report(1, slot, A, 'failed');
+    expect(it.states.get(1)?.decidedSlot).toBe(slot);
+    const rows = await it.rows<{ region: string; outcome: string }>(
+      'SELECT region, outcome FROM results WHERE slot = ? ORDER BY region',
+      slot,
+    );
+    expect(rows).toEqual([
+      { region: A, outcome: 'failed' },
+      { region: B, outcome: 'failed' },
+      { region: C, outcome: 'not_run' },
+    ]);
+  });
+
+  test('repeated results change nothing', async () => {
+    await period('passed');
+    const slot = await it.slot(1, all('failed'));
+    for (const region of THREE) await it.report(1, slot, region, 'passed');
+    await it.pass(PERIOD);
+    expect(it.recorder.counts.duplicates).toBe(3);
+    expect(it.status(1)).toBe('error');
+  });
+});
+
+describe('the clock', () => {
+  const HOUR = 3_600_000;
+  const history = async () =>
+    (await transitions()).map(({ to_status: to, reason, at, slot }) => ({ to, reason, at, slot }));
+
+  test.each([
+    ['its alarm comes first', 1_000],
+    ['the next slot is decided first', 0],
+  ])('jumps forward by hours: they are unknown from the expiry on, when %s', async (_name, ms) => {
+    const first = await period('failed');
+    it.clock.stepWall(8 * HOUR);
+    await it.pass(ms);
+    const slot = await it.slot(1, all('failed'));
+    expect(await history()).toEqual([
+      { to: 'error', reason: 'majority-failed', at: first, slot: first },
+      { to: 'unknown', reason: 'votes-expired', at: first + 3 * PERIOD, slot: null },
+      { to: 'error', reason: 'majority-failed', at: slot, slot },
+    ]);
+    // The incident went on: nobody is told twice.
+    expect(told()).toHaveLength(2);
+  });
+
+  test('jumps forward and nothing is reported: unknown at once, and nobody is told', async () => {
+    const last = await period('passed');
+    it.clock.stepWall(HOUR);
+    await it.pass(1_000);
+    expect((await history()).at(-1)).toEqual({
+      to: 'unknown',
+      reason: 'votes-expired',
+      at: last + 3 * PERIOD,
+      slot: null,
+    });
+    expect(it.status(1)).toBe('unknown');
+    expect(told()).toEqual([]);
+  });
+
+  test('jumps forward by so much that no region had an agent within a day: unknown from the expiry on', async () => {
+    const last = await period('passed');
+    it.clock.stepWall(30 * HOUR);
+    it.presence.had.clear();
+    await it.pass(1_000);
+    expect((await history()).at(-1)).toMatchObject({ reason: 'no-electorate', at: last + 3 * PERIOD });
+  });
+
+  test('jumps forward twice: votes are as old as both say', async () => {
+    const last = await period('passed');
+    it.clock.stepWall(20_000);
+    await it.pass(1_000);
+    it.clock.stepWall(20_000);
+    await it.pass(18_000);
+    expect(it.status(1)).toBe('active');
+    await it.pass(2_000);
+    expect((await history()).at(-1)).toMatchObject({ to: 'unknown', at: last + 3 * PERIOD });
+  });
+
+  test('jumps forward while regions work on a slot: it waits for them as before', async () => {
+    await it.declare(liveMonitor(2, { regions: [A, B] }));
+    await it.channel(30, 'webhook', [2]);
+    await it.slot(2, { [A]: 'passed', [B]: 'passed' });
+    await it.pass(PERIOD);
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(2, { regions: [A, B] }), slot, [A, B]);
+    await it.report(2, slot, A, 'failed');
+    it.clock.stepWall(50_000);
+    // Past the expiry of the earlier votes, which has the monitor looked at.
+    await it.pass(20_000);
+    expect(it.status(2)).toBe('unknown');
+    await it.report(2, slot, B, 'passed');
+    await it.pass(PERIOD);
+    expect(it.alerts()).toEqual([]);
+    expect(it.status(2)).toBe('active');
+  });
+
+  test('jumps forward before a monitor is deactivated: it was unknown since the expiry', async () => {
+    const first = await period('failed');
+    it.clock.stepWall(HOUR);
+    await it.declare(liveMonitor(1, { active: false }));
+    expect((await history()).at(-1)).toMatchObject({ to: 'unknown', at: first + 3 * PERIOD });
+  });
+
+  test.each([
+    ['back by an hour', -HOUR],
+    ['forward by some seconds', 9_000],
+  ])('is set %s: votes count for as long as ever', async (_name, ms) => {
+    await period('passed');
+    it.clock.stepWall(ms);
+    await it.pass(2 * PERIOD - 1_000);
+    expect(it.status(1)).toBe('active');
+    await it.pass(2_000);
+    expect(it.status(1)).toBe('unknown');
+    expect(told()).toEqual([]);
+  });
+
+  test('is set back before a restart: votes do not count for longer', async () => {
+    await period('passed');
+    await it.recorder.stop();
+    it.clock.stepWall(-PERIOD - 20_000);
+    await it.restart();
+    it.recorder.resumed();
+    await it.pass(3 * PERIOD - 1_000);
+    expect(it.status(1)).toBe('active');
+    await it.pass(2_000);
+    expect(it.status(1)).toBe('unknown');
+  });
+});
+
+describe('changed declarations', () => {
+  test('a changed probe ends all votes; announcements and the incident stay', async () => {
+    await period('passed');
+    await period('failed');
+    await it.declare(liveMonitor(1, { version: 2 }));
+    expect(it.status(1)).toBe('unknown');
+    expect((await transitions()).at(-1)).toMatchObject({ to_status: 'unknown', reason: 'probe-changed' });
+    expect(told()).toHaveLength(2);
+    await period('failed');
+    expect(told()).toHaveLength(2);
+    await period('passed');
+    expect(told().slice(2)).toEqual([
+      [10, 'recovered', undefined],
+      [20, 'recovered', undefined],
+    ]);
+    expect(await it.rows('SELECT key FROM incidents')).toHaveLength(1);
+  });
+
+  test('a result of the version before is recorded and never votes', async () => {
+    await period('passed');
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    await it.report(1, slot, A, 'failed');
+    await it.declare(liveMonitor(1, { version: 2 }));
+    for (const region of [B, C]) await it.report(1, slot, region, { outcome: 'failed', version: 1 });
+    await it.pass(PERIOD);
+    await period('passed');
+    expect(await it.rows('SELECT 1 FROM results WHERE slot = ?', slot)).toHaveLength(3);
+    expect(told()).toEqual([]);
+    expect(it.status(1)).toBe('active');
+  });
+
+  test('a changed name keeps votes and status', async () => {
+    await period('passed');
+    const votes = it.states.get(1)?.votes;
+    await it.declare(liveMonitor(1, { name: 'Renamed' }));
+    expect(it.status(1)).toBe('active');
+    expect(votes).toHaveLength(2);
+    expect(it.states.get(1)?.votes).toEqual(votes);
+  });
+
+  test("a removed region's vote goes at once", async () => {
+    await it.slot(1, { [A]: 'passed', [B]: 'failed', [C]: 'passed' });
+    await it.pass(PERIOD);
+    await it.declare(liveMonitor(1, { regions: [B] }));
+    expect(it.states.get(1)?.votes.map(({ region }) => region)).toEqual([B]);
+    expect(it.status(1)).toBe('error');
+  });
+
+  test('added regions do not make the status unknown before they were asked', async () => {
+    await it.declare(liveMonitor(1, { regions: [A] }));
+    await it.slot(1, { [A]: 'passed' });
+    await it.declare(liveMonitor(1, { regions: THREE }));
+    await it.pass(1_000);
+    expect(it.status(1)).toBe('active');
+  });
+
+  test('deactivated in an incident: incident kinds are told why, others nothing; active again, it starts anew', async () => {
+    await period('passed');
+    await period('failed');
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    await it.report(1, slot, A, 'failed');
+    await it.declare(liveMonitor(1, { active: false }));
+    expect(told().slice(2)).toEqual([[20, 'recovered', 'monitor-deactivated']]);
+    expect(it.enqueued[2]?.alert.incident).toBe(it.enqueued[0]?.alert.incident);
+    expect(it.status(1)).toBe('unknown');
+    expect(await it.rows('SELECT closure FROM incidents')).toEqual([{ closure: 'monitor-deactivated' }]);
+    expect(await it.rows('SELECT announced FROM links')).toEqual([
+      { announced: 'active' },
+      { announced: 'active' },
+    ]);
+    // Still on their way from before: recorded, but about something that has ended.
+    await it.report(1, slot, B, 'failed');
+    await it.declare(liveMonitor(1, { active: true }));
+    await it.report(1, slot, C, 'failed');
+    expect(it.status(1)).toBe('unknown');
+    await it.pass(PERIOD);
+    await period('failed');
+    expect(told().slice(3)).toEqual([
+      [10, 'error', undefined],
+      [20, 'error', undefined],
+    ]);
+    expect(await it.rows('SELECT key FROM incidents')).toHaveLength(2);
+  });
+
+  test('deleted in an incident: incident kinds are told why', async () => {
+    await period('passed');
+    await period('failed');
+    await it.remove(1);
+    expect(told().slice(2)).toEqual([[20, 'recovered', 'monitor-deleted']]);
+    expect(await it.rows('SELECT closure FROM incidents')).toEqual([{ closure: 'monitor-deleted' }]);
+    expect(it.states.get(1)).toBeUndefined();
+    await it.report(1, it.clock.wall(), A, 'failed');
+    expect(it.recorder.dropped['unknown-monitor']).toBe(1);
+    expect(await it.rows('SELECT 1 FROM monitor_states')).toEqual([]);
+  });
+
+  test('a channel linked during an incident is told at once, and recovers with the others', async () => {
+    await period('passed');
+    await period('failed');
+    await it.channel(30, 'sms', [1]);
+    expect(told().slice(2)).toEqual([[30, 'error', undefined]]);
+    expect(it.enqueued[2]?.alert.incident).toBe(it.enqueued[0]?.alert.incident);
+    await period('passed');
+    expect(
+      told()
+        .slice(3)
+        .map(([channel, status]) => [channel, status]),
+    ).toEqual([
+      [10, 'recovered'],
+      [20, 'recovered'],
+      [30, 'recovered'],
+    ]);
+  });
+
+  test('a channel linked while all is well is told nothing', async () => {
+    await period('passed');
+    await it.channel(30, 'sms', [1]);
+    expect(told()).toEqual([]);
+  });
+
+  test('unlinked in an incident: resolved on incident kinds; linked again it starts from active', async () => {
+    await period('passed');
+    await period('failed');
+    await it.unlink(1, 10);
+    await it.unlink(1, 20);
+    expect(told().slice(2)).toEqual([[20, 'recovered', 'channel-unlinked']]);
+    expect(await it.rows('SELECT 1 FROM links')).toEqual([]);
+    await it.link(1, 10, 'webhook');
+    expect(told().slice(3)).toEqual([[10, 'error', undefined]]);
+    await it.link(1, 10, 'webhook');
+    expect(told()).toHaveLength(4);
+  });
+
+  test('a deleted channel drops its queue and leaves the others', async () => {
+    await period('passed');
+    await period('failed');
+    await it.removeChannel(10);
+    expect(await it.rows('SELECT notification_id AS id FROM deliveries')).toEqual([{ id: 20 }]);
+    await period('passed');
+    expect(told().slice(2)).toEqual([[20, 'recovered', undefined]]);
+  });
+
+  test('a channel that is gone while an alert for it is queued costs no other alert', async () => {
+    await period('passed');
+    // Its row is gone, and what follows from that is not applied yet.
+    await it.write('DELETE FROM notifications WHERE id = 10');
+    await period('failed');
+    expect(told()).toEqual([[20, 'error', undefined]]);
+    expect(it.status(1)).toBe('error');
+  });
+});
+
+describe('restarts', () => {
+  test('after a long downtime the status is unknown from the expiry on', async () => {
+    const last = await period('passed');
+    await it.recorder.stop();
+    it.clock.advance(3_600_000);
+    await it.restart();
+    it.recorder.resumed();
+    await it.pass(1_000);
+    expect(it.status(1)).toBe('unknown');
+    expect((await transitions()).at(-1)).toMatchObject({ reason: 'votes-expired', at: last + 3 * PERIOD });
+  });
+
+  test('results of long ago that are read late are recorded and do not vote', async () => {
+    await period('passed');
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    await it.recorder.flushed();
+    await it.recorder.stop();
+    it.clock.advance(3_600_000);
+    await it.restart();
+    for (const region of THREE) await it.report(1, slot, region, 'failed');
+    it.recorder.resumed();
+    await it.pass(1_000);
+    expect(told()).toEqual([]);
+    expect(await it.rows('SELECT 1 FROM results WHERE slot = ?', slot)).toHaveLength(3);
+  });
+
+  test('what came after its slot was decided is a vote after a restart', async () => {
+    await period('passed');
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    for (const region of [A, B]) await it.report(1, slot, region, 'passed');
+    await it.report(1, slot, C, 'failed');
+    await it.recorder.stop();
+    await it.restart();
+    it.recorder.resumed();
+    const votes = it.states.get(1)?.votes.map((vote) => [vote.region, vote.outcome, vote.slot]);
+    expect(votes).toEqual(expect.arrayContaining([[C, 'failed', slot]]));
+    expect(votes).toHaveLength(3);
+    expect(it.status(1)).toBe('active');
+  });
+
+  test('an undecided slot that nobody works on any more is decided with what there is', async () => {
+    await period('passed');
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    await it.report(1, slot, A, 'failed');
+    await it.recorder.stop();
+    await it.restart();
+    it.recorder.resumed();
+    await it.recorder.flushed();
+    expect(it.states.get(1)?.decidedSlot).toBe(slot);
+    expect(it.status(1)).toBe('active');
+  });
+
+  test('restarts between slots and inside them change no verdict and no alert', async () => {
+    const outcomes: Outcome[] = ['passed', 'passed', 'passed', 'failed', 'degraded'];
+    let seed = 12_345;
+    const random = (below: number): number => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return Math.floor((seed / 2_147_483_648) * below);
+    };
+    const slots = Array.from({ length: 60 }, () =>
+      THREE.map(() => outcomes[random(outcomes.length)] ?? 'passed'),
+    );
+    const run = async (isRestarted: boolean): Promise<[string, string][]> => {
+      const before = it.changes.length;
+      for (const [index, reports] of slots.entries()) {
+        const slot = it.clock.wall();
+        it.recorder.opened(liveMonitor(1), slot, THREE);
+        for (const [place, outcome] of reports.entries()) {
+          if (isRestarted && (index + place) % 5 === 0) {
+            await it.recorder.stop();
+            await it.restart();
+            it.recorder.resume(liveMonitor(1), slot, THREE.slice(place));
+            it.recorder.resumed();
+          }
+          await it.report(1, slot, THREE[place] ?? A, outcome);
+        }
+        await it.pass(PERIOD);
+      }
+      return it.changes.slice(before).map(({ from, to }) => [from, to]);
+    };
+    const undisturbed = await run(false);
+    const alerts = it.enqueued.map(({ alert }) => alert.status);
+    await it.dispose();
+    it = await Recording.open();
+    await it.declare(liveMonitor(1));
+    await it.channel(10, 'webhook', [1]);
+    await it.channel(20, 'incident_a', [1]);
+    it.recorder.resumed();
+    expect(await run(true)).toEqual(undisturbed);
+    expect(it.enqueued.map(({ alert }) => alert.status)).toEqual(alerts);
+    expect(alerts.length).toBeGreaterThan(10);
+  });
+
+  test('without word from dispatch it goes on by itself', async () => {
+    await period('passed');
+    await it.recorder.stop();
+    await it.restart();
+    await it.pass(40_000 + 3 * PERIOD);
+    expect(it.status(1)).toBe('unknown');
+  });
+});
+
+test('what cannot be recorded for a reason of its own is set aside, and the rest goes on', async () => {
+  const slot = it.clock.wall();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  const message = it.message(1, slot, A, { outcome: 'passed' });
+  const [good] = message.results;
+  if (good === undefined) throw new Error('no result');
+  const bad = { ...good, slot: null as unknown as number };
+  void it.recorder.record({ ...message, results: [bad, good] });
+  await it.report(1, slot, B, 'passed');
+  expect(it.recorder.dropped.unrecordable).toBe(1);
+  expect(await it.rows('SELECT 1 FROM results')).toHaveLength(2);
+  expect(it.status(1)).toBe('active');
+  expect(await it.rows('SELECT sequence FROM stream_position')).toEqual([{ sequence: 2 }]);
+});

@@ -1,0 +1,307 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '@svc/shared/clock.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { FakeClock } from '../../../../../test/support/fake-clock.ts';
+import { SlotClock } from '../../dispatch/slot-clock.ts';
+import type { LiveMonitor, LiveMonitors } from '../../domain/monitor.ts';
+import { openStore } from '../../store/open.ts';
+import type { SqlValue, Store } from '../../store/store.ts';
+import type { SlotOutcome, SlotOutcomes } from '../../domain/slots.ts';
+import type { StatusChange } from '../../evaluation/frame.ts';
+import { States } from '../../evaluation/state.ts';
+import type { NewDelivery } from '../../evaluation/writes.ts';
+import { createRecordingStore, type RecordingStore } from '../../store/recording-store.ts';
+import type { ResultMessage } from '../events.ts';
+import { Recorder, type RegionPresence } from '../recorder.ts';
+
+export const THREE: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
+export const PERIOD = 30_000;
+
+export type Enqueued = NewDelivery & { readonly id: number };
+
+/** The monitors in memory, set by hand. */
+export class DeclaredMonitors implements LiveMonitors {
+  readonly #monitors = new Map<number, LiveMonitor>();
+
+  get size(): number {
+    return this.#monitors.size;
+  }
+
+  get(id: number): LiveMonitor | undefined {
+    return this.#monitors.get(id);
+  }
+
+  values(): Iterable<LiveMonitor> {
+    return this.#monitors.values();
+  }
+
+  set(monitor: LiveMonitor): void {
+    this.#monitors.set(monitor.id, monitor);
+  }
+
+  delete(id: number): void {
+    this.#monitors.delete(id);
+  }
+
+  onChange(): () => void {
+    return () => {};
+  }
+}
+
+export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): LiveMonitor {
+  return {
+    id,
+    workspaceId: 1,
+    type: 'http',
+    name: `Monitor ${id}`,
+    target: 'http://127.0.0.1/',
+    active: true,
+    periodMs: PERIOD,
+    regions: THREE,
+    version: 1,
+    longestCheckMs: 10_000,
+    activatedAt: 0,
+    checkText: '{}',
+    ...changes,
+  };
+}
+
+export type Facts = Partial<CheckResult> & { outcome: Outcome };
+
+/**
+ * A recorder over a real database file and a clock that stands still. `restart` opens the file anew, as
+ * after a crash: what was not committed is gone.
+ */
+export class Recording {
+  /** Stands still unless the recording was opened with a real one. */
+  readonly clock = new FakeClock();
+  readonly monitors = new DeclaredMonitors();
+  readonly enqueued: Enqueued[] = [];
+  readonly changes: StatusChange[] = [];
+  readonly outcomes: SlotOutcome[] = [];
+  readonly presence: RegionPresence & { had: Set<Region> };
+  store!: Store;
+  recorder!: Recorder;
+  states!: States;
+  slotClock!: SlotClock;
+  isOfferedAgain: SlotOutcomes['isOfferedAgain'] = () => false;
+  /** Nothing is announced about monitors while it says so. */
+  isHeld: (monitorId: number) => boolean = () => false;
+  /** What commits fail with while it is set. */
+  commitFailure: Error | null = null;
+  /** Where the roll-ups are, epoch ms: nowhere yet. */
+  rollups = { claimedUntil: 0 };
+  sequence = 0;
+  #directory = '';
+  #keys = 0;
+
+  readonly #realClock: Clock | null;
+
+  constructor(realClock: Clock | null) {
+    this.#realClock = realClock;
+    const had = new Set<Region>(THREE);
+    this.presence = { had, hadAgentWithin24h: (region) => had.has(region) };
+  }
+
+  static async open(realClock: Clock | null = null): Promise<Recording> {
+    const recording = new Recording(realClock);
+    recording.#directory = await mkdtemp(join(tmpdir(), 'svc-recorder-'));
+    await recording.start();
+    await recording.write(
+      "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'test', 0) ON CONFLICT DO NOTHING",
+    );
+    return recording;
+  }
+
+  async start(): Promise<void> {
+    const log = createLogger('test', 'silent');
+    this.store = await openStore({ path: join(this.#directory, 'svc.db'), log });
+    this.states = new States();
+    const clock = this.#realClock ?? this.clock;
+    this.slotClock = new SlotClock(clock, null, log);
+    this.recorder = new Recorder({
+      store: this.#recordingStore(),
+      states: this.states,
+      monitors: this.monitors,
+      presence: this.presence,
+      rollups: this.rollups,
+      tokens: { isValid: (token) => token === 'good' },
+      slots: {
+        isOfferedAgain: (...job) => this.isOfferedAgain(...job),
+        settled: (outcome) => this.outcomes.push(outcome),
+      },
+      clock,
+      slotClock: this.slotClock,
+      log,
+      newKey: () => `key-${++this.#keys}`,
+      isHeld: (monitorId) => this.isHeld(monitorId),
+      onDeclared: (id, monitor) => {
+        if (monitor === null) this.monitors.delete(id);
+        else this.monitors.set(monitor);
+      },
+      onQueued: (id, delivery) => this.enqueued.push({ ...delivery, id }),
+    });
+    this.recorder.onTransition((change) => this.changes.push(change));
+    await this.recorder.load();
+  }
+
+  /** Ends without recording what is queued, and starts from the file. */
+  async restart(): Promise<void> {
+    await this.store.close();
+    await this.start();
+  }
+
+  async dispose(): Promise<void> {
+    await this.recorder.stop();
+    await this.store.close();
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+
+  /** Declares a monitor as the configuration does: its row first, then what follows from it. */
+  async declare(monitor: LiveMonitor): Promise<void> {
+    await this.write(
+      `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
+        updated_at) VALUES (?, 1, 'http', ?, 1, '{}', 0, 0, 0) ON CONFLICT DO NOTHING`,
+      monitor.id,
+      monitor.name,
+    );
+    await this.recorder.declare([{ kind: 'monitor', monitorId: monitor.id, monitor, removed: null }], 0);
+  }
+
+  async remove(id: number): Promise<void> {
+    await this.write('DELETE FROM monitors WHERE id = ?', id);
+    await this.recorder.declare([{ kind: 'monitor', monitorId: id, monitor: null, removed: null }], 0);
+  }
+
+  async channel(id: number, kind: string, monitorIds: readonly number[]): Promise<void> {
+    await this.write(
+      `INSERT INTO notifications (id, workspace_id, provider_type, settings_sealed, created_at, updated_at)
+        VALUES (?, 1, ?, x'', 0, 0)`,
+      id,
+      kind,
+    );
+    for (const monitorId of monitorIds) await this.link(monitorId, id, kind);
+  }
+
+  async link(monitorId: number, notificationId: number, providerType: string): Promise<void> {
+    await this.write(
+      'INSERT INTO links (monitor_id, notification_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
+      monitorId,
+      notificationId,
+    );
+    await this.recorder.declare([{ kind: 'linked', monitorId, notificationId, providerType }], 0);
+  }
+
+  async unlink(monitorId: number, notificationId: number): Promise<void> {
+    await this.write(
+      'DELETE FROM links WHERE monitor_id = ? AND notification_id = ?',
+      monitorId,
+      notificationId,
+    );
+    await this.recorder.declare([{ kind: 'unlinked', monitorId, notificationId, link: null }], 0);
+  }
+
+  async removeChannel(notificationId: number): Promise<void> {
+    await this.write('DELETE FROM notifications WHERE id = ?', notificationId);
+    await this.recorder.declare([{ kind: 'channel-removed', notificationId }], 0);
+  }
+
+  /** One stream message with one result. */
+  message(monitorId: number, slot: number, region: Region, facts: Facts): ResultMessage {
+    this.sequence += 1;
+    const result: CheckResult = {
+      monitor: monitorId,
+      version: this.monitors.get(monitorId)?.version ?? 1,
+      slot,
+      token: 'good',
+      started_at: slot,
+      attempts: [],
+      latency: 12.5,
+      ...facts,
+    };
+    return {
+      region,
+      agent: 'agent-1',
+      results: [result],
+      position: {
+        created: 'stream-1',
+        sequence: this.sequence,
+        messageId: `m${this.sequence}`,
+        time: this.clock.wall(),
+      },
+    };
+  }
+
+  async report(monitorId: number, slot: number, region: Region, facts: Facts | Outcome): Promise<void> {
+    const full = typeof facts === 'string' ? { outcome: facts } : facts;
+    void this.recorder.record(this.message(monitorId, slot, region, full));
+    await this.recorder.flushed();
+  }
+
+  async abstain(monitorId: number, slot: number, region: Region, reason: NotRunReason): Promise<void> {
+    this.recorder.abstained(this.#monitor(monitorId), slot, region, reason);
+    await this.recorder.flushed();
+  }
+
+  async skip(monitorId: number, slot: number, region: Region): Promise<void> {
+    this.recorder.skipped(this.#monitor(monitorId), slot, region);
+    await this.recorder.flushed();
+  }
+
+  /** Opens the slot of now and has each region report, in this order. */
+  async slot(monitorId: number, outcomes: Partial<Record<Region, Facts | Outcome>>): Promise<number> {
+    const slot = this.clock.wall();
+    const regions = Object.keys(outcomes) as Region[];
+    this.recorder.opened(this.#monitor(monitorId), slot, regions);
+    for (const region of regions) await this.report(monitorId, slot, region, outcomes[region] ?? 'passed');
+    return slot;
+  }
+
+  /** Time passes; what falls due on the way is recorded at its instant. */
+  async pass(ms: number): Promise<void> {
+    await this.recorder.flushed();
+    this.slotClock.now();
+    for (let left = ms; left > 0; left -= 1_000) {
+      this.clock.advance(Math.min(1_000, left));
+      // As dispatch does with each of its ticks.
+      this.slotClock.now();
+      await this.recorder.flushed();
+    }
+  }
+
+  rows<T>(sql: string, ...parameters: SqlValue[]): Promise<T[]> {
+    return this.store.transaction((tx) => tx.query<T>(sql, parameters));
+  }
+
+  /** One statement beside the recorder, as the configuration writes. */
+  async write(sql: string, ...parameters: SqlValue[]): Promise<void> {
+    await this.store.commit([{ sql, rows: [parameters] }]);
+  }
+
+  status(monitorId: number): string | undefined {
+    return this.states.get(monitorId)?.status;
+  }
+
+  alerts(): string[] {
+    return this.enqueued.map(({ alert }) => alert.status);
+  }
+
+  #recordingStore(): RecordingStore {
+    const store = createRecordingStore(this.store);
+    return {
+      ...store,
+      record: (batch) =>
+        this.commitFailure === null ? store.record(batch) : Promise.reject(this.commitFailure),
+    };
+  }
+
+  #monitor(id: number): LiveMonitor {
+    const monitor = this.monitors.get(id);
+    if (monitor === undefined) throw new Error(`no monitor ${id}`);
+    return monitor;
+  }
+}

@@ -1,0 +1,43 @@
+import type { Logger } from '@svc/shared/log.ts';
+import type { StatusChange } from '../evaluation/frame.ts';
+
+/** Regions named in one line; the transitions endpoint has all of them. */
+const REGIONS_SHOWN = 5;
+const MESSAGE_SHOWN = 120;
+
+/** One line per change of status: `npm start` shows it to people, log collectors find it by `event`. */
+export function logTransitions(log: Logger, change: StatusChange): void {
+  const detail = detailOf(change);
+  log.info(
+    {
+      event: 'transition',
+      monitor: { id: change.monitor.id, name: change.monitor.name },
+      from: change.from,
+      to: change.to,
+      reason: change.reason,
+      at: change.at,
+      ...(detail === null ? {} : { detail }),
+    },
+    'the status of a monitor changed',
+  );
+}
+
+/** The regions that support a bad status, with what the newest of them saw; null for the others. */
+function detailOf({ to, votes }: StatusChange): string | null {
+  if (to !== 'error' && to !== 'degraded') return null;
+  const against = votes.filter(
+    (vote) =>
+      vote.counted && (vote.outcome === 'failed' || (to === 'degraded' && vote.outcome === 'degraded')),
+  );
+  const regions = against.slice(0, REGIONS_SHOWN).map((vote) => vote.region);
+  const more = against.length > REGIONS_SHOWN ? ` and ${against.length - REGIONS_SHOWN} more` : '';
+  const newest = against.toSorted((a, b) => b.slot - a.slot)[0];
+  const seen =
+    newest === undefined
+      ? ''
+      : (newest.errorMessage ?? (newest.latency === null ? '' : `${newest.latency} ms`)).slice(
+          0,
+          MESSAGE_SHOWN,
+        );
+  return `${regions.join(', ')}${more}${seen === '' ? '' : `: ${seen}`}`;
+}

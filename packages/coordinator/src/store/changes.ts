@@ -1,0 +1,127 @@
+import type { Selectable } from 'kysely';
+import { z } from 'zod';
+import { ANNOUNCED } from './links.ts';
+import type { Database } from './schema.ts';
+import type { SqlStep, SqlValue, Store, Transaction } from './store.ts';
+
+/**
+ * The log of changes of the declaration. Whoever changes rows appends what it did, in the same transaction;
+ * who leads applies the effects (votes that end, announcements, scheduling, memory) and removes the entries in
+ * the transaction that keeps those effects. What lies in the log is not applied yet, also after a crash.
+ */
+
+const linkDetail = z.object({
+  providerType: z.string(),
+  announced: z.enum(ANNOUNCED),
+  incident: z.string().nullable(),
+});
+
+/** What a link's row said before it went. */
+export type RemovedLink = z.infer<typeof linkDetail>;
+
+const monitorDetail = z.object({
+  workspaceId: z.number().int(),
+  type: z.enum(['http', 'tcp', 'dns']),
+  name: z.string(),
+  /** URL or URI, for alerts. */
+  target: z.string(),
+  incident: z.string().nullable(),
+  links: z.array(linkDetail.extend({ notificationId: z.number().int() })),
+});
+
+/** What a monitor's rows said before they went: enough to end its incident. */
+export type RemovedMonitor = z.infer<typeof monitorDetail>;
+
+/** What is appended. */
+export type NewChange =
+  /** `removed` null: created or updated. */
+  | { readonly kind: 'monitor'; readonly monitorId: number; readonly removed: RemovedMonitor | null }
+  | { readonly kind: 'linked'; readonly monitorId: number; readonly notificationId: number }
+  | {
+      readonly kind: 'unlinked';
+      readonly monitorId: number;
+      readonly notificationId: number;
+      readonly link: RemovedLink;
+    }
+  /** With its links and its pending deliveries. */
+  | { readonly kind: 'channel-removed'; readonly notificationId: number };
+
+/** `providerType`: of the channel as it is now; null: it is gone already. */
+type Linked = Extract<NewChange, { kind: 'linked' }> & { readonly providerType: string | null };
+
+/** An entry of the log. Ids grow in the order of the commits. */
+export type Change = { readonly id: number } & (Exclude<NewChange, { kind: 'linked' }> | Linked);
+
+const INSERT = 'INSERT INTO changes (kind, monitor_id, notification_id, detail) VALUES (?, ?, ?, ?)';
+
+/** Answers the id of the last one; null without any. */
+export async function appendChanges(tx: Transaction, changes: readonly NewChange[]): Promise<number | null> {
+  const written = await tx.runEach(INSERT, changes.map(rowOf));
+  return written.at(-1)?.lastInsertRowid ?? null;
+}
+
+/**
+ * The next entries in their order.
+ *
+ * @throws SyntaxError or ZodError for an entry that this version cannot read
+ */
+export async function changesAfter(store: Store, afterId: number, limit: number): Promise<Change[]> {
+  const rows = await store.read
+    .selectFrom('changes as c')
+    .leftJoin('notifications as n', 'n.id', 'c.notification_id')
+    .selectAll('c')
+    .select('n.provider_type')
+    .where('c.id', '>', afterId)
+    .orderBy('c.id')
+    .limit(limit)
+    .execute();
+  return rows.map(changeOf);
+}
+
+/** Removes the entries up to this one: a part of the transaction that keeps their effects. */
+export function removeChanges(untilId: number): SqlStep {
+  return { sql: 'DELETE FROM changes WHERE id <= ?', rows: [[untilId]] };
+}
+
+type LoggedRow = Selectable<Database['changes']> & { provider_type: string | null };
+
+function changeOf({ id, kind, monitor_id, notification_id, detail, provider_type }: LoggedRow): Change {
+  const monitorId = monitor_id ?? 0;
+  const notificationId = notification_id ?? 0;
+  const parsed: unknown = detail === null ? null : JSON.parse(detail);
+  switch (kind) {
+    case 'monitor':
+      return { id, kind, monitorId, removed: monitorDetail.nullable().parse(parsed) };
+    case 'linked':
+      return { id, kind, monitorId, notificationId, providerType: provider_type };
+    case 'unlinked':
+      return { id, kind, monitorId, notificationId, link: linkDetail.parse(parsed) };
+    case 'channel-removed':
+      return { id, kind, notificationId };
+  }
+}
+
+function rowOf(change: NewChange): SqlValue[] {
+  switch (change.kind) {
+    case 'monitor': {
+      const { kind, monitorId, removed } = change;
+      return [
+        kind,
+        monitorId,
+        null,
+        removed === null ? null : JSON.stringify(removed satisfies RemovedMonitor),
+      ];
+    }
+    case 'linked':
+      return [change.kind, change.monitorId, change.notificationId, null];
+    case 'unlinked':
+      return [
+        change.kind,
+        change.monitorId,
+        change.notificationId,
+        JSON.stringify(change.link satisfies RemovedLink),
+      ];
+    case 'channel-removed':
+      return [change.kind, null, change.notificationId, null];
+  }
+}

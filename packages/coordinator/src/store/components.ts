@@ -1,0 +1,47 @@
+import type { OwnedRow } from './resources.ts';
+import type { Transaction } from './store.ts';
+
+/** What stands on status pages. */
+export type PagePart = 'components' | 'component_groups';
+
+/** Components that show the monitor, by ascending id. */
+export function componentsOfMonitor(
+  { db }: Transaction,
+  monitorId: number,
+): Promise<(OwnedRow & { page_id: number })[]> {
+  return db
+    .selectFrom('components')
+    .select(['id', 'page_id', 'owner', 'local_name'])
+    .where('monitor_id', '=', monitorId)
+    .orderBy('id')
+    .execute();
+}
+
+export async function removeComponentsOfMonitor({ db }: Transaction, monitorId: number): Promise<void> {
+  await db.deleteFrom('components').where('monitor_id', '=', monitorId).execute();
+}
+
+export function componentsOfGroup({ db }: Transaction, groupId: number): Promise<OwnedRow[]> {
+  return db
+    .selectFrom('components')
+    .select(['id', 'owner', 'local_name'])
+    .where('group_id', '=', groupId)
+    .execute();
+}
+
+/** The group's components stay on their page, without a group. @param now epoch ms */
+export async function emptyGroup({ db }: Transaction, groupId: number, now: number): Promise<void> {
+  await db
+    .updateTable('components')
+    .set((row) => ({ group_id: null, row_version: row('row_version', '+', 1), updated_at: now }))
+    .where('group_id', '=', groupId)
+    .execute();
+}
+
+export function partsOfPage({ db }: Transaction, part: PagePart, pageId: number): Promise<OwnedRow[]> {
+  return db.selectFrom(part).select(['id', 'owner', 'local_name']).where('page_id', '=', pageId).execute();
+}
+
+export async function removePartsOfPage({ db }: Transaction, part: PagePart, pageId: number): Promise<void> {
+  await db.deleteFrom(part).where('page_id', '=', pageId).execute();
+}

@@ -1,0 +1,51 @@
+import { type RawBuilder, sql } from 'kysely';
+
+/*
+ * What differs between databases, in the words of SQLite; everything else in `store/` is written in what
+ * PostgreSQL has as well. Both have the aggregates `latency_histogram` and `merged_histogram`
+ * (`sql-functions.ts`).
+ */
+
+/**
+ * For FROM: numbers as a table with one column, `value`. One parameter, however many they are, so that the
+ * statement stays the same.
+ *
+ * @param alias the table's name in the statement
+ */
+export function numbersAs(numbers: readonly number[], alias: string): RawBuilder<unknown> {
+  return sql`json_each(${JSON.stringify(numbers)}) AS ${sql.ref(alias)}`;
+}
+
+/** For FROM: pairs of numbers as a table with the columns `first` and `second`. */
+export function pairsAs(
+  pairs: readonly (readonly [first: number, second: number])[],
+  alias: string,
+): RawBuilder<unknown> {
+  return sql`(SELECT value ->> 0 AS first, value ->> 1 AS second FROM json_each(${JSON.stringify(pairs)}))
+    AS ${sql.ref(alias)}`;
+}
+
+/** Aggregate: the values of each row as an array, all of them as the text of a JSON array, in this order. */
+export function jsonRows(values: readonly string[], orderedBy: readonly string[] = []): RawBuilder<string> {
+  const columns = (names: readonly string[]) => sql.join(names.map((name) => sql.ref(name)));
+  const order = orderedBy.length === 0 ? sql`` : sql` ORDER BY ${columns(orderedBy)}`;
+  return sql<string>`json_group_array(json_array(${columns(values)})${order})`;
+}
+
+export function greatest(...values: readonly RawBuilder<number>[]): RawBuilder<number> {
+  return sql<number>`max(${sql.join(values)})`;
+}
+
+export function least(...values: readonly RawBuilder<number>[]): RawBuilder<number> {
+  return sql<number>`min(${sql.join(values)})`;
+}
+
+/** Whether `text` contains `part`; case does not matter for the letters of ASCII. */
+export function containsText(text: RawBuilder<unknown>, part: string): RawBuilder<boolean> {
+  return sql<boolean>`instr(lower(${text}), lower(${part})) > 0`;
+}
+
+/** A member of the JSON object in `column`, as text. @param member a plain name */
+export function jsonMember(column: RawBuilder<unknown>, member: string): RawBuilder<string | null> {
+  return sql<string | null>`json_extract(${column}, ${sql.lit(`$.${member}`)})`;
+}

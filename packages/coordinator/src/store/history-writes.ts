@@ -1,0 +1,65 @@
+import type { LongerInterval, NewInterval, NewTransition, Writes } from '../evaluation/writes.ts';
+import type { SqlStep } from './store.ts';
+import { toTransitionVote } from './stored-votes.ts';
+
+const INSERT = `
+  INSERT INTO transitions (monitor_id, from_status, to_status, reason, at, slot, votes, incident, until, slots)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+export function insertTransitions(transitions: readonly NewTransition[]): SqlStep {
+  return {
+    sql: INSERT,
+    rows: transitions.map((row) => [
+      row.monitorId,
+      row.from,
+      row.to,
+      row.reason,
+      row.at,
+      row.slot,
+      JSON.stringify(row.votes.map(toTransitionVote)),
+      row.incident,
+      null,
+      null,
+    ]),
+  };
+}
+
+export function insertIntervals(intervals: readonly NewInterval[]): SqlStep {
+  return {
+    sql: INSERT,
+    rows: intervals.map((row) => [
+      row.monitorId,
+      row.status,
+      row.status,
+      row.reason,
+      row.at,
+      row.slot,
+      JSON.stringify(row.votes.map(toTransitionVote)),
+      row.incident,
+      row.at,
+      1,
+    ]),
+  };
+}
+
+export function lengthenIntervals(intervals: readonly LongerInterval[]): SqlStep {
+  return {
+    sql: `UPDATE transitions SET until = ?, slots = ?
+      WHERE monitor_id = ? AND at = ? AND reason = ? AND from_status = to_status`,
+    rows: intervals.map(({ until, slots, monitorId, at, reason }) => [until, slots, monitorId, at, reason]),
+  };
+}
+
+export function openIncidents(incidents: Writes['openedIncidents']): SqlStep {
+  return {
+    sql: 'INSERT INTO incidents (key, monitor_id, opened_at) VALUES (?, ?, ?)',
+    rows: incidents.map(({ key, monitorId, at }) => [key, monitorId, at]),
+  };
+}
+
+export function closeIncidents(incidents: Writes['closedIncidents']): SqlStep {
+  return {
+    sql: 'UPDATE incidents SET closed_at = ?, closure = ? WHERE key = ?',
+    rows: incidents.map(({ key, at, closure }) => [at, closure, key]),
+  };
+}

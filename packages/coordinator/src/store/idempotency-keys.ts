@@ -1,0 +1,55 @@
+import type { Transaction } from './store.ts';
+
+/** What a request with an `Idempotency-Key` made. */
+export type KeptRequest = {
+  readonly workspaceId: number;
+  readonly key: string;
+  /** Hash of what was asked for. */
+  readonly fingerprint: string;
+  readonly resourceId: number;
+};
+
+/** What an earlier request with the key made, if that was at `since` (epoch ms) or later. */
+export async function keptRequest(
+  { db }: Transaction,
+  { workspaceId, key }: Pick<KeptRequest, 'workspaceId' | 'key'>,
+  since: number,
+): Promise<Pick<KeptRequest, 'fingerprint' | 'resourceId'> | null> {
+  const row = await db
+    .selectFrom('idempotency_keys')
+    .select(['fingerprint', 'resource_id as resourceId'])
+    .where('workspace_id', '=', workspaceId)
+    .where('key', '=', key)
+    .where('created_at', '>=', since)
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Takes the place of an older request with the same key. @param now epoch ms */
+export async function keepRequest({ db }: Transaction, request: KeptRequest, now: number): Promise<void> {
+  const kept = { fingerprint: request.fingerprint, resource_id: request.resourceId, created_at: now };
+  await db
+    .insertInto('idempotency_keys')
+    .values({ workspace_id: request.workspaceId, key: request.key, ...kept })
+    .onConflict((conflict) => conflict.columns(['workspace_id', 'key']).doUpdateSet(kept))
+    .execute();
+}
+
+/** Forgets requests of before `oldest` (epoch ms), the oldest first, `limit` at most. */
+export async function forgetRequests({ db }: Transaction, oldest: number, limit: number): Promise<void> {
+  await db
+    .deleteFrom('idempotency_keys')
+    .where(({ eb, refTuple, selectFrom }) =>
+      eb(
+        refTuple('workspace_id', 'key'),
+        'in',
+        selectFrom('idempotency_keys as old')
+          .select(['old.workspace_id', 'old.key'])
+          .where('old.created_at', '<', oldest)
+          .orderBy('old.created_at')
+          .limit(limit)
+          .$asTuple('workspace_id', 'key'),
+      ),
+    )
+    .execute();
+}

@@ -1,0 +1,70 @@
+import { queriesOn, type RowSource } from './row-source.ts';
+import type { Transaction } from './store.ts';
+
+/** A channel is enabled for a monitor by a link, which keeps what the channel was last told about it. */
+export const ANNOUNCED = ['active', 'degraded', 'error'] as const;
+export type Announced = (typeof ANNOUNCED)[number];
+
+/** The linked monitors of these channels, ascending; a channel without any is missing. */
+export async function linkedMonitors(
+  source: RowSource,
+  notificationIds: readonly number[],
+): Promise<Map<number, number[]>> {
+  const linked = new Map<number, number[]>();
+  if (notificationIds.length === 0) return linked;
+  const rows = await queriesOn(source)
+    .selectFrom('links')
+    .select(['notification_id', 'monitor_id'])
+    .where('notification_id', 'in', notificationIds)
+    .orderBy('notification_id')
+    .orderBy('monitor_id')
+    .execute();
+  for (const { notification_id, monitor_id } of rows) {
+    const ids = linked.get(notification_id);
+    if (ids === undefined) linked.set(notification_id, [monitor_id]);
+    else ids.push(monitor_id);
+  }
+  return linked;
+}
+
+/** A channel's link to a monitor. */
+export type ChannelLink = {
+  readonly monitorId: number;
+  readonly announced: Announced;
+  readonly incident: string | null;
+};
+
+/** By ascending id of the monitor. */
+export function linksOfChannel({ db }: Transaction, notificationId: number): Promise<ChannelLink[]> {
+  return db
+    .selectFrom('links')
+    .select(['monitor_id as monitorId', 'announced', 'incident'])
+    .where('notification_id', '=', notificationId)
+    .orderBy('monitor_id')
+    .execute();
+}
+
+/** Links the monitors to the channel, as told that they are active. */
+export async function insertLinks(
+  tx: Transaction,
+  notificationId: number,
+  monitorIds: readonly number[],
+): Promise<void> {
+  await tx.runEach(
+    'INSERT INTO links (monitor_id, notification_id) VALUES (?, ?)',
+    monitorIds.map((id) => [id, notificationId]),
+  );
+}
+
+/** Answers how many of them were linked. */
+export async function removeLinks(
+  tx: Transaction,
+  notificationId: number,
+  monitorIds: readonly number[],
+): Promise<number> {
+  const removed = await tx.runEach(
+    'DELETE FROM links WHERE monitor_id = ? AND notification_id = ?',
+    monitorIds.map((id) => [id, notificationId]),
+  );
+  return removed.reduce((sum, { changes }) => sum + changes, 0);
+}

@@ -1,0 +1,23 @@
+import { type Kysely, sql } from 'kysely';
+
+const STATEMENTS = [
+  // Version of what is probed that the votes are about; results of slots up to `floor_slot` never vote;
+  // `entered` has a bit per region that was given a slot. States of before know none of these: every region
+  // has entered then.
+  'ALTER TABLE monitor_states ADD COLUMN reason TEXT',
+  'ALTER TABLE monitor_states ADD COLUMN version INTEGER',
+  'ALTER TABLE monitor_states ADD COLUMN floor_slot INTEGER NOT NULL DEFAULT 0',
+  'ALTER TABLE monitor_states ADD COLUMN entered INTEGER NOT NULL DEFAULT 268435455',
+  `UPDATE monitor_states SET reason = (SELECT reason FROM transitions
+    WHERE monitor_id = monitor_states.monitor_id ORDER BY id DESC LIMIT 1)`,
+  // Where `from_status` = `to_status` the row is an interval: the reason was given first at `at` and last at
+  // `until`, by `slots` decided slots. Rows of before are intervals of one slot.
+  'ALTER TABLE transitions ADD COLUMN until INTEGER',
+  'ALTER TABLE transitions ADD COLUMN slots INTEGER',
+  'UPDATE transitions SET until = at, slots = 1 WHERE from_status = to_status',
+  'CREATE INDEX transitions_intervals ON transitions (monitor_id, at) WHERE from_status = to_status',
+];
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
+}

@@ -1,0 +1,234 @@
+import { isRegion } from '@svc/shared/regions.ts';
+import { sql } from 'kysely';
+import { candidateSlots } from '../domain/candidate-slots.ts';
+import { checkEnd } from '../domain/check-end.ts';
+import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
+import { freshForMs, type VoteOutcome, votableForMs } from '../domain/status.ts';
+import type { Announced, TransitionReason } from '../domain/transition.ts';
+import { BELIEVED_AHEAD_MS, type StoredState, type StoredVote } from '../evaluation/restart.ts';
+import type { Link, MonitorState } from '../evaluation/state.ts';
+import type { Writes } from '../evaluation/writes.ts';
+import { pairsAs } from './dialect.ts';
+import { readResultDetail } from './result-detail.ts';
+import type { SqlStep, Store } from './store.ts';
+import { readVotes, votesText } from './stored-votes.ts';
+
+/** States read at a time. */
+const CHUNK = 200;
+
+/** Nothing is written of a monitor whose row is gone: its removal is applied after it. */
+const UPSERT = `
+  INSERT INTO monitor_states (monitor_id, status, since, reason, version, decided_slot, floor_slot, entered,
+    votes, incident)
+  SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM monitors WHERE id = ?
+  ON CONFLICT (monitor_id) DO UPDATE SET status = excluded.status, since = excluded.since,
+    reason = excluded.reason, version = excluded.version, decided_slot = excluded.decided_slot,
+    floor_slot = excluded.floor_slot, entered = excluded.entered, votes = excluded.votes,
+    incident = excluded.incident`;
+
+export function writeStates(states: readonly MonitorState[]): SqlStep {
+  return {
+    sql: UPSERT,
+    rows: states.map((state) => [
+      state.status,
+      state.since,
+      state.reason,
+      state.version,
+      state.decidedSlot,
+      state.floorSlot,
+      state.entered,
+      votesText(state.votes),
+      state.incident,
+      state.id,
+    ]),
+  };
+}
+
+export function writeAnnouncements(announcements: Writes['announcements']): SqlStep {
+  return {
+    sql: 'UPDATE links SET announced = ?, incident = ? WHERE monitor_id = ? AND notification_id = ?',
+    rows: announcements.map(({ announced, incident, monitorId, notificationId }) => [
+      announced,
+      incident,
+      monitorId,
+      notificationId,
+    ]),
+  };
+}
+
+type StateRow = {
+  monitor_id: number;
+  status: MonitorStatus;
+  since: number;
+  reason: TransitionReason | null;
+  version: number | null;
+  decided_slot: number;
+  floor_slot: number;
+  entered: number;
+  votes: string;
+  incident: string | null;
+};
+
+/**
+ * The states of all monitors with the results recorded since they were written, some hundred at a time.
+ *
+ * @param now the slots' clock, epoch ms
+ */
+export async function* storedStates(
+  store: Store,
+  monitors: { get(id: number): LiveMonitor | undefined },
+  now: number,
+): AsyncGenerator<StoredState[]> {
+  const until = await newestSlot(store, now + BELIEVED_AHEAD_MS);
+  for (let after = 0; ; ) {
+    const rows: StateRow[] = await store.read
+      .selectFrom('monitor_states')
+      .selectAll()
+      .$narrowType<{ reason: TransitionReason | null }>()
+      .where('monitor_id', '>', after)
+      .orderBy('monitor_id')
+      .limit(CHUNK)
+      .execute();
+    const last = rows.at(-1)?.monitor_id;
+    if (last === undefined) return;
+    const links = await linksBetween(store, after, last);
+    const results = await resultsSince(store, rows, monitors, { now, until });
+    yield rows.map((row) => ({
+      ...stateOf(row),
+      links: links.get(row.monitor_id) ?? [],
+      results: results.get(row.monitor_id) ?? [],
+    }));
+    after = last;
+  }
+}
+
+function stateOf(row: StateRow): Omit<StoredState, 'links' | 'results'> {
+  return {
+    id: row.monitor_id,
+    status: row.status,
+    since: row.since,
+    reason: row.reason ?? 'too-few-votes',
+    version: row.version,
+    decidedSlot: row.decided_slot,
+    floorSlot: row.floor_slot,
+    entered: row.entered,
+    incident: row.incident,
+    votes: readVotes(row.votes),
+  };
+}
+
+async function newestSlot(store: Store, believedUntil: number): Promise<number> {
+  const { slot } = await store.read
+    .selectFrom('results')
+    .select(({ fn }) => fn.max<number | null>('slot').as('slot'))
+    .where('slot', '<=', believedUntil)
+    .executeTakeFirstOrThrow();
+  return slot ?? 0;
+}
+
+async function linksBetween(store: Store, after: number, until: number): Promise<Map<number, Link[]>> {
+  const rows = await store.read
+    .selectFrom('links')
+    .innerJoin('notifications', 'notifications.id', 'links.notification_id')
+    .select([
+      'links.monitor_id as monitorId',
+      'links.notification_id as notificationId',
+      'notifications.provider_type as providerType',
+      'links.announced as announced',
+      'links.incident as incident',
+    ])
+    .where('links.monitor_id', '>', after)
+    .where('links.monitor_id', '<=', until)
+    .orderBy('links.monitor_id')
+    .orderBy('links.notification_id')
+    .execute();
+  const links = new Map<number, Link[]>();
+  for (const { monitorId, announced, ...link } of rows) {
+    push(links, monitorId, { ...link, announced: announced satisfies Announced });
+  }
+  return links;
+}
+
+type ResultRow = {
+  slot: number;
+  monitor_id: number;
+  region: string;
+  outcome: VoteOutcome;
+  version: number;
+  recorded_at: number;
+  latency: number | null;
+  status_code: number | null;
+  error_message: string | null;
+  detail: string | null;
+};
+
+/** Results after the decided slot that may matter, by monitor and ascending slot. */
+async function resultsSince(
+  store: Store,
+  states: readonly StateRow[],
+  monitors: { get(id: number): LiveMonitor | undefined },
+  { now, until }: { now: number; until: number },
+): Promise<Map<number, StoredVote[]>> {
+  const offGrid = await offGridSlots(store, states);
+  const asked: [slot: number, monitorId: number][] = [];
+  for (const { monitor_id: id, decided_slot: decided } of states) {
+    const monitor = monitors.get(id);
+    if (monitor === undefined || !monitor.active) continue;
+    const { periodMs, longestCheckMs } = monitor;
+    // What is older neither counts nor may become a vote.
+    const oldest = now - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs);
+    const believed = decided > now + BELIEVED_AHEAD_MS ? 0 : decided;
+    const range = { from: Math.max(believed + 1, Math.floor(oldest)), until };
+    for (const slot of candidateSlots(id, periodMs, range, offGrid.get(id) ?? [])) asked.push([slot, id]);
+  }
+  const { rows } = await sql<ResultRow>`
+    SELECT results.slot, results.monitor_id, region, outcome, version, recorded_at, latency, status_code,
+      error_message, detail
+    FROM ${pairsAs(asked, 'asked')} CROSS JOIN results
+    WHERE results.slot = asked.first AND results.monitor_id = asked.second AND outcome <> 'not_run'
+    ORDER BY results.slot, region`.execute(store.read);
+  const found = new Map<number, StoredVote[]>();
+  for (const row of rows) {
+    const vote = row.version === monitors.get(row.monitor_id)?.version ? voteOf(row) : null;
+    if (vote !== null) push(found, row.monitor_id, vote);
+  }
+  return found;
+}
+
+/** Newest first, by monitor. */
+async function offGridSlots(store: Store, states: readonly StateRow[]): Promise<Map<number, number[]>> {
+  const rows = await store.read
+    .selectFrom('off_grid_slots')
+    .select(['monitor_id', 'slot'])
+    .where('monitor_id', '>=', states[0]?.monitor_id ?? 0)
+    .where('monitor_id', '<=', states.at(-1)?.monitor_id ?? 0)
+    .orderBy('monitor_id')
+    .orderBy('slot', 'desc')
+    .execute();
+  const slots = new Map<number, number[]>();
+  for (const { monitor_id: id, slot } of rows) push(slots, id, slot);
+  return slots;
+}
+
+function voteOf(row: ResultRow): StoredVote | null {
+  const { region, slot, outcome, recorded_at: at, latency } = row;
+  if (!isRegion(region)) return null;
+  const { attempts } = readResultDetail(row.detail, row);
+  return {
+    region,
+    outcome,
+    slot,
+    at,
+    endedAt: checkEnd({ slot, attempts, latency: latency ?? undefined }, Math.max(at, slot)),
+    failedSince: outcome === 'failed' ? slot : null,
+    latency,
+    statusCode: row.status_code,
+    errorMessage: row.error_message,
+  };
+}
+
+function push<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}

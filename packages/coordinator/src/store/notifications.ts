@@ -1,0 +1,43 @@
+import type { Store, Transaction } from './store.ts';
+
+/** False: the workspace has no such channel. Not a new version of the row. */
+export async function setChannelState(
+  { db }: Transaction,
+  workspaceId: number,
+  id: number,
+  { state, reason }: { state: 'ok' | 'failing'; reason: string | null },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('notifications')
+    .set({ state, state_reason: reason })
+    .where('id', '=', id)
+    .where('workspace_id', '=', workspaceId)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
+}
+
+/**
+ * The channels' list of monitors is part of what they answer, so it is a new version of each of them.
+ *
+ * @param now epoch ms
+ */
+export async function reviseChannels(tx: Transaction, ids: readonly number[], now: number): Promise<void> {
+  await tx.runEach(
+    'UPDATE notifications SET row_version = row_version + 1, updated_at = ? WHERE id = ?',
+    ids.map((id) => [now, id]),
+  );
+}
+
+/** `provider_type` of these channels; those that are gone are missing. */
+export async function channelKindsOf(
+  store: Store,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await store.read
+    .selectFrom('notifications')
+    .select(['id', 'provider_type'])
+    .where('id', 'in', ids)
+    .execute();
+  return new Map(rows.map(({ id, provider_type }) => [id, provider_type]));
+}

@@ -1,0 +1,93 @@
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { sql } from 'kysely';
+import { hourOf } from '../domain/summary-range.ts';
+import type { Abstention, MonitorSlot, ReportedResult } from '../evaluation/writes.ts';
+import { pairsAs } from './dialect.ts';
+import { abstentionDetail, resultDetail } from './result-detail.ts';
+import type { SqlStep, Store } from './store.ts';
+
+export type ResultKey = { readonly monitorId: number; readonly slot: number; readonly region: Region };
+
+/**
+ * What is recorded of these regions and slots, in their order; null: nothing. Everything that was committed
+ * before the call is seen.
+ */
+export async function recordedOutcomes(store: Store, keys: readonly ResultKey[]): Promise<(Outcome | null)[]> {
+  const slots = keys.map(({ slot, monitorId }) => [slot, monitorId] as const);
+  const { rows } = await sql<{ slot: number; monitor_id: number; region: string; outcome: Outcome }>`
+    SELECT results.slot, results.monitor_id, results.region, results.outcome
+    FROM ${pairsAs(slots, 'asked')} CROSS JOIN results
+    WHERE results.slot = asked.first AND results.monitor_id = asked.second`.execute(store.read);
+  const known = new Map(
+    rows.map((row) => [`${row.monitor_id} ${row.slot} ${row.region}`, row.outcome] as const),
+  );
+  return keys.map(({ monitorId, slot, region }) => known.get(`${monitorId} ${slot} ${region}`) ?? null);
+}
+
+/** The first that is not `not_run` stays, and it takes the place of a recorded `not_run`. */
+const INSERT_RESULT = `
+  INSERT INTO results (slot, monitor_id, region, outcome, version, latency, status_code, error_message,
+    detail, agent, recorded_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (slot, monitor_id, region) DO UPDATE SET outcome = excluded.outcome,
+    version = excluded.version, latency = excluded.latency, status_code = excluded.status_code,
+    error_message = excluded.error_message, detail = excluded.detail, agent = excluded.agent,
+    recorded_at = excluded.recorded_at
+  WHERE results.outcome = 'not_run' AND excluded.outcome <> 'not_run'`;
+
+/** @param recordedAt epoch ms */
+export function insertResults(results: readonly ReportedResult[], recordedAt: number): SqlStep {
+  return {
+    sql: INSERT_RESULT,
+    rows: results.map(({ result, region, agent }) => [
+      result.slot,
+      result.monitor,
+      region,
+      result.outcome,
+      result.version,
+      result.latency ?? null,
+      result.status_code ?? null,
+      result.error_message ?? null,
+      resultDetail(result),
+      agent,
+      recordedAt,
+    ]),
+  };
+}
+
+/** @param recordedAt epoch ms */
+export function insertAbstentions(abstentions: readonly Abstention[], recordedAt: number): SqlStep {
+  return {
+    sql: INSERT_RESULT,
+    rows: abstentions.map(({ monitorId, version, slot, region, reason }) => [
+      slot,
+      monitorId,
+      region,
+      'not_run',
+      version,
+      null,
+      null,
+      null,
+      abstentionDetail(reason),
+      null,
+      recordedAt,
+    ]),
+  };
+}
+
+/** Slots that are not on the grid of the monitor's period: they are not found again otherwise. */
+export function rememberSlots(slots: readonly MonitorSlot[]): SqlStep {
+  return {
+    sql: 'INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?) ON CONFLICT DO NOTHING',
+    rows: slots.map(({ monitorId, slot }) => [monitorId, slot]),
+  };
+}
+
+/** Hours that are rolled up, or about to be, and got a result. */
+export function markForRepair(slots: readonly MonitorSlot[]): SqlStep {
+  return {
+    sql: `INSERT INTO rollup_repairs (hour, monitor_id) VALUES (?, ?)
+      ON CONFLICT (hour, monitor_id) DO UPDATE SET marks = rollup_repairs.marks + 1`,
+    rows: slots.map(({ monitorId, slot }) => [hourOf(slot), monitorId]),
+  };
+}

@@ -1,0 +1,87 @@
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
+import type { StoredState } from '../evaluation/restart.ts';
+import type { Writes } from '../evaluation/writes.ts';
+import { removeChanges } from './changes.ts';
+import { insertDeliveries } from './delivery-ledger.ts';
+import {
+  closeIncidents,
+  insertIntervals,
+  insertTransitions,
+  lengthenIntervals,
+  openIncidents,
+} from './history-writes.ts';
+import { storedStates, writeAnnouncements, writeStates } from './monitor-states.ts';
+import {
+  insertAbstentions,
+  insertResults,
+  markForRepair,
+  type ResultKey,
+  recordedOutcomes,
+  rememberSlots,
+} from './recorded-results.ts';
+import type { SqlStep, Store } from './store.ts';
+import { readPosition, type StreamPosition, writePosition } from './stream-position.ts';
+
+/** One batch of the recorder. */
+export type RecordedBatch = {
+  readonly writes: Writes;
+  /** How far the stream is read with it; null: no further than before. */
+  readonly position: StreamPosition | null;
+  /** Changes of the declaration up to this one are applied by it; null: none is. */
+  readonly changesUntil: number | null;
+};
+
+/** What the recorder asks of the database. */
+export interface RecordingStore {
+  /** What is recorded of these regions and slots, in their order; null: nothing. */
+  recordedOutcomes(keys: readonly ResultKey[]): Promise<readonly (Outcome | null)[]>;
+  /**
+   * Writes the batch in one transaction. Resolves when it is durable.
+   *
+   * @returns the ids of `writes.deliveries`, in their order; null: the channel is gone
+   * @throws StoreError when nothing of it was written
+   */
+  record(batch: RecordedBatch): Promise<readonly (number | null)[]>;
+  /** The states of all monitors with the results since they were written, some at a time. `now`: the slots' clock, epoch ms. */
+  states(monitors: { get(id: number): LiveMonitor | undefined }, now: number): AsyncIterable<StoredState[]>;
+  position(): Promise<StreamPosition | null>;
+}
+
+/** {@link RecordingStore} over the database. */
+export function createRecordingStore(store: Store): RecordingStore {
+  return {
+    recordedOutcomes: (keys) => recordedOutcomes(store, keys),
+    states: (monitors, now) => storedStates(store, monitors, now),
+    position: () => readPosition(store),
+
+    async record(batch) {
+      const deliveries = insertDeliveries(batch.writes.deliveries.map(toRow));
+      const outcomes = await store.commit([deliveries, ...stepsOf(batch)]);
+      return (outcomes[0] ?? []).map(({ changes, lastInsertRowid }) => (changes === 0 ? null : lastInsertRowid));
+    },
+  };
+}
+
+function stepsOf({ writes, position, changesUntil }: RecordedBatch): SqlStep[] {
+  const steps = [
+    insertResults(writes.results, writes.recordedAt),
+    insertAbstentions(writes.abstentions, writes.recordedAt),
+    rememberSlots(writes.offGridSlots),
+    markForRepair(writes.repairs),
+    openIncidents(writes.openedIncidents),
+    closeIncidents(writes.closedIncidents),
+    insertTransitions(writes.transitions),
+    insertIntervals(writes.intervals),
+    lengthenIntervals(writes.longerIntervals),
+    writeStates(writes.states),
+    writeAnnouncements(writes.announcements),
+  ];
+  if (position !== null) steps.push(writePosition(position));
+  if (changesUntil !== null) steps.push(removeChanges(changesUntil));
+  return steps.filter(({ rows }) => rows.length > 0);
+}
+
+function toRow({ uid, notificationId, monitorId, alert, queuedAt }: Writes['deliveries'][number]) {
+  return { uid, notificationId, monitorId, alert: JSON.stringify(alert), createdAt: queuedAt };
+}

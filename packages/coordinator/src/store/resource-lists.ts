@@ -1,0 +1,66 @@
+import { type RawBuilder, sql } from 'kysely';
+import { containsText, jsonMember } from './dialect.ts';
+import type { ResourceTable, Row } from './resources.ts';
+import { queriesOn, type RowSource } from './row-source.ts';
+
+/** A part of a list by ascending id. */
+export type Page = { readonly limit: number; readonly offset: number };
+/** Case does not matter for the letters of ASCII. Of pages the title and the slug count as names. */
+export type Filter = { readonly nameContains?: string; readonly type?: string };
+
+/** Whose rows are listed. */
+export type ListScope = {
+  readonly workspaceId: number;
+  /** The status page that groups and components are on. */
+  readonly pageId?: number;
+};
+
+/** What filters look into, by table; null where there are no types. */
+const FILTERED: {
+  readonly [T in ResourceTable]: { names: readonly RawBuilder<unknown>[]; type: RawBuilder<unknown> | null };
+} = {
+  monitors: { names: [sql`name`], type: sql`type` },
+  notifications: { names: [sql`name`], type: sql`provider_type` },
+  status_pages: { names: [jsonMember(sql`attributes`, 'title'), sql`slug`], type: null },
+  component_groups: { names: [jsonMember(sql`attributes`, 'name')], type: null },
+  components: {
+    names: [jsonMember(sql`attributes`, 'name')],
+    type: jsonMember(sql`attributes`, 'type'),
+  },
+};
+
+/** A page of a table's rows with the number of all that the filter lets through. */
+export async function listResources<T extends ResourceTable>(
+  source: RowSource,
+  table: T,
+  scope: ListScope,
+  { limit, offset }: Page,
+  filter: Filter,
+): Promise<{ rows: Row<T>[]; total: number }> {
+  const selected = queriesOn(source)
+    .selectFrom<ResourceTable>(table)
+    .where(sql<boolean>`${sql.join([...scoped(scope), ...filtered(table, filter)], sql` AND `)}`);
+  const rows = await selected.selectAll().orderBy('id').limit(limit).offset(offset).execute();
+  // The end was seen: counting would go through all rows again, with a filter by name at some length.
+  const isEnd = rows.length < limit && (rows.length > 0 || offset === 0);
+  const { total } = isEnd
+    ? { total: offset + rows.length }
+    : await selected.select(({ fn }) => fn.countAll<number>().as('total')).executeTakeFirstOrThrow();
+  return { rows: rows as Row<T>[], total };
+}
+
+function scoped({ workspaceId, pageId }: ListScope): RawBuilder<unknown>[] {
+  const inWorkspace = sql`workspace_id = ${workspaceId}`;
+  return pageId === undefined ? [inWorkspace] : [inWorkspace, sql`page_id = ${pageId}`];
+}
+
+function filtered(table: ResourceTable, { nameContains, type }: Filter): RawBuilder<unknown>[] {
+  const columns = FILTERED[table];
+  const conditions: RawBuilder<unknown>[] = [];
+  if (nameContains !== undefined) {
+    const matches = columns.names.map((name) => containsText(name, nameContains));
+    conditions.push(sql`(${sql.join(matches, sql` OR `)})`);
+  }
+  if (type !== undefined && columns.type !== null) conditions.push(sql`${columns.type} = ${type}`);
+  return conditions;
+}

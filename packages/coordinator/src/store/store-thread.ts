@@ -1,0 +1,91 @@
+import { Worker, type WorkerOptions } from 'node:worker_threads';
+import type { Logger } from '@svc/shared/log.ts';
+import { type StoreError, storeErrorOf } from './errors.ts';
+import type { Numbered, Reply } from './thread-protocol.ts';
+
+type Waiting<Answer> = { resolve: (answer: Answer) => void; reject: (error: StoreError) => void };
+
+type Parts<Notice> = {
+  readonly url: URL;
+  readonly options: WorkerOptions;
+  /** What waiting requests are rejected with when the thread ends by itself. */
+  readonly lost: () => StoreError;
+  /** Takes messages that answer no request. */
+  readonly onNotice?: (notice: Notice) => void;
+  readonly log: Logger;
+};
+
+/**
+ * The main thread's side of one worker thread that answers requests in the order of asking. Once it has
+ * ended it stays so: who needs another makes another.
+ */
+export class StoreThread<Request, Answer, Notice extends object = never> {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting<Answer>>();
+  #lastId = 0;
+  #end: (() => StoreError) | null = null;
+
+  constructor(parts: Parts<Notice>) {
+    this.#worker = new Worker(parts.url, { ...parts.options, resourceLimits: LIMITS });
+    // An open store alone keeps no process alive; somebody who waits for an answer does.
+    this.#worker.unref();
+    this.#worker.on('message', (message: Reply<Answer> | Notice) => {
+      if ('id' in message) this.#settle(message);
+      else parts.onNotice?.(message);
+    });
+    this.#worker.on('error', (error) => {
+      parts.log.error({ error, thread: parts.options.name }, 'a thread of the database failed');
+    });
+    this.#worker.once('exit', () => this.#finish(parts.lost));
+  }
+
+  get hasEnded(): boolean {
+    return this.#end !== null;
+  }
+
+  /** Requests that have no answer yet. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** @throws StoreError what SQLite answered, or the one of a thread that has ended */
+  ask(request: Request): Promise<Answer> {
+    if (this.#end !== null) return Promise.reject(this.#end());
+    return new Promise((resolve, reject) => {
+      const id = ++this.#lastId;
+      // Before the bookkeeping: what cannot be cloned throws here.
+      this.#worker.postMessage({ id, request } satisfies Numbered<Request>);
+      this.#waiting.set(id, { resolve, reject });
+      if (this.#waiting.size === 1) this.#worker.ref();
+    });
+  }
+
+  /** Rejects what waits with `error`, and waits for the statement in progress, which cannot be interrupted. */
+  async end(error: () => StoreError): Promise<void> {
+    this.#finish(error);
+    await this.#worker.terminate();
+  }
+
+  #settle(reply: Reply<Answer>): void {
+    const waiting = this.#waiting.get(reply.id);
+    if (waiting === undefined) return;
+    this.#waiting.delete(reply.id);
+    if (this.#waiting.size === 0) this.#worker.unref();
+    if (reply.ok) waiting.resolve(reply.answer);
+    else waiting.reject(storeErrorOf(reply.failure));
+  }
+
+  #finish(error: () => StoreError): void {
+    if (this.#end !== null) return;
+    this.#end = error;
+    const all = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of all) reject(error());
+  }
+}
+
+/**
+ * MiB. The threads keep little: statements in SQLite's own memory, the rows of one request. A small young
+ * generation costs them less memory than it saves work.
+ */
+const LIMITS = { maxYoungGenerationSizeMb: 4 };

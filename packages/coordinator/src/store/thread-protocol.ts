@@ -1,0 +1,26 @@
+import type { SqliteFailure } from './errors.ts';
+
+/** A request to a thread of the store; answered in the order of asking. */
+export type Numbered<Request> = { readonly id: number; readonly request: Request };
+
+export type Reply<Answer> =
+  | { readonly id: number; readonly ok: true; readonly answer: Answer }
+  | { readonly id: number; readonly ok: false; readonly failure: SqliteFailure };
+
+/** Answers one message; an error is an answer. */
+export function replyTo<Request, Answer>(
+  { id, request }: Numbered<Request>,
+  answer: (request: Request) => Answer,
+): Reply<Answer> {
+  try {
+    return { id, ok: true, answer: answer(request) };
+  } catch (error) {
+    return { id, ok: false, failure: failureOf(error) };
+  }
+}
+
+/** What crosses threads of an error of SQLite; any other error gets the code of SQLITE_ERROR. */
+export function failureOf(error: unknown): SqliteFailure {
+  const { message = String(error), errcode = 1 } = error as { message?: string; errcode?: number };
+  return { message, errcode };
+}

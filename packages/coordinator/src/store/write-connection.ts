@@ -1,0 +1,38 @@
+import { closeSync, openSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { registerSqlFunctions } from './sql-functions.ts';
+import { Statements } from './statements.ts';
+
+/**
+ * ms that a transaction waits for another program's lock (a backup, a shell) before it fails as
+ * `store-busy`. The wait holds the thread it is on, which is the writing one.
+ */
+const BUSY_LIMIT_MS = 5_000;
+
+/** A connection that writes, with its prepared statements. */
+export type WriteConnection = { readonly sqlite: DatabaseSync; readonly statements: Statements };
+
+/** Opens the file at `path` for writing and makes it when it is not there; the message of an error names it. */
+export function openWriteConnection(path: string): WriteConnection {
+  let sqlite: DatabaseSync | undefined;
+  try {
+    // SQLite gives the journal and its index the mode of the database file.
+    closeSync(openSync(path, 'a', 0o600));
+    sqlite = new DatabaseSync(path, { timeout: BUSY_LIMIT_MS, enableForeignKeyConstraints: true });
+    // Checkpoints come between transactions and not inside a commit; the limit cuts the journal when it
+    // starts anew.
+    sqlite.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = FULL;
+      PRAGMA wal_autocheckpoint = 0;
+      PRAGMA journal_size_limit = 16777216;
+      PRAGMA cache_size = -16384;
+      PRAGMA temp_store = MEMORY`);
+    registerSqlFunctions(sqlite);
+    return { sqlite, statements: new Statements(sqlite) };
+  } catch (error) {
+    sqlite?.close();
+    if (error instanceof Error && !error.message.includes(path)) error.message = `${path}: ${error.message}`;
+    throw error;
+  }
+}

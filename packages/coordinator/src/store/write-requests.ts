@@ -1,0 +1,139 @@
+import { type CheckpointRow, Checkpoints } from './checkpoints.ts';
+import type { SqlStep } from './store.ts';
+import { openWriteConnection, type WriteConnection } from './write-connection.ts';
+import type { PackedWritten, WriterAnswer, WriterRequest } from './write-protocol.ts';
+
+type Parts = {
+  readonly path: string;
+  /** Called after each commit that is durable. Must not allocate: memory may be at its limit. */
+  readonly onDurable: () => void;
+  readonly onCheckpointFailure: (error: unknown) => void;
+};
+
+/**
+ * What the writing thread does: carries out requests on its one connection, which it opens when it is first
+ * asked for. A transaction that has failed stays so until it is rolled back: its later statements and its
+ * commit fail with the same error.
+ */
+export class WriteRequests {
+  readonly #parts: Parts;
+  readonly #checkpoints: Checkpoints;
+  #connection: WriteConnection | null = null;
+  /** What the open transaction failed with. */
+  #failed: { readonly error: unknown } | null = null;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#checkpoints = new Checkpoints({
+      checkpoint: (mode) => this.#rows(`PRAGMA wal_checkpoint(${mode})`)[0] as CheckpointRow,
+      isInTransaction: () => this.#connection?.sqlite.isTransaction === true,
+      onFailure: parts.onCheckpointFailure,
+    });
+  }
+
+  /** @throws what SQLite answered; a failed `begin`, `commit` or `script` is rolled back by then */
+  answer(request: WriterRequest): WriterAnswer {
+    switch (request.kind) {
+      case 'run':
+        return this.#opened().statements.run(request.sql, request.parameters);
+      case 'begin':
+        return this.#begin();
+      case 'statement':
+        return this.#inTransaction(({ statements }) => statements.run(request.sql, request.parameters));
+      case 'each':
+        return this.#inTransaction(({ statements }) => statements.runEach(request.sql, request.rows));
+      case 'commit':
+        return this.#commit();
+      case 'rollback':
+        return this.#rollBack();
+      case 'script':
+        return this.#script(request.steps);
+      case 'close':
+        return this.#close();
+      default:
+        return request satisfies never;
+    }
+  }
+
+  /** To be called when an answer is on its way: what may take long and nobody waits for. */
+  afterAnswer(): void {
+    this.#checkpoints.runIfDue();
+  }
+
+  #opened(): WriteConnection {
+    this.#connection ??= openWriteConnection(this.#parts.path);
+    return this.#connection;
+  }
+
+  #begin(): null {
+    const { sqlite } = this.#opened();
+    sqlite.exec('BEGIN IMMEDIATE');
+    this.#failed = null;
+    return null;
+  }
+
+  #inTransaction<T>(work: (connection: WriteConnection) => T): T {
+    if (this.#failed !== null) throw this.#failed.error;
+    const connection = this.#opened();
+    if (!connection.sqlite.isTransaction) throw new Error('no transaction is open');
+    try {
+      return work(connection);
+    } catch (error) {
+      this.#failed = { error };
+      throw error;
+    }
+  }
+
+  #commit(): null {
+    try {
+      this.#inTransaction(({ sqlite }) => sqlite.exec('COMMIT'));
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
+    this.#parts.onDurable();
+    this.#checkpoints.committed();
+    return null;
+  }
+
+  #script(steps: readonly SqlStep[]): PackedWritten[] {
+    this.#begin();
+    try {
+      const written = this.#inTransaction(({ statements }) =>
+        steps.map(({ sql, rows }) => statements.runEach(sql, rows)),
+      );
+      this.#commit();
+      return written;
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
+  }
+
+  /** Does nothing where no transaction is open: some failures (a full disk) have rolled back already. */
+  #rollBack(): null {
+    this.#failed = null;
+    const sqlite = this.#connection?.sqlite;
+    if (sqlite === undefined || !sqlite.isTransaction) return null;
+    try {
+      sqlite.exec('ROLLBACK');
+    } catch {
+      // A connection that is gone has rolled back. What made the transaction fail is what its caller is told.
+      this.#connection = null;
+      sqlite.close();
+    }
+    return null;
+  }
+
+  #close(): null {
+    this.#checkpoints.stop();
+    // The last connection moves the journal into the file and removes it.
+    this.#connection?.sqlite.close();
+    this.#connection = null;
+    return null;
+  }
+
+  #rows(sql: string): unknown[] {
+    return this.#opened().statements.run(sql, []).rows;
+  }
+}

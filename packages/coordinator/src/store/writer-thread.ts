@@ -1,0 +1,104 @@
+import type { Logger } from '@svc/shared/log.ts';
+import { closedError, StoreError } from './errors.ts';
+import type { StatementOutcome } from './statements.ts';
+import type { SqlStep, RowOutcome } from './store.ts';
+import { StoreThread } from './store-thread.ts';
+import type {
+  PackedWritten,
+  WriterAnswer,
+  WriterData,
+  WriterNotice,
+  WriterRequest,
+} from './write-protocol.ts';
+
+/**
+ * One life of the writing thread. A transaction belongs to the life it began in: when the thread dies, its
+ * connection is gone, which rolls back what was not committed.
+ *
+ * @throws StoreError from every method: `store-writer-lost`, `store-closed`, or what SQLite answered
+ */
+export class WriterThread {
+  readonly #thread: StoreThread<WriterRequest, WriterAnswer, WriterNotice>;
+  /** Counts the thread's durable commits, also those whose answer never came. */
+  readonly #commits: Int32Array;
+
+  constructor(path: string, log: Logger) {
+    const commits = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+    this.#commits = new Int32Array(commits);
+    this.#thread = new StoreThread({
+      url: new URL('./write-worker.ts', import.meta.url),
+      options: { name: 'store-writer', workerData: { path, commits } satisfies WriterData },
+      lost: () => new StoreError('store-writer-lost', 'database: the thread that writes it ended'),
+      onNotice: ({ checkpointFailed: { message } }) =>
+        log.warn({ reason: message }, 'the journal could not be moved into the database file'),
+      log,
+    });
+  }
+
+  get hasEnded(): boolean {
+    return this.#thread.hasEnded;
+  }
+
+  async begin(): Promise<void> {
+    await this.#thread.ask({ kind: 'begin' });
+  }
+
+  /** Outside a transaction. */
+  async run(sql: string, parameters: readonly unknown[]): Promise<StatementOutcome> {
+    return (await this.#thread.ask({ kind: 'run', sql, parameters })) as StatementOutcome;
+  }
+
+  async statement(sql: string, parameters: readonly unknown[]): Promise<StatementOutcome> {
+    return (await this.#thread.ask({ kind: 'statement', sql, parameters })) as StatementOutcome;
+  }
+
+  async each(sql: string, rows: SqlStep['rows']): Promise<RowOutcome[]> {
+    return unpacked((await this.#thread.ask({ kind: 'each', sql, rows })) as PackedWritten);
+  }
+
+  async commit(): Promise<void> {
+    await this.#durable({ kind: 'commit' }, null);
+  }
+
+  async rollBack(): Promise<void> {
+    await this.#thread.ask({ kind: 'rollback' });
+  }
+
+  async script(steps: readonly SqlStep[]): Promise<RowOutcome[][]> {
+    const packed = await this.#durable({ kind: 'script', steps });
+    return (packed as PackedWritten[]).map(unpacked);
+  }
+
+  async close(): Promise<void> {
+    if (this.#thread.hasEnded) return;
+    try {
+      await this.#thread.ask({ kind: 'close' });
+    } finally {
+      await this.#thread.end(closedError);
+    }
+  }
+
+  /**
+   * Asks for what ends with a commit. Where the thread dies after the commit and before its answer, the
+   * transaction stands: that is `ifUnanswered`, or, where the answer is needed, an error that must not
+   * lead to a second try.
+   */
+  async #durable(request: WriterRequest, ifUnanswered?: WriterAnswer): Promise<WriterAnswer> {
+    const before = Atomics.load(this.#commits, 0);
+    try {
+      return await this.#thread.ask(request);
+    } catch (error) {
+      if (Atomics.load(this.#commits, 0) === before) throw error;
+      if (ifUnanswered !== undefined) return ifUnanswered;
+      throw new StoreError('store-error', 'database: committed, but the answer was lost', { cause: error });
+    }
+  }
+}
+
+function unpacked(written: PackedWritten): RowOutcome[] {
+  const rows: RowOutcome[] = [];
+  for (let at = 0; at < written.length; at += 2) {
+    rows.push({ changes: written[at] ?? 0, lastInsertRowid: written[at + 1] ?? 0 });
+  }
+  return rows;
+}

@@ -1,0 +1,52 @@
+import type { Logger } from '@svc/shared/log.ts';
+import { closedError } from './errors.ts';
+import { OpenTransaction } from './open-transaction.ts';
+import type { StatementOutcome } from './statements.ts';
+import type { SqlStep, RowOutcome } from './store.ts';
+import { WriterThread } from './writer-thread.ts';
+
+/**
+ * The main thread's side of the writing thread, which is started by the first request and again when it
+ * died. One transaction at a time: who calls sees to that.
+ */
+export class Writer {
+  readonly #path: string;
+  readonly #log: Logger;
+  #current: WriterThread | null = null;
+  #closed = false;
+
+  constructor(path: string, log: Logger) {
+    this.#path = path;
+    this.#log = log;
+  }
+
+  /** A transaction that holds the write lock; to be ended by its `commit` or `rollBack`. */
+  async begin(): Promise<OpenTransaction> {
+    const thread = this.#thread();
+    await thread.begin();
+    return new OpenTransaction(thread);
+  }
+
+  /** Runs the steps as one transaction. */
+  async commit(steps: readonly SqlStep[]): Promise<RowOutcome[][]> {
+    return this.#thread().script(steps);
+  }
+
+  /** Runs a statement outside the transactions of `begin` and `commit`: for migrations. */
+  async run(sql: string, parameters: readonly unknown[]): Promise<StatementOutcome> {
+    return this.#thread().run(sql, parameters);
+  }
+
+  /** Closes the connection, which moves the journal into the file. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#current?.close();
+  }
+
+  #thread(): WriterThread {
+    if (this.#closed) throw closedError();
+    if (this.#current === null || this.#current.hasEnded)
+      this.#current = new WriterThread(this.#path, this.#log);
+    return this.#current;
+  }
+}
