@@ -1,0 +1,136 @@
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { VirtualClock } from './virtual-clock.ts';
+import { check, die, type Effort, type Finding, notRunFinding } from './probe.ts';
+import type { World } from './world.ts';
+
+/** What an agent says to an offer; null: nothing. */
+export type Answer = 'accepted' | 'held' | 'finished' | null;
+
+/** How a job reaches an agent. */
+export type Offer = { readonly slot: number; readonly version: number };
+
+export type Report = { readonly region: Region; readonly result: CheckResult };
+
+/** Between its offer and its start, and between its end and its report, ms. */
+const HANDLING_MS = 5;
+/** Agents refuse jobs that they finished within this time, ms. */
+const REMEMBERED_MS = 300_000;
+
+/** One agent of a region: what it holds dies with it. */
+class SimulatedAgent {
+  /** Version of the monitor by slot. */
+  readonly held = new Map<number, number>();
+  readonly finished = new Map<number, number>();
+  isAlive = true;
+}
+
+export type AgentsOptions = {
+  readonly world: World;
+  readonly clock: VirtualClock;
+  /** What the job asks for, by the version of the monitor that it carries. */
+  readonly effortOf: (version: number) => Effort;
+  /** The report has reached the stream. */
+  readonly onReport: (report: Report) => void;
+  /** The region's agent has forgotten a job that it took. */
+  readonly onForgotten: (region: Region) => void;
+};
+
+/** The agents of a world: one per region, which takes jobs, probes and reports. */
+export class SimulatedAgents {
+  readonly #options: AgentsOptions;
+  readonly #agents = new Map<Region, SimulatedAgent>();
+
+  constructor(options: AgentsOptions) {
+    this.#options = options;
+  }
+
+  has(region: Region): boolean {
+    return this.#agents.has(region);
+  }
+
+  regions(): Iterable<Region> {
+    return this.#agents.keys();
+  }
+
+  heldBy(region: Region): Iterable<number> {
+    return this.#agents.get(region)?.held.keys() ?? [];
+  }
+
+  start(region: Region): void {
+    this.#agents.set(region, new SimulatedAgent());
+  }
+
+  /** It dies with what it holds. */
+  stop(region: Region): void {
+    const agent = this.#agents.get(region);
+    if (agent !== undefined) agent.isAlive = false;
+    this.#agents.delete(region);
+  }
+
+  /** It gives back what it holds; another takes its place. */
+  roll(region: Region): void {
+    const agent = this.#agents.get(region);
+    if (agent === undefined) return;
+    agent.isAlive = false;
+    this.start(region);
+    for (const [slot, version] of agent.held) {
+      this.#report(region, { slot, version }, notRunFinding('shutting-down'), () => {});
+    }
+  }
+
+  offer(region: Region, job: Offer): Answer {
+    const { world, clock, effortOf, onForgotten } = this.#options;
+    const agent = this.#agents.get(region);
+    if (agent === undefined || die(world, 'unanswered', region, job.slot) < world.mishaps.unanswered) return null;
+    if (agent.held.has(job.slot)) return 'held';
+    if (clock.monotonic() - (agent.finished.get(job.slot) ?? Number.NEGATIVE_INFINITY) < REMEMBERED_MS) {
+      return 'finished';
+    }
+    if (die(world, 'forgotten', region, job.slot) < world.mishaps.forgotten) {
+      agent.finished.set(job.slot, Number.NEGATIVE_INFINITY);
+      clock.after(HANDLING_MS, () => onForgotten(region));
+      return 'accepted';
+    }
+    agent.held.set(job.slot, job.version);
+    const startedAt = clock.monotonic() + HANDLING_MS + Math.floor(50 * die(world, 'pause', region, job.slot));
+    const finding = check(world, effortOf(job.version), region, job.slot, startedAt);
+    clock.after(startedAt - clock.monotonic() + finding.tookMs, () => {
+      if (!agent.isAlive) return;
+      agent.finished.set(job.slot, clock.monotonic());
+      this.#report(region, job, finding, () => agent.held.delete(job.slot));
+    });
+    return 'accepted';
+  }
+
+  /** The report travels, perhaps for long and perhaps twice. */
+  #report(region: Region, job: Offer, finding: Finding, onArrival: () => void): void {
+    const { world, clock, onReport } = this.#options;
+    const { mishaps, laggards } = world;
+    const isLate = laggards.includes(region) || die(world, 'late', region, job.slot) < mishaps.late;
+    const lagMs = isLate ? Math.floor(mishaps.lagMs * die(world, 'lag', region, job.slot)) : 0;
+    const report: Report = { region, result: resultOf(world, job, finding, clock.wall()) };
+    clock.after(HANDLING_MS + lagMs, () => {
+      onArrival();
+      onReport(report);
+    });
+    if (die(world, 'doubled', region, job.slot) >= mishaps.doubled) return;
+    clock.after(HANDLING_MS + lagMs + 3_000, () => onReport(report));
+  }
+}
+
+function resultOf(world: World, { slot, version }: Offer, finding: Finding, endedAt: number): CheckResult {
+  const { outcome, reason, attempts, tookMs, isTimedOut } = finding;
+  return {
+    monitor: world.id,
+    version,
+    slot,
+    token: 'good',
+    outcome,
+    started_at: endedAt - tookMs,
+    attempts: [...attempts],
+    ...(reason === null ? {} : { reason }),
+    ...(attempts.length === 0 ? {} : { latency: attempts.at(-1)?.latency ?? 0 }),
+    ...(isTimedOut ? { timed_out: true } : {}),
+  };
+}

@@ -1,0 +1,136 @@
+import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { Random } from './random.ts';
+import type { Mishaps, Move, Trouble, World } from './world.ts';
+
+const MOST_REGIONS = REGIONS.length;
+/** Something in the world happens about so often: a job, a report, a move. */
+const FEWEST_EVENTS = 200;
+const MOST_EVENTS = 2_000;
+/** What follows from the last thing that is done is still watched for so many periods. */
+const QUIET_PERIODS = 3;
+
+type Frame = Pick<World, 'lengthMs' | 'periodMs' | 'regions' | 'agents'>;
+
+/** The world of a seed: always the same. */
+export function generateWorld(seed: number): World {
+  const random = new Random(seed);
+  const regions = someRegions(random);
+  const period = periodMs(random.chance(0.4) ? '30s' : random.pick(PERIODICITIES));
+  const events = random.logarithmic(FEWEST_EVENTS, MOST_EVENTS);
+  const slots = Math.max(QUIET_PERIODS + 4, Math.round(events / (2 * regions.length + 1)));
+  const isDeclared = random.chance(0.8);
+  const frame: Frame = {
+    lengthMs: slots * period,
+    periodMs: period,
+    regions: isDeclared ? regions : null,
+    agents: random.chance(0.85) ? regions : regions.filter(() => random.chance(0.7)),
+  };
+  const isCalm = random.chance(0.05);
+  return {
+    seed,
+    id: random.between(1, 1_000_000),
+    ...frame,
+    timeoutMs: random.pick([1_000, 5_000, 10_000, 45_000, 45_000, 120_000]),
+    retry: random.pick([0, 0, 1, 3, 3, 10]),
+    laggards: random.chance(0.2) ? random.sample(regions, random.between(1, Math.ceil(regions.length / 2))) : [],
+    channels: random.pick([[], ['webhook'], ['webhook'], ['webhook', 'incident_a']] as const),
+    mishaps: someMishaps(random, isCalm),
+    troubles: isCalm ? [] : someTroubles(random, frame),
+    moves: someMoves(random, frame),
+  };
+}
+
+function someRegions(random: Random): Region[] {
+  const count = random.chance(0.5) ? 3 : random.chance(0.6) ? random.between(1, 6) : random.between(1, MOST_REGIONS);
+  return random.sample(REGIONS, count);
+}
+
+function someMishaps(random: Random, isCalm: boolean): Mishaps {
+  return {
+    blip: isCalm ? 0 : random.pick([0, 0, 0.005, 0.005, 0.05]),
+    notRun: random.pick([0, 0, 0.01, 0.1, 0.3]),
+    forgotten: random.pick([0, 0, 0.01]),
+    unanswered: random.pick([0, 0, 0.02]),
+    doubled: random.pick([0, 0, 0.1]),
+    late: random.pick([0, 0, 0.05, 0.3]),
+    lagMs: random.logarithmic(1_000, 300_000),
+  };
+}
+
+function someTroubles(random: Random, frame: Frame): Trouble[] {
+  const regions = frame.regions ?? frame.agents;
+  const troubles: Trouble[] = [];
+  for (let count = random.pick([0, 1, 1, 2, 4]); count > 0; count -= 1) {
+    const from = random.between(0, frame.lengthMs - QUIET_PERIODS * frame.periodMs);
+    const lastsMs = random.logarithmic(1_000, Math.max(2_000, frame.lengthMs / 2));
+    const isOfAll = random.chance(0.6) || regions.length === 0;
+    troubles.push({
+      from,
+      until: from + lastsMs,
+      regions: isOfAll ? null : random.sample(regions, random.between(1, Math.ceil(regions.length / 2))),
+      sees: random.pick(['refused', 'hung', 'hung', 'slow'] as const),
+      flapMs: random.chance(0.2) ? random.logarithmic(5_000, 4 * frame.periodMs) : 0,
+    });
+  }
+  return troubles.sort((a, b) => a.from - b.from);
+}
+
+function someMoves(random: Random, frame: Frame): Move[] {
+  const moves: Move[] = [];
+  const latest = frame.lengthMs - QUIET_PERIODS * frame.periodMs;
+  for (let count = random.pick([0, 0, 1, 2, 3, 6]); count > 0; count -= 1) {
+    moves.push(...someMove(random, frame, random.between(1, latest)));
+  }
+  if (random.chance(0.03)) moves.push({ at: random.between(1, latest), do: 'remove' });
+  return moves.sort((a, b) => a.at - b.at);
+}
+
+function someMove(random: Random, frame: Frame, at: number): Move[] {
+  const region = random.pick(frame.regions ?? REGIONS);
+  const soon = at + random.logarithmic(1, 2 * frame.periodMs);
+  switch (random.pick(MOVES)) {
+    case 'restart':
+      return [{ at, do: 'restart', downMs: random.logarithmic(100, 600_000), isBeforeCommit: random.chance(0.5) }];
+    case 'stop-agent':
+      return [{ at, do: 'stop-agent', region, forMs: random.logarithmic(1_000, 200_000_000) }];
+    case 'roll-agent':
+      return random.chance(0.5)
+        ? [{ at, do: 'roll-agent', region }]
+        : [0, 1_000, 3_000].map((later) => ({ at: at + later, do: 'roll-agent', region }));
+    case 'change-probe':
+      return [{ at, do: 'change-probe' }];
+    case 'change-period':
+      return [{ at, do: 'change-period', periodMs: periodMs(random.pick(PERIODICITIES)) }];
+    case 'change-regions':
+      return [{ at, do: 'change-regions', regions: random.chance(0.1) ? null : someRegions(random) }];
+    case 'switch-off':
+      return [
+        { at, do: 'switch-off' },
+        { at: soon, do: 'switch-on' },
+      ];
+    case 'link':
+      return [{ at, do: 'link', channel: random.between(1, 4), kind: random.pick(['webhook', 'incident_a']) }];
+    case 'unlink':
+      return [{ at, do: 'unlink', channel: random.between(1, 4) }];
+    case 'set-wall-clock':
+      return [{ at, do: 'set-wall-clock', byMs: random.logarithmic(100, 7_200_000) * random.pick([1, -1]) }];
+  }
+}
+
+/** How often each comes. */
+const MOVES = [
+  'restart',
+  'restart',
+  'restart',
+  'stop-agent',
+  'stop-agent',
+  'roll-agent',
+  'change-probe',
+  'change-period',
+  'change-regions',
+  'switch-off',
+  'link',
+  'unlink',
+  'set-wall-clock',
+] as const;

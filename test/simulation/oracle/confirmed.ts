@@ -1,0 +1,78 @@
+import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { Now, Told } from '../told.ts';
+import type { Picture } from './picture.ts';
+import { votableMs } from './rule.ts';
+
+/** "Within 1 s of the report that makes it certain." */
+export const IN_TIME_MS = 1_000;
+
+/**
+ * "A majority's failure about one slot is announced within 1 s of the report that makes it certain, whatever
+ * the period, time-out and retries, unless one of its regions has since voted otherwise." Looks at reports
+ * alone: it knows nothing of slots that are open or decided.
+ */
+export class ConfirmedOutages {
+  /** Outages that a majority confirmed while no `error` was announced, and those that then were not announced in time. */
+  confirmed = 0;
+  unannounced = 0;
+  /** Regions that failed, by slot. */
+  readonly #failed = new Map<number, Set<Region>>();
+  /** Newest slot about which a region said something else. */
+  readonly #otherwise = new Map<Region, number>();
+  /** The majority that waits for its announcement, since a monotonic instant. */
+  #waiting: { slot: number; since: number } | null = null;
+
+  /** A report was recorded. */
+  reported({ region, result }: Told & { is: 'reported' }, picture: Picture, status: MonitorStatus, now: Now): void {
+    const { monitor } = picture;
+    const { slot, outcome, version } = result;
+    if (monitor === null || !monitor.active || version !== monitor.version || outcome === 'not_run') return;
+    if (outcome !== 'failed') {
+      this.#otherwise.set(region, Math.max(slot, this.#otherwise.get(region) ?? 0));
+      return;
+    }
+    if (slot <= picture.endedSlot || slot < now.slot - votableMs(monitor.periodMs, monitor.longestCheckMs)) return;
+    let failed = this.#failed.get(slot);
+    if (failed === undefined) {
+      failed = new Set();
+      this.#failed.set(slot, failed);
+    }
+    failed.add(region);
+    if (status === 'error' || this.#waiting !== null || !this.#isMajority(slot, picture)) return;
+    this.#waiting = { slot, since: now.monotonic };
+    this.confirmed += 1;
+  }
+
+  /** The votes are ended, or nobody evaluates: what waits is let go. */
+  excuse(): void {
+    this.#waiting = null;
+    this.#failed.clear();
+  }
+
+  /**
+   * @param status what the service has said until now
+   * @returns what was not announced in time
+   */
+  check(status: MonitorStatus, picture: Picture, now: Now): string | null {
+    const waiting = this.#waiting;
+    if (waiting === null) return null;
+    if (status === 'error' || !this.#isMajority(waiting.slot, picture)) {
+      this.#waiting = null;
+      return null;
+    }
+    if (now.monotonic - waiting.since <= IN_TIME_MS) return null;
+    this.#waiting = null;
+    this.unannounced += 1;
+    return `a majority failed in slot ${waiting.slot}: ${[...(this.#failed.get(waiting.slot) ?? [])].join(', ')}; status ${status}`;
+  }
+
+  #isMajority(slot: number, picture: Picture): boolean {
+    const electorate = picture.widestElectorate();
+    let failed = 0;
+    for (const region of this.#failed.get(slot) ?? []) {
+      if (electorate.has(region) && (this.#otherwise.get(region) ?? 0) <= slot) failed += 1;
+    }
+    return failed > electorate.size / 2;
+  }
+}

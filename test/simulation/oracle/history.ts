@@ -1,0 +1,57 @@
+import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import { timesBetween } from '@svc/coordinator/domain/uptime.ts';
+import type { Transition } from '../told.ts';
+
+const DAY_MS = 86_400_000;
+
+/** "Uptime is time-weighted between verdicts": the history of a world, checked as a whole at its end. */
+export class History {
+  readonly #transitions: Transition[] = [];
+  #status: MonitorStatus = 'unknown';
+  #at = 0;
+
+  /** Follows the history: each change begins where the one before it ended. */
+  add(transition: Transition, now: number): string | null {
+    const { from, to, at } = transition;
+    const fault = this.#fault(transition, now);
+    this.#transitions.push(transition);
+    this.#status = to;
+    this.#at = at;
+    return fault === null ? null : `${from} → ${to} at ${at}: ${fault}`;
+  }
+
+  #fault({ from, to, at }: Transition, now: number): string | null {
+    if (from !== this.#status) return `the status was ${this.#status}`;
+    if (from === to) return 'nothing changed';
+    if (!Number.isInteger(at)) return 'not a whole millisecond';
+    if (at < this.#at) return `before the change of ${this.#at}`;
+    return at > now ? 'in the future' : null;
+  }
+
+  /** The times of each day add up to the day, and to what the changes say when they are added by hand. */
+  daysFault(from: number, until: number): string | null {
+    const first = Math.floor(from / DAY_MS) * DAY_MS;
+    const edges: number[] = [];
+    for (let edge = first; edge < until + DAY_MS; edge += DAY_MS) edges.push(edge);
+    const days = timesBetween(
+      this.#transitions.map(({ at, to }) => ({ at, status: to })),
+      edges,
+    );
+    for (const [index, { active, degraded, error, unknown }] of days.entries()) {
+      const sum = active + degraded + error + unknown;
+      if (sum !== DAY_MS) return `the times of day ${index} add up to ${sum} ms`;
+      const byHand = this.#errorTime(edges[index] as number, edges[index + 1] as number);
+      if (byHand !== error) return `day ${index} has ${error} ms of error, added by hand ${byHand}`;
+    }
+    return null;
+  }
+
+  #errorTime(from: number, until: number): number {
+    let sum = 0;
+    for (const [index, { to, at }] of this.#transitions.entries()) {
+      const end = Math.min(until, this.#transitions[index + 1]?.at ?? until);
+      if (to === 'error') sum += Math.max(0, end - Math.max(from, at));
+    }
+    return sum;
+  }
+}

@@ -1,0 +1,154 @@
+import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import type { Announcement, Now, Told, Transition } from '../told.ts';
+import { Channels } from './channels.ts';
+import { ConfirmedOutages, IN_TIME_MS } from './confirmed.ts';
+import { History } from './history.ts';
+import { Picture, type RegionsWithAgents } from './picture.ts';
+
+export const VIOLATIONS = [
+  /** An outage that a majority confirmed about one slot was not announced in time. */
+  'unannounced',
+  /** The status is not, or too late, what the votes make. */
+  'late',
+  /** The status changed to what the votes do not make. */
+  'unfounded',
+  /** A verdict from nothing but failures of our own. */
+  'own-failure',
+  /** A channel was told twice, wrongly, or not at all. */
+  'announcement',
+  /** The history does not follow from itself, or its times do not add up. */
+  'history',
+] as const;
+export type ViolationKind = (typeof VIOLATIONS)[number];
+export type Violation = { readonly kind: ViolationKind; readonly at: number; readonly text: string };
+
+/** What the service shows after a commit. */
+export type Seen = {
+  readonly status: MonitorStatus;
+  readonly transitions: readonly Transition[];
+  readonly announcements: readonly Announcement[];
+};
+
+/**
+ * Watches a world: hears what the evaluation is told, and looks at what it says. It decides by the
+ * sentences of the design what should have been said.
+ */
+export class Oracle {
+  readonly violations: Violation[] = [];
+  readonly confirmed = new ConfirmedOutages();
+  readonly channels = new Channels();
+  readonly #history = new History();
+  readonly #picture: Picture;
+  /** Nothing in the world but failures of our own can go wrong. */
+  readonly #isTargetFine: boolean;
+  #status: MonitorStatus = 'unknown';
+  /** Since when the status is not the expected one, monotonic ms. */
+  #wrongSince: number | null = null;
+  /** Nothing is judged before, monotonic ms: the service is down or has just started. */
+  #judgeFrom = 0;
+  #resumed = new Set<number>();
+
+  constructor(presence: RegionsWithAgents, isTargetFine: boolean) {
+    this.#picture = new Picture(presence);
+    this.#isTargetFine = isTargetFine;
+  }
+
+  /** The service ended. Until it has resumed, nothing is expected of it. */
+  ended(): void {
+    this.#judgeFrom = Number.POSITIVE_INFINITY;
+    this.#wrongSince = null;
+  }
+
+  started(): void {
+    this.#picture.restarted();
+    this.#resumed = new Set();
+  }
+
+  linked(channel: number, kind: ChannelKind): void {
+    this.channels.linked(channel, kind);
+  }
+
+  unlinked(channel: number, announcements: readonly Announcement[], now: Now): void {
+    this.#violated('announcement', this.channels.unlinked(channel, announcements), now);
+  }
+
+  /** Everything that happened at an instant: `told` is committed, `seen` what the service shows then. */
+  look(told: readonly Told[], seen: Seen, now: Now): void {
+    const isJudging = now.monotonic >= this.#judgeFrom;
+    if (isJudging) this.#judgeTime(now);
+    const steps = new Set([this.#picture.expected]);
+    for (const each of told) {
+      this.#tell(each, seen, now);
+      steps.add(this.#picture.expected);
+    }
+    const isEnded = told.some((each) => each.is === 'declared' && each.after?.active !== true && each.before?.active);
+    if (isEnded) this.#violated('announcement', this.channels.ended(seen.announcements), now);
+    for (const transition of seen.transitions) {
+      this.#transition(transition, steps, now);
+      steps.add(transition.to);
+    }
+    this.#violated('announcement', this.channels.announced(seen.announcements, steps), now);
+    this.#violated('announcement', this.channels.missing(seen.status), now);
+    this.#status = seen.status;
+    if (now.monotonic >= this.#judgeFrom) this.#judge(now, now.monotonic);
+  }
+
+  /** The world is over. */
+  finish(from: number, now: Now): void {
+    if (now.monotonic >= this.#judgeFrom) this.#judgeTime(now);
+    this.#violated('history', this.#history.daysFault(from, now.slot), now);
+  }
+
+  #tell(told: Told, seen: Seen, now: Now): void {
+    if (told.is === 'resumed') this.#resumed.add(told.slot);
+    if (told.is === 'declared') this.confirmed.excuse();
+    this.#picture.tell(told, now);
+    if (told.is === 'all-resumed') {
+      this.#picture.allResumed(this.#resumed, now);
+      this.#judgeFrom = now.monotonic + IN_TIME_MS;
+      this.confirmed.excuse();
+    }
+    if (told.is === 'reported' && now.monotonic >= this.#judgeFrom) {
+      this.confirmed.reported(told, this.#picture, seen.status, now);
+    }
+  }
+
+  /** What should have changed by now with nothing but time. */
+  #judgeTime(now: Now): void {
+    this.#violated('unannounced', this.confirmed.check(this.#status, this.#picture, now), now);
+    this.#picture.decide(now);
+    this.#judge(now, this.#picture.expectedSince);
+  }
+
+  /** @param since when the status should have become what is expected, monotonic ms */
+  #judge(now: Now, since: number): void {
+    const { expected } = this.#picture;
+    if (this.#status === expected || this.#picture.allowed(now, this.#status).has(this.#status)) {
+      this.#wrongSince = null;
+      // Where the sentences leave room, the service has used it.
+      this.#picture.expected = this.#status;
+      return;
+    }
+    this.#wrongSince ??= Math.max(since, this.#judgeFrom);
+    if (now.monotonic - this.#wrongSince <= IN_TIME_MS) return;
+    this.#violated('late', `the status is ${this.#status}, ${expected} since ${this.#wrongSince}`, now);
+    this.#picture.expected = this.#status;
+    this.#wrongSince = null;
+  }
+
+  /** @param steps the statuses that were expected one after the other in this instant */
+  #transition(transition: Transition, steps: ReadonlySet<MonitorStatus>, now: Now): void {
+    const { from, to, reason } = transition;
+    this.#violated('history', this.#history.add(transition, now.slot), now);
+    if (this.#isTargetFine && (to === 'error' || to === 'degraded')) {
+      this.#violated('own-failure', `${from} → ${to} (${reason})`, now);
+    }
+    if (steps.has(to) || this.#picture.allowed(now, from).has(to)) return;
+    this.#violated('unfounded', `${from} → ${to} (${reason}), expected ${this.#picture.expected}`, now);
+  }
+
+  #violated(kind: ViolationKind, text: string | null, now: Now): void {
+    if (text !== null) this.violations.push({ kind, at: now.monotonic, text });
+  }
+}

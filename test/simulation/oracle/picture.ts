@@ -1,0 +1,347 @@
+import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Now, Told } from '../told.ts';
+import { freshMs, isTooFew, PLAIN, type Question, type Reading, statusOf, type Vote, votableMs } from './rule.ts';
+
+/** A slot that is not decided. */
+type OpenSlot = {
+  readonly slot: number;
+  /** Monotonic ms: one period has passed. */
+  readonly endsAt: number;
+  /** null: nobody has said, so all of the electorate may have been. */
+  given: Set<Region> | null;
+  readonly answered: Set<Region>;
+  readonly reports: Vote[];
+};
+
+export type RegionsWithAgents = { hadAgentWithin24h(region: Region): boolean };
+
+/**
+ * What the design says about a monitor's slots and votes, one sentence after the other, kept as plainly as
+ * possible. It knows what the evaluation was told, and nothing of how it works.
+ */
+export class Picture {
+  monitor: LiveMonitor | null = null;
+  /** The status that there should be, since an instant (monotonic ms). */
+  expected: MonitorStatus = 'unknown';
+  expectedSince = 0;
+  /** The expected status before that. */
+  readonly votes = new Map<Region, Vote>();
+  readonly #open: OpenSlot[] = [];
+  readonly #presence: RegionsWithAgents;
+  /** What was recorded: of a slot and region the first that is not `not_run` stays. */
+  readonly #recorded = new Set<string>();
+  /** Regions that were given a slot: those of decided ones, and of open ones. */
+  readonly #entered = new Set<Region>();
+  readonly #given = new Set<Region>();
+  #decidedSlot = 0;
+  /** What is about this slot or an older one never votes: votes were ended since. */
+  endedSlot = 0;
+  /** When each vote was reported, as its age. */
+  readonly #reportedAt = new Map<Region, number>();
+
+  constructor(presence: RegionsWithAgents) {
+    this.#presence = presence;
+  }
+
+  get isActive(): boolean {
+    return this.monitor?.active === true;
+  }
+
+  tell(told: Told, now: Now): void {
+    switch (told.is) {
+      case 'opened':
+        this.#opened(told, now);
+        break;
+      case 'excused':
+        if (this.#isAbout(told.version, told.region)) this.#answered(told.slot, told.region, now);
+        break;
+      case 'reported':
+        this.#reported(told.region, told.result, told.isOfferedAgain, now);
+        break;
+      case 'resumed':
+        if (this.isActive && told.slot > this.#decidedSlot) {
+          const open = this.#openSlot(told.slot, now);
+          open.given = new Set([...open.answered, ...told.waitedFor]);
+        }
+        break;
+      case 'all-resumed':
+        break;
+      case 'declared':
+        this.#declared(told.before, told.after, now);
+        break;
+    }
+    this.decide(now);
+  }
+
+  /** After a restart: only what was resumed is waited for. */
+  allResumed(resumed: ReadonlySet<number>, now: Now): void {
+    for (const open of this.#open) if (!resumed.has(open.slot)) open.given = new Set(open.answered);
+    this.decide(now);
+  }
+
+  /** A restart reads votes back from results, whose instants are those of their recording. */
+  restarted(): void {
+    const { monitor } = this;
+    if (monitor === null) return;
+    for (const vote of this.votes.values()) {
+      const reported = (this.#reportedAt.get(vote.region) ?? 0) + freshMs(monitor.periodMs, monitor.longestCheckMs);
+      this.votes.set(vote.region, { ...vote, surelyFreshUntil: Math.min(vote.surelyFreshUntil, reported) });
+    }
+  }
+
+  /** Time has passed: slots whose period is over are decided, and votes age. */
+  decide(now: Now): void {
+    for (let open = this.#open[0]; open !== undefined; open = this.#open[0]) {
+      if (!this.#isDecided(open, now)) break;
+      this.#open.shift();
+      this.#decidedSlot = open.slot;
+      for (const region of open.given ?? open.answered) this.#entered.add(region);
+      const since = Math.min(now.monotonic, Math.max(open.endsAt, this.expectedSince));
+      this.#cast(open.reports, now, open.endsAt <= now.monotonic ? since : now.monotonic);
+    }
+    this.#grow(now);
+  }
+
+  /** All statuses that the sentences allow now, where one of them leaves room. */
+  allowed(now: Now, standing: MonitorStatus): Set<MonitorStatus> {
+    const allowed = new Set<MonitorStatus>();
+    for (const electorate of [this.#electorate(this.#entered), this.#electorate(this.#given)]) {
+      for (const reading of READINGS) {
+        const question = { votes: this.votes.values(), electorate, age: now.age, standing };
+        allowed.add(statusOf(question, reading));
+        // "Ageing alone changes status only to unknown": what was right when the votes were cast stays.
+        if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }, reading) === standing) allowed.add(standing);
+        if (isTooFew(question, reading)) allowed.add('unknown');
+      }
+    }
+    return allowed;
+  }
+
+  /** "The monitor's regions that had an agent within 24 h", each from the first slot it was given. */
+  electorate(): Set<Region> {
+    return this.#electorate(this.#entered);
+  }
+
+  /** All that may be in the electorate, whatever slots they were given. */
+  widestElectorate(): Set<Region> {
+    return this.#electorate(new Set(this.monitor?.regions ?? REGIONS));
+  }
+
+  #electorate(given: ReadonlySet<Region>): Set<Region> {
+    const declared = this.monitor?.regions ?? null;
+    const electorate = new Set<Region>();
+    for (const region of given) {
+      if (declared !== null && !declared.includes(region)) continue;
+      if (this.#presence.hadAgentWithin24h(region)) electorate.add(region);
+    }
+    return electorate;
+  }
+
+  #isAbout(version: number, region: Region): boolean {
+    const { monitor } = this;
+    if (monitor === null || !monitor.active || monitor.version !== version) return false;
+    return monitor.regions === null || monitor.regions.includes(region);
+  }
+
+  #opened({ slot, version, regions }: Told & { is: 'opened' }, now: Now): void {
+    if (!this.isActive || this.monitor?.version !== version || slot <= this.#decidedSlot) return;
+    const open = this.#openSlot(slot, now);
+    open.given = new Set([...(open.given ?? open.answered), ...regions]);
+    for (const region of regions) this.#given.add(region);
+  }
+
+  #openSlot(slot: number, now: Now): OpenSlot {
+    const known = this.#open.find((open) => open.slot === slot);
+    if (known !== undefined) return known;
+    const periodMs = this.monitor?.periodMs ?? 0;
+    const endsAt = now.monotonic + Math.min(periodMs, slot + periodMs - now.slot);
+    const open: OpenSlot = { slot, endsAt, given: null, answered: new Set(), reports: [] };
+    this.#open.push(open);
+    this.#open.sort((a, b) => a.slot - b.slot);
+    return open;
+  }
+
+  /** "`not_run`, also a second one, answers the slot but is no vote." */
+  #answered(slot: number, region: Region, now: Now): void {
+    if (slot > this.#decidedSlot) this.#openSlot(slot, now).answered.add(region);
+  }
+
+  #reported(region: Region, result: CheckResult, isOfferedAgain: boolean, now: Now): void {
+    const { monitor } = this;
+    const { slot, version, outcome } = result;
+    const key = `${region} ${slot}`;
+    if (this.#recorded.has(key)) return;
+    if (outcome !== 'not_run') this.#recorded.add(key);
+    if (monitor === null || !this.#isAbout(version, region) || slot <= this.endedSlot) return;
+    if (outcome === 'not_run') {
+      if (!isOfferedAgain) this.#answered(slot, region, now);
+      return;
+    }
+    if (slot < now.slot - votableMs(monitor.periodMs, monitor.longestCheckMs)) return;
+    const freshUntil = now.age + freshMs(monitor.periodMs, monitor.longestCheckMs);
+    const vote: Vote = {
+      region,
+      outcome,
+      slot,
+      freshUntil,
+      surelyFreshUntil: freshUntil,
+      failedFrom: slot,
+      failedUntil: slot + tookMs(result),
+      heardAt: now.slot,
+    };
+    this.#given.add(region);
+    if (slot > this.#decidedSlot) {
+      const open = this.#openSlot(slot, now);
+      open.answered.add(region);
+      open.reports.push(vote);
+      return;
+    }
+    // "A report that comes after its slot was decided becomes its region's vote at once."
+    this.#entered.add(region);
+    this.#cast([vote], now, now.monotonic);
+  }
+
+  /** "When every region given it has answered, or the missing ones cannot change the outcome, or one period has passed." */
+  #isDecided(open: OpenSlot, now: Now): boolean {
+    if (now.monotonic >= open.endsAt) return true;
+    const given = open.given ?? new Set([...this.#electorate(this.#given), ...open.answered]);
+    const missing = [...given].filter((region) => !open.answered.has(region));
+    return missing.length === 0 || this.#isCertain(open, given, missing, now);
+  }
+
+  /** Of all that the missing regions may say, the extremes: all pass, all fail, all abstain with their votes kept or aged. */
+  #isCertain(open: OpenSlot, given: ReadonlySet<Region>, missing: readonly Region[], now: Now): boolean {
+    const cast = new Map(this.votes);
+    for (const vote of open.reports) this.#castInto(cast, vote, now);
+    const electorate = this.#electorate(new Set([...this.#entered, ...given]));
+    const statusWith = (outcome: Vote['outcome'] | 'kept' | 'aged') => {
+      const votes = new Map(cast);
+      for (const region of missing) {
+        if (outcome === 'aged') votes.delete(region);
+        else if (outcome !== 'kept') this.#castInto(votes, supposed(region, outcome, open.slot), now);
+      }
+      return statusOf({ votes: votes.values(), electorate, age: now.age, standing: this.expected }, PLAIN);
+    };
+    const status = statusWith('kept');
+    return (['aged', 'passed', 'degraded', 'failed'] as const).every((outcome) => statusWith(outcome) === status);
+  }
+
+  #cast(news: readonly Vote[], now: Now, since: number): void {
+    const { monitor } = this;
+    if (monitor === null || news.length === 0) return;
+    const freshUntil = now.age + freshMs(monitor.periodMs, monitor.longestCheckMs);
+    let isNew = false;
+    for (const vote of news) {
+      if (!this.#castInto(this.votes, { ...vote, freshUntil, surelyFreshUntil: freshUntil }, now)) continue;
+      this.#reportedAt.set(vote.region, now.age - (now.slot - vote.heardAt));
+      isNew = true;
+    }
+    if (isNew) this.#judge(now, since);
+  }
+
+  /** "Never in place of a newer slot's vote." */
+  #castInto(votes: Map<Region, Vote>, vote: Vote, now: Now): boolean {
+    const before = votes.get(vote.region);
+    if (before !== undefined && before.slot >= vote.slot) return false;
+    const isRun = before?.outcome === 'failed' && vote.outcome === 'failed' && before.freshUntil > now.age;
+    votes.set(vote.region, isRun ? { ...vote, failedFrom: before.failedFrom } : vote);
+    return true;
+  }
+
+  #judge(now: Now, since: number): void {
+    this.#expect(statusOf(this.#question(now), PLAIN), since);
+  }
+
+  /** "Ageing alone changes status only to unknown, dated at the expiry." */
+  #grow(now: Now): void {
+    if (this.expected === 'unknown' || !isTooFew(this.#question(now), PLAIN)) return;
+    const ended = [...this.votes.values()].map(({ freshUntil }) => freshUntil).filter((until) => until <= now.age);
+    const agoMs = ended.length === 0 ? 0 : now.age - Math.max(...ended);
+    this.#expect('unknown', now.monotonic - agoMs);
+  }
+
+  #question(now: Now): Question {
+    return {
+      votes: this.votes.values(),
+      electorate: this.electorate(),
+      age: now.age,
+      standing: this.expected,
+    };
+  }
+
+  #expect(status: MonitorStatus, since: number): void {
+    if (status === this.expected) return;
+    this.expected = status;
+    this.expectedSince = since;
+  }
+
+  #declared(before: LiveMonitor | null, after: LiveMonitor | null, now: Now): void {
+    this.monitor = after;
+    if (before === null) return;
+    // "A change of what is probed ends all votes. `active: false`: status unknown, votes end."
+    if (after === null || !after.active || after.version !== before.version) {
+      if (!before.active && after?.active !== false) return;
+      this.endedSlot = Math.max(this.#decidedSlot, this.#open.at(-1)?.slot ?? 0);
+      this.#decidedSlot = this.endedSlot;
+      this.#open.length = 0;
+      this.votes.clear();
+      this.#expect('unknown', now.monotonic);
+      return;
+    }
+    this.#shift(freshMs(after.periodMs, after.longestCheckMs) - freshMs(before.periodMs, before.longestCheckMs));
+    if (after.regions !== null) this.#drop(new Set(after.regions), now);
+  }
+
+  #shift(byMs: number): void {
+    if (byMs === 0) return;
+    for (const vote of this.votes.values()) {
+      const { surelyFreshUntil, freshUntil } = vote;
+      const shifted = { surelyFreshUntil: surelyFreshUntil + byMs, freshUntil: freshUntil + byMs };
+      this.votes.set(vote.region, { ...vote, ...shifted });
+    }
+  }
+
+  /** "A removed region's vote goes at once." */
+  #drop(declared: ReadonlySet<Region>, now: Now): void {
+    for (const open of this.#open) {
+      for (const region of open.given ?? []) if (!declared.has(region)) open.given?.delete(region);
+      for (const region of open.answered) if (!declared.has(region)) open.answered.delete(region);
+      const reports = open.reports.filter(({ region }) => declared.has(region));
+      open.reports.splice(0, open.reports.length, ...reports);
+    }
+    let isChanged = false;
+    for (const region of this.votes.keys()) {
+      if (!declared.has(region)) isChanged = this.votes.delete(region) || isChanged;
+    }
+    for (const region of this.#entered) if (!declared.has(region)) this.#entered.delete(region);
+    for (const region of this.#given) if (!declared.has(region)) this.#given.delete(region);
+    if (isChanged) this.#judge(now, now.monotonic);
+  }
+}
+
+/** From its slot to the end of its last attempt, ms. */
+function tookMs({ attempts }: CheckResult): number {
+  const last = attempts.at(-1);
+  return last === undefined ? 0 : last.started_ms + last.latency;
+}
+
+/** What a region that is missing would say. */
+function supposed(region: Region, outcome: Vote['outcome'], slot: number): Vote {
+  const never = Number.POSITIVE_INFINITY;
+  return {
+    region,
+    outcome,
+    slot,
+    freshUntil: never,
+    surelyFreshUntil: never,
+    failedFrom: slot,
+    failedUntil: slot,
+    heardAt: slot,
+  };
+}
+
+const READINGS: readonly Reading[] = [false, true].flatMap((isEarlyAgeing) =>
+  [false, true].map((isLongFailure) => ({ isEarlyAgeing, isLongFailure })),
+);

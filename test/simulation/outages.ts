@@ -1,0 +1,74 @@
+import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import { longestCheckMs } from '@svc/coordinator/domain/longest-check.ts';
+import type { Transition } from './told.ts';
+import type { World } from './world.ts';
+
+/** How the alarms of a world compare with what was wrong with its target. */
+export type OutageCounts = {
+  /** Real ones that lasted long enough for every region to meet them in two slots. */
+  readonly outages: number;
+  /** Of those: no `error` before they had lasted that long. */
+  readonly late: number;
+  /** Of those: no `error` at all. */
+  readonly missed: number;
+  /** `error` while the target was well and had been. */
+  readonly falseAlarms: number;
+  readonly watchedMs: number;
+};
+
+/** Reporting, deciding and starting late come on top of the check, ms. */
+const SLACK_MS = 15_000;
+
+/** Counts alarms against the truth. Nothing here is a violation: regions may lie, and agents may be gone. */
+export class Outages {
+  readonly #world: World;
+  readonly #errors: { from: number; until: number }[] = [];
+  #falseAlarms = 0;
+  #status: MonitorStatus = 'unknown';
+  #at = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** @param at ms after the beginning */
+  see(transitions: readonly Transition[], status: MonitorStatus, at: number): void {
+    this.#at = at;
+    if (transitions.length === 0 || status === this.#status) return;
+    const last = this.#errors.at(-1);
+    if (this.#status === 'error' && last !== undefined) last.until = at;
+    if (status === 'error') {
+      this.#errors.push({ from: at, until: Number.POSITIVE_INFINITY });
+      if (!this.#wasDown(at)) this.#falseAlarms += 1;
+    }
+    this.#status = status;
+  }
+
+  finish(): OutageCounts {
+    const counts = { outages: 0, late: 0, missed: 0 };
+    const dueMs = this.#dueMs();
+    for (const { from, until, regions, sees, flapMs } of this.#world.troubles) {
+      if (regions !== null || sees === 'slow' || flapMs > 0 || until - from < dueMs) continue;
+      counts.outages += 1;
+      const first = this.#errors.find((error) => error.until > from && error.from <= until);
+      if (first === undefined) counts.missed += 1;
+      else if (first.from > from + dueMs) counts.late += 1;
+    }
+    return { ...counts, falseAlarms: this.#falseAlarms, watchedMs: this.#at };
+  }
+
+  /** Two slots, each with its longest check. */
+  #dueMs(): number {
+    const { periodMs, timeoutMs, retry } = this.#world;
+    return 2 * periodMs + longestCheckMs(timeoutMs, retry) + SLACK_MS;
+  }
+
+  /** The target was down at some time in which a vote that counts now may have been probed. */
+  #wasDown(at: number): boolean {
+    const sinceMs = 3 * this.#world.periodMs + 2 * this.#dueMs() + this.#world.mishaps.lagMs;
+    return this.#world.troubles.some(
+      ({ from, until, regions, sees }) =>
+        regions === null && sees !== 'slow' && from <= at && until >= at - sinceMs,
+    );
+  }
+}

@@ -1,0 +1,376 @@
+import type { Acceptance, Refusal } from '@svc/shared/messages/heartbeat.ts';
+import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { Agent } from '@svc/coordinator/dispatch/agents.ts';
+import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
+import { InFlight } from '@svc/coordinator/dispatch/in-flight.ts';
+import { recover } from '@svc/coordinator/dispatch/recovery.ts';
+import { Scheduler } from '@svc/coordinator/dispatch/scheduler.ts';
+import { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
+import type { LiveMonitor, LiveMonitors, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
+import { createDeclarationEffects } from '@svc/coordinator/results/declaration-effects.ts';
+import type { DeclarationEffects, SlotSink } from '@svc/coordinator/results/evaluation.ts';
+import { Evaluator } from '@svc/coordinator/results/evaluator.ts';
+import { Recorder } from '@svc/coordinator/results/recorder.ts';
+import { States } from '@svc/coordinator/results/states.ts';
+import type { Store, Transaction } from '@svc/coordinator/store/store.ts';
+import type { Answer, Report } from './agents.ts';
+import { MortalClock } from './mortal-clock.ts';
+import type { Presence } from './presence.ts';
+import type { Announcement, Now, Told, Transition } from './told.ts';
+import type { VirtualClock } from './virtual-clock.ts';
+
+const log = createLogger('simulation', 'silent');
+
+/** What is around the coordinator and outlives it. */
+export type Surroundings = {
+  readonly clock: VirtualClock;
+  readonly presence: Presence;
+  readonly store: Store;
+  /** Gives a job to the region's agents. */
+  readonly offer: (region: Region, slot: number, version: number) => Answer;
+  readonly heldBy: (region: Region) => Iterable<number>;
+};
+
+/** The monitors in memory: one. */
+class DeclaredMonitor implements LiveMonitors {
+  current: LiveMonitor | null = null;
+
+  get size(): number {
+    return this.current === null ? 0 : 1;
+  }
+
+  get(id: number): LiveMonitor | undefined {
+    return this.current?.id === id ? this.current : undefined;
+  }
+
+  values(): Iterable<LiveMonitor> {
+    return this.current === null ? [] : [this.current];
+  }
+
+  onChange(): () => void {
+    return () => {};
+  }
+}
+
+/**
+ * One life of the coordinator: the real scheduler, in-flight table and recording under the virtual clock.
+ * The rest of the simulator knows them by this class only.
+ */
+export class Service {
+  /** What the evaluation was told since the last commit. */
+  told: Told[] = [];
+  readonly transitions: Transition[] = [];
+  readonly announcements: Announcement[] = [];
+  readonly #around: Surroundings;
+  readonly #clock: MortalClock;
+  readonly #monitors = new DeclaredMonitor();
+  readonly #states = new States();
+  readonly #slotClock: SlotClock;
+  readonly #inFlight: InFlight;
+  readonly #recorder: Recorder;
+  readonly #effects: DeclarationEffects;
+  readonly #agents = new Map<Region, Agent>();
+  readonly #sink: SlotSink;
+  readonly #newestSlot: number | null;
+  #scheduler: Scheduler | null = null;
+  #liveSerial = 0;
+
+  private constructor(around: Surroundings, monitor: LiveMonitor | null, newestSlot: number | null) {
+    this.#around = around;
+    this.#clock = new MortalClock(around.clock);
+    this.#monitors.current = monitor;
+    this.#newestSlot = newestSlot;
+    this.#slotClock = new SlotClock(this.#clock, newestSlot, log);
+    const evaluator = new Evaluator({
+      states: this.#states,
+      monitors: this.#monitors,
+      presence: around.presence,
+      rollups: { claimedUntil: 0 },
+      clock: this.#clock,
+      slotClock: this.#slotClock,
+      outbox: {
+        enqueue: (tx, { notificationId, alert }) => {
+          const isClosure = alert.closure !== undefined;
+          tx.onCommit(() =>
+            this.announcements.push({ channel: notificationId, status: alert.status, isClosure }),
+          );
+        },
+      },
+    });
+    evaluator.onTransition(({ from, to, reason, at }) => this.transitions.push({ from, to, reason, at }));
+    this.#effects = createDeclarationEffects(evaluator);
+    this.#recorder = new Recorder({
+      store: around.store,
+      evaluator,
+      tokens: { isValid: (token) => token === 'good' },
+      clock: this.#clock,
+      log,
+      onNotRun: (_, slot, region, reason) =>
+        reason === 'shutting-down' &&
+        this.#inFlight.givenBack(monitor?.id ?? 0, slot, region, this.#clock.monotonic())
+          ? 'reoffer'
+          : 'accept',
+    });
+    this.#sink = this.#toldSink();
+    this.#inFlight = new InFlight({ sink: this.#sink, counters: newCounters(), readerCaughtUp: () => true });
+    this.#recorder.onRecorded((id, slot, region) => this.#inFlight.recorded(id, slot, region));
+  }
+
+  /** Loads what is stored; the reading of results may begin. */
+  static async start(around: Surroundings, monitor: LiveMonitor | null): Promise<Service> {
+    const newest = await newestSlotOf(around.store);
+    const service = new Service(around, monitor, newest);
+    await service.#recorder.load();
+    return service;
+  }
+
+  /** The agents were heard: dispatch begins. */
+  async resume(): Promise<void> {
+    const monitor = this.#monitors.current;
+    const now = this.#clock.monotonic();
+    for (const region of this.#around.presence.live()) this.regionCame(region);
+    if (monitor !== null) {
+      for (const [region, agent] of this.#agents) {
+        if (monitor.regions !== null && !monitor.regions.includes(region)) continue;
+        for (const slot of this.#around.heldBy(region)) {
+          if (slot <= this.#slotClock.now()) this.#inFlight.adopt(monitor, slot, agent, now);
+        }
+      }
+    }
+    const regions = this.#liveRegions();
+    const { counters, newestSlot } = { counters: newCounters(), newestSlot: this.#newestSlot };
+    this.#scheduler = new Scheduler({
+      monitors: this.#monitors,
+      slotClock: this.#slotClock,
+      regions,
+      inFlight: this.#inFlight,
+      sink: this.#sink,
+      counters,
+      newestSlot: () => newestSlot,
+    });
+    this.#scheduler.start();
+    recover({
+      recovery: {
+        openSlots: () => this.#recorder.openSlots(),
+        resume: (of, slot, waitedFor) => {
+          this.told.push({ is: 'resumed', slot, waitedFor });
+          this.#recorder.resume(of, slot, waitedFor);
+        },
+        resumed: () => {
+          this.told.push({ is: 'all-resumed' });
+          this.#recorder.resumed();
+        },
+      },
+      monitors: this.#monitors,
+      regions,
+      inFlight: this.#inFlight,
+      sink: this.#sink,
+      slotNow: this.#slotClock.now(),
+      monotonic: now,
+    });
+    this.tick();
+  }
+
+  /** Ends at once: what is not committed is gone, and no timer runs any more. */
+  kill(): void {
+    this.#clock.die();
+    this.told = [];
+  }
+
+  get now(): Now {
+    const slot = this.#slotClock.now();
+    const monotonic = this.#clock.monotonic();
+    return { slot, monotonic, age: monotonic + this.#slotClock.jumpedMs };
+  }
+
+  get status(): MonitorStatus {
+    const id = this.#monitors.current?.id;
+    return (id === undefined ? undefined : this.#states.get(id)?.status) ?? 'unknown';
+  }
+
+  /** Where the reading of the stream continues. */
+  get position(): number {
+    return this.#recorder.position?.sequence ?? 0;
+  }
+
+  record({ region, result }: Report, sequence: number): void {
+    const isKnown = this.#monitors.get(result.monitor) !== undefined;
+    const isOfferedAgain = false;
+    const told: Told = { is: 'reported', region, result, isOfferedAgain };
+    if (isKnown) this.told.push(told);
+    const position = { created: 'stream', sequence, messageId: `m${sequence}`, time: 0 };
+    const before = this.#inFlight.queued(region).size;
+    void this.#recorder.record({ region, agent: 'agent', results: [result], position });
+    told.isOfferedAgain = this.#inFlight.queued(region).size > before;
+  }
+
+  /** Commits what was told, and hands it over. */
+  async flush(): Promise<readonly Told[]> {
+    await this.#recorder.flushed();
+    const { told } = this;
+    if (told.length > 0) this.told = [];
+    return told;
+  }
+
+  /** One turn of dispatch. Returns when the next is needed, as a delay in ms. */
+  tick(): number {
+    const now = this.#clock.monotonic();
+    this.#scheduler?.tick(now);
+    this.#inFlight.loseMissing(now);
+    this.#inFlight.expireQueued(now);
+    let isOffering = false;
+    for (const region of REGIONS) {
+      for (const job of this.#inFlight.queued(region)) {
+        isOffering = true;
+        this.#inFlight.markOffered(job, now);
+        this.#answer(region, job.slot, this.#around.offer(region, job.slot, job.monitor.version));
+      }
+    }
+    if (this.#inFlight.hasOverdue(now)) this.#inFlight.judge(now);
+    for (const job of this.#inFlight.values()) isOffering ||= job.state === 'offered' || job.state === 'queued';
+    return isOffering ? OFFERING_TICK_MS : this.#untilNextSlot();
+  }
+
+  async declare(after: LiveMonitor | null): Promise<void> {
+    const before = this.#monitors.current;
+    await this.flushBefore();
+    await this.#around.store.transaction((tx) => {
+      if (before === null && after !== null) insertMonitor(tx, after);
+      this.#effects.monitorChanged(tx, before, after);
+      if (after === null && before !== null) tx.sqlite.prepare('DELETE FROM monitors WHERE id = ?').run(before.id);
+      tx.onCommit(() => {
+        this.#monitors.current = after;
+      });
+    });
+    this.told.push({ is: 'declared', before, after });
+    this.#scheduler?.changed(before, after);
+    if (before === null) return;
+    for (const region of before.regions ?? this.#around.presence.live()) {
+      const isStillChecked =
+        after?.active === true && (after.regions === null || after.regions.includes(region));
+      if (!isStillChecked) this.#inFlight.withdraw(before.id, region);
+    }
+  }
+
+  async link(channel: number, kind: ChannelKind): Promise<void> {
+    const id = this.#monitors.current?.id;
+    if (id === undefined) return;
+    await this.#around.store.transaction((tx) => {
+      tx.sqlite
+        .prepare(`INSERT INTO notifications (id, workspace_id, provider_type, settings_sealed, created_at, updated_at)
+          VALUES (?, 1, ?, x'', 0, 0) ON CONFLICT DO NOTHING`)
+        .run(channel, kind);
+      this.#effects.linked(tx, id, channel);
+    });
+  }
+
+  async unlink(channel: number): Promise<void> {
+    const id = this.#monitors.current?.id;
+    if (id === undefined) return;
+    await this.#around.store.transaction((tx) => this.#effects.unlinked(tx, id, channel));
+  }
+
+  regionCame(region: Region): void {
+    this.#agents.set(region, new Agent(`agent-${region}`, region));
+    this.#liveSerial += 1;
+  }
+
+  /** Three heartbeats were missed. */
+  regionWent(region: Region): void {
+    const agent = this.#agents.get(region);
+    this.#agents.delete(region);
+    if (agent !== undefined) this.#inFlight.agentGone(agent, this.#clock.monotonic());
+  }
+
+  /** An agent of the region no longer names a job that it took. */
+  heartbeats(region: Region): void {
+    const agent = this.#agents.get(region);
+    if (agent === undefined) return;
+    for (let beats = 0; beats < 2; beats += 1) {
+      agent.serial += 1;
+      const held = [...this.#around.heldBy(region)].map((slot): [number, number] => [
+        this.#monitors.current?.id ?? 0,
+        slot,
+      ]);
+      this.#inFlight.heartbeat(agent, held, this.#clock.monotonic());
+    }
+  }
+
+  async flushBefore(): Promise<void> {
+    await this.#recorder.flushed();
+  }
+
+  #answer(region: Region, slot: number, answer: Answer): void {
+    const agent = this.#agents.get(region);
+    const id = this.#monitors.current?.id;
+    if (agent === undefined || id === undefined || answer === null) return;
+    const refused: [number, number, Refusal][] = answer === 'accepted' ? [] : [[id, slot, answer]];
+    const accepted: [number, number][] = answer === 'accepted' ? [[id, slot]] : [];
+    const acceptance: Acceptance = { v: 1, kind: 'acceptance', agent: agent.id, batch: '', accepted, refused };
+    this.#inFlight.acceptance(agent, acceptance, this.#clock.monotonic());
+  }
+
+  #untilNextSlot(): number {
+    const monitor = this.#monitors.current;
+    if (monitor === null || !monitor.active) return IDLE_TICK_MS;
+    const now = this.#slotClock.now();
+    const next = gridSlotFrom(now + 1, monitor.periodMs, phaseOf(monitor.id, monitor.periodMs));
+    return Math.min(IDLE_TICK_MS, next - now);
+  }
+
+  #liveRegions() {
+    const agents = this.#agents;
+    const serial = () => this.#liveSerial;
+    return {
+      live: () => REGIONS.filter((region) => agents.has(region)),
+      isLive: (region: Region) => agents.has(region),
+      isSettled: () => true,
+      get liveSerial() {
+        return serial();
+      },
+    };
+  }
+
+  /** Tells the recorder, and notes it for the oracle. */
+  #toldSink(): SlotSink {
+    return {
+      opened: (monitor, slot, regions) => {
+        if (regions.length > 0) this.told.push({ is: 'opened', slot, version: monitor.version, regions });
+        this.#recorder.opened(monitor, slot, regions);
+      },
+      abstained: (monitor, slot, region, reason) => {
+        this.told.push({ is: 'excused', slot, version: monitor.version, region });
+        this.#recorder.abstained(monitor, slot, region, reason);
+      },
+      skipped: (monitor, slot, region) => {
+        this.told.push({ is: 'excused', slot, version: monitor.version, region });
+        this.#recorder.skipped(monitor, slot, region);
+      },
+    };
+  }
+}
+
+/** While jobs are offered, dispatch looks at them so often, ms. */
+const OFFERING_TICK_MS = 250;
+/** With nothing to do it looks so often, ms. */
+const IDLE_TICK_MS = 3_600_000;
+
+function insertMonitor({ sqlite }: Transaction, { id, name }: LiveMonitor): void {
+  sqlite
+    .prepare(`INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)
+      VALUES (?, 1, 'http', ?, 1, '{}', 0, 0, 0)`)
+    .run(id, name);
+}
+
+function newestSlotOf(store: Store): Promise<number | null> {
+  return store.transaction(({ sqlite }) => {
+    const row = sqlite
+      .prepare(`SELECT max(slot) AS slot FROM (SELECT max(slot) AS slot FROM results
+        UNION ALL SELECT max(decided_slot) FROM monitor_states UNION ALL SELECT max(slot) FROM off_grid_slots)`)
+      .get();
+    return row?.slot == null || row.slot === 0 ? null : Number(row.slot);
+  });
+}

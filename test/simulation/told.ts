@@ -1,0 +1,48 @@
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import type { AlertStatus } from '@svc/shared/channels/alert.ts';
+import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { Region } from '@svc/shared/regions.ts';
+
+/** What the evaluation was told and has committed, in its order. The oracle hears the same. */
+export type Told =
+  | { readonly is: 'opened'; readonly slot: number; readonly version: number; readonly regions: readonly Region[] }
+  /** The region abstains, or is skipped. */
+  | { readonly is: 'excused'; readonly slot: number; readonly version: number; readonly region: Region }
+  | {
+      readonly is: 'reported';
+      readonly region: Region;
+      readonly result: CheckResult;
+      /** The job behind this `not_run` is offered again. */
+      isOfferedAgain: boolean;
+    }
+  /** After a restart: of the slot's regions only these may still report. */
+  | { readonly is: 'resumed'; readonly slot: number; readonly waitedFor: readonly Region[] }
+  /** After a restart: slots that were not resumed wait for nobody. */
+  | { readonly is: 'all-resumed' }
+  | { readonly is: 'declared'; readonly before: LiveMonitor | null; readonly after: LiveMonitor | null };
+
+/** A change of status, as the history has it. */
+export type Transition = {
+  readonly from: MonitorStatus;
+  readonly to: MonitorStatus;
+  readonly reason: string;
+  /** Epoch ms. */
+  readonly at: number;
+};
+
+/** An alert to a channel. */
+export type Announcement = {
+  readonly channel: number;
+  readonly status: AlertStatus;
+  /** It ends an incident without a recovery. */
+  readonly isClosure: boolean;
+};
+
+/** What time it is, ms. */
+export type Now = {
+  readonly monotonic: number;
+  /** The slots' clock, epoch ms. */
+  readonly slot: number;
+  /** Grows as votes age: with the monotonic clock and with the jumps of the slots' clock. */
+  readonly age: number;
+};
