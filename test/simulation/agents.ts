@@ -1,7 +1,7 @@
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import type { VirtualClock } from './virtual-clock.ts';
 import { check, die, type Effort, type Finding, notRunFinding } from './probe.ts';
+import type { VirtualClock } from './virtual-clock.ts';
 import type { World } from './world.ts';
 
 /** What an agent says to an offer; null: nothing. */
@@ -82,7 +82,8 @@ export class SimulatedAgents {
   offer(region: Region, job: Offer): Answer {
     const { world, clock, effortOf, onForgotten } = this.#options;
     const agent = this.#agents.get(region);
-    if (agent === undefined || die(world, 'unanswered', region, job.slot) < world.mishaps.unanswered) return null;
+    if (agent === undefined || die(world, 'unanswered', region, job.slot) < world.mishaps.unanswered)
+      return null;
     if (agent.held.has(job.slot)) return 'held';
     if (clock.monotonic() - (agent.finished.get(job.slot) ?? Number.NEGATIVE_INFINITY) < REMEMBERED_MS) {
       return 'finished';
@@ -93,7 +94,8 @@ export class SimulatedAgents {
       return 'accepted';
     }
     agent.held.set(job.slot, job.version);
-    const startedAt = clock.monotonic() + HANDLING_MS + Math.floor(50 * die(world, 'pause', region, job.slot));
+    const startedAt =
+      clock.monotonic() + HANDLING_MS + Math.floor(50 * die(world, 'pause', region, job.slot));
     const finding = check(world, effortOf(job.version), region, job.slot, startedAt);
     clock.after(startedAt - clock.monotonic() + finding.tookMs, () => {
       if (!agent.isAlive) return;

@@ -1,7 +1,3 @@
-import type { Acceptance, Refusal } from '@svc/shared/messages/heartbeat.ts';
-import type { ChannelKind } from '@svc/shared/channels/settings.ts';
-import { createLogger } from '@svc/shared/log.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { Agent } from '@svc/coordinator/dispatch/agents.ts';
 import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
 import { InFlight } from '@svc/coordinator/dispatch/in-flight.ts';
@@ -10,12 +6,16 @@ import { Scheduler } from '@svc/coordinator/dispatch/scheduler.ts';
 import { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
 import type { LiveMonitor, LiveMonitors, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
+import { States } from '@svc/coordinator/evaluation/state.ts';
+import { Recorder } from '@svc/coordinator/recording/recorder.ts';
 import { createDeclarationEffects } from '@svc/coordinator/results/declaration-effects.ts';
 import type { DeclarationEffects, SlotSink } from '@svc/coordinator/results/evaluation.ts';
 import { Evaluator } from '@svc/coordinator/results/evaluator.ts';
-import { Recorder } from '@svc/coordinator/results/recorder.ts';
-import { States } from '@svc/coordinator/results/states.ts';
 import type { Store, Transaction } from '@svc/coordinator/store/store.ts';
+import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import type { Acceptance, Refusal } from '@svc/shared/messages/heartbeat.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Answer, Report } from './agents.ts';
 import { MortalClock } from './mortal-clock.ts';
 import type { Presence } from './presence.ts';
@@ -230,7 +230,8 @@ export class Service {
       }
     }
     if (this.#inFlight.hasOverdue(now)) this.#inFlight.judge(now);
-    for (const job of this.#inFlight.values()) isOffering ||= job.state === 'offered' || job.state === 'queued';
+    for (const job of this.#inFlight.values())
+      isOffering ||= job.state === 'offered' || job.state === 'queued';
     return isOffering ? OFFERING_TICK_MS : this.#untilNextSlot();
   }
 
@@ -240,7 +241,8 @@ export class Service {
     await this.#around.store.transaction((tx) => {
       if (before === null && after !== null) insertMonitor(tx, after);
       this.#effects.monitorChanged(tx, before, after);
-      if (after === null && before !== null) tx.sqlite.prepare('DELETE FROM monitors WHERE id = ?').run(before.id);
+      if (after === null && before !== null)
+        tx.sqlite.prepare('DELETE FROM monitors WHERE id = ?').run(before.id);
       tx.onCommit(() => {
         this.#monitors.current = after;
       });
@@ -309,7 +311,14 @@ export class Service {
     if (agent === undefined || id === undefined || answer === null) return;
     const refused: [number, number, Refusal][] = answer === 'accepted' ? [] : [[id, slot, answer]];
     const accepted: [number, number][] = answer === 'accepted' ? [[id, slot]] : [];
-    const acceptance: Acceptance = { v: 1, kind: 'acceptance', agent: agent.id, batch: '', accepted, refused };
+    const acceptance: Acceptance = {
+      v: 1,
+      kind: 'acceptance',
+      agent: agent.id,
+      batch: '',
+      accepted,
+      refused,
+    };
     this.#inFlight.acceptance(agent, acceptance, this.#clock.monotonic());
   }
 

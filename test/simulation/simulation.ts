@@ -4,9 +4,9 @@ import type { Store } from '@svc/coordinator/store/store.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { type Report, SimulatedAgents } from './agents.ts';
 import { Oracle, type Violation } from './oracle/oracle.ts';
+import { type OutageCounts, Outages } from './outages.ts';
 import { Presence } from './presence.ts';
 import { Service } from './service.ts';
-import { Outages, type OutageCounts } from './outages.ts';
 import type { Announcement, Told, Transition } from './told.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import type { Move, World } from './world.ts';
@@ -275,7 +275,11 @@ class Simulation {
     for (const delayMs of [0, 2, 600]) this.#clock.after(delayMs, () => this.#tickSoon(0));
   }
 
-  #tell(told: readonly Told[], transitions: readonly Transition[], announcements: readonly Announcement[]): void {
+  #tell(
+    told: readonly Told[],
+    transitions: readonly Transition[],
+    announcements: readonly Announcement[],
+  ): void {
     if (this.#story === null) return;
     for (const each of told) this.#note(describeTold(each));
     for (const { from, to, reason } of transitions) this.#note(`==> ${from} → ${to} (${reason})`);

@@ -82,7 +82,9 @@ export class Oracle {
       this.#tell(each, seen, now);
       steps.add(this.#picture.expected);
     }
-    const isEnded = told.some((each) => each.is === 'declared' && each.after?.active !== true && each.before?.active);
+    const isEnded = told.some(
+      (each) => each.is === 'declared' && each.after?.active !== true && each.before?.active,
+    );
     if (isEnded) this.#violated('announcement', this.channels.ended(seen.announcements), now);
     for (const transition of seen.transitions) {
       this.#transition(transition, steps, now);

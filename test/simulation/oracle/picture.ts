@@ -2,7 +2,16 @@ import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
-import { freshMs, isTooFew, PLAIN, type Question, type Reading, statusOf, type Vote, votableMs } from './rule.ts';
+import {
+  freshMs,
+  isTooFew,
+  PLAIN,
+  type Question,
+  type Reading,
+  statusOf,
+  type Vote,
+  votableMs,
+} from './rule.ts';
 
 /** A slot that is not decided. */
 type OpenSlot = {
@@ -86,7 +95,8 @@ export class Picture {
     const { monitor } = this;
     if (monitor === null) return;
     for (const vote of this.votes.values()) {
-      const reported = (this.#reportedAt.get(vote.region) ?? 0) + freshMs(monitor.periodMs, monitor.longestCheckMs);
+      const reported =
+        (this.#reportedAt.get(vote.region) ?? 0) + freshMs(monitor.periodMs, monitor.longestCheckMs);
       this.votes.set(vote.region, { ...vote, surelyFreshUntil: Math.min(vote.surelyFreshUntil, reported) });
     }
   }
@@ -112,7 +122,8 @@ export class Picture {
         const question = { votes: this.votes.values(), electorate, age: now.age, standing };
         allowed.add(statusOf(question, reading));
         // "Ageing alone changes status only to unknown": what was right when the votes were cast stays.
-        if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }, reading) === standing) allowed.add(standing);
+        if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }, reading) === standing)
+          allowed.add(standing);
         if (isTooFew(question, reading)) allowed.add('unknown');
       }
     }
@@ -225,7 +236,9 @@ export class Picture {
       return statusOf({ votes: votes.values(), electorate, age: now.age, standing: this.expected }, PLAIN);
     };
     const status = statusWith('kept');
-    return (['aged', 'passed', 'degraded', 'failed'] as const).every((outcome) => statusWith(outcome) === status);
+    return (['aged', 'passed', 'degraded', 'failed'] as const).every(
+      (outcome) => statusWith(outcome) === status,
+    );
   }
 
   #cast(news: readonly Vote[], now: Now, since: number): void {
@@ -257,7 +270,9 @@ export class Picture {
   /** "Ageing alone changes status only to unknown, dated at the expiry." */
   #grow(now: Now): void {
     if (this.expected === 'unknown' || !isTooFew(this.#question(now), PLAIN)) return;
-    const ended = [...this.votes.values()].map(({ freshUntil }) => freshUntil).filter((until) => until <= now.age);
+    const ended = [...this.votes.values()]
+      .map(({ freshUntil }) => freshUntil)
+      .filter((until) => until <= now.age);
     const agoMs = ended.length === 0 ? 0 : now.age - Math.max(...ended);
     this.#expect('unknown', now.monotonic - agoMs);
   }
@@ -290,7 +305,9 @@ export class Picture {
       this.#expect('unknown', now.monotonic);
       return;
     }
-    this.#shift(freshMs(after.periodMs, after.longestCheckMs) - freshMs(before.periodMs, before.longestCheckMs));
+    this.#shift(
+      freshMs(after.periodMs, after.longestCheckMs) - freshMs(before.periodMs, before.longestCheckMs),
+    );
     if (after.regions !== null) this.#drop(new Set(after.regions), now);
   }
 

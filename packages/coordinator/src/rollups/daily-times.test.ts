@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DAY_MS, dayOf, HOUR_MS } from '../domain/summary-range.ts';
 import { type StatusSince, timesBetween } from '../domain/uptime.ts';
-import { liveMonitor, Recording } from '../results/test-support/recording.ts';
+import { liveMonitor, Recording } from '../recording/test-support/recording.ts';
 import { dailyTimes } from './daily-times.ts';
 import type { Rollups } from './rollups.ts';
 import { caughtUp, rollupsOf } from './test-support/rolled-up-recording.ts';

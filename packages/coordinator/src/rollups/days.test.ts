@@ -1,7 +1,7 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../domain/summary-range.ts';
-import { liveMonitor, Recording } from '../results/test-support/recording.ts';
+import { liveMonitor, Recording } from '../recording/test-support/recording.ts';
 import { KEPT_HOURS_MS, rollUpDay } from './days.ts';
 import type { Progress } from './progress.ts';
 

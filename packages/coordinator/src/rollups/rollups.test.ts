@@ -12,8 +12,8 @@ import {
   type SummaryRange,
 } from '../domain/summary-range.ts';
 import { uptimePercent } from '../domain/uptime.ts';
-import { ReadingProgress } from '../results/reading-progress.ts';
-import { liveMonitor, Recording, THREE } from '../results/test-support/recording.ts';
+import { ReadingProgress } from '../recording/reading-progress.ts';
+import { liveMonitor, Recording, THREE } from '../recording/test-support/recording.ts';
 import { Rollups } from './rollups.ts';
 import { readSummary } from './summary.ts';
 import { countsOf, naiveSummary, regionsOf } from './test-support/naive-summary.ts';

@@ -1,5 +1,5 @@
 import { createLogger } from '@svc/shared/log.ts';
-import type { Recording } from '../../results/test-support/recording.ts';
+import type { Recording } from '../../recording/test-support/recording.ts';
 import { Rollups } from '../rollups.ts';
 
 /** The roll-ups over a recording's database, told to its recorder as in the coordinator. */
