@@ -247,7 +247,6 @@ export class Leading implements ChangeEffects {
       path: config.config,
       workspaceId,
       configuration,
-      store,
       secrets,
       env: environment,
       allowsDelete: config.allowsDelete,
