@@ -18,6 +18,12 @@ import { judgeAttempt, type Verdict } from './verdict.ts';
 const SWEEP_MS = 250;
 /** A probe that has not settled this long after its time-out never will. */
 const STUCK_MS = 10_000;
+/**
+ * Waiting checks are woken at their instant, but not sooner than this after others were: on a busy agent
+ * those of a few milliseconds begin together and share the turns of the event loop, which costs less CPU
+ * than a turn for each.
+ */
+const WAKE_SPACING_MS = 4;
 /** What probes get to close their sockets once they were told to stop. */
 const ABORT_GRACE_MS = 500;
 
@@ -53,6 +59,8 @@ export class Runner {
   #slowAttempts = 0;
   #isDraining = false;
   #wakeAt = Number.POSITIVE_INFINITY;
+  /** When checks were woken last. */
+  #wokeAt = Number.NEGATIVE_INFINITY;
   #cancelWake: () => void = () => {};
   #cancelSweep: () => void = () => {};
   /** Called when the last attempt in progress has ended. */
@@ -224,13 +232,15 @@ export class Runner {
     this.#armWake();
   }
 
-  /** One timer serves all waiting checks: it is set for the earliest. */
+  /** One timer serves all waiting checks: it is set for the earliest. Node may fire it a part of a millisecond early. */
   #armWake(): void {
     const earliest = this.#waiting.peek();
-    if (earliest === undefined || earliest.wakeAt >= this.#wakeAt) return;
+    if (earliest === undefined) return;
+    const wakeAt = Math.max(earliest.wakeAt, this.#wokeAt + WAKE_SPACING_MS);
+    if (wakeAt >= this.#wakeAt) return;
     this.#cancelWake();
-    this.#wakeAt = earliest.wakeAt;
-    const delay = earliest.wakeAt - this.#options.clock.monotonic();
+    this.#wakeAt = wakeAt;
+    const delay = wakeAt - this.#options.clock.monotonic();
     this.#cancelWake = this.#options.clock.after(Math.max(0, Math.ceil(delay)), () => this.#wake());
   }
 
@@ -240,6 +250,7 @@ export class Runner {
     for (let run = this.#waiting.peek(); run !== undefined && run.wakeAt <= now; run = this.#waiting.peek()) {
       this.#waiting.pop();
       this.#enqueue(run);
+      this.#wokeAt = now;
     }
     this.#armWake();
     this.#fill();
