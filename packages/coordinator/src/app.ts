@@ -28,10 +28,11 @@ import { ReadingProgress } from './results/reading-progress.ts';
 import { Recorder } from './results/recorder.ts';
 import { States } from './results/states.ts';
 import { logTransitions } from './results/transition-log.ts';
+import { BelievedClock } from './retention/believed-clock.ts';
+import { Retention } from './retention/retention.ts';
 import { DATED_BACK_MS, Rollups } from './rollups/rollups.ts';
 import { loadInstallation } from './store/facts.ts';
 import { openStore } from './store/open.ts';
-import { Retention } from './store/retention.ts';
 import { checkSecretKey, parseSecretKey, Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 import { Tokens } from './store/tokens.ts';
@@ -125,6 +126,7 @@ export class Coordinator {
     const monitors = await MonitorsInMemory.load(store, secrets);
     const newestSlots = await loadNewestSlots(store, monitors);
     const slotClock = new SlotClock(clock, newestOf(newestSlots), log);
+    const believed = await BelievedClock.load({ store, clock, log }, newestOf(newestSlots));
     const presence = new RegionPresence({ store, clock, log });
     await presence.load();
 
@@ -136,6 +138,7 @@ export class Coordinator {
       store,
       clock,
       slotNow,
+      believedNow: () => believed.now(),
       isCaughtUp: () => progress.isCaughtUp() && !slotClock.hasJumpedWithin(DATED_BACK_MS),
       log,
     });
@@ -199,7 +202,13 @@ export class Coordinator {
     this.#started.push({ name: 'consumer', stop: () => consumer.stop() });
     rollups.start();
     this.#started.push({ name: 'roll-ups', stop: () => rollups.stop() });
-    const retention = new Retention({ store, clock, log, resultRetentionDays: config.retentionDays });
+    const retention = new Retention({
+      store,
+      clock,
+      believed,
+      log,
+      resultRetentionDays: config.retentionDays,
+    });
     retention.start();
     this.#started.push({ name: 'retention', stop: () => retention.stop() });
 

@@ -2,8 +2,9 @@ import { REGIONS } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../domain/summary-range.ts';
 import { liveMonitor, Recording } from '../results/test-support/recording.ts';
+import type { Progress } from '../store/rollup-progress.ts';
+import type { SqlValue } from '../store/store.ts';
 import { KEPT_HOURS_MS, rollUpDay } from './days.ts';
-import type { Progress } from './progress.ts';
 
 const DAY = Date.UTC(2026, 0, 20);
 let recording: Recording;
@@ -15,15 +16,19 @@ afterEach(() => recording.dispose());
 
 /** Hours of the day, and of one that is past its time. */
 async function addHours(monitorId: number, regions: readonly string[]): Promise<void> {
-  await recording.store.transaction(({ sqlite }) => {
-    const hour = sqlite.prepare(`INSERT INTO rollup_hours (monitor_id, at, region, passed, degraded, failed,
-      not_run) VALUES (?, ?, ?, 1, 0, 0, 0)`);
-    for (const day of [DAY, DAY - KEPT_HOURS_MS - DAY_MS]) {
-      for (let at = day; at < day + DAY_MS; at += HOUR_MS) {
-        for (const region of regions) hour.run(monitorId, at, region);
-      }
+  const rows: SqlValue[][] = [];
+  for (const day of [DAY, DAY - KEPT_HOURS_MS - DAY_MS]) {
+    for (let at = day; at < day + DAY_MS; at += HOUR_MS) {
+      for (const region of regions) rows.push([monitorId, at, region]);
     }
-  });
+  }
+  await recording.store.transaction((tx) =>
+    tx.runEach(
+      `INSERT INTO rollup_hours (monitor_id, at, region, passed, degraded, failed, not_run)
+       VALUES (?, ?, ?, 1, 0, 0, 0)`,
+      rows,
+    ),
+  );
 }
 
 /** Rolls up the day. @returns rows that each transaction changed */
@@ -35,7 +40,7 @@ async function rollUp(): Promise<number[]> {
   const written: number[] = [];
   let progress: Progress | null = { hour: DAY + DAY_MS, phase: 0, day: DAY, afterMonitor: 0 };
   for (let before = await rowsChanged(); ; ) {
-    progress = await rollUpDay(recording.store, progress);
+    progress = await rollUpDay(recording.store, progress, DAY + DAY_MS);
     if (progress === null) return written;
     const after = await rowsChanged();
     written.push(after - before);

@@ -31,7 +31,7 @@ beforeEach(async () => {
 afterEach(() => recording.dispose());
 
 const summary = (id: number, range: SummaryRange) =>
-  readSummary(recording.store.read, id, range, recording.clock.wall());
+  readSummary(recording.store, id, range, recording.clock.wall());
 
 /** Compares all ranges with a count of all results. */
 async function expectTrue(id: number): Promise<void> {
@@ -243,9 +243,9 @@ describe('hours', () => {
     await recording.report(1, slotIn(1, hour), FRA, 'passed');
     recording.clock.advance(2 * DAY_MS);
     await caughtUp(rollups);
-    await recording.store.transaction(({ sqlite }) => {
-      sqlite.exec('DELETE FROM results');
-      sqlite.prepare('UPDATE rollup_progress SET results_from = ?').run(hour + DAY_MS);
+    await recording.store.transaction(async (tx) => {
+      await tx.runEach('DELETE FROM results', [[]]);
+      await tx.runEach('UPDATE rollup_progress SET results_from = ?', [[hour + DAY_MS]]);
     });
     await recording.report(1, slotIn(1, hour, 1), FRA, 'not_run');
     expect(await repairs()).toHaveLength(1);
@@ -330,16 +330,18 @@ test('no transaction writes much, also in the hour in which thousands of monitor
   const { store, clock } = recording;
   const hour = clock.wall();
   const addMonitors = (from: number, to: number, at: number) =>
-    store.transaction(({ sqlite }) => {
-      const monitor = sqlite.prepare(`INSERT INTO monitors (id, workspace_id, type, name, active, attributes,
-        activated_at, created_at, updated_at) VALUES (?, 1, 'http', 'x', 1, '{}', 0, 0, 0)`);
-      const result =
-        sqlite.prepare(`INSERT INTO results (slot, monitor_id, region, outcome, version, recorded_at)
-        VALUES (?, ?, 'hosta-fra', 'passed', 1, 0)`);
-      for (let id = from; id <= to; id += 1) {
-        monitor.run(id);
-        result.run(slotIn(id, at), id);
-      }
+    store.transaction(async (tx) => {
+      const ids = Array.from({ length: to - from + 1 }, (_, index) => from + index);
+      await tx.runEach(
+        `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
+           updated_at) VALUES (?, 1, 'http', 'x', 1, '{}', 0, 0, 0)`,
+        ids.map((id) => [id]),
+      );
+      await tx.runEach(
+        `INSERT INTO results (slot, monitor_id, region, outcome, version, recorded_at)
+         VALUES (?, ?, 'hosta-fra', 'passed', 1, 0)`,
+        ids.map((id) => [slotIn(id, at), id]),
+      );
     });
   await addMonitors(1, 1, hour);
   await addMonitors(2, 3_000, hour + HOUR_MS);
@@ -351,15 +353,19 @@ test('no transaction writes much, also in the hour in which thousands of monitor
       close: () => store.close(),
       transaction: (work) =>
         store.transaction(async (tx) => {
-          const changes = tx.sqlite.prepare('SELECT total_changes() AS many');
-          const before = Number(changes.get()?.many);
+          const changes = async () => {
+            const [row] = await tx.query<{ many: number }>('SELECT total_changes() AS many');
+            return row?.many ?? 0;
+          };
+          const before = await changes();
           const done = await work(tx);
-          written.push(Number(changes.get()?.many) - before);
+          written.push((await changes()) - before);
           return done;
         }),
     },
     clock,
     slotNow: () => clock.wall(),
+    believedNow: () => clock.wall(),
     isCaughtUp: () => true,
     log: { error: () => {} } as never,
   });
@@ -414,16 +420,19 @@ describe('what is kept', () => {
 
 test("a deleted monitor's roll-ups go a piece at a time, however many there are", async () => {
   await recording.declare(liveMonitor(1));
-  await recording.store.transaction(({ sqlite }) => {
-    const hours = sqlite.prepare(`INSERT INTO rollup_hours (monitor_id, at, region, passed, degraded, failed,
-      not_run) VALUES (1, ?, ?, 1, 0, 0, 0)`);
-    const days = sqlite.prepare(`INSERT INTO rollup_days (monitor_id, at, region, passed, degraded, failed,
-      not_run) VALUES (1, ?, ?, 1, 0, 0, 0)`);
-    for (let index = 0; index < 600; index += 1) {
-      for (const region of [FRA, PAR]) {
-        hours.run(index * HOUR_MS, region);
-        days.run(index * DAY_MS, region);
-      }
+  await recording.store.transaction(async (tx) => {
+    for (const [table, widthMs] of [
+      ['rollup_hours', HOUR_MS],
+      ['rollup_days', DAY_MS],
+    ] as const) {
+      await tx.runEach(
+        `INSERT INTO ${table} (monitor_id, at, region, passed, degraded, failed, not_run)
+         VALUES (1, ?, ?, 1, 0, 0, 0)`,
+        Array.from({ length: 1_200 }, (_, index) => [
+          Math.floor(index / 2) * widthMs,
+          index % 2 === 0 ? FRA : PAR,
+        ]),
+      );
     }
   });
   await recording.remove(1);
@@ -451,6 +460,7 @@ test('works by itself, waits while results are behind, and stops', async () => {
     store,
     clock,
     slotNow: () => clock.wall(),
+    believedNow: () => clock.wall(),
     isCaughtUp: () => progress.isCaughtUp(),
     log: { error: () => {} } as never,
   });

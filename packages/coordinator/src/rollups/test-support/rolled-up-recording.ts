@@ -9,6 +9,7 @@ export async function rollupsOf(recording: Recording): Promise<Rollups> {
     store,
     clock,
     slotNow: () => clock.wall(),
+    believedNow: () => clock.wall(),
     isCaughtUp: () => true,
     log: createLogger('test', 'silent'),
   });

@@ -2,10 +2,12 @@ import type { Migration } from 'kysely/migration';
 import * as initial from './0001-initial.ts';
 import * as rollups from './0002-rollups.ts';
 import * as monitorNames from './0003-monitor-names.ts';
+import * as retention from './0006-retention.ts';
 
 /** All migrations by name, in the order of their names. A list and not a folder: it must survive bundling. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-initial': initial,
   '0002-rollups': rollups,
   '0003-monitor-names': monitorNames,
+  '0006-retention': retention,
 };
