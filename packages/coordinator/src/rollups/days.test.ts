@@ -32,7 +32,7 @@ async function addHours(monitorId: number, regions: readonly string[]): Promise<
 }
 
 /** Rolls up the day. @returns rows that each transaction changed */
-async function rollUp(): Promise<number[]> {
+async function rollUp(believedNow = DAY + DAY_MS): Promise<number[]> {
   const rowsChanged = async () => {
     const [row] = await recording.rows<{ many: number }>('SELECT total_changes() AS many');
     return row?.many ?? 0;
@@ -40,7 +40,7 @@ async function rollUp(): Promise<number[]> {
   const written: number[] = [];
   let progress: Progress | null = { hour: DAY + DAY_MS, phase: 0, day: DAY, afterMonitor: 0 };
   for (let before = await rowsChanged(); ; ) {
-    progress = await rollUpDay(recording.store, progress, DAY + DAY_MS);
+    progress = await rollUpDay(recording.store, progress, believedNow);
     if (progress === null) return written;
     const after = await rowsChanged();
     written.push(after - before);
@@ -63,4 +63,15 @@ test.each([
   const days = await recording.rows('SELECT monitor_id, region FROM rollup_days WHERE passed = 24');
   expect(days).toHaveLength(monitors * many);
   expect(await recording.rows('SELECT 1 FROM rollup_hours WHERE at < ?', DAY)).toEqual([]);
+});
+
+test('a clock that is ahead rolls up days that have not come, and deletes nothing for its age', async () => {
+  await recording.declare(liveMonitor(1));
+  await addHours(1, REGIONS.slice(0, 1));
+  const hours = () => recording.rows('SELECT at FROM rollup_hours');
+  const before = await hours();
+  await rollUp(DAY - 2 * DAY_MS);
+  expect(await hours()).toEqual(before);
+  await rollUp(DAY);
+  expect(await hours()).toHaveLength(24);
 });

@@ -14,10 +14,11 @@ import {
 import { uptimePercent } from '../domain/uptime.ts';
 import { ReadingProgress } from '../results/reading-progress.ts';
 import { liveMonitor, Recording, THREE } from '../results/test-support/recording.ts';
+import type { Store, Transaction } from '../store/store.ts';
 import { Rollups } from './rollups.ts';
 import { readSummary } from './summary.ts';
 import { countsOf, naiveSummary, regionsOf } from './test-support/naive-summary.ts';
-import { caughtUp, rollupsOf } from './test-support/rolled-up-recording.ts';
+import { caughtUp, partsOf, rollupsOf } from './test-support/rolled-up-recording.ts';
 
 const MINUTE = 60_000;
 const [FRA, PAR] = THREE as [Region, Region, Region];
@@ -79,6 +80,32 @@ const repairs = () => recording.rows('SELECT * FROM rollup_repairs');
 /** First slot of the monitor in the hour, on its grid. */
 const slotIn = (id: number, hour: number, index = 0) =>
   gridSlotFrom(hour, 30_000, phaseOf(id, 30_000)) + index * 30_000;
+
+/** The store, with the rows that each transaction changed. */
+function counting(store: Store): { store: Store; written: number[]; failNext: () => void } {
+  const written: number[] = [];
+  let fails = false;
+  const changes = async (tx: Transaction) => {
+    const [row] = await tx.query<{ many: number }>('SELECT total_changes() AS many');
+    return row?.many ?? 0;
+  };
+  const transaction: Store['transaction'] = (work) => {
+    if (fails) {
+      fails = false;
+      return Promise.reject(new Error('disk full'));
+    }
+    return store.transaction(async (tx) => {
+      const before = await changes(tx);
+      const done = await work(tx);
+      written.push((await changes(tx)) - before);
+      return done;
+    });
+  };
+  const failNext = () => {
+    fails = true;
+  };
+  return { store: { read: store.read, close: () => store.close(), transaction }, written, failNext };
+}
 
 describe('a summary is what a count of all results says', () => {
   type Step =
@@ -220,6 +247,31 @@ describe('hours', () => {
     expect(await hoursOf(1)).toEqual([{ at: hour, region: FRA, passed: 2, not_run: 0 }]);
   });
 
+  test('an hour is claimed before the writer has time for it: what is put together meanwhile is marked', async () => {
+    const { store, clock } = recording;
+    const hour = clock.wall();
+    clock.advance(HOUR_MS + 5 * MINUTE);
+    const other = Promise.withResolvers<void>();
+    const writing = store.transaction(() => other.promise);
+    const stepping = rollups.step();
+    expect(rollups.claimedUntil).toBe(hour + HOUR_MS);
+    other.resolve();
+    await Promise.all([writing, stepping]);
+  });
+
+  test('after a claim that failed nothing is read before another has gone through', async () => {
+    const { store, written, failNext } = counting(recording.store);
+    const claiming = await Rollups.load({ ...partsOf(recording), store });
+    recording.clock.advance(HOUR_MS + 5 * MINUTE);
+    failNext();
+    await expect(claiming.step()).rejects.toThrow('disk full');
+    written.length = 0;
+    await claiming.step();
+    // The claim writes nothing itself; the hour comes after it.
+    expect(written[0]).toBe(0);
+    expect(written.length).toBeGreaterThan(1);
+  });
+
   test('a result that comes when the other hours of its day are deleted has the day added up anew', async () => {
     await recording.declare(liveMonitor(1));
     const hour = recording.clock.wall();
@@ -346,30 +398,9 @@ test('no transaction writes much, also in the hour in which thousands of monitor
   await addMonitors(1, 1, hour);
   await addMonitors(2, 3_000, hour + HOUR_MS);
   clock.advance(2 * HOUR_MS + 5 * MINUTE);
-  const written: number[] = [];
-  const counting = await Rollups.load({
-    store: {
-      read: store.read,
-      close: () => store.close(),
-      transaction: (work) =>
-        store.transaction(async (tx) => {
-          const changes = async () => {
-            const [row] = await tx.query<{ many: number }>('SELECT total_changes() AS many');
-            return row?.many ?? 0;
-          };
-          const before = await changes();
-          const done = await work(tx);
-          written.push((await changes()) - before);
-          return done;
-        }),
-    },
-    clock,
-    slotNow: () => clock.wall(),
-    believedNow: () => clock.wall(),
-    isCaughtUp: () => true,
-    log: { error: () => {} } as never,
-  });
-  await caughtUp(counting);
+  const { store: counted, written } = counting(store);
+  const working = await Rollups.load({ ...partsOf(recording), store: counted });
+  await caughtUp(working);
   const [hours] = await recording.rows<{ many: number }>('SELECT count(*) AS many FROM rollup_hours');
   expect(hours?.many).toBe(3_000);
   expect(Math.max(...written)).toBeLessThan(600);
