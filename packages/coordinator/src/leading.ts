@@ -26,10 +26,11 @@ import { ResultConsumer } from './recording/consumer.ts';
 import { ReadingProgress } from './recording/reading-progress.ts';
 import { Recorder } from './recording/recorder.ts';
 import { logTransitions } from './recording/transition-log.ts';
+import { BelievedClock } from './retention/believed-clock.ts';
+import { Retention } from './retention/retention.ts';
 import { DATED_BACK_MS, Rollups } from './rollups/rollups.ts';
 import { StartedParts } from './started-parts.ts';
 import { createRecordingStore } from './store/recording-store.ts';
-import { Retention } from './store/retention.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 
@@ -93,12 +94,14 @@ export class Leading implements ChangeEffects {
     const monitors = await MonitorsInMemory.load(store, secrets);
     const newestSlots = await loadNewestSlots(store, monitors);
     const slotClock = new SlotClock(clock, newestOf(newestSlots), log);
+    const believed = await BelievedClock.load({ store, clock, log }, newestOf(newestSlots));
     const presence = new RegionPresence({ store, clock, log });
     await presence.load();
     const { deliverer, rollups, recorder, consumer, dispatch, states } = await this.#build(
       monitors,
       newestSlots,
       slotClock,
+      believed,
       presence,
     );
     recorder.onTransition((change) => logTransitions(log, change));
@@ -125,7 +128,7 @@ export class Leading implements ChangeEffects {
     this.#started.add('consumer', () => consumer.stop());
     rollups.start();
     this.#started.add('roll-ups', () => rollups.stop());
-    this.#startRetention();
+    this.#startRetention(believed);
     await this.#startDeclaredFile(applier);
     this.#started.add('dispatch', () => dispatch.stop());
     return { dispatching: dispatch.start() };
@@ -150,6 +153,7 @@ export class Leading implements ChangeEffects {
     monitors: MonitorsInMemory,
     newestSlots: ReadonlyMap<number, number>,
     slotClock: SlotClock,
+    believed: BelievedClock,
     presence: RegionPresence,
   ) {
     const { config, store, jobKey, bus, stream, clock, log } = this.#options;
@@ -160,6 +164,7 @@ export class Leading implements ChangeEffects {
       store,
       clock,
       slotNow: () => slotClock.now(),
+      believedNow: () => believed.now(),
       isCaughtUp: () => progress.isCaughtUp() && !slotClock.hasJumpedWithin(DATED_BACK_MS),
       log,
     });
@@ -229,9 +234,15 @@ export class Leading implements ChangeEffects {
     };
   }
 
-  #startRetention(): void {
+  #startRetention(believed: BelievedClock): void {
     const { config, store, clock, log } = this.#options;
-    const retention = new Retention({ store, clock, log, resultRetentionDays: config.retentionDays });
+    const retention = new Retention({
+      store,
+      clock,
+      believed,
+      log,
+      resultRetentionDays: config.retentionDays,
+    });
     retention.start();
     this.#started.add('retention', () => retention.stop());
   }

@@ -16,7 +16,14 @@ beforeAll(async () => {
   api = await startApi();
   const { store, clock } = api;
   const slotNow = () => clock.wall();
-  rollups = await Rollups.load({ store, clock, slotNow, isCaughtUp: () => true, log: silentLog });
+  rollups = await Rollups.load({
+    store,
+    clock,
+    slotNow,
+    believedNow: slotNow,
+    isCaughtUp: () => true,
+    log: silentLog,
+  });
   // In the middle of an hour in the middle of a day.
   clock.advance(12 * HOUR_MS + HOUR_MS / 2);
 });
