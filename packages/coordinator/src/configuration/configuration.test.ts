@@ -232,6 +232,13 @@ describe('monitors', () => {
     expect(parts.monitors.get(id)?.activatedAt).toBe(created + 2_000);
   });
 
+  test('instants are whole milliseconds, whatever the clock says', async () => {
+    parts.clock.advance(0.75);
+    const id = await create('svc_http_monitor');
+    const now = Math.floor(parts.clock.wall());
+    expect(await monitorRow(id)).toMatchObject({ created_at: now, updated_at: now, activated_at: now });
+  });
+
   test('in memory they are what a start loads', async () => {
     await create('svc_http_monitor', { headers: [{ key: 'A', value: 'hush' }], timeout: 0, retry: 2 });
     await create('svc_tcp_monitor', { active: true, regions: ['hostb-par', 'hosta-fra'] });
