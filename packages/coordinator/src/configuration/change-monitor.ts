@@ -4,6 +4,7 @@ import {
   removeMonitors as deleteMonitors,
   insertMonitors,
   monitorsOf,
+  type NewMonitor,
   standingsOf,
 } from '../store/monitors.ts';
 import { reviseChannels } from '../store/notifications.ts';
@@ -49,7 +50,7 @@ export async function createMonitors(
 ): Promise<number[]> {
   const made: number[] = [];
   for (let start = 0; start < entries.length; start += MONITORS_PER_WRITE) {
-    const rows: Parameters<typeof insertMonitors>[1][number][] = [];
+    const rows: NewMonitor[] = [];
     for (const { attributes, declared } of entries.slice(start, start + MONITORS_PER_WRITE)) {
       await scope.breathe();
       const columns = monitorColumns(scope.secrets, kind, attributes);

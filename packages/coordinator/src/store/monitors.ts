@@ -134,13 +134,12 @@ const COLUMNS = [
   'updated_at',
 ] as const satisfies (keyof NewRow<'monitors'>)[];
 
+export type NewMonitor = Pick<NewRow<'monitors'>, (typeof COLUMNS)[number]>;
+
 const INSERT = `INSERT INTO monitors (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`;
 
 /** Answers the new ids, in the order of the rows. */
-export async function insertMonitors(
-  tx: Transaction,
-  rows: readonly Pick<NewRow<'monitors'>, (typeof COLUMNS)[number]>[],
-): Promise<number[]> {
+export async function insertMonitors(tx: Transaction, rows: readonly NewMonitor[]): Promise<number[]> {
   const written = await tx.runEach(
     INSERT,
     rows.map((row) => COLUMNS.map((column) => row[column] ?? null)),
