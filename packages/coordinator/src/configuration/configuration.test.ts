@@ -232,6 +232,13 @@ describe('monitors', () => {
     expect(parts.monitors.get(id)?.activatedAt).toBe(created + 2_000);
   });
 
+  test('instants are whole milliseconds, whatever the clock says', async () => {
+    parts.clock.advance(0.75);
+    const id = await create('svc_http_monitor');
+    const now = Math.floor(parts.clock.wall());
+    expect(await monitorRow(id)).toMatchObject({ created_at: now, updated_at: now, activated_at: now });
+  });
+
   test('in memory they are what a start loads', async () => {
     await create('svc_http_monitor', { headers: [{ key: 'A', value: 'hush' }], timeout: 0, retry: 2 });
     await create('svc_tcp_monitor', { active: true, regions: ['hostb-par', 'hosta-fra'] });
@@ -264,6 +271,29 @@ describe('monitors', () => {
     });
     await change((open) => open.remove('svc_http_monitor', id, { cascade: true }));
     expect(await parts.reading.component(parts.workspaceId, 1, 1)).toBeNull();
+  });
+
+  test('many are made and removed at once, with the components that show them', async () => {
+    const names = Array.from({ length: 600 }, (_, index) => `m${index}`);
+    const entries = names.map((name) => ({ attributes: attributes('svc_tcp_monitor', { name }) }));
+    const ids = await change((open) => open.createMonitors('svc_tcp_monitor', entries));
+    expect(ids.map((id) => parts.monitors.get(id)?.name)).toEqual(names);
+    const http = await create('svc_http_monitor');
+    await create('svc_status_page');
+    await create('svc_status_page_component', { type: 'monitor', monitor_id: String(http) });
+    await create('svc_notification', { monitor_ids: [String(ids[0]), String(ids[1]), String(ids[2])] });
+
+    const unknown = change((open) => open.removeMonitors([...ids, http, 9_999]));
+    expect(await errorOf(unknown)).toBeInstanceOf(NotFound);
+    expect(parts.monitors.size).toBe(601);
+
+    await change((open) => open.removeMonitors([...ids.slice(1), http]));
+    expect([...parts.monitors.values()].map(({ name }) => name)).toEqual(['m0']);
+    expect(await parts.reading.component(parts.workspaceId, 1, 1)).toBeNull();
+    expect(await parts.reading.notification(parts.workspaceId, 1, 'open')).toMatchObject({
+      rowVersion: 2,
+      attributes: { monitor_ids: [String(ids[0])] },
+    });
   });
 
   test('removing one changes the channels that it was linked to', async () => {
@@ -304,6 +334,7 @@ describe('references', () => {
     const elsewhere = <T>(work: (open: ConfigurationChange) => Promise<T>) =>
       errorOf(parts.configuration.transaction({ workspaceId: other, actor: 'api' }, work));
     expect(await elsewhere((open) => open.remove('svc_http_monitor', id))).toBeInstanceOf(NotFound);
+    expect(await elsewhere((open) => open.removeMonitors([id]))).toBeInstanceOf(NotFound);
     expect(
       await elsewhere((open) =>
         open.create('svc_notification', attributes('svc_notification', { monitor_ids: ['1'] })),
