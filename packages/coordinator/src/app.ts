@@ -123,8 +123,8 @@ export class Coordinator {
     await tokens.setOperatorToken(workspaceId, config.apiToken, clock.wall());
 
     const monitors = await MonitorsInMemory.load(store, secrets);
-    const newestSlots = await loadNewestSlots(store, monitors);
-    const slotClock = new SlotClock(clock, newestOf(newestSlots), log);
+    const given = await loadNewestSlots(store, monitors, clock.wall());
+    const slotClock = new SlotClock(clock, newestOf(given.newest), log, given.ahead);
     const presence = new RegionPresence({ store, clock, log });
     await presence.load();
 
@@ -175,7 +175,7 @@ export class Coordinator {
       tokens: jobTokens,
       slotClock,
       presence,
-      newestSlot: (monitorId) => newestSlots.get(monitorId) ?? null,
+      newestSlot: (monitorId) => given.newest.get(monitorId) ?? null,
       readerCaughtUp: () => progress.isCaughtUp(),
       recovery: recorder,
     });
