@@ -44,7 +44,7 @@ export type DispatchOptions = {
   slotClock: SlotClock;
   /** Loaded before. */
   presence: RegionPresence;
-  /** Newest slot that the monitor was ever given, as far as recorded; null: none. Asked at the start. */
+  /** Newest slot that the monitor was given, as far as recorded and believed; null: none. Asked at the start. */
   newestSlot: (monitorId: number) => number | null;
   /**
    * All results that the stream held a moment ago (up to 2 s) are recorded, and {@link Dispatch.settled} was

@@ -48,7 +48,7 @@ export type SchedulerOptions = {
   inFlight: InFlight;
   events: SlotEvents;
   counters: DispatchCounters;
-  /** Newest slot that the monitor was ever given, as far as recorded; null: none. Asked at the start. */
+  /** Newest slot that the monitor was given, as far as recorded and believed; null: none. Asked at the start. */
   newestSlot: (monitorId: number) => number | null;
 };
 
@@ -58,7 +58,7 @@ type Plan = Due & {
   phase: number;
   /** Its next slot is the first since it was created or activated. */
   isFirst: boolean;
-  /** Newest slot it was given, some hundred ms ahead at most; 0: none, or one of a clock that was ahead. */
+  /** Newest slot it was given, some hundred ms ahead at most; 0: none. */
   lastSlot: number;
 };
 
@@ -92,8 +92,10 @@ export class Scheduler {
   constructor(options: SchedulerOptions) {
     this.#options = options;
     // Slots recorded under a clock that was ahead must not come again: results of a slot that is
-    // recorded already would count as repeated. So the grid moves by some seconds.
-    this.#phaseShift = options.slotClock.isSetAside ? 1 + (Math.floor(options.slotClock.now()) % 9_973) : 0;
+    // recorded already would count as repeated. So the grid moves by some seconds, to the same place at
+    // every start until the last of them is past.
+    const { aheadSlot } = options.slotClock;
+    this.#phaseShift = aheadSlot === null ? 0 : 1 + (aheadSlot % 9_973);
   }
 
   /** Monitors that are scheduled. */
@@ -220,16 +222,11 @@ export class Scheduler {
 
   #planAtStart(monitor: LiveMonitor, now: number): void {
     const newest = this.#options.newestSlot(monitor.id);
-    // A slot of a clock that was ahead says nothing about which are given.
-    const plan = this.#add(monitor, newest !== null && newest <= now ? newest : 0);
-    if (newest === null || (newest < monitor.activatedAt && newest <= now)) {
-      this.#planFirst(plan, now);
-    } else if (newest > now) {
-      // Of a clock that was ahead.
-      this.#due.set(plan, this.#gridFrom(plan, now));
-    } else {
-      this.#due.set(plan, slotAfterRestart(newest, now, monitor.periodMs, plan.phase));
-    }
+    const plan = this.#add(monitor, newest ?? 0);
+    // An activation in the future is one of a clock that was ahead.
+    const isActivatedSince = newest !== null && newest < monitor.activatedAt && monitor.activatedAt <= now;
+    if (newest === null || isActivatedSince) this.#planFirst(plan, now);
+    else this.#due.set(plan, slotAfterRestart(newest, now, monitor.periodMs, plan.phase));
   }
 
   /**

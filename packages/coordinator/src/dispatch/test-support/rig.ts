@@ -37,6 +37,8 @@ export type RigOptions<B extends Bus, C extends Clock> = {
   clock: C;
   monitors?: readonly LiveMonitor[];
   newest?: Record<number, number>;
+  /** Newest slot of a clock that was ahead. */
+  ahead?: number;
 };
 
 /** Dispatch with everything around it that a test looks at. */
@@ -53,13 +55,13 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
   readonly dispatch: Dispatch;
   isCaughtUp = true;
 
-  constructor({ store, bus, clock, monitors = [], newest = {} }: RigOptions<B, C>) {
+  constructor({ store, bus, clock, monitors = [], newest = {}, ahead }: RigOptions<B, C>) {
     this.bus = bus;
     this.clock = clock;
     this.store = store;
     this.monitors = new DeclaredMonitors(monitors);
     const slots = new Map(Object.entries(newest).map(([id, slot]) => [Number(id), slot]));
-    this.slotClock = new SlotClock(clock, newestOf(slots), log);
+    this.slotClock = new SlotClock(clock, newestOf(slots), log, ahead ?? null);
     this.presence = new RegionPresence({ store, clock, log });
     this.dispatch = new Dispatch({
       bus,
@@ -78,8 +80,11 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
 }
 
 /** A rig in memory, under a clock that stands still. */
-export function memoryRig(options: Omit<RigOptions<MemoryBus, FakeClock>, 'bus' | 'clock'>): Rig {
-  return new Rig({ ...options, bus: new MemoryBus(), clock: new FakeClock() });
+export function memoryRig({
+  at,
+  ...options
+}: Omit<RigOptions<MemoryBus, FakeClock>, 'bus' | 'clock'> & { /** Epoch ms. */ at?: number }): Rig {
+  return new Rig({ ...options, bus: new MemoryBus(), clock: new FakeClock(at) });
 }
 
 /** Empties what dispatch writes. */
