@@ -1,6 +1,5 @@
 import { longestCheckMs } from '@svc/coordinator/domain/longest-check.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
-import type { Store } from '@svc/coordinator/store/store.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { type Report, SimulatedAgents } from './agents.ts';
 import { Oracle, type Violation } from './oracle/oracle.ts';
@@ -8,6 +7,7 @@ import { Presence } from './presence.ts';
 import { Service } from './service.ts';
 import { Outages, type OutageCounts } from './outages.ts';
 import type { Announcement, Told, Transition } from './told.ts';
+import type { WorldStore } from './store.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import type { Move, World } from './world.ts';
 
@@ -33,7 +33,7 @@ export type Outcome = {
 };
 
 /** Runs a world from its beginning to its end, before the eyes of the oracle. */
-export async function simulate(world: World, store: Store, isTold: boolean): Promise<Outcome> {
+export async function simulate(world: World, store: WorldStore, isTold: boolean): Promise<Outcome> {
   const simulation = new Simulation(world, store, isTold);
   return simulation.run();
 }
@@ -45,7 +45,7 @@ class Simulation {
   readonly #agents: SimulatedAgents;
   readonly #oracle: Oracle;
   readonly #outages: Outages;
-  readonly #store: Store;
+  readonly #store: WorldStore;
   /** All reports, in the order in which they reached the stream. */
   readonly #stream: Report[] = [];
   readonly #story: Line[] | null;
@@ -59,7 +59,7 @@ class Simulation {
   #restart: (Move & { do: 'restart' }) | null = null;
   #events = 0;
 
-  constructor(world: World, store: Store, isTold: boolean) {
+  constructor(world: World, store: WorldStore, isTold: boolean) {
     this.#world = world;
     this.#store = store;
     this.#story = isTold ? [] : null;
@@ -245,7 +245,6 @@ class Simulation {
         return;
       case 'link':
         this.#work.push(async () => {
-          await this.#service?.flushBefore();
           await this.#service?.link(move.channel, move.kind);
           this.#oracle.linked(move.channel, move.kind);
         });

@@ -61,7 +61,7 @@ export class Picture {
         this.#reported(told.region, told.result, told.isOfferedAgain, now);
         break;
       case 'resumed':
-        if (this.isActive && told.slot > this.#decidedSlot) {
+        if (this.isActive && !this.#isOver(told.slot)) {
           const open = this.#openSlot(told.slot, now);
           open.given = new Set([...open.answered, ...told.waitedFor]);
         }
@@ -93,10 +93,9 @@ export class Picture {
 
   /** Time has passed: slots whose period is over are decided, and votes age. */
   decide(now: Now): void {
-    for (let open = this.#open[0]; open !== undefined; open = this.#open[0]) {
-      if (!this.#isDecided(open, now)) break;
-      this.#open.shift();
-      this.#decidedSlot = open.slot;
+    for (let index = this.#nextDecided(now); index >= 0; index = this.#nextDecided(now)) {
+      const [open] = this.#open.splice(index, 1) as [OpenSlot];
+      this.#decidedSlot = Math.max(this.#decidedSlot, open.slot);
       for (const region of open.given ?? open.answered) this.#entered.add(region);
       const since = Math.min(now.monotonic, Math.max(open.endsAt, this.expectedSince));
       this.#cast(open.reports, now, open.endsAt <= now.monotonic ? since : now.monotonic);
@@ -146,10 +145,15 @@ export class Picture {
   }
 
   #opened({ slot, version, regions }: Told & { is: 'opened' }, now: Now): void {
-    if (!this.isActive || this.monitor?.version !== version || slot <= this.#decidedSlot) return;
+    if (!this.isActive || this.monitor?.version !== version || this.#isOver(slot)) return;
     const open = this.#openSlot(slot, now);
     open.given = new Set([...(open.given ?? open.answered), ...regions]);
     for (const region of regions) this.#given.add(region);
+  }
+
+  /** Decided, or it never will be. */
+  #isOver(slot: number): boolean {
+    return slot <= this.endedSlot || (slot <= this.#decidedSlot && !this.#open.some((open) => open.slot === slot));
   }
 
   #openSlot(slot: number, now: Now): OpenSlot {
@@ -165,7 +169,7 @@ export class Picture {
 
   /** "`not_run`, also a second one, answers the slot but is no vote." */
   #answered(slot: number, region: Region, now: Now): void {
-    if (slot > this.#decidedSlot) this.#openSlot(slot, now).answered.add(region);
+    if (!this.#isOver(slot)) this.#openSlot(slot, now).answered.add(region);
   }
 
   #reported(region: Region, result: CheckResult, isOfferedAgain: boolean, now: Now): void {
@@ -192,7 +196,7 @@ export class Picture {
       heardAt: now.slot,
     };
     this.#given.add(region);
-    if (slot > this.#decidedSlot) {
+    if (!this.#isOver(slot)) {
       const open = this.#openSlot(slot, now);
       open.answered.add(region);
       open.reports.push(vote);
@@ -201,6 +205,10 @@ export class Picture {
     // "A report that comes after its slot was decided becomes its region's vote at once."
     this.#entered.add(region);
     this.#cast([vote], now, now.monotonic);
+  }
+
+  #nextDecided(now: Now): number {
+    return this.#open.findIndex((open) => this.#isDecided(open, now));
   }
 
   /** "When every region given it has answered, or the missing ones cannot change the outcome, or one period has passed." */
