@@ -1,7 +1,7 @@
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import type { VirtualClock } from './virtual-clock.ts';
 import { check, die, type Effort, type Finding, notRunFinding } from './probe.ts';
+import type { VirtualClock } from './virtual-clock.ts';
 import type { World } from './world.ts';
 
 /** What an agent says to an offer; null: nothing. */
@@ -32,7 +32,7 @@ export type AgentsOptions = {
   readonly effortOf: (version: number) => Effort;
   /** The report has reached the stream. */
   readonly onReport: (report: Report) => void;
-  /** The region's agent has forgotten a job that it took. */
+  /** The region's agent does not hold a job that is taken for accepted. */
   readonly onForgotten: (region: Region) => void;
 };
 
@@ -82,9 +82,12 @@ export class SimulatedAgents {
   offer(region: Region, job: Offer): Answer {
     const { world, clock, effortOf, onForgotten } = this.#options;
     const agent = this.#agents.get(region);
-    if (agent === undefined || die(world, 'unanswered', region, job.slot) < world.mishaps.unanswered) return null;
+    if (agent === undefined || die(world, 'unanswered', region, job.slot) < world.mishaps.unanswered)
+      return null;
     if (agent.held.has(job.slot)) return 'held';
     if (clock.monotonic() - (agent.finished.get(job.slot) ?? Number.NEGATIVE_INFINITY) < REMEMBERED_MS) {
+      // Its result is on the way, or was recorded before the offer: then no heartbeat names the job.
+      onForgotten(region);
       return 'finished';
     }
     if (die(world, 'forgotten', region, job.slot) < world.mishaps.forgotten) {
@@ -93,7 +96,8 @@ export class SimulatedAgents {
       return 'accepted';
     }
     agent.held.set(job.slot, job.version);
-    const startedAt = clock.monotonic() + HANDLING_MS + Math.floor(50 * die(world, 'pause', region, job.slot));
+    const startedAt =
+      clock.monotonic() + HANDLING_MS + Math.floor(50 * die(world, 'pause', region, job.slot));
     const finding = check(world, effortOf(job.version), region, job.slot, startedAt);
     clock.after(startedAt - clock.monotonic() + finding.tookMs, () => {
       if (!agent.isAlive) return;

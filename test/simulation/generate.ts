@@ -33,7 +33,9 @@ export function generateWorld(seed: number): World {
     ...frame,
     timeoutMs: random.pick([1_000, 5_000, 10_000, 45_000, 45_000, 120_000]),
     retry: random.pick([0, 0, 1, 3, 3, 10]),
-    laggards: random.chance(0.2) ? random.sample(regions, random.between(1, Math.ceil(regions.length / 2))) : [],
+    laggards: random.chance(0.2)
+      ? random.sample(regions, random.between(1, Math.ceil(regions.length / 2)))
+      : [],
     channels: random.pick([[], ['webhook'], ['webhook'], ['webhook', 'incident_a']] as const),
     mishaps: someMishaps(random, isCalm),
     troubles: isCalm ? [] : someTroubles(random, frame),
@@ -42,7 +44,11 @@ export function generateWorld(seed: number): World {
 }
 
 function someRegions(random: Random): Region[] {
-  const count = random.chance(0.5) ? 3 : random.chance(0.6) ? random.between(1, 6) : random.between(1, MOST_REGIONS);
+  const count = random.chance(0.5)
+    ? 3
+    : random.chance(0.6)
+      ? random.between(1, 6)
+      : random.between(1, MOST_REGIONS);
   return random.sample(REGIONS, count);
 }
 
@@ -91,7 +97,9 @@ function someMove(random: Random, frame: Frame, at: number): Move[] {
   const soon = at + random.logarithmic(1, 2 * frame.periodMs);
   switch (random.pick(MOVES)) {
     case 'restart':
-      return [{ at, do: 'restart', downMs: random.logarithmic(100, 600_000), isBeforeCommit: random.chance(0.5) }];
+      return [
+        { at, do: 'restart', downMs: random.logarithmic(100, 600_000), isBeforeCommit: random.chance(0.5) },
+      ];
     case 'stop-agent':
       return [{ at, do: 'stop-agent', region, forMs: random.logarithmic(1_000, 200_000_000) }];
     case 'roll-agent':
@@ -110,7 +118,9 @@ function someMove(random: Random, frame: Frame, at: number): Move[] {
         { at: soon, do: 'switch-on' },
       ];
     case 'link':
-      return [{ at, do: 'link', channel: random.between(1, 4), kind: random.pick(['webhook', 'incident_a']) }];
+      return [
+        { at, do: 'link', channel: random.between(1, 4), kind: random.pick(['webhook', 'incident_a']) },
+      ];
     case 'unlink':
       return [{ at, do: 'unlink', channel: random.between(1, 4) }];
     case 'set-wall-clock':

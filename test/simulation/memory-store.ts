@@ -48,7 +48,10 @@ export class MemoryStore implements WorldStore, RecordingStore {
 
   async unlink(id: number, notificationId: number): Promise<void> {
     const links = this.#links.get(id) ?? [];
-    this.#links.set(id, links.filter((link) => link.notificationId !== notificationId));
+    this.#links.set(
+      id,
+      links.filter((link) => link.notificationId !== notificationId),
+    );
   }
 
   async newestSlot(id: number): Promise<number | null> {
@@ -73,7 +76,8 @@ export class MemoryStore implements WorldStore, RecordingStore {
     for (const { monitorId, slot } of writes.offGridSlots) {
       this.#offGrid.set(monitorId, Math.max(slot, this.#offGrid.get(monitorId) ?? 0));
     }
-    for (const state of writes.states) if (this.#declared.has(state.id)) this.#states.set(state.id, { ...state });
+    for (const state of writes.states)
+      if (this.#declared.has(state.id)) this.#states.set(state.id, { ...state });
     for (const announcement of writes.announcements) this.#announced(announcement);
     if (position !== null) this.#position = position;
     return writes.deliveries.map(() => ++this.#deliveries);
@@ -125,12 +129,13 @@ export class MemoryStore implements WorldStore, RecordingStore {
 
   /** The first that is not `not_run` stays, and it takes the place of a recorded `not_run`. */
   #insert(monitorId: number, slot: number, region: Region, row: Row): void {
-    let results = this.#results.get(monitorId);
-    if (results === undefined) this.#results.set(monitorId, (results = new Map()));
-    let ofSlot = results.get(slot);
-    if (ofSlot === undefined) results.set(slot, (ofSlot = new Map()));
+    const results: Results = this.#results.get(monitorId) ?? new Map();
+    const ofSlot: Map<Region, Row> = results.get(slot) ?? new Map();
+    this.#results.set(monitorId, results);
+    results.set(slot, ofSlot);
     const known = ofSlot.get(region);
-    if (known === undefined || (known.outcome === 'not_run' && row.outcome !== 'not_run')) ofSlot.set(region, row);
+    if (known === undefined || (known.outcome === 'not_run' && row.outcome !== 'not_run'))
+      ofSlot.set(region, row);
   }
 
   #announced({ monitorId, notificationId, announced, incident }: Writes['announcements'][number]): void {
@@ -141,7 +146,11 @@ export class MemoryStore implements WorldStore, RecordingStore {
     );
   }
 
-  #resultsSince({ id, decidedSlot }: MonitorState, monitor: LiveMonitor | undefined, now: number): StoredVote[] {
+  #resultsSince(
+    { id, decidedSlot }: MonitorState,
+    monitor: LiveMonitor | undefined,
+    now: number,
+  ): StoredVote[] {
     if (monitor === undefined || !monitor.active) return [];
     const { periodMs, longestCheckMs, version } = monitor;
     const oldest = now - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs);

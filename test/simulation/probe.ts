@@ -4,7 +4,16 @@ import { noise } from './random.ts';
 import type { Sight, World } from './world.ts';
 
 /** What the dice of a world are about. */
-export const DICE = { blip: 1, notRun: 2, forgotten: 3, unanswered: 4, doubled: 5, late: 6, lag: 7, pause: 8 } as const;
+export const DICE = {
+  blip: 1,
+  notRun: 2,
+  forgotten: 3,
+  unanswered: 4,
+  doubled: 5,
+  late: 6,
+  lag: 7,
+  pause: 8,
+} as const;
 
 export function die(world: World, kind: keyof typeof DICE, region: Region, slot: number): number {
   return noise(world.seed, DICE[kind], REGIONS.indexOf(region), slot);
@@ -30,7 +39,13 @@ export type Effort = { readonly timeoutMs: number; readonly retry: number };
  *
  * @param startedAt ms after the world's beginning
  */
-export function check(world: World, effort: Effort, region: Region, slot: number, startedAt: number): Finding {
+export function check(
+  world: World,
+  effort: Effort,
+  region: Region,
+  slot: number,
+  startedAt: number,
+): Finding {
   const { blip, notRun } = world.mishaps;
   if (die(world, 'notRun', region, slot) < notRun) return notRunFinding('agent-starved');
   // A failure of the network in between: all attempts of the check fail.

@@ -52,7 +52,7 @@ export class Random {
  */
 export function noise(seed: number, kind: number, region: number, slot: number): number {
   const high = Math.floor(slot / 2 ** 24) | 0;
-  const low = slot % 2 ** 24 | 0;
+  const low = (slot % 2 ** 24) | 0;
   return (mix(mix(mix(mix(seed | 0) + kind) + region) + Math.imul(high, 31) + low) >>> 0) / 2 ** 32;
 }
 

@@ -1,8 +1,3 @@
-import type { Acceptance, Refusal } from '@svc/shared/messages/heartbeat.ts';
-import type { ChannelKind } from '@svc/shared/channels/settings.ts';
-import { createLogger } from '@svc/shared/log.ts';
-import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { Agent } from '@svc/coordinator/dispatch/agents.ts';
 import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
 import { InFlight } from '@svc/coordinator/dispatch/in-flight.ts';
@@ -16,6 +11,11 @@ import type { DeclaredChange } from '@svc/coordinator/evaluation/declared-change
 import { States } from '@svc/coordinator/evaluation/state.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
 import type { RecordingStore } from '@svc/coordinator/store/recording-store.ts';
+import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import type { Acceptance, Refusal } from '@svc/shared/messages/heartbeat.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Answer, Report } from './agents.ts';
 import { MortalClock } from './mortal-clock.ts';
 import type { Presence } from './presence.ts';
@@ -196,7 +196,8 @@ export class Service {
       }
     }
     if (this.#inFlight.hasOverdue(now)) this.#inFlight.judge(now);
-    for (const job of this.#inFlight.values()) isOffering ||= job.state === 'offered' || job.state === 'queued';
+    for (const job of this.#inFlight.values())
+      isOffering ||= job.state === 'offered' || job.state === 'queued';
     return isOffering ? OFFERING_TICK_MS : this.#untilNextSlot();
   }
 
@@ -264,7 +265,14 @@ export class Service {
     if (agent === undefined || id === undefined || answer === null) return;
     const refused: [number, number, Refusal][] = answer === 'accepted' ? [] : [[id, slot, answer]];
     const accepted: [number, number][] = answer === 'accepted' ? [[id, slot]] : [];
-    const acceptance: Acceptance = { v: 1, kind: 'acceptance', agent: agent.id, batch: '', accepted, refused };
+    const acceptance: Acceptance = {
+      v: 1,
+      kind: 'acceptance',
+      agent: agent.id,
+      batch: '',
+      accepted,
+      refused,
+    };
     this.#inFlight.acceptance(agent, acceptance, this.#clock.monotonic());
   }
 

@@ -3,11 +3,11 @@ import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { type Report, SimulatedAgents } from './agents.ts';
 import { Oracle, type Violation } from './oracle/oracle.ts';
+import { type OutageCounts, Outages } from './outages.ts';
 import { Presence } from './presence.ts';
 import { Service } from './service.ts';
-import { Outages, type OutageCounts } from './outages.ts';
-import type { Announcement, Told, Transition } from './told.ts';
 import type { WorldStore } from './store.ts';
+import type { Announcement, Told, Transition } from './told.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import type { Move, World } from './world.ts';
 
@@ -33,9 +33,12 @@ export type Outcome = {
 };
 
 /** Runs a world from its beginning to its end, before the eyes of the oracle. */
-export async function simulate(world: World, store: WorldStore, isTold: boolean): Promise<Outcome> {
-  const simulation = new Simulation(world, store, isTold);
-  return simulation.run();
+export async function simulate(
+  world: World,
+  store: WorldStore,
+  { isTold }: { isTold: boolean },
+): Promise<Outcome> {
+  return new Simulation(world, store, isTold).run();
 }
 
 class Simulation {
@@ -66,7 +69,8 @@ class Simulation {
     this.#monitor = monitorOf(world);
     this.#efforts.set(1, world);
     const isTargetFine = world.troubles.length === 0 && world.mishaps.blip === 0;
-    this.#oracle = new Oracle(this.#presence, isTargetFine);
+    const isClockSet = world.moves.some((move) => move.do === 'set-wall-clock');
+    this.#oracle = new Oracle(this.#presence, { isTargetFine, isClockSet });
     this.#outages = new Outages(world);
     this.#agents = new SimulatedAgents({
       world,
@@ -160,6 +164,8 @@ class Simulation {
   #show(service: Service, told: readonly Told[]): void {
     const transitions = service.transitions.splice(0);
     const announcements = service.announcements.splice(0);
+    // Whatever time alone should have changed is seen with the next event, as it was due.
+    if (told.length === 0 && transitions.length === 0 && announcements.length === 0) return;
     this.#events += told.length;
     this.#outages.see(transitions, service.status, this.#clock.monotonic());
     this.#tell(told, transitions, announcements);
@@ -274,7 +280,11 @@ class Simulation {
     for (const delayMs of [0, 2, 600]) this.#clock.after(delayMs, () => this.#tickSoon(0));
   }
 
-  #tell(told: readonly Told[], transitions: readonly Transition[], announcements: readonly Announcement[]): void {
+  #tell(
+    told: readonly Told[],
+    transitions: readonly Transition[],
+    announcements: readonly Announcement[],
+  ): void {
     if (this.#story === null) return;
     for (const each of told) this.#note(describeTold(each));
     for (const { from, to, reason } of transitions) this.#note(`==> ${from} → ${to} (${reason})`);

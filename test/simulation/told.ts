@@ -1,11 +1,16 @@
-import type { CheckResult } from '@svc/shared/messages/check-result.ts';
-import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { AlertStatus } from '@svc/shared/channels/alert.ts';
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
 /** What the evaluation was told and has committed, in its order. The oracle hears the same. */
 export type Told =
-  | { readonly is: 'opened'; readonly slot: number; readonly version: number; readonly regions: readonly Region[] }
+  | {
+      readonly is: 'opened';
+      readonly slot: number;
+      readonly version: number;
+      readonly regions: readonly Region[];
+    }
   /** The region abstains, or is skipped. */
   | { readonly is: 'excused'; readonly slot: number; readonly version: number; readonly region: Region }
   | {

@@ -40,7 +40,8 @@ export class Channels {
       const known = this.#told.get(channel);
       if (known === undefined) return `channel ${channel} is not linked and was told ${status}`;
       if (known.told === told) return `channel ${channel} was told ${status} twice`;
-      if (!statuses.has(told)) return `channel ${channel} was told ${status} in status ${[...statuses].join(', ')}`;
+      if (!statuses.has(told))
+        return `channel ${channel} was told ${status} in status ${[...statuses].join(', ')}`;
       known.told = told;
     }
     return null;
@@ -63,5 +64,7 @@ function closureFault(
 ): string | null {
   const closures = news.filter((each) => each.channel === channel && each.isClosure).length;
   const due = kind === 'incident_a' && told !== 'active' ? 1 : 0;
-  return closures === due ? null : `channel ${channel} (${kind}) was told of ${closures} ends of its incident, not ${due}`;
+  return closures === due
+    ? null
+    : `channel ${channel} (${kind}) was told of ${closures} ends of its incident, not ${due}`;
 }

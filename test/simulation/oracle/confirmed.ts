@@ -24,7 +24,12 @@ export class ConfirmedOutages {
   #waiting: { slot: number; since: number } | null = null;
 
   /** A report was recorded. */
-  reported({ region, result }: Told & { is: 'reported' }, picture: Picture, status: MonitorStatus, now: Now): void {
+  reported(
+    { region, result }: Told & { is: 'reported' },
+    picture: Picture,
+    status: MonitorStatus,
+    now: Now,
+  ): void {
     const { monitor } = picture;
     const { slot, outcome, version } = result;
     if (monitor === null || !monitor.active || version !== monitor.version || outcome === 'not_run') return;
@@ -32,7 +37,8 @@ export class ConfirmedOutages {
       this.#otherwise.set(region, Math.max(slot, this.#otherwise.get(region) ?? 0));
       return;
     }
-    if (slot <= picture.endedSlot || slot < now.slot - votableMs(monitor.periodMs, monitor.longestCheckMs)) return;
+    if (slot <= picture.endedSlot || slot < now.slot - votableMs(monitor.periodMs, monitor.longestCheckMs))
+      return;
     let failed = this.#failed.get(slot);
     if (failed === undefined) {
       failed = new Set();

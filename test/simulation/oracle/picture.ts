@@ -2,7 +2,16 @@ import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
-import { freshMs, isTooFew, PLAIN, type Question, type Reading, statusOf, type Vote, votableMs } from './rule.ts';
+import {
+  freshMs,
+  isTooFew,
+  PLAIN,
+  type Question,
+  type Reading,
+  statusOf,
+  type Vote,
+  votableMs,
+} from './rule.ts';
 
 /** A slot that is not decided. */
 type OpenSlot = {
@@ -38,6 +47,8 @@ export class Picture {
   #decidedSlot = 0;
   /** What is about this slot or an older one never votes: votes were ended since. */
   endedSlot = 0;
+  /** Before this nothing ages, unless the electorate changes. */
+  #agesAt = Number.NEGATIVE_INFINITY;
   /** When each vote was reported, as its age. */
   readonly #reportedAt = new Map<Region, number>();
 
@@ -86,7 +97,8 @@ export class Picture {
     const { monitor } = this;
     if (monitor === null) return;
     for (const vote of this.votes.values()) {
-      const reported = (this.#reportedAt.get(vote.region) ?? 0) + freshMs(monitor.periodMs, monitor.longestCheckMs);
+      const reported =
+        (this.#reportedAt.get(vote.region) ?? 0) + freshMs(monitor.periodMs, monitor.longestCheckMs);
       this.votes.set(vote.region, { ...vote, surelyFreshUntil: Math.min(vote.surelyFreshUntil, reported) });
     }
   }
@@ -97,6 +109,7 @@ export class Picture {
       const [open] = this.#open.splice(index, 1) as [OpenSlot];
       this.#decidedSlot = Math.max(this.#decidedSlot, open.slot);
       for (const region of open.given ?? open.answered) this.#entered.add(region);
+      this.#agesAt = Number.NEGATIVE_INFINITY;
       const since = Math.min(now.monotonic, Math.max(open.endsAt, this.expectedSince));
       this.#cast(open.reports, now, open.endsAt <= now.monotonic ? since : now.monotonic);
     }
@@ -111,7 +124,8 @@ export class Picture {
         const question = { votes: this.votes.values(), electorate, age: now.age, standing };
         allowed.add(statusOf(question, reading));
         // "Ageing alone changes status only to unknown": what was right when the votes were cast stays.
-        if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }, reading) === standing) allowed.add(standing);
+        if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }, reading) === standing)
+          allowed.add(standing);
         if (isTooFew(question, reading)) allowed.add('unknown');
       }
     }
@@ -153,7 +167,9 @@ export class Picture {
 
   /** Decided, or it never will be. */
   #isOver(slot: number): boolean {
-    return slot <= this.endedSlot || (slot <= this.#decidedSlot && !this.#open.some((open) => open.slot === slot));
+    return (
+      slot <= this.endedSlot || (slot <= this.#decidedSlot && !this.#open.some((open) => open.slot === slot))
+    );
   }
 
   #openSlot(slot: number, now: Now): OpenSlot {
@@ -224,22 +240,23 @@ export class Picture {
     const cast = new Map(this.votes);
     for (const vote of open.reports) this.#castInto(cast, vote, now);
     const electorate = this.#electorate(new Set([...this.#entered, ...given]));
-    const statusWith = (outcome: Vote['outcome'] | 'kept' | 'aged') => {
+    const statusWith = (extreme: Extreme) => {
       const votes = new Map(cast);
       for (const region of missing) {
-        if (outcome === 'aged') votes.delete(region);
-        else if (outcome !== 'kept') this.#castInto(votes, supposed(region, outcome, open.slot), now);
+        if (extreme === 'aged') votes.delete(region);
+        else if (extreme !== 'kept') this.#castInto(votes, supposed(region, extreme, open.slot), now);
       }
       return statusOf({ votes: votes.values(), electorate, age: now.age, standing: this.expected }, PLAIN);
     };
-    const status = statusWith('kept');
-    return (['aged', 'passed', 'degraded', 'failed'] as const).every((outcome) => statusWith(outcome) === status);
+    const status = statusWith('passed');
+    return EXTREMES.every((extreme) => statusWith(extreme) === status);
   }
 
   #cast(news: readonly Vote[], now: Now, since: number): void {
     const { monitor } = this;
     if (monitor === null || news.length === 0) return;
     const freshUntil = now.age + freshMs(monitor.periodMs, monitor.longestCheckMs);
+    this.#agesAt = Math.min(this.#agesAt, freshUntil);
     let isNew = false;
     for (const vote of news) {
       if (!this.#castInto(this.votes, { ...vote, freshUntil, surelyFreshUntil: freshUntil }, now)) continue;
@@ -264,8 +281,12 @@ export class Picture {
 
   /** "Ageing alone changes status only to unknown, dated at the expiry." */
   #grow(now: Now): void {
-    if (this.expected === 'unknown' || !isTooFew(this.#question(now), PLAIN)) return;
-    const ended = [...this.votes.values()].map(({ freshUntil }) => freshUntil).filter((until) => until <= now.age);
+    if (this.expected === 'unknown' || now.age < this.#agesAt) return;
+    this.#agesAt = Math.min(...[...this.votes.values()].map(untilAfter(now.age)));
+    if (!isTooFew(this.#question(now), PLAIN)) return;
+    const ended = [...this.votes.values()]
+      .map(({ freshUntil }) => freshUntil)
+      .filter((until) => until <= now.age);
     const agoMs = ended.length === 0 ? 0 : now.age - Math.max(...ended);
     this.#expect('unknown', now.monotonic - agoMs);
   }
@@ -298,11 +319,14 @@ export class Picture {
       this.#expect('unknown', now.monotonic);
       return;
     }
-    this.#shift(freshMs(after.periodMs, after.longestCheckMs) - freshMs(before.periodMs, before.longestCheckMs));
+    this.#shift(
+      freshMs(after.periodMs, after.longestCheckMs) - freshMs(before.periodMs, before.longestCheckMs),
+    );
     if (after.regions !== null) this.#drop(new Set(after.regions), now);
   }
 
   #shift(byMs: number): void {
+    this.#agesAt = Number.NEGATIVE_INFINITY;
     if (byMs === 0) return;
     for (const vote of this.votes.values()) {
       const { surelyFreshUntil, freshUntil } = vote;
@@ -313,6 +337,7 @@ export class Picture {
 
   /** "A removed region's vote goes at once." */
   #drop(declared: ReadonlySet<Region>, now: Now): void {
+    this.#agesAt = Number.NEGATIVE_INFINITY;
     for (const open of this.#open) {
       for (const region of open.given ?? []) if (!declared.has(region)) open.given?.delete(region);
       for (const region of open.answered) if (!declared.has(region)) open.answered.delete(region);
@@ -329,11 +354,20 @@ export class Picture {
   }
 }
 
+type Extreme = Vote['outcome'] | 'kept' | 'aged';
+/** Beside `passed`, from the one that differs most. */
+const EXTREMES: readonly Extreme[] = ['failed', 'degraded', 'kept', 'aged'];
+
 /** From its slot to the end of its last attempt, ms. */
 function tookMs({ attempts }: CheckResult): number {
   const last = attempts.at(-1);
   return last === undefined ? 0 : last.started_ms + last.latency;
 }
+
+const untilAfter =
+  (age: number) =>
+  ({ freshUntil }: Vote): number =>
+    freshUntil > age ? freshUntil : Number.POSITIVE_INFINITY;
 
 /** What a region that is missing would say. */
 function supposed(region: Region, outcome: Vote['outcome'], slot: number): Vote {

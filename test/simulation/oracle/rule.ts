@@ -85,7 +85,8 @@ function freshVotes({ votes, electorate, age }: Question, { isEarlyAgeing }: Rea
 
 /** More than half of `count` votes failed at one moment. The beginning of some failure is such a moment, if there is one. */
 function shareAMoment(failed: readonly Vote[], count: number, reading: Reading): boolean {
-  const end = (vote: Vote) => (reading.isLongFailure ? Math.max(vote.failedUntil, vote.heardAt) : vote.failedUntil);
+  const end = (vote: Vote) =>
+    reading.isLongFailure ? Math.max(vote.failedUntil, vote.heardAt) : vote.failedUntil;
   return failed.some(({ failedFrom: moment }) => {
     const together = failed.filter((vote) => vote.failedFrom <= moment && moment <= end(vote));
     return together.length > count / 2;
