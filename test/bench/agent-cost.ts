@@ -5,6 +5,7 @@
 import type { Check } from '@svc/shared/messages/check.ts';
 import { AGENT_FLAGS } from '../../deploy/local/node-flags.ts';
 import { AgentLoad } from './agent-load.ts';
+import { bareSocketCpuMs } from './bare-socket.ts';
 import { hasBlackbox, startBlackbox } from './blackbox.ts';
 import { Children } from './children.ts';
 import { pace } from './pace.ts';
@@ -45,7 +46,10 @@ async function measure(): Promise<void> {
     const port = Number(target.line);
     const subjects = new Map<string, Round>([
       ['agent', (kind) => agentRound(load, checkOf(kind, port))],
-      ['bare socket', (kind) => bareRound(children, port, kind)],
+      [
+        'bare socket',
+        (kind) => bareSocketCpuMs(children, { port, kind, rate: RATE, seconds: ROUND_SECONDS }),
+      ],
     ]);
     if (hasBlackbox()) {
       const blackbox = await startBlackbox(children, port);
@@ -108,22 +112,8 @@ async function blackboxRound(
   return (cpuMs(blackbox.pid) - before) / succeeded;
 }
 
-async function bareRound(children: Children, port: number, kind: Kind): Promise<number> {
-  const { pid } = await children.node('test/bench/bare-socket-process.ts', [
-    String(port),
-    String(RATE),
-    String(ROUND_SECONDS + 1),
-    kind,
-  ]);
-  await settle(); // Its start-up is not what is measured.
-  const before = cpuMs(pid);
-  const startedAt = performance.now();
-  await settle(ROUND_SECONDS * 1_000 - 500);
-  return (cpuMs(pid) - before) / (((performance.now() - startedAt) / 1_000) * RATE);
-}
-
-function settle(ms = 500): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+function settle(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 500));
 }
 
 await measure();

@@ -3,16 +3,15 @@
  * and the time from the decision of the slot to the arrival of the webhook is taken for each.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { REGIONS } from '@svc/shared/regions.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { System } from '../support/system.ts';
 import { Children } from './children.ts';
+import { CHECKED_FROM, declaredMonitors, untilAllAreCheckedMs, webhook } from './declared-monitors.ts';
 import { percentile } from './process-usage.ts';
 import { formatTable } from './table.ts';
 
 const MONITORS = 10_000;
 const FRAGILE = 1_000;
-const CHECKED_FROM = REGIONS.slice(0, 3);
 
 const children = new Children();
 const target = await children.node('test/bench/target-process.ts');
@@ -24,7 +23,7 @@ receiver.answerWith((_request, response) => {
 });
 const system = await System.start({ regions: CHECKED_FROM, declared: declaration(Number(target.line)) });
 try {
-  await delay((MONITORS / 500) * 1_000 + 20_000);
+  await delay(untilAllAreCheckedMs(MONITORS));
   target.send('down');
   await receiver.received(FRAGILE);
   await delay(2_000);
@@ -69,25 +68,9 @@ try {
 }
 
 function declaration(port: number): object {
-  const names = Array.from({ length: MONITORS }, (_, number) => `m${number}`);
-  const monitor = (name: string, number: number) => ({
-    name,
+  const monitors = declaredMonitors(MONITORS, port, (number) => ({
     url: `http://127.0.0.1:${port}/${number < FRAGILE ? 'fragile' : 'steady'}`,
-    periodicity: '30s',
-    timeout: 10_000,
     retry: 0,
-    active: true,
-    regions: CHECKED_FROM,
-  });
-  return {
-    svc_http_monitor: Object.fromEntries(names.map((name, number) => [name, monitor(name, number)])),
-    svc_notification: {
-      hook: {
-        name: 'Hook',
-        provider_type: 'webhook',
-        webhook: { endpoint: receiver.url },
-        monitor_ids: names.map((name) => `\${svc_http_monitor.${name}.id}`),
-      },
-    },
-  };
+  }));
+  return { svc_http_monitor: monitors, svc_notification: { hook: webhook(receiver.url, monitors) } };
 }

@@ -118,7 +118,8 @@ async function measure(monitorCount: number, seconds: number): Promise<void> {
   const recording = setInterval(() => {
     const count = running.findIndex(({ recordedAt }) => recordedAt > performance.now());
     for (const { id, slot } of running.splice(0, count < 0 ? running.length : count)) {
-      for (const region of REGIONS) rig.dispatch.onRecorded(id, slot, region, false);
+      for (const region of REGIONS)
+        rig.dispatch.settled({ monitorId: id, slot: slot, region: region, is: 'reported', timedOut: false });
     }
   }, 50);
   await once(agents, 'message');

@@ -1,6 +1,7 @@
 /**
  * `npm run bench`: every benchmark, one after the other. `npm run bench -- quick` leaves out the long loops,
- * `npm run bench -- api terraform` runs those of these files.
+ * `npm run bench -- api terraform` runs those of these files. The whole loop of two checkouts in pairs is
+ * `node test/bench/pair.ts`: it needs the other one.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -17,6 +18,8 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'Terraform', file: 'terraform.ts', args: [], isLong: true },
   { title: 'Detection', file: 'detection.ts', args: [], isLong: true },
   { title: 'Recovery', file: 'recovery.ts', args: [], isLong: true },
+  { title: 'A disk that stalls', file: 'slow-disk.ts', args: ['1000', '30'], isLong: true },
+  { title: 'Overload, and after it', file: 'overload.ts', args: [], isLong: true },
   { title: 'Whole loop, 1,000 checks/s', file: 'whole-loop.ts', args: ['1000', '60'], isLong: true },
   { title: 'Whole loop, 2,000 checks/s', file: 'whole-loop.ts', args: ['2000', '60'], isLong: true },
   { title: 'Whole loop, 4,000 checks/s', file: 'whole-loop.ts', args: ['4000', '60'], isLong: true },

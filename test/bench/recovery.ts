@@ -3,21 +3,23 @@
  * again to the first recorded result of a check that began after that (in the agent's region, for an agent).
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { REGIONS } from '@svc/shared/regions.ts';
 import { System } from '../support/system.ts';
 import { Children } from './children.ts';
+import { CHECKED_FROM, declaredMonitors, untilAllAreCheckedMs } from './declared-monitors.ts';
 import { median } from './process-usage.ts';
 import { formatTable } from './table.ts';
 
 const MONITORS = 10_000;
-const CHECKED_FROM = REGIONS.slice(0, 3);
 const ROUNDS = 5;
 /** A coordinator hears agents for this long before it gives out the first job. */
 const HEARD_MS = 2_500;
 
 const children = new Children();
 const target = await children.node('test/bench/target-process.ts');
-const system = await System.start({ regions: CHECKED_FROM, declared: declaration(Number(target.line)) });
+const system = await System.start({
+  regions: CHECKED_FROM,
+  declared: { svc_http_monitor: declaredMonitors(MONITORS, Number(target.line)) },
+});
 const [region = 'hosta-fra'] = CHECKED_FROM;
 
 /** ms until a result is recorded whose check began after `since`; slots that were missed are made up for first. */
@@ -60,7 +62,7 @@ const cases: Record<string, () => Promise<number>> = {
 };
 
 try {
-  await delay((MONITORS / 500) * 1_000 + 20_000);
+  await delay(untilAllAreCheckedMs(MONITORS));
   const rows: string[][] = [];
   for (const [name, run] of Object.entries(cases)) {
     const times: number[] = [];
@@ -74,17 +76,4 @@ try {
 } finally {
   await system.dispose();
   await children.endAll();
-}
-
-function declaration(port: number): object {
-  const monitor = (number: number) => ({
-    name: `Monitor ${number}`,
-    url: `http://127.0.0.1:${port}/`,
-    periodicity: '30s',
-    timeout: 10_000,
-    active: true,
-    regions: CHECKED_FROM,
-  });
-  const entries = Array.from({ length: MONITORS }, (_, number) => [`m${number}`, monitor(number)]);
-  return { svc_http_monitor: Object.fromEntries(entries) };
 }

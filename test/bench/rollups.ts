@@ -31,36 +31,42 @@ const midnight = Date.UTC(2026, 0, 15);
 const start = midnight - 2 * HOUR_MS;
 let now = start;
 
-await store.transaction(({ sqlite }) => {
-  sqlite.exec("INSERT INTO workspaces (id, name, created_at) VALUES (1, 'bench', 0) ON CONFLICT DO NOTHING");
-  const insert = sqlite.prepare(`INSERT INTO monitors (id, workspace_id, type, name, active, attributes,
-    activated_at, created_at, updated_at) VALUES (?, 1, 'http', 'bench', 1, '{}', 0, 0, 0)`);
-  const change =
-    sqlite.prepare(`INSERT INTO transitions (monitor_id, from_status, to_status, reason, at, votes)
-    VALUES (?, 'unknown', 'active', 'all-passed', ?, '[]')`);
-  for (let id = 1; id <= monitorCount; id += 1) {
-    insert.run(id);
-    change.run(id, start);
-  }
+const ids = Array.from({ length: monitorCount }, (_, index) => index + 1);
+await store.transaction(async (tx) => {
+  await tx.runEach(
+    "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'bench', 0) ON CONFLICT DO NOTHING",
+    [[]],
+  );
+  await tx.runEach(
+    `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
+       updated_at) VALUES (?, 1, 'http', 'bench', 1, '{}', 0, 0, 0)`,
+    ids.map((id) => [id]),
+  );
+  await tx.runEach(
+    `INSERT INTO transitions (monitor_id, from_status, to_status, reason, at, votes)
+     VALUES (?, 'unknown', 'active', 'all-passed', ?, '[]')`,
+    ids.map((id) => [id, start]),
+  );
 });
 
-const order = Array.from({ length: monitorCount }, (_, index) => index + 1).sort(
-  (a, b) => phaseOf(a, PERIOD_MS) - phaseOf(b, PERIOD_MS),
-);
+const order = ids.toSorted((a, b) => phaseOf(a, PERIOD_MS) - phaseOf(b, PERIOD_MS));
 const latencyOf = (id: number, turn: number) => 40 + (id % 50) + ((turn * 7 + id) % 30);
 
 /** Half a minute of all monitors: rows as the recorder writes them. */
 async function addPeriod(at: number): Promise<void> {
-  await store.transaction(({ sqlite }) => {
-    const insert = sqlite.prepare(`INSERT INTO results (slot, monitor_id, region, outcome, version, latency,
-      status_code, detail, agent, recorded_at) VALUES (?, ?, ?, 'passed', 1, ?, 200, ?, 'agent-1', ?)`);
-    const detail = '{"started_at":12,"phases":[0.5,1,3,5,40.1]}';
-    for (const id of order) {
-      const slot = at + phaseOf(id, PERIOD_MS);
-      const latency = latencyOf(id, at / PERIOD_MS);
-      for (const region of REGIONS) insert.run(slot, id, region, latency, detail, slot + 100);
-    }
+  const detail = '{"started_at":12,"phases":[0.5,1,3,5,40.1]}';
+  const rows = order.flatMap((id) => {
+    const slot = at + phaseOf(id, PERIOD_MS);
+    const latency = latencyOf(id, at / PERIOD_MS);
+    return REGIONS.map((region) => [slot, id, region, latency, detail, slot + 100]);
   });
+  await store.transaction((tx) =>
+    tx.runEach(
+      `INSERT INTO results (slot, monitor_id, region, outcome, version, latency, status_code, detail, agent,
+         recorded_at) VALUES (?, ?, ?, 'passed', 1, ?, 200, ?, 'agent-1', ?)`,
+      rows,
+    ),
+  );
 }
 
 for (let at = start; at < start + minutes * 60_000; at += PERIOD_MS) {
@@ -68,7 +74,7 @@ for (let at = start; at < start + minutes * 60_000; at += PERIOD_MS) {
 }
 await delay(1_500);
 
-/** ms that the work of a transaction holds the scheduling thread, its COMMIT apart. */
+/** ms from the begin of a transaction until its work is done, its COMMIT apart: recording waits for so long. */
 const held: number[] = [];
 const rollups = await Rollups.load({
   store: {
@@ -76,15 +82,16 @@ const rollups = await Rollups.load({
     read: store.read,
     close: () => store.close(),
     transaction: (work) =>
-      store.transaction((tx) => {
+      store.transaction(async (tx) => {
         const began = performance.now();
-        const done = work(tx);
+        const done = await work(tx);
         held.push(performance.now() - began);
         return done;
       }),
   },
   clock: systemClock,
   slotNow: () => now,
+  believedNow: () => now,
   isCaughtUp: () => true,
   log,
 });
@@ -119,17 +126,20 @@ await measured('an hour', anHour, 'results');
 now = midnight + 6 * 60_000;
 await measured('the rest of the day and the day itself', monitorCount, 'monitors');
 
-await store.transaction(({ sqlite }) => {
-  const histogram = emptyHistogram();
-  for (let turn = 0; turn < 2_880; turn += 1) addLatency(histogram, latencyOf(1, turn));
-  const blob = encodeHistogram(histogram);
-  const insert = sqlite.prepare('INSERT INTO rollup_days VALUES (?, ?, ?, 2870, 5, 5, 0, ?)');
-  const uptime = sqlite.prepare('INSERT INTO uptime_days VALUES (?, ?, 86000000, 0, 400000)');
-  for (let id = 1; id <= monitorCount; id += 1) {
-    for (let day = 2; day <= 90; day += 1) {
-      for (const region of REGIONS) insert.run(id, midnight - day * DAY_MS, region, blob);
-      uptime.run(id, midnight - day * DAY_MS);
-    }
+const histogram = emptyHistogram();
+for (let turn = 0; turn < 2_880; turn += 1) addLatency(histogram, latencyOf(1, turn));
+const blob = encodeHistogram(histogram);
+await store.transaction(async (tx) => {
+  const days = Array.from({ length: 89 }, (_, index) => midnight - (index + 2) * DAY_MS);
+  for (const id of ids) {
+    await tx.runEach(
+      'INSERT INTO rollup_days VALUES (?, ?, ?, 2870, 5, 5, 0, ?)',
+      days.flatMap((day) => REGIONS.map((region) => [id, day, region, blob])),
+    );
+    await tx.runEach(
+      'INSERT INTO uptime_days VALUES (?, ?, 86000000, 0, 400000)',
+      days.map((day) => [id, day]),
+    );
   }
 });
 await delay(3_000);
@@ -146,32 +156,36 @@ async function timed(title: string, work: (turn: number) => Promise<unknown>): P
 
 const anyMonitor = (turn: number) => 1 + ((turn * 7_919) % monitorCount);
 for (const range of Object.keys(SUMMARY_RANGES) as SummaryRange[]) {
-  await timed(`summary of ${range}, ms`, (turn) => readSummary(store.read, anyMonitor(turn), range, now));
+  await timed(`summary of ${range}, ms`, (turn) => readSummary(store, anyMonitor(turn), range, now));
 }
 await timed('50 components × 90 days, ms', (turn) =>
   dailyTimes(
-    store.read,
+    store,
     Array.from({ length: 50 }, (_, index) => anyMonitor(turn * 50 + index)),
     90,
     now,
   ),
 );
 /** The most that a summary can be of: a change with every slot of a week, and every region for 400 days. */
-await store.transaction(({ sqlite }) => {
-  const change =
-    sqlite.prepare(`INSERT INTO transitions (monitor_id, from_status, to_status, reason, at, votes)
-    VALUES (1, 'x', ?, 'majority-failed', ?, '[]')`);
-  for (let at = now - 7 * DAY_MS; at < now; at += PERIOD_MS) {
-    change.run(at % (2 * PERIOD_MS) < PERIOD_MS ? 'error' : 'active', at);
-  }
-  const day = sqlite.prepare(`INSERT OR REPLACE INTO rollup_days
-    SELECT 1, ?, ?, passed, degraded, failed, not_run, latency FROM rollup_days WHERE monitor_id = 2 LIMIT 1`);
-  for (let index = 1; index < 400; index += 1) {
-    for (const region of ALL_REGIONS) day.run(midnight - index * DAY_MS, region);
-  }
+await store.transaction(async (tx) => {
+  const slots = Array.from(
+    { length: (7 * DAY_MS) / PERIOD_MS },
+    (_, index) => now - 7 * DAY_MS + index * PERIOD_MS,
+  );
+  await tx.runEach(
+    `INSERT INTO transitions (monitor_id, from_status, to_status, reason, at, votes)
+     VALUES (1, 'x', ?, 'majority-failed', ?, '[]')`,
+    slots.map((at) => [at % (2 * PERIOD_MS) < PERIOD_MS ? 'error' : 'active', at]),
+  );
+  const days = Array.from({ length: 399 }, (_, index) => midnight - (index + 1) * DAY_MS);
+  await tx.runEach('DELETE FROM rollup_days WHERE monitor_id = 1', [[]]);
+  await tx.runEach(
+    'INSERT INTO rollup_days VALUES (1, ?, ?, 2870, 5, 5, 0, ?)',
+    days.flatMap((day) => ALL_REGIONS.map((region) => [day, region, blob])),
+  );
 });
 for (const range of ['7d', '400d'] as const) {
-  await timed(`the largest summary of ${range}, ms`, () => readSummary(store.read, 1, range, now));
+  await timed(`the largest summary of ${range}, ms`, () => readSummary(store, 1, range, now));
 }
 await store.close();
 await rm(directory, { recursive: true });

@@ -1,7 +1,7 @@
 /**
  * The target that benchmarks probe, as a process of its own: answers every HTTP request with the same
- * few bytes and takes plain connections. Prints its port. After the message `down` it answers 503 to
- * what asks for `/fragile`.
+ * few bytes and takes plain connections. Prints its port. From the message `down` to the message `up` it
+ * answers 503 to what asks for `/fragile`.
  */
 import { createServer } from 'node:net';
 

@@ -17,6 +17,8 @@ const MISSED_MS = 6_500;
 const FORGOTTEN_MS = 4_000;
 /** After a start the coordinator hears one round of heartbeats, ms. */
 const ROUND_MS = 2_500;
+/** Dispatch reads the clock so often, ms. */
+const TICK_MS = 50;
 const WORLD_BEGINS = Date.UTC(2026, 0, 1);
 
 /** A line of the story: at an instant (ms after the beginning) something happened. */
@@ -150,12 +152,14 @@ class Simulation {
   /** Commits what the instant has brought, and shows it to the oracle. */
   async #settle(): Promise<void> {
     const work = this.#work;
+    const hasWork = work.length > 0;
     this.#work = [];
     for (const task of work) await task();
     const service = this.#service;
     if (service === null) return;
     const isKilled = this.#restart !== null && service.told.length > 0;
-    if (isKilled && this.#restart?.isBeforeCommit) return this.#kill();
+    // What was declared in this instant is committed.
+    if (isKilled && !hasWork && this.#restart?.isBeforeCommit) return this.#kill();
     const told = await service.flush();
     this.#show(service, told);
     if (isKilled) this.#kill();
@@ -248,6 +252,7 @@ class Simulation {
         return;
       case 'set-wall-clock':
         this.#clock.stepWall(move.byMs);
+        this.#tickSoon(TICK_MS);
         return;
       case 'link':
         this.#work.push(async () => {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const COMPILE_CACHE = join(ROOT, 'node_modules', '.cache', 'node');
+/** The checkout that this file belongs to. */
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export type LogLine = { level: number; msg: string; event?: string } & Record<string, unknown>;
 
@@ -17,17 +17,28 @@ export class Program {
   readonly #file: string;
   readonly #environment: Record<string, string>;
   readonly #flags: readonly string[];
+  readonly #root: string;
   readonly #waiting = new Set<{ isIt: (line: LogLine) => boolean; resolve: (line: LogLine) => void }>();
   readonly lines: LogLine[] = [];
   /** What it wrote that is not a log line: stack traces, warnings of Node. */
   readonly noise: string[] = [];
   #child: ChildProcess | null = null;
 
-  /** @param file path from the root of the repository */
-  constructor(file: string, environment: Record<string, string>, flags: readonly string[] = []) {
+  /**
+   * @param file path from the root of the repository
+   * @param flags of Node
+   * @param root the checkout whose program it is
+   */
+  constructor(
+    file: string,
+    environment: Record<string, string>,
+    flags: readonly string[] = [],
+    root: string = ROOT,
+  ) {
     this.#file = file;
     this.#environment = environment;
     this.#flags = flags;
+    this.#root = root;
   }
 
   get pid(): number {
@@ -37,9 +48,13 @@ export class Program {
   /** Resolves at the log line that says it does its work; rejects when it ends before. */
   async start(): Promise<void> {
     const child = spawn(process.execPath, [...this.#flags, this.#file], {
-      cwd: ROOT,
-      // The compile cache is the one of `npm start`.
-      env: { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: COMPILE_CACHE, ...this.#environment },
+      cwd: this.#root,
+      env: {
+        PATH: process.env.PATH ?? '',
+        // The one of `npm start`.
+        NODE_COMPILE_CACHE: join(this.#root, 'node_modules', '.cache', 'node'),
+        ...this.#environment,
+      },
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.#child = child;

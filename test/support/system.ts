@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Region } from '@svc/shared/regions.ts';
-import { AGENT_FLAGS, COORDINATOR_FLAGS } from '../../deploy/local/node-flags.ts';
 import { freePort } from './free-port.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
-import { Program } from './process.ts';
+import { Program, ROOT } from './process.ts';
 
 export type SystemOptions = {
   regions: readonly Region[];
@@ -16,7 +15,11 @@ export type SystemOptions = {
   environment?: Record<string, string>;
   /** More flags of Node for the coordinator, for profiles. */
   coordinatorFlags?: readonly string[];
+  /** Another checkout whose coordinator and agents are run, with its own `node_modules`. */
+  root?: string;
 };
+
+type NodeFlags = typeof import('../../deploy/local/node-flags.ts');
 
 /**
  * The whole service as processes of its own: a NATS server, the coordinator and one agent per region,
@@ -47,6 +50,8 @@ export class System {
   }
 
   static async start(options: SystemOptions): Promise<System> {
+    const { root = ROOT } = options;
+    const flags: NodeFlags = await import(join(root, 'deploy/local/node-flags.ts'));
     const folder = await mkdtemp(join(tmpdir(), 'svc-system-'));
     const config = join(folder, 'svc.json');
     await writeFile(config, JSON.stringify(options.declared));
@@ -64,7 +69,8 @@ export class System {
         SVC_API_TOKEN: token,
         SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
       },
-      [...COORDINATOR_FLAGS, ...(options.coordinatorFlags ?? [])],
+      [...flags.COORDINATOR_FLAGS, ...(options.coordinatorFlags ?? [])],
+      root,
     );
     const agents = new Map(
       options.regions.map((region) => [
@@ -72,7 +78,8 @@ export class System {
         new Program(
           'packages/agent/src/main.ts',
           { ...common, SVC_REGION: region, SVC_AGENT_ID: `agent-${region}`, SVC_DRAIN_MS: '2000' },
-          AGENT_FLAGS,
+          flags.AGENT_FLAGS,
+          root,
         ),
       ]),
     );
@@ -106,9 +113,14 @@ export class System {
     await writeFile(join(this.#folder, 'svc.json'), JSON.stringify(declared));
   }
 
+  /** The file of the database, for who keeps a connection to it. */
+  get databasePath(): string {
+    return join(this.#folder, 'svc.db');
+  }
+
   /** Rows of the database as it is on disk now. */
   query<Row>(sql: string, ...parameters: (string | number)[]): Row[] {
-    const database = new DatabaseSync(join(this.#folder, 'svc.db'), { readOnly: true, timeout: 5_000 });
+    const database = new DatabaseSync(this.databasePath, { readOnly: true, timeout: 5_000 });
     try {
       return database.prepare(sql).all(...parameters) as Row[];
     } finally {

@@ -1,40 +1,14 @@
 import { join } from 'node:path';
 import type { Bus, ResultStream } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
-import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { type Api, createApi } from './api/server.ts';
 import type { CoordinatorConfig } from './config.ts';
-import { ChangeApplier } from './configuration/apply-changes.ts';
-import { MonitorsInMemory } from './configuration/live-monitors.ts';
-import { Reading } from './configuration/reading.ts';
-import { StoredConfiguration } from './configuration/transactions.ts';
-import { DeclaredFile } from './declare/declared-file.ts';
-import { Dispatch } from './dispatch/dispatch.ts';
-import { loadNewestSlots, newestOf } from './dispatch/newest-slots.ts';
-import { RegionPresence } from './dispatch/region-presence.ts';
-import { SlotClock } from './dispatch/slot-clock.ts';
-import { JobTokens } from './dispatch/tokens.ts';
-import { coordinatorMetrics } from './metrics.ts';
-import { Deliverer } from './notify/deliverer.ts';
-import { createDeliveries } from './notify/deliveries.ts';
-import { createOutbox } from './notify/outbox.ts';
-import { createChannels, unavailableReason } from './notify/registry.ts';
-import { storedChannels } from './notify/stored-channels.ts';
-import { createHttpPost } from './outgoing/http-post.ts';
-import { ResultConsumer } from './results/consumer.ts';
-import { createDeclarationEffects } from './results/declaration-effects.ts';
-import { Evaluator } from './results/evaluator.ts';
-import { ReadingProgress } from './results/reading-progress.ts';
-import { Recorder } from './results/recorder.ts';
-import { States } from './results/states.ts';
-import { logTransitions } from './results/transition-log.ts';
-import { DATED_BACK_MS, Rollups } from './rollups/rollups.ts';
+import { Leading } from './leading.ts';
+import { Serving } from './serving.ts';
+import { StartedParts } from './started-parts.ts';
 import { loadInstallation } from './store/facts.ts';
 import { openStore } from './store/open.ts';
-import { Retention } from './store/retention.ts';
 import { checkSecretKey, parseSecretKey, Secrets } from './store/secrets.ts';
-import type { Store } from './store/store.ts';
 import { Tokens } from './store/tokens.ts';
 import { ensureDefaultWorkspace } from './store/workspaces.ts';
 
@@ -65,22 +39,19 @@ export type CoordinatorOptions = {
 };
 
 /**
- * The coordinator: every part of it is built here and given what it needs.
- *
- * Order matters twice. At the start the states are loaded before anything can change them, and jobs are
- * given out only after results are read and the declaration stands. At the end it is the other way
- * round: no new slots, then no more results, then no more alerts, and the database last.
+ * The coordinator, in two objects: {@link Serving} is what every coordinator does, {@link Leading} what only
+ * the one does that leads. This one always leads. Both stand on the store, which is opened first and closed last.
  */
 export class Coordinator {
   readonly #options: CoordinatorOptions;
-  /** What has been started, to be stopped in the opposite order. */
-  readonly #started: { name: string; stop: () => Promise<void> | void }[] = [];
-  #declaredFile: DeclaredFile | null = null;
+  readonly #started: StartedParts;
+  #leading: Leading | null = null;
   #starting: Promise<{ url: string }> | null = null;
   #stopping: Promise<void> | null = null;
 
   constructor(options: CoordinatorOptions) {
     this.#options = options;
+    this.#started = new StartedParts(options.log);
   }
 
   /**
@@ -101,7 +72,14 @@ export class Coordinator {
 
   /** Applies the declared file again. */
   async reload(): Promise<void> {
-    await this.#declaredFile?.reload();
+    await this.#leading?.reload();
+  }
+
+  /** Gives up leading and takes it up again; the API is served all the time. */
+  async leadAnew(): Promise<void> {
+    await this.#leading?.stop();
+    const begun = await this.#leading?.start();
+    await begun?.dispatching;
   }
 
   /** May be called twice, and during the start. */
@@ -112,174 +90,42 @@ export class Coordinator {
 
   async #start(): Promise<{ url: string }> {
     const { config, bus, stream, clock, log, environment } = this.#options;
-    this.#started.push({ name: 'bus', stop: () => bus.close() });
-
+    this.#started.add('bus', () => bus.close());
     const store = await openStore({ path: config.databasePath, log });
-    this.#started.push({ name: 'store', stop: () => store.close() });
+    this.#started.add('store', () => store.close());
     const secrets = new Secrets(parseSecretKey(config.secretKey));
     await checkSecretKey(store, secrets);
-    const installation = await loadInstallation(store, secrets);
-    const workspaceId = await ensureDefaultWorkspace(store, clock.wall());
+    const { jobKey } = await loadInstallation(store, secrets);
+    const now = Math.floor(clock.wall());
+    const workspaceId = await ensureDefaultWorkspace(store, now);
     const tokens = await Tokens.load(store);
-    await tokens.setOperatorToken(workspaceId, config.apiToken, clock.wall());
+    await tokens.setOperatorToken(workspaceId, config.apiToken, now);
 
-    const monitors = await MonitorsInMemory.load(store, secrets);
-    const newestSlots = await loadNewestSlots(store, monitors);
-    const slotClock = new SlotClock(clock, newestOf(newestSlots), log);
-    const presence = new RegionPresence({ store, clock, log });
-    await presence.load();
-
-    const deliverer = this.#createDeliverer(store, secrets);
-    const outbox = createOutbox(clock, (delivery) => deliverer.wake(delivery));
-    const states = new States();
-    const slotNow = () => Math.floor(slotClock.now());
-    const rollups = await Rollups.load({
-      store,
-      clock,
-      slotNow,
-      isCaughtUp: () => progress.isCaughtUp() && !slotClock.hasJumpedWithin(DATED_BACK_MS),
-      log,
-    });
-    const evaluator = new Evaluator({
-      states,
-      monitors,
-      presence,
-      outbox,
-      rollups,
-      clock,
-      slotClock,
-    });
-    const jobTokens = new JobTokens(installation.jobKey);
-    const recorder = new Recorder({
-      store,
-      evaluator,
-      tokens: jobTokens,
-      clock,
-      log,
-      onNotRun: (monitorId, slot, region, reason) => dispatch.onNotRun(monitorId, slot, region, reason),
-    });
-    const consumer = new ResultConsumer({
-      bus,
-      stream,
-      recorder,
-      clock,
-      log,
-      maxBytes: config.resultsMaxBytes,
-    });
-    const progress = new ReadingProgress(consumer, clock);
-    const dispatch = new Dispatch({
-      bus,
-      clock,
-      log,
-      monitors,
-      sink: recorder,
-      tokens: jobTokens,
-      slotClock,
-      presence,
-      newestSlot: (monitorId) => newestSlots.get(monitorId) ?? null,
-      readerCaughtUp: () => progress.isCaughtUp(),
-      recovery: recorder,
-    });
-    recorder.onRecorded((monitorId, slot, region, timedOut) =>
-      dispatch.onRecorded(monitorId, slot, region, timedOut),
-    );
-    evaluator.onTransition((change) => logTransitions(log, change));
-
-    await recorder.load();
-    this.#started.push({ name: 'recorder', stop: () => recorder.stop() });
-    const effects = new ChangeApplier({
-      store,
-      secrets,
-      monitors,
-      effects: createDeclarationEffects(evaluator),
-      log,
-    });
-    await effects.resume();
-    const configuration = new StoredConfiguration({ store, secrets, effects, clock });
-    await deliverer.start();
-    this.#started.push({ name: 'deliverer', stop: () => deliverer.stop() });
-    consumer.start();
-    this.#started.push({ name: 'consumer', stop: () => consumer.stop() });
-    rollups.start();
-    this.#started.push({ name: 'roll-ups', stop: () => rollups.stop() });
-    const retention = new Retention({ store, clock, log, resultRetentionDays: config.retentionDays });
-    retention.start();
-    this.#started.push({ name: 'retention', stop: () => retention.stop() });
-
-    if (config.config === undefined) await configuration.releaseFileOwnership();
-    else {
-      this.#declaredFile = new DeclaredFile({
-        path: config.config,
-        workspaceId,
-        configuration,
-        secrets,
-        env: environment,
-        allowsDelete: config.allowsDelete,
-        channelProblem: unavailableReason,
-        clock,
-        log,
-      });
-      this.#started.push({ name: 'declared file', stop: () => this.#declaredFile?.stop() });
-      await this.#declaredFile.start();
-    }
-
-    this.#started.push({ name: 'dispatch', stop: () => dispatch.stop() });
-    const dispatching = dispatch.start();
-    const api: Api = createApi({
-      listen: config.listen,
-      publicUrl: config.publicUrl,
-      store,
-      secrets,
-      reading: new Reading(store, secrets),
+    const shared = { config, store, secrets, clock, log };
+    const leading = new Leading({ ...shared, jobKey, workspaceId, bus, stream, environment });
+    this.#leading = leading;
+    this.#started.add('leading', () => leading.stop());
+    const { dispatching } = await leading.start();
+    const serving = new Serving({
+      ...shared,
       tokens,
-      configuration,
-      monitors,
-      states,
-      agents: dispatch.agents,
-      checks: dispatch,
-      deliveries: createDeliveries({ store, clock, deliverer, publicUrl: config.publicUrl }),
-      readiness: () => ({ nats: bus.isConnected, database: !recorder.isFailing }),
-      metrics: () =>
-        coordinatorMetrics({ monitors, states, dispatch, recorder, consumer, deliverer, rollups }),
-      metricsToken: config.metricsToken ?? null,
-      clock,
-      slotNow: () => slotClock.now(),
-      log,
+      effects: leading,
+      live: () => leading.live,
+      isLeading: () => leading.isLeading,
+      isConnected: () => bus.isConnected,
     });
-    this.#started.push({ name: 'API', stop: () => api.stop() });
-    const listening = await api.start();
+    this.#started.add('serving', () => serving.stop());
+    const listening = await serving.start();
     await dispatching;
     return listening;
   }
 
-  #createDeliverer(store: Store, secrets: Secrets): Deliverer {
-    const { config, clock, log } = this.#options;
-    const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
-    return new Deliverer({
-      store,
-      clock,
-      log,
-      channels: createChannels(createHttpPost({ clock, guard })),
-      source: storedChannels(store, secrets),
-    });
-  }
-
   async #stop(): Promise<void> {
-    await this.#stopStarted();
+    await this.#started.stop();
     // A start that is still under way ends soon on what is closed now; what it began until then follows.
     await this.#starting?.catch(() => {});
-    await this.#stopStarted();
-  }
-
-  async #stopStarted(): Promise<void> {
-    for (let part = this.#started.pop(); part !== undefined; part = this.#started.pop()) {
-      const { name, stop } = part;
-      try {
-        await stop();
-      } catch (error) {
-        this.#options.log.error({ error, part: name }, 'a part did not stop cleanly');
-      }
-    }
+    await this.#started.stop();
+    await this.#leading?.stop();
   }
 }
 

@@ -1,10 +1,10 @@
 import type { Metric } from './api/metrics.ts';
 import type { Dispatch } from './dispatch/dispatch.ts';
 import { type LiveMonitors, MONITOR_STATUSES } from './domain/monitor.ts';
+import type { States } from './evaluation/state.ts';
 import type { Deliverer } from './notify/deliverer.ts';
-import type { ResultConsumer } from './results/consumer.ts';
-import type { Recorder } from './results/recorder.ts';
-import type { States } from './results/states.ts';
+import type { ResultConsumer } from './recording/consumer.ts';
+import type { Recorder } from './recording/recorder.ts';
 import type { Rollups } from './rollups/rollups.ts';
 
 type Sources = {

@@ -31,7 +31,12 @@ export const LIMITS = {
   listDefault: 50,
   listMaximum: 100,
   apiBodyBytes: 1_024 * 1_024,
-  jobsPerMessage: 64,
-  resultsPerMessage: 64,
+  /** What readers accept. Who writes to a receiver that has not announced larger batches keeps to `small…`. */
+  jobsPerMessage: 512,
+  resultsPerMessage: 512,
+  smallJobsPerMessage: 64,
+  smallResultsPerMessage: 64,
   messageBytes: 256 * 1_024,
+  /** Longest time that a job may be sent ahead of its slot. */
+  jobAheadMs: 60_000,
 } as const;

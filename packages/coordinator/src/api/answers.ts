@@ -4,7 +4,7 @@ import { REGIONS } from '@svc/shared/regions.ts';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
 import { MONITOR_STATUSES } from '../domain/monitor.ts';
-import { transitionVote } from '../results/stored-votes.ts';
+import { transitionVote } from '../store/stored-votes.ts';
 
 /** What the API answers beside declared resources. Instants are epoch ms unless they are texts; unset is null. */
 

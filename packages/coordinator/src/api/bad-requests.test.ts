@@ -1,8 +1,8 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import fc from 'fast-check';
-import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { rowsOf } from '../../../../test/support/store-rows.ts';
 import { RESOURCE_TABLES } from '../store/resources.ts';
 
 /** Bad requests with their exact answers; none of them changes anything. */
@@ -45,10 +45,8 @@ afterAll(() => api.dispose());
 
 /** All rows of declared resources, to compare before and after. */
 async function everything(): Promise<unknown[]> {
-  const tables = [...RESOURCE_TABLES, 'links', 'tokens', 'deliveries', 'idempotency_keys'];
-  return Promise.all(
-    tables.map(async (table) => (await sql`SELECT * FROM ${sql.table(table)}`.execute(api.store.read)).rows),
-  );
+  const tables = [...RESOURCE_TABLES, 'links', 'tokens', 'deliveries', 'idempotency_keys'] as const;
+  return Promise.all(tables.map((table) => rowsOf(api.store, table)));
 }
 
 type Detail = { pointer: string; parameter?: string; message: string };

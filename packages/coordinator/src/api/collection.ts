@@ -146,7 +146,7 @@ function createEndpoint<S extends AnyStored>(
         if (key === null) return { id: await make(), isNew: true };
         const { workspaceId } = scope;
         return makeOnce(
-          { tx: change.tx, secrets, now: Math.floor(clock.wall()) },
+          { tx: change.tx, secrets, now: clock.wall() },
           { workspaceId, key, path, body },
           make,
         );

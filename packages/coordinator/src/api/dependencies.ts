@@ -24,7 +24,7 @@ export type ApiDependencies = {
   readonly reading: Reading;
   readonly tokens: Tokens;
   readonly configuration: Configuration;
-  readonly monitors: LiveMonitors;
+  readonly monitors: Pick<LiveMonitors, 'get'>;
   readonly states: MonitorStates;
   readonly agents: AgentDirectory;
   readonly checks: CheckRunner;

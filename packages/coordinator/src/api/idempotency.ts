@@ -30,7 +30,7 @@ export function idempotencyKey(header: string | undefined): string | null {
  * Runs `make`, which answers the id of what it made, unless an earlier request with this key has made
  * it. Both in the transaction that is given, so that what is made and its key are there or neither.
  *
- * @param now epoch ms, whole
+ * @param now epoch ms
  * @param secrets bodies contain secrets: what is kept of them must not be of use to guess those
  * @throws Problem `conflict` when the key was used for another request
  */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { addRows, rowsOf } from '../../../../test/support/store-rows.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
@@ -62,14 +63,16 @@ describe('an Idempotency-Key', () => {
 
   test('of more than a day ago is forgotten, also while many are, which go a few at a time', async () => {
     const now = api.clock.wall();
-    await api.store.transaction(({ sqlite }) => {
-      sqlite.exec('DELETE FROM idempotency_keys');
-      const insert = sqlite.prepare(`INSERT INTO idempotency_keys (workspace_id, key, fingerprint,
-        resource_id, created_at) VALUES (${api.workspaceId}, ?, 'x', 1, ?)`);
-      for (let index = 0; index < 450; index += 1) insert.run(`many-${index}`, now - DAY_MS - 1_000 + index);
-    });
+    const old = Array.from({ length: 450 }, (_, index) => ({
+      workspace_id: api.workspaceId,
+      key: `many-${index}`,
+      fingerprint: 'x',
+      resource_id: 1,
+      created_at: now - DAY_MS - 1_000 + index,
+    }));
+    await addRows(api.store, 'idempotency_keys', ...old);
     const oldKeys = async () => {
-      const keys = await api.store.read.selectFrom('idempotency_keys').select('key').execute();
+      const keys = await rowsOf(api.store, 'idempotency_keys');
       return keys.filter((row) => row.key.startsWith('many-')).length;
     };
     const made = await api.call('POST', '/v1/monitors', MONITOR, key('many-449'));
@@ -85,7 +88,7 @@ describe('an Idempotency-Key', () => {
   test('keeps nothing of which a secret could be guessed', async () => {
     const page = { title: 'a', slug: 'guess', access_type: 'password', password: '1234' };
     await api.call('POST', '/v1/status-pages', page, key('guess-1'));
-    const rows = await api.store.read.selectFrom('idempotency_keys').selectAll().execute();
+    const rows = await rowsOf(api.store, 'idempotency_keys');
     const kept = rows.find((row) => row.key === 'guess-1')?.fingerprint;
     const request = `/v1/status-pages\n${JSON.stringify(page)}`;
     expect(kept).toBe(api.secrets.fingerprint('idempotency_keys.request', request));

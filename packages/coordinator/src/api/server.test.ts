@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
+import { addRows, addWorkspace, changeRow } from '../../../../test/support/store-rows.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 
 const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
@@ -162,25 +163,19 @@ describe('monitors', () => {
     const monitorId = Number(id);
     const older = gridSlotFrom(Date.parse(String(created_at)), 30_000, phaseOf(monitorId, 30_000));
     const newer = older + 30_000;
-    await api.store.transaction(async ({ db }) => {
-      for (const slot of [older, newer]) {
-        for (const region of ['hosta-fra', 'hostb-par']) {
-          const row = {
-            monitor_id: monitorId,
-            slot,
-            region,
-            outcome: 'failed',
-            version: 1,
-            latency: 12.5,
-          } as const;
-          const detail = JSON.stringify({ phases: [null, 12.5], attempts: [], timed_out: true });
-          await db
-            .insertInto('results')
-            .values({ ...row, status_code: 500, error_message: 'no', detail, agent: 'a', recorded_at: 5 })
-            .execute();
-        }
-      }
-    });
+    const detail = JSON.stringify({ phases: [null, 12.5], attempts: [], timed_out: true });
+    const failed = { outcome: 'failed', version: 1, latency: 12.5, status_code: 500 } as const;
+    const more = { error_message: 'no', detail, agent: 'a', recorded_at: 5 };
+    const rows = [older, newer].flatMap((slot) =>
+      ['hosta-fra', 'hostb-par'].map((region) => ({
+        monitor_id: monitorId,
+        slot,
+        region,
+        ...failed,
+        ...more,
+      })),
+    );
+    await addRows(api.store, 'results', ...rows);
     const path = `/v1/monitors/${id}/results?limit=3`;
     const first = (await api.call('GET', path)).body as { data: Json[]; next_cursor: string };
     expect(first.data.map((row) => [row.cron_timestamp, row.region])).toEqual([
@@ -222,21 +217,16 @@ describe('monitors', () => {
       error_message: 'x',
       counted: true,
     };
-    await api.store.transaction(({ db }) =>
-      db
-        .insertInto('transitions')
-        .values({
-          monitor_id: Number(id),
-          from_status: 'active',
-          to_status: 'error',
-          reason: 'majority-failed',
-          at: 2,
-          slot: 1,
-          votes: JSON.stringify([vote]),
-          incident: 'key',
-        })
-        .execute(),
-    );
+    await addRows(api.store, 'transitions', {
+      monitor_id: Number(id),
+      from_status: 'active',
+      to_status: 'error',
+      reason: 'majority-failed',
+      at: 2,
+      slot: 1,
+      votes: JSON.stringify([vote]),
+      incident: 'key',
+    });
     expect((await api.call('GET', `/v1/monitors/${id}/transitions`)).body).toMatchObject({
       data: [
         {
@@ -305,13 +295,7 @@ describe('notifications', () => {
     const [{ id: testId } = { id: '' }] = ledger.data;
     expect((await api.call('POST', `/v1/deliveries/${testId}/retry`)).status).toBe(409);
 
-    await api.store.transaction(({ db }) =>
-      db
-        .updateTable('deliveries')
-        .set({ monitor_id: Number(monitor.id) })
-        .where('id', '=', Number(testId))
-        .execute(),
-    );
+    await changeRow(api.store, 'deliveries', Number(testId), { monitor_id: Number(monitor.id) });
     receiver.answerWith((_request, response) => response.end());
     const recorded = new Promise<void>((resolve) => api.deliverer.onRecorded(() => resolve()));
     expect(await api.call('POST', `/v1/deliveries/${testId}/retry`)).toMatchObject({ status: 202 });
@@ -379,13 +363,7 @@ test('a page that is open although somebody meant to protect it says so', async 
 describe('workspaces are apart', () => {
   test("another workspace's objects are not there", async () => {
     const { id } = await created('/v1/monitors', MONITOR);
-    const other = await api.store.transaction(async ({ db }) => {
-      const { insertId } = await db
-        .insertInto('workspaces')
-        .values({ name: 'other', created_at: 0 })
-        .executeTakeFirstOrThrow();
-      return Number(insertId);
-    });
+    const other = await addWorkspace(api.store, 'other');
     const { secret } = await api.tokens.create({ workspaceId: other, name: 'x', scope: 'write' }, 0);
     const theirs = { authorization: `Bearer ${secret}` };
     for (const [method, path, body] of [

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { silentLog } from '../../../../test/support/configured-store.ts';
+import { addRows, addWorkspace } from '../../../../test/support/store-rows.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import { DAY_MS, dayOf, HOUR_MS } from '../domain/summary-range.ts';
 import { Rollups } from '../rollups/rollups.ts';
@@ -15,7 +16,14 @@ beforeAll(async () => {
   api = await startApi();
   const { store, clock } = api;
   const slotNow = () => clock.wall();
-  rollups = await Rollups.load({ store, clock, slotNow, isCaughtUp: () => true, log: silentLog });
+  rollups = await Rollups.load({
+    store,
+    clock,
+    slotNow,
+    believedNow: slotNow,
+    isCaughtUp: () => true,
+    log: silentLog,
+  });
   // In the middle of an hour in the middle of a day.
   clock.advance(12 * HOUR_MS + HOUR_MS / 2);
 });
@@ -40,30 +48,13 @@ async function addResult(
 ) {
   const slot = gridSlotFrom(at, 30_000, phaseOf(id, 30_000));
   const more = { version: 1, status_code: null, error_message: null, detail: null, agent: null };
-  await api.store.transaction(({ db }) =>
-    db
-      .insertInto('results')
-      .values({ ...more, slot, monitor_id: id, region, outcome, latency, recorded_at: at })
-      .execute(),
-  );
+  const row = { ...more, slot, monitor_id: id, region, outcome, latency, recorded_at: at };
+  await addRows(api.store, 'results', row);
 }
 
 async function addChange(at: number, from_status: string, to_status: string) {
-  await api.store.transaction(({ db }) =>
-    db
-      .insertInto('transitions')
-      .values({
-        monitor_id: id,
-        from_status,
-        to_status,
-        reason: 'x',
-        at,
-        slot: null,
-        votes: '[]',
-        incident: null,
-      })
-      .execute(),
-  );
+  const row = { monitor_id: id, from_status, to_status, reason: 'x', at, slot: null, votes: '[]' };
+  await addRows(api.store, 'transitions', { ...row, incident: null });
 }
 
 const NOTHING = {
@@ -185,10 +176,8 @@ describe('the summary of a monitor', () => {
     );
     expect((await api.call('GET', path, undefined, { authorization: '' })).status).toBe(401);
     expect((await api.call('GET', '/v1/monitors/99999/summary')).status).toBe(404);
-    const other = await api.store.transaction(async ({ db }) =>
-      db.insertInto('workspaces').values({ name: 'other', created_at: 0 }).executeTakeFirstOrThrow(),
-    );
-    const token = { workspaceId: Number(other.insertId), name: 'x', scope: 'write' } as const;
+    const other = await addWorkspace(api.store, 'other');
+    const token = { workspaceId: other, name: 'x', scope: 'write' } as const;
     const { secret } = await api.tokens.create(token, 0);
     expect((await api.call('GET', path, undefined, { authorization: `Bearer ${secret}` })).status).toBe(404);
   });

@@ -1,8 +1,14 @@
 import { probeFingerprint } from '@svc/shared/resources/check.ts';
-import { componentsOfMonitor, removeComponentsOfMonitor } from '../store/components.ts';
-import { standingOf } from '../store/monitors.ts';
+import { componentsOfMonitors, removeComponents } from '../store/components.ts';
+import {
+  removeMonitors as deleteMonitors,
+  insertMonitors,
+  monitorsOf,
+  type NewMonitor,
+  standingsOf,
+} from '../store/monitors.ts';
 import { reviseChannels } from '../store/notifications.ts';
-import { findResource, insertResource, removeResource, updateResource } from '../store/resources.ts';
+import { findResource, type Row, updateResource } from '../store/resources.ts';
 import { Conflict } from './errors.ts';
 import type { AttributesOf, MonitorKind } from './kinds.ts';
 import { targetOf } from './live-monitor.ts';
@@ -22,19 +28,38 @@ type Monitor = AttributesOf<MonitorKind>;
 /** Of the components that keep a monitor from being removed, how many the refusal names. */
 const COMPONENTS_NAMED = 5;
 
+/** Monitors that are written, or removed, with one statement: each is a few kilobytes. */
+const MONITORS_PER_WRITE = 250;
+
 export async function createMonitor(
   scope: ChangeScope,
   kind: MonitorKind,
   attributes: Monitor,
   declared?: { localName: string },
 ): Promise<number> {
-  const id = await insertResource(scope.tx, 'monitors', {
-    ...monitorColumns(scope.secrets, kind, attributes),
-    ...scope.creation(declared),
-    activated_at: scope.now,
-  });
-  scope.changed({ kind: 'monitor', monitorId: id, removed: null });
+  const [id] = await createMonitors(scope, kind, [{ attributes, declared }]);
+  if (id === undefined) throw new Error('a monitor was inserted without an id');
   return id;
+}
+
+/** Answers the new ids, in the order of the entries. */
+export async function createMonitors(
+  scope: ChangeScope,
+  kind: MonitorKind,
+  entries: readonly { attributes: Monitor; declared?: { localName: string } | undefined }[],
+): Promise<number[]> {
+  const made: number[] = [];
+  for (let start = 0; start < entries.length; start += MONITORS_PER_WRITE) {
+    const rows: NewMonitor[] = [];
+    for (const { attributes, declared } of entries.slice(start, start + MONITORS_PER_WRITE)) {
+      await scope.breathe();
+      const columns = monitorColumns(scope.secrets, kind, attributes);
+      rows.push({ ...columns, ...scope.creation(declared), activated_at: scope.now });
+    }
+    made.push(...(await insertMonitors(scope.tx, rows)));
+  }
+  for (const id of made) scope.changed({ kind: 'monitor', monitorId: id, removed: null });
+  return made;
 }
 
 export async function updateMonitor(
@@ -66,32 +91,67 @@ export async function removeMonitor(
   options: { cascade?: boolean; expectedVersions?: readonly number[] },
 ): Promise<void> {
   const row = writable(scope, 'monitors', id, await find(scope, id, kind), options);
-  await removeComponentsOf(scope, id, options.cascade ?? false);
-  const standing = await standingOf(scope.tx, id);
-  const { type, name } = row;
-  const target = targetOf(monitorAttributes(scope.secrets, row, 'masked'));
-  const { workspaceId } = scope.context;
-  scope.changed({
-    kind: 'monitor',
-    monitorId: id,
-    removed: { workspaceId, type, name, target, ...standing, links: [...standing.links] },
-  });
-  const channels = standing.links.map(({ notificationId }) => notificationId);
-  if (channels.length > 0) await reviseChannels(scope.tx, channels, scope.now);
-  await removeResource(scope.tx, 'monitors', id);
+  await removeRows(scope, [row], options.cascade ?? false);
 }
 
-async function removeComponentsOf(scope: ChangeScope, id: number, cascade: boolean): Promise<void> {
-  const components = await componentsOfMonitor(scope.tx, id);
-  if (components.length === 0) return;
+/** Monitors of any type, with the components that show them. @throws NotFound, Conflict `declared-in-file` */
+export async function removeMonitors(scope: ChangeScope, ids: readonly number[]): Promise<void> {
+  for (let start = 0; start < ids.length; start += MONITORS_PER_WRITE) {
+    const some = ids.slice(start, start + MONITORS_PER_WRITE);
+    const found = await monitorsOf(scope.tx, some);
+    const own = found.filter((row) => row.workspace_id === scope.context.workspaceId);
+    const byId = new Map(own.map((row) => [row.id, row]));
+    await removeRows(
+      scope,
+      some.map((id) => writable(scope, 'monitors', id, byId.get(id))),
+      true,
+    );
+  }
+}
+
+async function removeRows(
+  scope: ChangeScope,
+  rows: readonly Row<'monitors'>[],
+  cascade: boolean,
+): Promise<void> {
+  const ids = rows.map(({ id }) => id);
+  await removeComponentsOf(scope, ids, cascade);
+  const standings = await standingsOf(scope.tx, ids);
+  const channels = new Set<number>();
+  for (const row of rows) {
+    await scope.breathe();
+    const { incident = null, links = [] } = standings.get(row.id) ?? {};
+    const target = targetOf(monitorAttributes(scope.secrets, row, 'masked'));
+    const { workspace_id: workspaceId, type, name } = row;
+    const removed = { workspaceId, type, name, target, incident, links: [...links] };
+    scope.changed({ kind: 'monitor', monitorId: row.id, removed });
+    for (const { notificationId } of links) channels.add(notificationId);
+  }
+  if (channels.size > 0) await reviseChannels(scope.tx, [...channels], scope.now);
+  await deleteMonitors(scope.tx, ids);
+}
+
+async function removeComponentsOf(
+  scope: ChangeScope,
+  monitorIds: readonly number[],
+  cascade: boolean,
+): Promise<void> {
+  const components = await componentsOfMonitors(scope.tx, monitorIds);
+  const [first] = components;
+  if (first === undefined) return;
   if (!cascade) {
     throw new Conflict(
       'in-use',
-      `monitor ${id} is shown by ${named(components)}: remove what shows it first, or repeat with ?cascade=true`,
+      `monitor ${first.monitor_id} is shown by ${named(components)}: remove what shows it first, or repeat with ?cascade=true`,
     );
   }
-  for (const component of components) refuseDeclared(scope, 'components', component, `monitor ${id}`);
-  await removeComponentsOfMonitor(scope.tx, id);
+  for (const component of components) {
+    refuseDeclared(scope, 'components', component, `monitor ${component.monitor_id}`);
+  }
+  await removeComponents(
+    scope.tx,
+    components.map(({ id }) => id),
+  );
 }
 
 /** `component 3 of status page 2, component 4 of status page 2 and 5 more`. */

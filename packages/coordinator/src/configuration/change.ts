@@ -7,12 +7,18 @@ import {
   updateComponent,
   updateGroup,
 } from './change-component.ts';
-import { createMonitor, removeMonitor, updateMonitor } from './change-monitor.ts';
+import {
+  createMonitor,
+  createMonitors,
+  removeMonitor,
+  removeMonitors,
+  updateMonitor,
+} from './change-monitor.ts';
 import { createNotification, removeNotification, updateNotification } from './change-notification.ts';
 import { createPage, removePage, setPageAppearance, updatePage } from './change-page.ts';
 import type { ConfigurationChange, PageTheme } from './configuration.ts';
 import { NotFound } from './errors.ts';
-import type { AttributesOf, ResourceKind } from './kinds.ts';
+import type { AttributesOf, MonitorKind, ResourceKind } from './kinds.ts';
 import type { ChangeScope, WriteOptions } from './scope.ts';
 
 type Declared = { localName: string };
@@ -84,6 +90,19 @@ export class OpenChange implements ConfigurationChange {
   async remove(kind: ResourceKind, id: number, options: RemoveOptions = {}): Promise<void> {
     await this.breathe();
     return WRITERS[kind].remove(this.#scope, id, options);
+  }
+
+  async createMonitors<K extends MonitorKind>(
+    kind: K,
+    entries: readonly { attributes: AttributesOf<K>; declared?: Declared }[],
+  ): Promise<number[]> {
+    await this.breathe();
+    return createMonitors(this.#scope, kind, entries);
+  }
+
+  async removeMonitors(ids: readonly number[]): Promise<void> {
+    await this.breathe();
+    return removeMonitors(this.#scope, ids);
   }
 
   async setAppearance(

@@ -4,6 +4,7 @@ import { MASK } from '@svc/shared/resources/secrets.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { VALID } from '../../../../test/support/resources.ts';
+import { addWorkspace, rowsOf } from '../../../../test/support/store-rows.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { Actor, ConfigurationChange } from './configuration.ts';
 import { Conflict, Immutable, InvalidReference, NotFound, PreconditionFailed } from './errors.ts';
@@ -41,8 +42,7 @@ const errorOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-const monitorRow = (id: number) =>
-  parts.store.read.selectFrom('monitors').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+const monitorRow = async (id: number) => (await rowsOf(parts.store, 'monitors', { id }))[0];
 
 describe('every kind', () => {
   const MEMBERS: { [K in ResourceKind]: Record<string, unknown> } = {
@@ -127,7 +127,7 @@ describe('every kind', () => {
     await createAll();
     await change((open) => open.remove('svc_status_page', 1), 'file');
     for (const table of ['status_pages', 'components', 'component_groups'] as const) {
-      expect(await parts.store.read.selectFrom(table).selectAll().execute()).toEqual([]);
+      expect(await rowsOf(parts.store, table)).toEqual([]);
     }
     await change(async (open) => {
       await open.remove('svc_notification', 1);
@@ -153,7 +153,7 @@ describe('atomicity', () => {
     });
     expect(await errorOf(failing)).toBeInstanceOf(NotFound);
     expect((await parts.reading.monitors(parts.workspaceId, { limit: 9, offset: 0 }, 'open')).total).toBe(1);
-    expect((await monitorRow(id)).name).toBe('a');
+    expect((await monitorRow(id))?.name).toBe('a');
     expect([...parts.monitors.values()]).toEqual([before]);
     expect(heard).toEqual([]);
   });
@@ -232,6 +232,13 @@ describe('monitors', () => {
     expect(parts.monitors.get(id)?.activatedAt).toBe(created + 2_000);
   });
 
+  test('instants are whole milliseconds, whatever the clock says', async () => {
+    parts.clock.advance(0.75);
+    const id = await create('svc_http_monitor');
+    const now = Math.floor(parts.clock.wall());
+    expect(await monitorRow(id)).toMatchObject({ created_at: now, updated_at: now, activated_at: now });
+  });
+
   test('in memory they are what a start loads', async () => {
     await create('svc_http_monitor', { headers: [{ key: 'A', value: 'hush' }], timeout: 0, retry: 2 });
     await create('svc_tcp_monitor', { active: true, regions: ['hostb-par', 'hosta-fra'] });
@@ -264,6 +271,29 @@ describe('monitors', () => {
     });
     await change((open) => open.remove('svc_http_monitor', id, { cascade: true }));
     expect(await parts.reading.component(parts.workspaceId, 1, 1)).toBeNull();
+  });
+
+  test('many are made and removed at once, with the components that show them', async () => {
+    const names = Array.from({ length: 600 }, (_, index) => `m${index}`);
+    const entries = names.map((name) => ({ attributes: attributes('svc_tcp_monitor', { name }) }));
+    const ids = await change((open) => open.createMonitors('svc_tcp_monitor', entries));
+    expect(ids.map((id) => parts.monitors.get(id)?.name)).toEqual(names);
+    const http = await create('svc_http_monitor');
+    await create('svc_status_page');
+    await create('svc_status_page_component', { type: 'monitor', monitor_id: String(http) });
+    await create('svc_notification', { monitor_ids: [String(ids[0]), String(ids[1]), String(ids[2])] });
+
+    const unknown = change((open) => open.removeMonitors([...ids, http, 9_999]));
+    expect(await errorOf(unknown)).toBeInstanceOf(NotFound);
+    expect(parts.monitors.size).toBe(601);
+
+    await change((open) => open.removeMonitors([...ids.slice(1), http]));
+    expect([...parts.monitors.values()].map(({ name }) => name)).toEqual(['m0']);
+    expect(await parts.reading.component(parts.workspaceId, 1, 1)).toBeNull();
+    expect(await parts.reading.notification(parts.workspaceId, 1, 'open')).toMatchObject({
+      rowVersion: 2,
+      attributes: { monitor_ids: [String(ids[0])] },
+    });
   });
 
   test('removing one changes the channels that it was linked to', async () => {
@@ -299,17 +329,12 @@ describe('references', () => {
   });
 
   test('another workspace’s resources are not there', async () => {
-    const other = await parts.store.transaction(async ({ db }) => {
-      const row = await db
-        .insertInto('workspaces')
-        .values({ name: 'other', created_at: 1 })
-        .executeTakeFirstOrThrow();
-      return Number(row.insertId);
-    });
+    const other = await addWorkspace(parts.store, 'other');
     const id = await create('svc_http_monitor');
     const elsewhere = <T>(work: (open: ConfigurationChange) => Promise<T>) =>
       errorOf(parts.configuration.transaction({ workspaceId: other, actor: 'api' }, work));
     expect(await elsewhere((open) => open.remove('svc_http_monitor', id))).toBeInstanceOf(NotFound);
+    expect(await elsewhere((open) => open.removeMonitors([id]))).toBeInstanceOf(NotFound);
     expect(
       await elsewhere((open) =>
         open.create('svc_notification', attributes('svc_notification', { monitor_ids: ['1'] })),
@@ -365,7 +390,7 @@ describe('versions and owners', () => {
       await errorOf(change((open) => open.remove('svc_http_monitor', id, { expectedVersions: [1] }))),
     ).toBeInstanceOf(PreconditionFailed);
     await update('c', 2);
-    expect((await monitorRow(id)).name).toBe('c');
+    expect((await monitorRow(id))?.name).toBe('c');
   });
 
   test('what the file owns is not for the API, until there is no file', async () => {

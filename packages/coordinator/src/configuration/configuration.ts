@@ -1,6 +1,6 @@
 import type { THEMES } from '@svc/shared/resources/status-page.ts';
 import type { Transaction } from '../store/store.ts';
-import type { AttributesOf, ResourceKind } from './kinds.ts';
+import type { AttributesOf, MonitorKind, ResourceKind } from './kinds.ts';
 
 /** Who changes the declarations: a request of the HTTP API, or the declared file. */
 export type Actor = 'api' | 'file';
@@ -78,6 +78,21 @@ export interface ConfigurationChange {
     id: number,
     options?: { cascade?: boolean; expectedVersions?: readonly number[] },
   ): Promise<void>;
+
+  /**
+   * As {@link create} for each of the entries, in a few statements for all of them. The ids are in their order.
+   */
+  createMonitors<K extends MonitorKind>(
+    kind: K,
+    entries: readonly { attributes: AttributesOf<K>; declared?: { localName: string } }[],
+  ): Promise<number[]>;
+
+  /**
+   * As {@link remove} with `cascade` for each of these monitors, of whatever type, in a few statements for all.
+   *
+   * @throws NotFound, Conflict `declared-in-file`
+   */
+  removeMonitors(ids: readonly number[]): Promise<void>;
 
   /**
    * What people set beside the declaration, on pages of either owner.

@@ -9,6 +9,10 @@ export type AttributesOf<K extends ResourceKind> = Resources[K];
 
 export type MonitorKind = 'svc_http_monitor' | 'svc_tcp_monitor' | 'svc_dns_monitor';
 
+export function isMonitorKind(kind: ResourceKind): kind is MonitorKind {
+  return TABLE_OF[kind] === 'monitors';
+}
+
 export const TABLE_OF = {
   svc_http_monitor: 'monitors',
   svc_tcp_monitor: 'monitors',

@@ -9,8 +9,11 @@ import {
   silentLog,
   temporaryFolder,
 } from '../../../../test/support/configured-store.ts';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { fillDatabase } from '../../../../test/support/full-database.ts';
 import { VALID } from '../../../../test/support/resources.ts';
 import { ScaledClock } from '../../../../test/support/scaled-clock.ts';
+import { rowsOf } from '../../../../test/support/store-rows.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import { ownedByFile } from '../configuration/owned-by-file.ts';
 import { DeclaredFile, type DeclaredFileParts } from './declared-file.ts';
@@ -236,12 +239,7 @@ describe('a reload', () => {
     );
     await started(monitors('a', 'b') + channel('a') + PAGE);
     expect(await ids()).toEqual(before.map(({ id }) => id).filter((id) => id !== idOf('c')));
-    const monitorNames = await parts.store.read
-      .selectFrom('monitors')
-      .select(['name', 'owner'])
-      .orderBy('id')
-      .execute();
-    expect(monitorNames).toEqual([
+    expect(await rowsOf(parts.store, 'monitors')).toMatchObject([
       { name: 'a', owner: 'file' },
       { name: 'b', owner: 'file' },
       { name: 'c', owner: null },
@@ -251,14 +249,13 @@ describe('a reload', () => {
   test('says which channels cannot be delivered to', async () => {
     let problem: string | null = 'SVC_WEBHOOKS is not set';
     const channelProblem = (kind: ChannelKind) => (kind === 'webhook' ? problem : null);
-    const state = () =>
-      parts.store.read.selectFrom('notifications').select(['state', 'state_reason']).execute();
+    const state = () => rowsOf(parts.store, 'notifications');
     const text = monitors('a') + channel('a');
     await (await started(text, { channelProblem })).stop();
-    expect(await state()).toEqual([{ state: 'failing', state_reason: 'SVC_WEBHOOKS is not set' }]);
+    expect(await state()).toMatchObject([{ state: 'failing', state_reason: 'SVC_WEBHOOKS is not set' }]);
     problem = null;
     await started(text, { channelProblem });
-    expect(await state()).toEqual([{ state: 'ok', state_reason: null }]);
+    expect(await state()).toMatchObject([{ state: 'ok', state_reason: null }]);
   });
 });
 
@@ -343,6 +340,102 @@ describe('on change', () => {
     await writeFile(path, monitors('a', 'b'));
     await applied;
     expect(await names()).toHaveLength(2);
+  });
+});
+
+describe('a database that can take nothing now', () => {
+  const MANY = Array.from({ length: 200 }, (_, index) => `m${index}`);
+  const SECOND = 1_000;
+
+  /** Counts what is tried; the answered promise settles after each try and what the file makes of it. */
+  function tried(): { configuration: Configuration; count: () => number; next: () => Promise<void> } {
+    const { configuration } = parts;
+    let count = 0;
+    let told = () => {};
+    return {
+      configuration: {
+        transaction: (context, work) =>
+          configuration.transaction(context, work).finally(() => {
+            count += 1;
+            setImmediate(told);
+          }),
+        releaseFileOwnership: () => configuration.releaseFileOwnership(),
+      },
+      count: () => count,
+      next: () =>
+        new Promise((resolve) => {
+          told = resolve;
+        }),
+    };
+  }
+
+  test('gets the file again with growing waits, and the status says why, until it is applied', async () => {
+    const clock = new FakeClock();
+    const { configuration, count, next } = tried();
+    const hasRoom = await fillDatabase(parts.store);
+    const file = await started(monitors(...MANY), { configuration, clock });
+    let wait = SECOND;
+    for (const tries of [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
+      expect(file.status()).toMatchObject({
+        appliedAt: null,
+        errors: [],
+        waiting: { reason: expect.stringContaining('full'), tries, nextAt: clock.wall() + wait },
+      });
+      clock.advance(wait - 1);
+      expect(count()).toBe(tries);
+      const again = next();
+      clock.advance(1);
+      await again;
+      expect(count()).toBe(tries + 1);
+      wait = Math.min(2 * wait, 60 * SECOND);
+    }
+    expect(wait).toBe(60 * SECOND);
+    await hasRoom();
+    const applied = next();
+    clock.advance(wait);
+    await applied;
+    expect(file.status()).toMatchObject({ waiting: null, errors: [], resources: MANY.length });
+    expect(await names()).toHaveLength(MANY.length);
+    clock.advance(10 * 60 * SECOND);
+    expect(count()).toBe(11);
+  });
+
+  test('gets a file that was changed or is asked for at once, and begins with the shortest wait again', async () => {
+    const clock = new FakeClock();
+    const { configuration, next } = tried();
+    const hasRoom = await fillDatabase(parts.store);
+    const file = await started(monitors(...MANY), { configuration, clock });
+    const again = next();
+    clock.advance(SECOND);
+    await again;
+    await file.reload();
+    expect(file.status().waiting).toMatchObject({ tries: 1, nextAt: clock.wall() + SECOND });
+    await hasRoom();
+    await writeFile(path, monitors('a'));
+    await file.reload();
+    expect(file.status()).toMatchObject({ waiting: null, resources: 1 });
+    expect(await names()).toEqual(['svc_tcp_monitor.a']);
+  });
+
+  test('gets nothing after the stop', async () => {
+    const clock = new FakeClock();
+    const { configuration, count } = tried();
+    const hasRoom = await fillDatabase(parts.store);
+    const file = await started(monitors(...MANY), { configuration, clock });
+    await file.stop();
+    await hasRoom();
+    clock.advance(60 * SECOND);
+    expect(count()).toBe(1);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('is no excuse for what is wrong with the file', async () => {
+    const clock = new FakeClock();
+    await fillDatabase(parts.store);
+    const file = await started(monitors(...MANY), { clock });
+    await writeFile(path, 'svc_tcp_monitor: { a: { nonsense: 1 } }');
+    await file.reload();
+    expect(file.status()).toMatchObject({ waiting: null, errors: [{ line: 1 }, {}, {}, {}] });
   });
 });
 

@@ -4,8 +4,10 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Configuration, ConfigurationChange } from '../configuration/configuration.ts';
+import { StoreError } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';
 import { FileWatch } from './file-watch.ts';
+import { GrowingWaits } from './growing-waits.ts';
 import { DeclarationError, formatError, type LocatedError } from './located-error.ts';
 import { type ReadDeclaration, readDeclaration } from './read.ts';
 import { type Reconciled, reconcile, wasApplied } from './reconcile.ts';
@@ -36,19 +38,32 @@ export type DeclaredFileStatus = {
   /** SHA-256 (hex) of the file as it was applied last. */
   readonly digest: string | null;
   readonly resources: number;
-  /** What is wrong with the file as it is now; empty when it is applied. */
+  /** What is wrong with the file as it is now; empty when it is applied, or waits for the database. */
   readonly errors: readonly LocatedError[];
+  /** Why the file is not applied although nothing is wrong with it; null: it does not wait. */
+  readonly waiting: DatabaseWait | null;
+};
+
+/** The database could not take the file for now (it is full, or another program holds it). */
+export type DatabaseWait = {
+  readonly reason: string;
+  /** How often it was tried. */
+  readonly tries: number;
+  /** Epoch ms when it is tried again. */
+  readonly nextAt: number;
 };
 
 /**
  * Keeps what is declared in the file: applied at start, on {@link reload} (SIGHUP) and when it changes.
- * A declaration with errors changes nothing: the last applied one goes on.
+ * A declaration with errors changes nothing: the last applied one goes on. One that the database cannot take
+ * for now is tried again, after growing waits, until it is applied, changes, or is not watched any more.
  */
 export class DeclaredFile {
   readonly #parts: DeclaredFileParts;
   readonly #path: string;
   readonly #stopping = new AbortController();
   readonly #watch: FileWatch;
+  readonly #waits: GrowingWaits;
   #running: Promise<void> | null = null;
   #isAskedAgain = false;
   #insertedFiles: readonly string[] = [];
@@ -57,7 +72,9 @@ export class DeclaredFile {
   constructor(parts: DeclaredFileParts) {
     this.#parts = parts;
     this.#path = resolve(parts.path);
-    this.#status = { path: this.#path, appliedAt: null, digest: null, resources: 0, errors: [] };
+    const nothing = { appliedAt: null, digest: null, resources: 0, errors: [], waiting: null };
+    this.#status = { path: this.#path, ...nothing };
+    this.#waits = new GrowingWaits(parts.clock);
     this.#watch = new FileWatch(parts.clock, parts.log, () => void this.reload());
   }
 
@@ -66,7 +83,7 @@ export class DeclaredFile {
   }
 
   /**
-   * Applies the file and begins to watch it.
+   * Applies the file and begins to watch it. Resolves also when it waits for the database.
    *
    * @throws DeclarationError with all errors, when this database has no declaration that could go on
    */
@@ -80,6 +97,11 @@ export class DeclaredFile {
 
   /** Applies the file as it is at some moment after the call. Never rejects: errors are logged and kept. */
   reload(): Promise<void> {
+    this.#waits.reset();
+    return this.#ask();
+  }
+
+  #ask(): Promise<void> {
     if (this.#running !== null) {
       this.#isAskedAgain = true;
       return this.#running;
@@ -94,6 +116,7 @@ export class DeclaredFile {
   async stop(): Promise<void> {
     this.#watch.close();
     this.#stopping.abort(new Error('stopping'));
+    this.#waits.reset();
     await this.#running;
   }
 
@@ -105,7 +128,8 @@ export class DeclaredFile {
         await this.#apply();
       } catch (error) {
         if (this.#stopping.signal.aborted) return;
-        this.#refused(error);
+        if (error instanceof StoreError && error.retryable) this.#wait(error);
+        else this.#refused(error);
       }
     } while (this.#isAskedAgain);
   }
@@ -126,7 +150,9 @@ export class DeclaredFile {
       digest: declaration.digest,
       resources: declaration.entries.length,
       errors: [],
+      waiting: null,
     };
+    this.#waits.reset();
     log.info({ file: this.#path, ...reconciled }, 'declaration applied');
   }
 
@@ -147,6 +173,18 @@ export class DeclaredFile {
     return configuration.transaction({ workspaceId, actor: 'file' }, work);
   }
 
+  #wait(error: StoreError): void {
+    const { clock, log } = this.#parts;
+    const waitMs = this.#waits.again(() => void this.#ask());
+    const { tries } = this.#waits;
+    const reason = messageOf(error);
+    this.#status = { ...this.#status, errors: [], waiting: { reason, tries, nextAt: clock.wall() + waitMs } };
+    log.warn(
+      { file: this.#path, reason, tries, waitMs },
+      'declaration waits for the database: nothing was changed, and it is tried again',
+    );
+  }
+
   #refused(error: unknown): void {
     const errors =
       error instanceof DeclarationError
@@ -159,7 +197,8 @@ export class DeclaredFile {
               message: `could not be applied: ${messageOf(error)}`,
             },
           ];
-    this.#status = { ...this.#status, errors };
+    this.#status = { ...this.#status, errors, waiting: null };
+    this.#waits.reset();
     this.#parts.log.error(
       { file: this.#path, errors: errors.map(formatError) },
       'declaration refused: nothing was changed',

@@ -1,4 +1,5 @@
 import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { isMonitorKind } from '../configuration/kinds.ts';
 import { sameAttributes } from '../configuration/same-attributes.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { referencesOf, resolveReferences } from './references.ts';
@@ -111,7 +112,7 @@ function storedAddress({ kind, localName }: OwnedResource): Address {
 }
 
 function isMonitor({ kind }: OwnedResource): boolean {
-  return kind === 'svc_http_monitor' || kind === 'svc_tcp_monitor' || kind === 'svc_dns_monitor';
+  return isMonitorKind(kind);
 }
 
 function dependentsFirst(resources: readonly OwnedResource[]): OwnedResource[] {

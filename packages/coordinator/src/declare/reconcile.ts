@@ -1,14 +1,18 @@
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 import { ConfigurationError } from '../configuration/errors.ts';
+import { type AttributesOf, isMonitorKind } from '../configuration/kinds.ts';
 import { ownedByFile, releasedByFile } from '../configuration/owned-by-file.ts';
 import type { AnyStored } from '../configuration/stored.ts';
 import { appliedDigest, writeAppliedDigest } from '../store/facts.ts';
 import type { Secrets } from '../store/secrets.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { DeclarationError } from './located-error.ts';
-import { isMassDeletion, type OwnedResource, type Plan, planChanges } from './plan.ts';
+import { isMassDeletion, type OwnedResource, type Plan, planChanges, type Write } from './plan.ts';
 import { resolveReferences } from './references.ts';
+
+/** Monitors that are made, or removed, between two looks at whether it is to stop. */
+const WRITES_PER_BATCH = 250;
 
 /** A valid declaration, as it is to be applied. */
 export type Declaration = {
@@ -58,7 +62,7 @@ export async function reconcile(
 
   await removeAll(change, plan.removals, options.signal);
   const ids = await writeAll(change, declaration, plan, known, options.signal);
-  await removeAll(change, plan.monitorRemovals, options.signal);
+  await removeMonitors(change, plan.monitorRemovals, options.signal);
   await change.breathe();
   await setChannelStates(change, declaration, plan, known, ids, options);
   await writeAppliedDigest(change.tx, digest);
@@ -95,8 +99,20 @@ async function removeAll(
 ): Promise<void> {
   for (const { kind, id } of resources) {
     signal.throwIfAborted();
-    // Components that somebody made over the API for a monitor which goes, go with it.
-    await change.remove(kind, id, { cascade: true });
+    await change.remove(kind, id);
+  }
+}
+
+/** Components that somebody made over the API for a monitor which goes, go with it. */
+async function removeMonitors(
+  change: ConfigurationChange,
+  monitors: readonly OwnedResource[],
+  signal: AbortSignal,
+): Promise<void> {
+  const ids = monitors.map(({ id }) => id);
+  for (let start = 0; start < ids.length; start += WRITES_PER_BATCH) {
+    signal.throwIfAborted();
+    await change.removeMonitors(ids.slice(start, start + WRITES_PER_BATCH));
   }
 }
 
@@ -112,18 +128,65 @@ async function writeAll(
     known.map(({ kind, localName, id }) => [addressOf({ kind, name: localName ?? '' }), id]),
   );
   await change.breathe();
-  for (const { entry, id } of plan.writes) {
+  for (const writes of batched(plan.writes)) {
     signal.throwIfAborted();
-    const attributes = resolveReferences(entry.kind, entry.attributes, (to) => String(ids.get(to)));
-    const declared = { localName: entry.name };
-    try {
-      if (id === null) ids.set(addressOf(entry), await change.create(entry.kind, attributes, declared));
-      else await change.update(entry.kind, id, attributes, { declared });
-    } catch (error) {
-      throw error instanceof ConfigurationError ? locatedError(declaration, entry, error) : error;
+    const made = await createdTogether(change, writes);
+    if (made !== null) {
+      for (const [index, { entry }] of writes.entries()) ids.set(addressOf(entry), made[index] ?? 0);
+      continue;
+    }
+    for (const write of writes) {
+      signal.throwIfAborted();
+      await writeOne(change, declaration, write, ids);
     }
   }
   return ids;
+}
+
+/** Writes of one kind that follow each other, all of them new or none. */
+function* batched(writes: readonly Write[]): Generator<readonly Write[]> {
+  for (let start = 0; start < writes.length; ) {
+    const first = writes[start];
+    const isOther = ({ entry, id }: Write) =>
+      entry.kind !== first?.entry.kind || (id === null) !== (first.id === null);
+    const rest = writes.slice(start, start + WRITES_PER_BATCH);
+    const end = rest.findIndex(isOther);
+    const batch = end === -1 ? rest : rest.slice(0, end);
+    yield batch;
+    start += batch.length;
+  }
+}
+
+/** The new ids; null when these are not new monitors, which alone refer to nothing and are refused for nothing. */
+async function createdTogether(
+  change: ConfigurationChange,
+  writes: readonly Write[],
+): Promise<readonly number[] | null> {
+  const [first] = writes;
+  if (first === undefined || first.id !== null) return null;
+  const { kind } = first.entry;
+  if (!isMonitorKind(kind)) return null;
+  const entries = writes.map(({ entry }) => ({
+    attributes: entry.attributes as AttributesOf<typeof kind>,
+    declared: { localName: entry.name },
+  }));
+  return change.createMonitors(kind, entries);
+}
+
+async function writeOne(
+  change: ConfigurationChange,
+  declaration: Declaration,
+  { entry, id }: Write,
+  ids: Map<Address, number>,
+): Promise<void> {
+  const attributes = resolveReferences(entry.kind, entry.attributes, (to) => String(ids.get(to)));
+  const declared = { localName: entry.name };
+  try {
+    if (id === null) ids.set(addressOf(entry), await change.create(entry.kind, attributes, declared));
+    else await change.update(entry.kind, id, attributes, { declared });
+  } catch (error) {
+    throw error instanceof ConfigurationError ? locatedError(declaration, entry, error) : error;
+  }
 }
 
 function locatedError(

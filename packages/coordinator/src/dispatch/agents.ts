@@ -1,6 +1,13 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { HEARTBEAT_INTERVAL_MS, HEARTBEATS_MISSED, type Heartbeat } from '@svc/shared/messages/heartbeat.ts';
+import {
+  CAPABILITIES,
+  type Capability,
+  HEARTBEAT_INTERVAL_MS,
+  HEARTBEATS_MISSED,
+  type Heartbeat,
+  understands,
+} from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { DispatchCounters } from './counters.ts';
 import type { Job } from './job.ts';
@@ -26,6 +33,8 @@ export class Agent {
   clockOffsetMs = 0;
   startedAt = 0;
   isDraining = false;
+  /** What it announced. */
+  capabilities: readonly Capability[] = [];
   /** Monotonic ms. */
   lastSeenAt = 0;
   /** Epoch ms. */
@@ -53,7 +62,12 @@ export type AgentsOptions = {
   onGone: (agent: Agent) => void;
 };
 
-type RegionAgents = { agents: Map<string, Agent>; isLive: boolean };
+type RegionAgents = {
+  agents: Map<string, Agent>;
+  isLive: boolean;
+  /** What every agent announced. */
+  common: ReadonlySet<Capability>;
+};
 
 /**
  * The agents that are alive, by region. A region is live while at least one agent takes jobs there:
@@ -69,7 +83,9 @@ export class Agents {
 
   constructor(options: AgentsOptions) {
     this.#options = options;
-    for (const region of REGIONS) this.#regions.set(region, { agents: new Map(), isLive: false });
+    for (const region of REGIONS) {
+      this.#regions.set(region, { agents: new Map(), isLive: false, common: new Set() });
+    }
   }
 
   /** Live regions in the fixed order. The array is replaced, never changed. */
@@ -79,6 +95,16 @@ export class Agents {
 
   isLive(region: Region): boolean {
     return this.#of(region).isLive;
+  }
+
+  /** Whether every agent of the region announced it: any of them may get the next batch. */
+  understand(region: Region, capability: Capability): boolean {
+    return this.#of(region).common.has(capability);
+  }
+
+  /** Some live region takes jobs ahead of their slots. */
+  takeJobsAhead(): boolean {
+    return this.#live.some((region) => this.understand(region, 'jobs-ahead'));
   }
 
   /** No region came to life lately, so those that are live now are probably all. */
@@ -105,6 +131,7 @@ export class Agents {
       }
       agent = new Agent(id, region);
       agents.set(id, agent);
+      this.#compareCapabilities(region);
     }
     agent.lastSeenAt = this.#options.clock.monotonic();
     agent.lastSeenWall = this.#options.clock.wall();
@@ -127,6 +154,7 @@ export class Agents {
     agent.clockOffsetMs = message.clock - agent.lastSeenWall;
     agent.startedAt = message.started_at;
     agent.isDraining = message.draining;
+    this.#announced(agent, message);
     this.#update(region, agent.lastSeenWall);
     return agent;
   }
@@ -149,6 +177,7 @@ export class Agents {
         if (!isSilent(agent, asOf)) continue;
         lastSeenAt = Math.max(lastSeenAt, agent.lastSeenWall);
         agents.delete(agent.id);
+        this.#compareCapabilities(region);
         this.#options.counters.agentsGone += 1;
         this.#options.log.warn({ region, agent: agent.id, jobs: agent.jobs.size }, 'an agent is gone');
         this.#options.onGone(agent);
@@ -163,6 +192,26 @@ export class Agents {
     for (const region of this.#regions.values()) {
       for (const agent of region.agents.values()) agent.lastSeenAt = now;
     }
+  }
+
+  #announced(agent: Agent, message: Heartbeat): void {
+    const capabilities = CAPABILITIES.filter((each) => understands(message, each));
+    const isSame =
+      capabilities.length === agent.capabilities.length &&
+      capabilities.every((each) => agent.capabilities.includes(each));
+    if (isSame) return;
+    agent.capabilities = capabilities;
+    this.#compareCapabilities(agent.region);
+  }
+
+  #compareCapabilities(region: Region): void {
+    const state = this.#of(region);
+    const agents = [...state.agents.values()];
+    state.common = new Set(
+      CAPABILITIES.filter(
+        (each) => agents.length > 0 && agents.every(({ capabilities }) => capabilities.includes(each)),
+      ),
+    );
   }
 
   #update(region: Region, lastSeenAt: number): void {

@@ -73,7 +73,7 @@ test('jobs reach the agents of their regions and are accepted', async () => {
   for (const { offers, region } of three) {
     expect(offers).toHaveLength(1);
     expect(rig.tokens.isValid(offers[0]?.token ?? '', 1, region, slot)).toBe(true);
-    rig.dispatch.onRecorded(1, slot, region, false);
+    rig.dispatch.settled({ monitorId: 1, slot: slot, region: region, is: 'reported', timedOut: false });
   }
   expect(rig.dispatch.inFlight).toBe(0);
 });
@@ -200,7 +200,7 @@ describe("what comes on the agents' subjects", () => {
     ['no text', FRA, new Uint8Array([0xff, 0xfe, 0x00])],
     ['no object', FRA, '[]'],
     ['a null', FRA, 'null'],
-    ['another version', FRA, JSON.stringify({ ...heartbeat, v: 2 })],
+    ['no version', FRA, JSON.stringify({ ...heartbeat, v: 0 })],
     ['another kind', FRA, JSON.stringify({ ...heartbeat, kind: 'hello' })],
     ['no agent', FRA, JSON.stringify({ ...heartbeat, agent: '' })],
     ['a negative capacity', FRA, JSON.stringify({ ...heartbeat, capacity: -1 })],
@@ -216,7 +216,7 @@ describe("what comes on the agents' subjects", () => {
         kind: 'acceptance',
         agent: 'a',
         batch: '1',
-        accepted: Array(65).fill([1, 1]),
+        accepted: Array(513).fill([1, 1]),
         refused: [],
       }),
     ],

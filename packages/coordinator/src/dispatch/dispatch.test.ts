@@ -1,10 +1,13 @@
 import { join } from 'node:path';
+import { CAPABILITIES } from '@svc/shared/messages/heartbeat.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
-import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
+import { gridSlotFrom, gridSlotUntil, phaseOf } from '../domain/schedule.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
+import { AHEAD_MS } from './scheduler.ts';
 import { EAST, FRA, liveMonitor, log, PAR, TestAgent } from './test-support/parts.ts';
 import { forgetRegions, memoryRig, type Rig } from './test-support/rig.ts';
 
@@ -48,7 +51,11 @@ function keepBeating(agent: TestAgent): () => void {
 function report(agent: TestAgent): void {
   const { held } = agent;
   agent.held = [];
-  for (const [id, slot] of held) rig.dispatch.onRecorded(id, slot, agent.region, false);
+  for (const [id, slot] of held) settle(id, slot, agent.region, false);
+}
+
+function settle(monitorId: number, slot: number, region: Region, timedOut = false): void {
+  rig.dispatch.settled({ monitorId, slot, region, is: 'reported', timedOut });
 }
 
 describe('from the slot to the result', () => {
@@ -96,7 +103,9 @@ describe('from the slot to the result', () => {
     report(par as TestAgent);
     await rig.clock.advanceSettling(45_000);
     expect(rig.sink.opens).toHaveLength(2);
-    expect(rig.sink.skips).toEqual([{ id: 1, slot: rig.sink.opens[1]?.slot, region: FRA }]);
+    expect(rig.sink.skips).toEqual([
+      { id: 1, slot: rig.sink.opens[1]?.slot, region: FRA, reason: 'predecessor-running' },
+    ]);
     expect(fra?.offers).toHaveLength(1);
     expect(par?.offers).toHaveLength(2);
   });
@@ -106,7 +115,7 @@ describe('from the slot to the result', () => {
     await rig.clock.advanceSettling(200);
     const first = agent?.offers[0]?.slot ?? 0;
     if (agent) agent.held = [];
-    rig.dispatch.onRecorded(1, first, FRA, true);
+    settle(1, first, FRA, true);
     await rig.clock.advanceSettling(45_000);
     expect(agent?.offers.map(({ slow }) => slow)).toEqual([undefined, true]);
     report(agent as TestAgent);
@@ -205,23 +214,66 @@ describe('offers', () => {
       await rig.clock.advanceSettling(1_500);
       expect(rig.dispatch.counters.offers).toBe(1);
       const slot = rig.sink.opens[0]?.slot ?? 0;
-      rig.dispatch.onRecorded(1, slot, FRA, false);
+      settle(1, slot, FRA, false);
       expect(rig.dispatch.inFlight).toBe(0);
     },
   );
 
-  test('a job given back by an agent that shuts down is offered again at once', async () => {
-    const [agent] = await begin([liveMonitor(1)]);
-    await rig.clock.advanceSettling(100);
-    const slot = agent?.offers[0]?.slot ?? 0;
-    if (agent) agent.held = [];
-    expect(rig.dispatch.onNotRun(1, slot, FRA, 'shutting-down')).toBe('reoffer');
-    await rig.clock.advanceSettling(100);
-    expect(agent?.offers).toHaveLength(2);
-    await rig.clock.advanceSettling(10_000);
-    expect(rig.dispatch.onNotRun(1, slot, FRA, 'shutting-down')).toBe('accept');
-    expect(rig.dispatch.onNotRun(1, slot, FRA, 'agent-starved')).toBe('accept');
-    expect(rig.dispatch.onNotRun(2, slot, FRA, 'shutting-down')).toBe('accept');
+  describe('of a job that an agent gives back as it shuts down', () => {
+    const giveBack = (slot: number) =>
+      rig.dispatch.settled({ monitorId: 1, slot, region: FRA, is: 'given-back', timedOut: false });
+
+    test('begin again after the commit, not before', async () => {
+      const [agent] = await begin([liveMonitor(1)]);
+      await rig.clock.advanceSettling(100);
+      const slot = agent?.offers[0]?.slot ?? 0;
+      if (agent) agent.held = [];
+      expect(rig.dispatch.isOfferedAgain(1, slot, FRA, 'shutting-down')).toBe(true);
+      await rig.clock.advanceSettling(1_000);
+      expect(agent?.offers).toHaveLength(1);
+      giveBack(slot);
+      await rig.clock.advanceSettling(100);
+      expect(agent?.offers).toHaveLength(2);
+      // Told a second time, as after a batch that was recorded anew.
+      giveBack(slot);
+      giveBack(slot);
+      await rig.clock.advanceSettling(10_000);
+      expect(rig.dispatch.isOfferedAgain(1, slot, FRA, 'shutting-down')).toBe(false);
+      expect(rig.dispatch.isOfferedAgain(1, slot, FRA, 'agent-starved')).toBe(false);
+      expect(rig.dispatch.isOfferedAgain(2, slot, FRA, 'shutting-down')).toBe(false);
+    });
+
+    test('wait for the commit, however long: neither heartbeats nor a gone agent make it lost', async () => {
+      await begin([liveMonitor(1)], []);
+      const agent = new TestAgent(rig.bus, FRA);
+      const silence = keepBeating(agent);
+      keepBeating(new TestAgent(rig.bus, FRA, 'other'));
+      await rig.clock.advanceSettling(1_200);
+      const slot = rig.sink.opens[0]?.slot ?? 0;
+      const holder = agent.offers.length > 0 ? agent : null;
+      if (holder !== null) holder.held = [];
+      expect(rig.dispatch.isOfferedAgain(1, slot, FRA, 'shutting-down')).toBe(true);
+      rig.isCaughtUp = false;
+      silence();
+      await rig.clock.advanceSettling(8_000);
+      expect(rig.dispatch.counters).toMatchObject({ agentsGone: 1, jobsLost: 0, offers: 1 });
+      giveBack(slot);
+      await rig.clock.advanceSettling(100);
+      expect(rig.dispatch.counters).toMatchObject({ offers: 2 });
+    });
+
+    test('have passed their bound when the commit comes: the region abstains', async () => {
+      const [agent] = await begin([liveMonitor(1)]);
+      await rig.clock.advanceSettling(100);
+      const slot = agent?.offers[0]?.slot ?? 0;
+      if (agent) agent.held = [];
+      rig.isCaughtUp = false;
+      await rig.clock.advanceSettling(11_000);
+      expect(rig.sink.abstentions).toEqual([]);
+      giveBack(slot);
+      expect(rig.sink.abstentions).toEqual([{ id: 1, slot, region: FRA, reason: 'job-lost' }]);
+      expect(rig.dispatch.inFlight).toBe(0);
+    });
   });
 });
 
@@ -442,6 +494,87 @@ describe('changes of the declaration', () => {
     expect(agent?.offers).toHaveLength(2);
   });
 
+  describe('of what is probed', () => {
+    const HOURLY = { periodMs: 3_600_000 } as const;
+
+    test('get a check at once', async () => {
+      const [agent] = await begin([liveMonitor(1, HOURLY)]);
+      await rig.clock.advanceSettling(1_000);
+      report(agent as TestAgent);
+      rig.monitors.set(liveMonitor(1, { ...HOURLY, version: 2 }));
+      await rig.clock.advanceSettling(100);
+      expect(agent?.offers.map(({ version }) => version)).toEqual([1, 2]);
+      // None on the grid within half a period.
+      report(agent as TestAgent);
+      await rig.clock.advanceSettling(HOURLY.periodMs / 2 - 200);
+      expect(rig.sink.opens).toHaveLength(2);
+    });
+
+    test('get it beside the check of the old version, whose end is of no interest', async () => {
+      const [agent] = await begin([liveMonitor(1, HOURLY)]);
+      await rig.clock.advanceSettling(1_000);
+      rig.monitors.set(liveMonitor(1, { ...HOURLY, version: 2 }));
+      await rig.clock.advanceSettling(100);
+      expect(agent?.offers.map(({ version }) => version)).toEqual([1, 2]);
+      expect(rig.sink.skips).toEqual([]);
+      expect(rig.dispatch.inFlight).toBe(2);
+      const [old, young] = agent?.offers ?? [];
+      settle(1, old?.slot ?? 0, FRA);
+      expect(rig.dispatch.inFlight).toBe(1);
+      settle(1, young?.slot ?? 0, FRA);
+      expect(rig.dispatch.inFlight).toBe(0);
+    });
+
+    test('forget the old check when its agent no longer names it, and tell nobody', async () => {
+      const [agent] = await begin([liveMonitor(1, HOURLY)]);
+      await rig.clock.advanceSettling(1_000);
+      rig.monitors.set(liveMonitor(1, { ...HOURLY, version: 2 }));
+      await rig.clock.advanceSettling(100);
+      agent?.held.shift();
+      await rig.clock.advanceSettling(6_000);
+      expect(rig.dispatch.inFlight).toBe(1);
+      expect(rig.sink.abstentions).toEqual([]);
+      expect(agent?.offers).toHaveLength(2);
+    });
+
+    test('get it after off and on again, while the check of before runs', async () => {
+      const [agent] = await begin([liveMonitor(1, HOURLY)]);
+      await rig.clock.advanceSettling(1_000);
+      rig.monitors.set(liveMonitor(1, { ...HOURLY, active: false }));
+      await rig.clock.advanceSettling(1_000);
+      rig.monitors.set(liveMonitor(1, { ...HOURLY, activatedAt: rig.clock.wall() }));
+      await rig.clock.advanceSettling(100);
+      expect(agent?.offers).toHaveLength(2);
+      expect(rig.sink.skips).toEqual([]);
+    });
+
+    test('twice within a millisecond, also with a pause between, never repeat a slot', async () => {
+      await begin([liveMonitor(1, HOURLY)]);
+      await rig.clock.advanceSettling(1_000);
+      const at = rig.clock.wall();
+      for (const version of [2, 3]) {
+        rig.monitors.set(liveMonitor(1, { ...HOURLY, version, active: false }));
+        rig.monitors.set(liveMonitor(1, { ...HOURLY, version, activatedAt: at + version }));
+        await rig.clock.advanceSettling(50);
+      }
+      const slots = rig.sink.opens.map(({ slot }) => slot);
+      expect(slots).toHaveLength(3);
+      expect(new Set(slots).size).toBe(3);
+    });
+
+    test('of a thousand monitors at once are spread like first slots', async () => {
+      const monitors = Array.from({ length: 1_000 }, (_, index) => liveMonitor(index + 1, HOURLY));
+      const [agent] = await begin(monitors);
+      await rig.clock.advanceSettling(5_000);
+      report(agent as TestAgent);
+      rig.sink.opens.length = 0;
+      for (const monitor of monitors) rig.monitors.set({ ...monitor, version: 2 });
+      await rig.clock.advanceSettling(1_000);
+      expect(rig.sink.opens.length).toBeGreaterThanOrEqual(450);
+      expect(rig.sink.opens.length).toBeLessThanOrEqual(550);
+    });
+  });
+
   test('a removed region is not offered any more, the others go on', async () => {
     const [fra, par] = await begin([liveMonitor(1, { regions: [FRA, PAR] })], [FRA, PAR]);
     if (par) par.answer = null;
@@ -485,6 +618,139 @@ describe('changes of the declaration', () => {
   });
 });
 
+describe('ahead of their slots', () => {
+  const UNDERSTANDS = CAPABILITIES;
+
+  /** Dispatch with agents of this version, whose monitors have had their first slots. */
+  async function beginAhead(
+    monitors: readonly LiveMonitor[],
+    regions: readonly Region[] = [FRA],
+  ): Promise<TestAgent[]> {
+    rig = memoryRig({ store, monitors });
+    await rig.dispatch.start();
+    const agents = regions.map((region) => new TestAgent(rig.bus, region));
+    for (const agent of agents) {
+      agent.understands = UNDERSTANDS;
+      keepBeating(agent);
+    }
+    await rig.clock.advanceSettling(2_000);
+    for (const agent of agents) report(agent);
+    return agents;
+  }
+
+  /** Runs on until the agent has its next batch; answers the slot clock's time then. */
+  async function nextBatch(agent: TestAgent): Promise<number> {
+    const before = agent.batches.length;
+    while (agent.batches.length === before) await rig.clock.advanceSettling(50);
+    return rig.slotClock.now();
+  }
+
+  test('jobs go out with the time to wait and their whole bound', async () => {
+    const [agent] = await beginAhead([liveMonitor(1)]);
+    const now = await nextBatch(agent as TestAgent);
+    const job = agent?.offers.at(-1);
+    const waitMs = job?.wait_ms ?? 0;
+    expect(waitMs).toBe((job?.slot ?? 0) - now);
+    expect(waitMs).toBeGreaterThanOrEqual(150);
+    expect(waitMs).toBeLessThanOrEqual(AHEAD_MS);
+    expect(job?.start_within_ms).toBe(10_000);
+    expect(rig.sink.opens.at(-1)?.slot).toBe(job?.slot);
+    expect(agent?.batches.at(-1)?.results).toBe(`svc.results.${FRA}`);
+  });
+
+  test('jobs share messages', async () => {
+    const [agent] = await beginAhead(Array.from({ length: 600 }, (_, index) => liveMonitor(index + 1)));
+    await rig.clock.advanceSettling(30_000);
+    report(agent as TestAgent);
+    const { offers, batches } = rig.dispatch.counters;
+    await rig.clock.advanceSettling(29_000);
+    const jobs = rig.dispatch.counters.offers - offers;
+    expect(jobs).toBeGreaterThan(550);
+    expect((rig.dispatch.counters.batches - batches) / 29).toBeLessThanOrEqual(5.1);
+  });
+
+  test('up to 512 jobs go in one message', async () => {
+    const [agent] = await beginAhead([]);
+    rig.bus.setConnected(false);
+    for (let id = 1; id <= 600; id += 1) rig.monitors.set(liveMonitor(id));
+    await rig.clock.advanceSettling(1_500);
+    rig.bus.setConnected(true);
+    await rig.clock.advanceSettling(100);
+    expect(agent?.batches[0]?.jobs).toHaveLength(512);
+  });
+
+  test('a first slot does not wait for the next round', async () => {
+    const [agent] = await beginAhead([]);
+    await rig.clock.advanceSettling(1_000);
+    rig.monitors.set(liveMonitor(1, { periodMs: 3_600_000 }));
+    await rig.clock.advanceSettling(50);
+    expect(agent?.offers).toHaveLength(1);
+    expect(agent?.offers[0]?.wait_ms).toBeUndefined();
+  });
+
+  test('while one agent of a region does not understand, its jobs go as to version 0.1', async () => {
+    const [fra, par] = await beginAhead([liveMonitor(1, { regions: [FRA, PAR] })], [FRA, PAR]);
+    const old = new TestAgent(rig.bus, FRA, 'old');
+    const silence = keepBeating(old);
+    await rig.clock.advanceSettling(50);
+    await nextBatch(par as TestAgent);
+    expect(par?.offers.at(-1)?.wait_ms).toBeGreaterThan(0);
+    const slot = par?.offers.at(-1)?.slot ?? 0;
+    const given = () => [...(fra?.offers ?? []), ...old.offers].filter((job) => job.slot === slot);
+    expect(given()).toEqual([]);
+    while (given().length === 0) await rig.clock.advanceSettling(50);
+    expect(rig.slotClock.now()).toBeGreaterThanOrEqual(slot);
+    expect(given()[0]?.wait_ms).toBeUndefined();
+    const batch = [...(fra?.batches ?? []), ...old.batches].at(-1);
+    expect(batch?.results).toBeUndefined();
+
+    silence();
+    for (const agent of [fra, par, old]) if (agent) report(agent);
+    await rig.clock.advanceSettling(8_000);
+    expect(rig.dispatch.agents.understand(FRA, 'jobs-ahead')).toBe(true);
+  });
+
+  test('a change after the job went out gets a later slot', async () => {
+    const [agent] = await beginAhead([liveMonitor(1)]);
+    const now = await nextBatch(agent as TestAgent);
+    const ahead = agent?.offers.at(-1)?.slot ?? 0;
+    expect(ahead).toBeGreaterThan(now);
+    rig.monitors.set(liveMonitor(1, { version: 2 }));
+    await rig.clock.advanceSettling(50);
+    expect(agent?.offers.at(-1)).toMatchObject({ version: 2, slot: ahead + 1 });
+    rig.monitors.set(liveMonitor(1, { version: 2, active: false }));
+    rig.monitors.set(liveMonitor(1, { version: 2, activatedAt: now + 50 }));
+    await rig.clock.advanceSettling(50);
+    expect(agent?.offers.at(-1)).toMatchObject({ version: 2, slot: ahead + 2 });
+  });
+
+  test('another period after the job went out does not give its slot again', async () => {
+    const [agent] = await beginAhead([liveMonitor(1)]);
+    await nextBatch(agent as TestAgent);
+    rig.monitors.set(liveMonitor(1, { periodMs: 60_000 }));
+    report(agent as TestAgent);
+    await rig.clock.advanceSettling(120_000);
+    const slots = rig.sink.opens.map(({ slot }) => slot);
+    expect(new Set(slots).size).toBe(slots.length);
+    expect(slots).toEqual(slots.toSorted((a, b) => a - b));
+  });
+
+  test('a job that an agent holds over a restart may lie ahead', async () => {
+    const monitor = liveMonitor(1);
+    rig = memoryRig({ store, monitors: [monitor], newest: { 1: Date.UTC(2026, 0, 1) - 30_000 } });
+    const starting = rig.dispatch.start();
+    const agent = new TestAgent(rig.bus, FRA);
+    agent.understands = UNDERSTANDS;
+    await rig.clock.advanceSettling(2_300);
+    const slot = rig.slotClock.now() + 300;
+    agent.held = [[1, slot]];
+    agent.beat();
+    await rig.clock.advanceSettling(200);
+    await starting;
+    expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [FRA] }]);
+  });
+});
+
 describe('the start', () => {
   /** Dispatch of a coordinator that ran before, not yet awaited. */
   function restart(monitors: readonly LiveMonitor[], newest: Record<number, number>): Promise<void> {
@@ -515,7 +781,7 @@ describe('the start', () => {
     agent.held = [[1, slot]];
     agent.beat();
     await rig.clock.advanceSettling(100);
-    rig.dispatch.onRecorded(1, slot, FRA, false);
+    settle(1, slot, FRA, false);
     agent.beat();
     await rig.clock.advanceSettling(2_400);
     await starting;
@@ -535,6 +801,19 @@ describe('the start', () => {
     await starting;
     expect(rig.recovery.resumes).toEqual([]);
     expect(rig.recovery.resumedCount).toBe(1);
+  });
+
+  test('a slot that an agent still runs is no predecessor of itself', async () => {
+    const slot = gridSlotUntil(NOW, 30_000, phaseOf(1, 30_000));
+    const starting = restart([liveMonitor(1)], { 1: slot - 30_000 });
+    const agent = new TestAgent(rig.bus, FRA);
+    agent.held = [[1, slot]];
+    keepBeating(agent);
+    await rig.clock.advanceSettling(3_000);
+    await starting;
+    expect(rig.sink.opens.every((open) => open.slot === slot)).toBe(true);
+    expect(rig.sink.skips).toEqual([]);
+    expect(agent.offers).toEqual([]);
   });
 
   test('missing regions of an open slot are offered it again within its bound', async () => {

@@ -4,19 +4,19 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { type AgentMessage, HEARTBEAT_INTERVAL_MS } from '@svc/shared/messages/heartbeat.ts';
 import { ALL_AGENTS } from '@svc/shared/messages/subjects.ts';
-import type { Region } from '@svc/shared/regions.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
-import type { SlotSink } from '../results/evaluation.ts';
+import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../domain/slots.ts';
 import { AgentMessages } from './agent-messages.ts';
 import { type Agent, Agents } from './agents.ts';
 import { type DispatchCounters, newCounters } from './counters.ts';
 import { InFlight } from './in-flight.ts';
 import { jobKey } from './job.ts';
 import { Publisher } from './publisher.ts';
-import { recover, type SlotRecovery } from './recovery.ts';
+import { recover } from './recovery.ts';
 import type { RegionPresence } from './region-presence.ts';
 import { type RegionAnswer, RunNow } from './run-now.ts';
-import { DeclaredRegions, Scheduler } from './scheduler.ts';
+import { AHEAD_MS, DeclaredRegions, Scheduler } from './scheduler.ts';
 import type { SlotClock } from './slot-clock.ts';
 import { SlowChecks } from './slow-checks.ts';
 import type { JobTokens } from './tokens.ts';
@@ -39,14 +39,17 @@ export type DispatchOptions = {
   clock: Clock;
   log: Logger;
   monitors: LiveMonitors;
-  sink: SlotSink;
+  events: SlotEvents;
   tokens: JobTokens;
   slotClock: SlotClock;
   /** Loaded before. */
   presence: RegionPresence;
   /** Newest slot that the monitor was ever given, as far as recorded; null: none. Asked at the start. */
   newestSlot: (monitorId: number) => number | null;
-  /** The reader of results has handled all that the stream held a moment ago (up to 2 s). Asked in every tick while it matters. */
+  /**
+   * All results that the stream held a moment ago (up to 2 s) are recorded, and {@link Dispatch.settled} was
+   * told of them. Asked in every tick while it matters.
+   */
   readerCaughtUp: () => boolean;
   recovery: SlotRecovery;
 };
@@ -55,7 +58,7 @@ export type DispatchOptions = {
  * Gives checks to regions: from the slot that falls due to the recorded result. Started and stopped
  * with the lease; it is not started a second time.
  */
-export class Dispatch {
+export class Dispatch implements SlotOutcomes {
   readonly counters: DispatchCounters = newCounters();
   readonly agents: Agents;
   readonly #options: DispatchOptions;
@@ -82,30 +85,31 @@ export class Dispatch {
 
   constructor(options: DispatchOptions) {
     this.#options = options;
-    const { clock, log, sink, presence, readerCaughtUp, bus, tokens, monitors, slotClock, newestSlot } =
+    const { clock, log, events, presence, readerCaughtUp, bus, tokens, monitors, slotClock, newestSlot } =
       options;
     const { counters } = this;
-    this.#inFlight = new InFlight({ sink, counters, readerCaughtUp });
+    this.#inFlight = new InFlight({ events, counters, readerCaughtUp });
     this.agents = new Agents({
       clock,
       log,
       counters,
       onRegionLive: (region) => presence.came(region),
       onRegionLost: (region, lastSeenAt) => this.#regionLost(region, lastSeenAt),
-      onGone: (agent) => this.#inFlight.agentGone(agent, clock.monotonic()),
+      onGone: (agent) => this.#inFlight.agentGone(agent),
     });
     this.#scheduler = new Scheduler({
       monitors,
       slotClock,
       regions: this.agents,
       inFlight: this.#inFlight,
-      sink,
+      events,
       counters,
       newestSlot,
     });
     this.#publisher = new Publisher({
       bus,
       log,
+      agents: this.agents,
       inFlight: this.#inFlight,
       tokens,
       slowChecks: this.#slowChecks,
@@ -161,18 +165,24 @@ export class Dispatch {
     await this.#options.presence.stop();
   }
 
-  /** A result is recorded. To be called after the commit. */
-  onRecorded(monitorId: number, slot: number, region: Region, timedOut: boolean): void {
-    this.#recordedInRound?.add(`${jobKey(monitorId, region)}:${slot}`);
-    this.#inFlight.recorded(monitorId, slot, region);
-    this.#slowChecks.set(monitorId, region, timedOut);
+  isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {
+    if (reason !== 'shutting-down') return false;
+    return this.#inFlight.isOfferedAgain(monitorId, slot, region, this.#options.clock.monotonic());
   }
 
-  /** What becomes of a `not_run` that a region reports: the job is offered again, or the region has answered. */
-  onNotRun(monitorId: number, slot: number, region: Region, reason: NotRunReason): 'reoffer' | 'accept' {
-    if (reason !== 'shutting-down') return 'accept';
-    const now = this.#options.clock.monotonic();
-    return this.#inFlight.givenBack(monitorId, slot, region, now) ? 'reoffer' : 'accept';
+  settled({ monitorId, slot, region, is, timedOut }: SlotOutcome): void {
+    this.#recordedInRound?.add(`${jobKey(monitorId, region)}:${slot}`);
+    switch (is) {
+      case 'reported':
+        this.#inFlight.recorded(monitorId, slot, region);
+        this.#slowChecks.set(monitorId, region, timedOut);
+        return;
+      case 'given-back':
+        this.#inFlight.givenBack(monitorId, slot, region, this.#options.clock.monotonic());
+        return;
+      default:
+        is satisfies never;
+    }
   }
 
   /**
@@ -257,13 +267,13 @@ export class Dispatch {
 
   /**
    * Jobs of an earlier life are taken up while the table is rebuilt; later, an unknown job is one that is
-   * recorded. An agent is believed only what its region can have been given: a slot in the future would
-   * make the evaluation pass over all that come before it.
+   * recorded. An agent is believed only what its region can have been given: a slot further ahead than
+   * jobs are sent would make the evaluation pass over all that come before it.
    */
   #heldUnknown(agent: Agent, monitorId: number, slot: number, now: number): void {
     if (this.#recordedInRound === null) return;
     const monitor = this.#options.monitors.get(monitorId);
-    if (monitor === undefined || slot > this.#options.slotClock.now()) return;
+    if (monitor === undefined || slot > this.#options.slotClock.now() + AHEAD_MS) return;
     if (monitor.regions !== null && !monitor.regions.includes(agent.region)) return;
     if (this.#recordedInRound.has(`${jobKey(monitorId, agent.region)}:${slot}`)) return;
     this.#inFlight.adopt(monitor, slot, agent, now);
@@ -274,7 +284,7 @@ export class Dispatch {
     for (const monitor of monitors.values()) {
       if (newestSlot(monitor.id) !== null) return true;
     }
-    for (const _ of recovery.openSlots()) return true;
+    for (const _ of recovery.undecidedSlots()) return true;
     return false;
   }
 
@@ -291,7 +301,7 @@ export class Dispatch {
 
   #recoverOnce(now: number): void {
     if (this.#hasRecovered) return;
-    const { recovery, monitors, sink, slotClock, readerCaughtUp } = this.#options;
+    const { recovery, monitors, events, slotClock, readerCaughtUp } = this.#options;
     if (!readerCaughtUp()) return;
     this.#hasRecovered = true;
     recover({
@@ -299,7 +309,7 @@ export class Dispatch {
       monitors,
       regions: this.agents,
       inFlight: this.#inFlight,
-      sink,
+      events,
       slotNow: slotClock.now(),
       monotonic: now,
     });
@@ -309,11 +319,12 @@ export class Dispatch {
     this.#declared.changed(before, after);
     this.#scheduler.changed(before, after);
     if (before === null) return;
-    if (after?.version !== before.version) this.#slowChecks.forget(before.id);
-    for (const region of before.regions ?? this.agents.live()) {
+    const isSameProbe = after?.version === before.version;
+    if (!isSameProbe) this.#slowChecks.forget(before.id);
+    for (const region of before.regions ?? REGIONS) {
       const isStillChecked =
         after?.active === true && (after.regions === null || after.regions.includes(region));
-      if (!isStillChecked) this.#inFlight.withdraw(before.id, region);
+      if (!isStillChecked || !isSameProbe) this.#inFlight.withdraw(before.id, region);
     }
   }
 

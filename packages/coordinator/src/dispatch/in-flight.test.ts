@@ -50,7 +50,7 @@ class Model {
 
   constructor() {
     const { counters, clock } = this;
-    this.inFlight = new InFlight({ sink: this.sink, counters, readerCaughtUp: () => true });
+    this.inFlight = new InFlight({ events: this.sink, counters, readerCaughtUp: () => true });
     this.agents = new Agents({
       clock,
       log,
@@ -98,7 +98,7 @@ class Model {
         this.inFlight.heartbeat(agent, kind === 'heartbeat' ? keys : [], now);
         break;
       case 'gone':
-        this.inFlight.agentGone(agent, now);
+        this.inFlight.agentGone(agent);
         break;
       case 'record':
         if (job !== undefined) this.recorded += 1;

@@ -2,7 +2,7 @@ import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Acceptance, JobKey } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
-import type { SlotSink } from '../results/evaluation.ts';
+import type { SlotEvents } from '../domain/slots.ts';
 import type { Agent } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import { DueQueue } from './due-queue.ts';
@@ -18,26 +18,37 @@ const LOST_ABSENCES = 2;
 const BELIEVED_EXTRA_MS = 120_000;
 
 export type InFlightOptions = {
-  sink: SlotSink;
+  events: SlotEvents;
   counters: DispatchCounters;
-  /** The reader has handled all results that the stream held a moment ago. May say no at first and find out meanwhile. */
+  /**
+   * All results that the stream held a moment ago are recorded and their outcomes told. May say no at
+   * first and find out meanwhile.
+   */
   readerCaughtUp: () => boolean;
 };
 
 /**
  * Every job from the opening of its slot until its result is recorded; at most one per monitor and
- * region, so that a check never runs beside its own predecessor.
+ * region that somebody waits for, so that a check never runs beside its own predecessor.
  *
  *     queued ──published──▶ offered ──accepted──▶ accepted ──result recorded──▶ ended
  *       ▲                      │                      │
- *       └── nobody took it ────┴── lost ◀─────────────┘      past its bound: the region abstains
+ *       └── nobody took it ────┴── lost, given back ◀─┘      past its bound: the region abstains
+ *
+ * A job that nobody waits for (its monitor is probed otherwise by now, or not at all in the region) is
+ * kept apart while its agent holds it, so that heartbeats and results find it. It blocks no other job and
+ * nobody is told how it ends.
  *
  * All instants are monotonic ms. Times are judged only in {@link judge}, {@link loseMissing} and
  * {@link expireQueued}; there are no timers here.
  */
 export class InFlight {
   readonly #options: InFlightOptions;
+  /** By key: the jobs that are waited for. */
   readonly #jobs = new Map<number, Job>();
+  /** By key: jobs that their agents hold and nobody waits for. */
+  readonly #unawaited = new Map<number, readonly Job[]>();
+  #unawaitedCount = 0;
   /** Per region, in the fixed order: the jobs that wait to be published. */
   readonly #queued: readonly Set<Job>[] = REGIONS.map(() => new Set<Job>());
   /** Offered jobs by the instant of their next offer or their end. */
@@ -49,14 +60,17 @@ export class InFlight {
     this.#options = options;
   }
 
+  /** All jobs, also those that nobody waits for. */
   get size(): number {
-    return this.#jobs.size;
+    return this.#jobs.size + this.#unawaitedCount;
   }
 
+  /** The job of the monitor in the region that is waited for. */
   get(monitorId: number, region: Region): Job | undefined {
     return this.#jobs.get(jobKey(monitorId, region));
   }
 
+  /** The jobs that are waited for. */
   values(): Iterable<Job> {
     return this.#jobs.values();
   }
@@ -67,29 +81,39 @@ export class InFlight {
   }
 
   /**
-   * Takes up a job. There must be none of the monitor in the region.
+   * Takes up a job. There must be none of the monitor in the region that is waited for.
    *
-   * @param offerMs how long it may be offered; default: as long as a fresh slot's job
+   * @param startAt monotonic ms of the slot: now, or some time ahead
+   * @param offerMs how long after `startAt` it may be offered; default: as long as a fresh slot's job
    */
   open(
     monitor: LiveMonitor,
     slot: number,
     region: Region,
-    now: number,
+    startAt: number,
     offerMs = offerBoundMs(monitor.periodMs),
   ): void {
-    const job = new Job(monitor, slot, region, jobKey(monitor.id, region), now + offerMs);
+    const job = new Job(monitor, slot, region, jobKey(monitor.id, region), startAt, startAt + offerMs);
     this.#jobs.set(job.key, job);
     this.#queue(job);
   }
 
-  /** Takes up a job of an earlier life of the coordinator that `agent` still holds. */
+  /**
+   * Takes up a job of an earlier life of the coordinator that `agent` still holds. It is never offered
+   * again. Of two that an agent holds, nobody waits for the older: only a job that nobody waits for lets
+   * another of its monitor begin.
+   */
   adopt(monitor: LiveMonitor, slot: number, agent: Agent, now: number): void {
-    const job = new Job(monitor, slot, agent.region, jobKey(monitor.id, agent.region), now);
-    job.isAwaited = false;
-    this.#jobs.set(job.key, job);
+    const other = this.get(monitor.id, agent.region);
+    const job = new Job(monitor, slot, agent.region, jobKey(monitor.id, agent.region), now, now);
     this.#accept(job, agent, now);
     job.seenIn = agent.serial;
+    if (other !== undefined && other.slot > slot) {
+      this.#setApart(job);
+      return;
+    }
+    if (other !== undefined) this.#setApart(other);
+    this.#jobs.set(job.key, job);
   }
 
   /** The publisher has sent it. */
@@ -147,14 +171,14 @@ export class InFlight {
     onUnknown?: (monitorId: number, slot: number) => void,
   ): void {
     for (const [monitorId, slot] of held) {
-      const job = this.#jobs.get(jobKey(monitorId, agent.region));
-      if (job === undefined) {
+      const job = this.#find(monitorId, slot, agent.region);
+      if (job === null) {
         onUnknown?.(monitorId, slot);
-      } else if (job.slot === slot) {
-        // Also where the acceptance got lost.
-        if (job.agent !== agent) this.#accept(job, agent, now);
-        job.seenIn = agent.serial;
+        continue;
       }
+      // Also where the acceptance got lost.
+      if (job.agent !== agent) this.#accept(job, agent, now);
+      job.seenIn = agent.serial;
     }
     for (const job of agent.jobs) {
       if (job.seenIn === agent.serial) {
@@ -174,9 +198,9 @@ export class InFlight {
     for (const job of this.#missing) this.#lose(job, now);
   }
 
-  /** The agent is gone, and with it every job it held. */
-  agentGone(agent: Agent, now: number): void {
-    for (const job of agent.jobs) this.#lose(job, now);
+  /** The agent is gone, and with it every job it held whose result does not wait in the stream. */
+  agentGone(agent: Agent): void {
+    for (const job of agent.jobs) this.#missing.add(job);
   }
 
   /** A result of the slot is recorded, or a row that says why there is none. */
@@ -185,23 +209,36 @@ export class InFlight {
     if (job !== null) this.#end(job);
   }
 
-  /**
-   * The agent gives the job back unrun.
-   *
-   * @returns true when it is offered again, so that the answer counts for nothing
-   */
-  givenBack(monitorId: number, slot: number, region: Region, now: number): boolean {
+  /** Whether a job that its agent gives back unrun will be offered again. */
+  isOfferedAgain(monitorId: number, slot: number, region: Region, now: number): boolean {
     const job = this.#find(monitorId, slot, region);
-    if (job === null || !job.isAwaited || now >= job.boundAt) return false;
-    this.#queue(job);
-    return true;
+    return job?.isAwaited === true && now < job.boundAt;
   }
 
-  /** The region does not check this monitor any more: what no agent has is not offered again. */
+  /**
+   * The agent has given the job back unrun, and that is recorded. Nothing happens where it was found to be
+   * lost before and has been offered again already.
+   */
+  givenBack(monitorId: number, slot: number, region: Region, now: number): void {
+    const job = this.#find(monitorId, slot, region);
+    if (job?.state !== 'accepted') return;
+    if (job.isAwaited && now < job.boundAt) {
+      this.#queue(job);
+      return;
+    }
+    // Its answer was not taken for one, so the region still owes it.
+    job.wasLost = true;
+    this.#giveUp(job);
+  }
+
+  /**
+   * Nobody waits for the job any more: what is probed was changed, or the region does not check this
+   * monitor now. What no agent has is not offered again.
+   */
   withdraw(monitorId: number, region: Region): void {
     const job = this.get(monitorId, region);
     if (job === undefined) return;
-    if (job.state === 'accepted') job.isAwaited = false;
+    if (job.state === 'accepted') this.#setApart(job);
     else this.#end(job);
   }
 
@@ -242,8 +279,17 @@ export class InFlight {
   }
 
   #find(monitorId: number, slot: number, region: Region): Job | null {
-    const job = this.#jobs.get(jobKey(monitorId, region));
-    return job !== undefined && job.slot === slot ? job : null;
+    const key = jobKey(monitorId, region);
+    const job = this.#jobs.get(key);
+    if (job !== undefined && job.slot === slot) return job;
+    return this.#unawaited.get(key)?.find((each) => each.slot === slot) ?? null;
+  }
+
+  #setApart(job: Job): void {
+    job.isAwaited = false;
+    if (this.#jobs.get(job.key) === job) this.#jobs.delete(job.key);
+    this.#unawaited.set(job.key, [...(this.#unawaited.get(job.key) ?? []), job]);
+    this.#unawaitedCount += 1;
   }
 
   #queue(job: Job): void {
@@ -295,13 +341,21 @@ export class InFlight {
 
   #abstain(job: Job, reason: NotRunReason): void {
     this.#end(job);
-    this.#options.sink.abstained(job.monitor, job.slot, job.region, reason);
+    this.#options.events.abstained(job.monitor, job.slot, job.region, reason);
   }
 
   #end(job: Job): void {
     this.#leave(job);
     job.state = 'ended';
-    this.#jobs.delete(job.key);
+    if (job.isAwaited) this.#jobs.delete(job.key);
+    else this.#forgetUnawaited(job);
+  }
+
+  #forgetUnawaited(job: Job): void {
+    const others = this.#unawaited.get(job.key)?.filter((each) => each !== job) ?? [];
+    if (others.length === 0) this.#unawaited.delete(job.key);
+    else this.#unawaited.set(job.key, others);
+    this.#unawaitedCount -= 1;
   }
 
   /** Takes the job out of wherever its state keeps it. */

@@ -3,7 +3,7 @@ import type { LiveMonitor } from '../domain/monitor.ts';
 import type { Agent } from './agents.ts';
 import type { Due } from './due-queue.ts';
 
-/** A job is taken within this long after its slot was opened, or its region abstains, ms. */
+/** A job is taken within this long after its slot, or its region abstains, ms. */
 const MAX_OFFER_MS = 10_000;
 
 /** More than there are regions. */
@@ -33,6 +33,8 @@ export class Job implements Due {
   readonly key: number;
   /** Place of the region in the fixed order. */
   readonly regionIndex: number;
+  /** Monotonic ms of the slot: the check starts then, also where the job is published before. */
+  readonly startAt: number;
   /** Monotonic ms; from then on it is not offered any more. */
   readonly boundAt: number;
   /** False: nobody waits for its result any more; it is kept because it still runs. */
@@ -54,17 +56,25 @@ export class Job implements Due {
   dueAt = 0;
   queueIndex = -1;
 
-  constructor(monitor: LiveMonitor, slot: number, region: Region, key: number, boundAt: number) {
+  constructor(
+    monitor: LiveMonitor,
+    slot: number,
+    region: Region,
+    key: number,
+    startAt: number,
+    boundAt: number,
+  ) {
     this.monitor = monitor;
     this.slot = slot;
     this.region = region;
     this.key = key;
     this.regionIndex = key % KEYS_PER_MONITOR;
+    this.startAt = startAt;
     this.boundAt = boundAt;
   }
 }
 
-/** How long after its opening a slot's job may be offered, ms. */
+/** How long after its slot a job may be offered, ms. */
 export function offerBoundMs(periodMs: number): number {
   return Math.min(MAX_OFFER_MS, periodMs / 3);
 }

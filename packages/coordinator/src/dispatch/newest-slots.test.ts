@@ -46,27 +46,28 @@ test('the newest slot is the latest that was decided or has a result', async () 
     // Too old to matter, and older than what was decided.
     [7, slotOf(7, 120)],
   ];
-  await store.transaction(({ sqlite }) => {
-    const state = sqlite.prepare(
-      "INSERT INTO monitor_states (monitor_id, status, since, decided_slot) VALUES (?, 'active', 0, ?)",
+  await store.transaction(async (tx) => {
+    await tx.runEach("INSERT INTO workspaces (id, name, created_at) VALUES (1, 'test', 0)", [[]]);
+    await tx.runEach(
+      `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
+         updated_at) VALUES (?, 1, 'tcp', 'test', 1, '{}', 0, 0, 0)`,
+      [...monitors.keys()].map((id) => [id]),
     );
-    const result = sqlite.prepare(`
-      INSERT INTO results (monitor_id, slot, region, outcome, version, recorded_at)
-      VALUES (?, ?, 'hosta-fra', 'not_run', 1, 0)`);
-    const offGrid = sqlite.prepare('INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?)');
-    sqlite.exec("INSERT INTO workspaces (id, name, created_at) VALUES (1, 'test', 0)");
-    for (const id of monitors.keys()) {
-      sqlite.exec(`
-        INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)
-        VALUES (${id}, 1, 'tcp', 'test', 1, '{}', 0, 0, 0)`);
-    }
-    for (const [id = 0, slot = 0] of decided) state.run(id, slot);
-    for (const [id = 0, slot = 0] of recorded) result.run(id, slot);
-    offGrid.run(6, slotOf(6, 100) + 7);
-    // Of a monitor that was deleted.
-    offGrid.run(8, slotOf(8, 190) + 7);
-    result.run(8, slotOf(2, 199));
-    offGrid.run(6, slotOf(6, 190) + 7);
+    await tx.runEach(
+      "INSERT INTO monitor_states (monitor_id, status, since, decided_slot) VALUES (?, 'active', 0, ?)",
+      decided,
+    );
+    await tx.runEach(
+      `INSERT INTO results (monitor_id, slot, region, outcome, version, recorded_at)
+       VALUES (?, ?, 'hosta-fra', 'not_run', 1, 0)`,
+      // The last one is of a monitor that was deleted.
+      [...recorded, [8, slotOf(2, 199)]],
+    );
+    await tx.runEach('INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?)', [
+      [6, slotOf(6, 100) + 7],
+      [8, slotOf(8, 190) + 7],
+      [6, slotOf(6, 190) + 7],
+    ]);
   });
   const newest = await loadNewestSlots(store, monitors);
   expect(newest).toEqual(

@@ -1,10 +1,14 @@
-import { sql } from 'kysely';
 import type { LiveMonitors } from '../domain/monitor.ts';
 import { gridSlotUntil, phaseOf } from '../domain/schedule.ts';
+import {
+  decidedSlots,
+  type MonitorSlot,
+  newestOffGridSlots,
+  newestRecordedSlot,
+  recordedAt,
+} from '../store/newest-slots.ts';
 import type { Store } from '../store/store.ts';
 
-/** Rows or slots asked for per query. */
-const CHUNK = 2_000;
 /** A slot that lies so many periods before the newest of all says no more than an older one: it is too late for the next. */
 const PERIODS = 2;
 
@@ -22,8 +26,8 @@ export async function loadNewestSlots(
     if (slot > (newest.get(id) ?? 0) && monitors.get(id) !== undefined) newest.set(id, slot);
   };
   for await (const row of decidedSlots(store)) note(row);
-  for await (const row of slotsOffGrid(store)) note(row);
-  const until = await newestRecorded(store);
+  for await (const row of newestOffGridSlots(store)) note(row);
+  const until = await newestRecordedSlot(store);
   if (until === null) return newest;
   for (let periodsBack = 0; periodsBack <= PERIODS; periodsBack += 1) {
     const slots = new Set<number>();
@@ -45,61 +49,4 @@ export function newestOf(slots: ReadonlyMap<number, number>): number | null {
     if (newest === null || slot > newest) newest = slot;
   }
   return newest;
-}
-
-type MonitorSlot = { id: number; slot: number };
-
-async function newestRecorded(store: Store): Promise<number | null> {
-  const row = await store.read
-    .selectFrom('results')
-    .select(({ fn }) => fn.max<number | null>('slot').as('slot'))
-    .executeTakeFirst();
-  return row?.slot ?? null;
-}
-
-/** All monitors with a result of one of these slots. */
-async function* recordedAt(store: Store, slots: readonly number[]): AsyncGenerator<MonitorSlot> {
-  for (let first = 0; first < slots.length; first += CHUNK) {
-    const asked = JSON.stringify(slots.slice(first, first + CHUNK));
-    yield* await store.read
-      .selectFrom('results')
-      .select(['monitor_id as id', 'slot'])
-      .distinct()
-      .where(sql<boolean>`slot IN (SELECT value FROM json_each(${asked}))`)
-      .execute();
-  }
-}
-
-async function* decidedSlots(store: Store): AsyncGenerator<MonitorSlot> {
-  for (let after = 0; ; ) {
-    const rows = await store.read
-      .selectFrom('monitor_states')
-      .select(['monitor_id as id', 'decided_slot as slot'])
-      .where('monitor_id', '>', after)
-      .orderBy('monitor_id')
-      .limit(CHUNK)
-      .execute();
-    yield* rows;
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    after = last.id;
-  }
-}
-
-/** The newest of each monitor that has one. */
-async function* slotsOffGrid(store: Store): AsyncGenerator<MonitorSlot> {
-  for (let after = 0; ; ) {
-    const rows = await store.read
-      .selectFrom('off_grid_slots')
-      .select(({ fn }) => ['monitor_id as id', fn.max('slot').as('slot')])
-      .where('monitor_id', '>', after)
-      .groupBy('monitor_id')
-      .orderBy('monitor_id')
-      .limit(CHUNK)
-      .execute();
-    yield* rows;
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    after = last.id;
-  }
 }

@@ -2,8 +2,9 @@ import type { Bus } from '@svc/shared/bus.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { jobsSubject, MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
+import { jobsSubject, MESSAGE_VERSION, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Agents } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import type { InFlight } from './in-flight.ts';
 import { type Job, regionIndex } from './job.ts';
@@ -11,13 +12,12 @@ import type { SlowChecks } from './slow-checks.ts';
 import type { JobTokens } from './tokens.ts';
 
 /** What stands around the jobs of a batch, bytes, generously. */
-const ENVELOPE_BYTES = 128;
-/** UTF-8 takes at most this many bytes per UTF-16 unit. */
-const MAX_BYTES_PER_UNIT = 3;
+const ENVELOPE_BYTES = 256;
 
 export type PublisherOptions = {
   bus: Bus;
   log: Logger;
+  agents: Pick<Agents, 'understand'>;
   inFlight: InFlight;
   tokens: JobTokens;
   slowChecks: SlowChecks;
@@ -38,7 +38,9 @@ type Batch = {
 const newBatch = (): Batch => ({ jobs: [], text: '', bytes: ENVELOPE_BYTES });
 
 /**
- * Sends queued jobs to their regions: up to 64 jobs and 256 KiB a message (one larger job goes alone).
+ * Sends queued jobs to their regions: up to 512 jobs and 256 KiB a message (one larger job goes alone),
+ * with the subject for their results, and ahead of their slots with the time to wait. Each of the three
+ * only where every agent of the region understands it; else up to 64 jobs, when their slots have come.
  * The text of a job is put together around the monitor's part, which was encoded when it was declared.
  *
  * Every message carries a reply subject below one inbox, only so that the server says at once when a
@@ -89,14 +91,18 @@ export class Publisher {
   }
 
   #publishRegion(region: Region, now: number): void {
+    const { agents, inFlight } = this.#options;
+    const mostJobs = agents.understand(region, 'large-batches')
+      ? LIMITS.jobsPerMessage
+      : LIMITS.smallJobsPerMessage;
+    const aheadMs = agents.understand(region, 'jobs-ahead') ? LIMITS.jobAheadMs : 0;
     let batch = newBatch();
-    for (const job of this.#options.inFlight.queued(region)) {
-      if (job.boundAt <= now) continue;
+    for (const job of inFlight.queued(region)) {
+      if (job.boundAt <= now || job.startAt > now + aheadMs) continue;
       const { checkText } = job.monitor;
       const head = this.#headOf(job, now);
-      // Counting the exact bytes of every job costs more than sometimes sending a batch that is not full.
-      const bytes = head.length + checkText.length * MAX_BYTES_PER_UNIT + 2;
-      const isFull = batch.jobs.length === LIMITS.jobsPerMessage || batch.bytes + bytes > LIMITS.messageBytes;
+      const bytes = head.length + Buffer.byteLength(checkText) + 2;
+      const isFull = batch.jobs.length === mostJobs || batch.bytes + bytes > LIMITS.messageBytes;
       if (isFull && batch.jobs.length > 0) {
         if (!this.#send(region, batch, now)) return;
         batch = newBatch();
@@ -114,9 +120,12 @@ export class Publisher {
 
   /** @returns false when the connection is gone; the jobs stay queued */
   #send(region: Region, { jobs, text }: Batch, now: number): boolean {
-    const { bus, log, inFlight, counters } = this.#options;
+    const { bus, log, agents, inFlight, counters } = this.#options;
     const index = regionIndex(region);
-    const message = `{"v":${MESSAGE_VERSION},"kind":"jobs","batch":"${this.#nextBatch}","jobs":[${text}]}`;
+    const results = agents.understand(region, 'results-subject')
+      ? `"results":"${resultsSubject(region)}",`
+      : '';
+    const message = `{"v":${MESSAGE_VERSION},"kind":"jobs","batch":"${this.#nextBatch}",${results}"jobs":[${text}]}`;
     this.#nextBatch += 1;
     try {
       bus.publish(this.#subjects[index] as string, message, { reply: this.#replies[index] as string });
@@ -133,10 +142,14 @@ export class Publisher {
   }
 
   /** The job's text up to the monitor's part. */
-  #headOf({ monitor, region, slot, key, boundAt }: Job, now: number): string {
+  #headOf({ monitor, region, slot, key, startAt, boundAt }: Job, now: number): string {
     const { tokens, slowChecks } = this.#options;
     const token = tokens.tokenOf(monitor.id, region, slot);
     const slow = slowChecks.has(key) ? ',"slow":true' : '';
-    return `{"monitor":${monitor.id},"version":${monitor.version},"slot":${slot},"token":"${token}","start_within_ms":${Math.ceil(boundAt - now)}${slow},"check":`;
+    // Rounded up: a check never starts before its slot.
+    const waitMs = Math.max(0, Math.ceil(startAt - now));
+    const wait = waitMs > 0 ? `"wait_ms":${waitMs},` : '';
+    const startWithinMs = Math.ceil(boundAt - Math.max(now, startAt));
+    return `{"monitor":${monitor.id},"version":${monitor.version},"slot":${slot},"token":"${token}",${wait}"start_within_ms":${startWithinMs}${slow},"check":`;
   }
 }

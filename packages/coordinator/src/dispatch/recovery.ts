@@ -1,33 +1,16 @@
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
-import type { SlotSink } from '../results/evaluation.ts';
+import type { SlotEvents, SlotRecovery } from '../domain/slots.ts';
 import type { InFlight } from './in-flight.ts';
 import { offerBoundMs } from './job.ts';
 import type { LiveRegions } from './scheduler.ts';
-
-/** A slot of before the restart that is not decided, known from the results it has. */
-export type OpenSlot = {
-  readonly monitorId: number;
-  readonly slot: number;
-  /** Regions that have reported. */
-  readonly answered: readonly Region[];
-};
-
-/** What the recorder is asked and told after a restart. */
-export interface SlotRecovery {
-  openSlots(): Iterable<OpenSlot>;
-  /** Of the slot's regions only these may still report. */
-  resume(monitor: LiveMonitor, slot: number, waitedFor: readonly Region[]): void;
-  /** Every slot that is still waited for was named. */
-  resumed(): void;
-}
 
 export type RecoverOptions = {
   recovery: SlotRecovery;
   monitors: LiveMonitors;
   regions: LiveRegions;
   inFlight: InFlight;
-  sink: SlotSink;
+  events: SlotEvents;
   /** The slot clock's present, epoch ms. */
   slotNow: number;
   /** ms */
@@ -45,7 +28,7 @@ export function recover(options: RecoverOptions): void {
   const { recovery, monitors } = options;
   const waited = new WaitedFor();
   for (const job of options.inFlight.values()) waited.add(job.monitor, job.slot, job.region);
-  for (const { monitorId, slot, answered } of recovery.openSlots()) {
+  for (const { monitorId, slot, answered } of recovery.undecidedSlots()) {
     const monitor = monitors.get(monitorId);
     if (monitor === undefined || !monitor.active) continue;
     const declared = monitor.regions ?? options.regions.live();
@@ -61,19 +44,22 @@ export function recover(options: RecoverOptions): void {
 
 /** @returns whether the region may still report the slot by a new offer */
 function isOfferedAgain(
-  { regions, inFlight, sink, slotNow, monotonic }: RecoverOptions,
+  { regions, inFlight, events, slotNow, monotonic }: RecoverOptions,
   monitor: LiveMonitor,
   slot: number,
   region: Region,
 ): boolean {
   // Its agent holds this slot's job, or another's: then this one's was skipped or given up.
   if (inFlight.get(monitor.id, region) !== undefined || !regions.isLive(region)) return false;
-  const offerMs = slot + offerBoundMs(monitor.periodMs) - slotNow;
+  const aheadMs = slot - slotNow;
+  const offerMs = aheadMs + offerBoundMs(monitor.periodMs);
   if (offerMs <= 0) {
-    sink.abstained(monitor, slot, region, 'job-lost');
+    events.abstained(monitor, slot, region, 'job-lost');
     return false;
   }
-  inFlight.open(monitor, slot, region, monotonic, offerMs);
+  // A slot that was opened ahead of its instant may still lie ahead.
+  const startAt = monotonic + Math.max(0, aheadMs);
+  inFlight.open(monitor, slot, region, startAt, Math.min(offerMs, offerBoundMs(monitor.periodMs)));
   return true;
 }
 

@@ -1,13 +1,12 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
-import type { Store, Transaction } from '../store/store.ts';
+import { type AbsenceEdge, storedPresence, writeAbsences, writeLastSeen } from '../store/region-presence.ts';
+import type { Store } from '../store/store.ts';
 
 /** How often it is written down that a live region is live, ms. */
 const SAVE_EVERY_MS = 30_000;
 const ELECTORAL_MS = 24 * 3_600_000;
-
-type Absence = { region: Region; kind: 'began' | 'ended'; at: number };
 
 /**
  * Which regions have a live agent, had one lately, and since when they have none. Kept in the database,
@@ -22,7 +21,7 @@ export class RegionPresence {
   /** Regions whose absence has begun and not ended. */
   readonly #absent = new Set<Region>();
   /** Not yet written. */
-  #unsaved: Absence[] = [];
+  #unsaved: AbsenceEdge[] = [];
   #saving: Promise<void> | null = null;
   #stopTimer: () => void = () => {};
 
@@ -34,18 +33,9 @@ export class RegionPresence {
 
   /** Reads what is known of earlier. Before anybody asks. */
   async load(): Promise<void> {
-    const presence = await this.#store.read.selectFrom('region_presence').selectAll().execute();
-    for (const { region, last_seen_at } of presence) {
-      if (isRegion(region)) this.#lastSeenAt.set(region, last_seen_at);
-    }
-    const absences = await this.#store.read
-      .selectFrom('region_absences')
-      .select('region')
-      .where('ended_at', 'is', null)
-      .execute();
-    for (const { region } of absences) {
-      if (isRegion(region)) this.#absent.add(region);
-    }
+    const { lastSeen, absent } = await storedPresence(this.#store);
+    for (const { region, at } of lastSeen) if (isRegion(region)) this.#lastSeenAt.set(region, at);
+    for (const region of absent) if (isRegion(region)) this.#absent.add(region);
   }
 
   start(): void {
@@ -135,32 +125,16 @@ export class RegionPresence {
     const now = this.#clock.wall();
     for (const region of this.#live) this.#lastSeenAt.set(region, now);
     try {
-      await this.#store.transaction((tx) => this.#write(tx, absences));
+      await this.#store.transaction(async (tx) => {
+        await writeLastSeen(
+          tx,
+          [...this.#lastSeenAt].map(([region, at]) => ({ region, at })),
+        );
+        await writeAbsences(tx, absences);
+      });
     } catch (error) {
       this.#unsaved = [...absences, ...this.#unsaved];
       this.#log.error({ error }, 'the presence of regions could not be saved');
-    }
-  }
-
-  async #write({ db }: Transaction, absences: readonly Absence[]): Promise<void> {
-    for (const [region, last_seen_at] of this.#lastSeenAt) {
-      await db
-        .insertInto('region_presence')
-        .values({ region, last_seen_at })
-        .onConflict((conflict) => conflict.column('region').doUpdateSet({ last_seen_at }))
-        .execute();
-    }
-    for (const { region, kind, at } of absences) {
-      if (kind === 'began') {
-        await db.insertInto('region_absences').values({ region, started_at: at, ended_at: null }).execute();
-      } else {
-        await db
-          .updateTable('region_absences')
-          .set({ ended_at: at })
-          .where('region', '=', region)
-          .where('ended_at', 'is', null)
-          .execute();
-      }
     }
   }
 }

@@ -8,7 +8,7 @@ import {
   slotAfter,
   slotAfterRestart,
 } from '../domain/schedule.ts';
-import type { SlotSink } from '../results/evaluation.ts';
+import type { SlotEvents } from '../domain/slots.ts';
 import type { DispatchCounters } from './counters.ts';
 import { type Due, DueQueue } from './due-queue.ts';
 import type { InFlight } from './in-flight.ts';
@@ -18,6 +18,16 @@ import type { SlotClock } from './slot-clock.ts';
 const CATCH_UP_PER_SECOND = 500;
 /** Time whose slots may be made up for in one tick, ms. */
 const BURST_MS = 100;
+/** Where agents take jobs ahead, slots are opened up to this long before their instants, ms. */
+export const AHEAD_MS = 400;
+/**
+ * The next slots are opened when those that are open reach no further than this, ms: enough for a late
+ * tick, the journey and the agent's reading, so that the check starts at its slot. What lies between the
+ * two goes out in one message per region.
+ */
+const LEAST_AHEAD_MS = 200;
+/** Jobs opened ahead in one tick, so that a tick stays below 20 ms. */
+const JOBS_AHEAD_PER_TICK = 1_500;
 
 /** The regions as scheduling sees them; the registry of agents is one. */
 export interface LiveRegions {
@@ -27,6 +37,8 @@ export interface LiveRegions {
   isSettled(): boolean;
   /** Grows with every region that comes to life. */
   readonly liveSerial: number;
+  /** Some live region takes jobs ahead of their slots. */
+  takeJobsAhead(): boolean;
 }
 
 export type SchedulerOptions = {
@@ -34,7 +46,7 @@ export type SchedulerOptions = {
   slotClock: SlotClock;
   regions: LiveRegions;
   inFlight: InFlight;
-  sink: SlotSink;
+  events: SlotEvents;
   counters: DispatchCounters;
   /** Newest slot that the monitor was ever given, as far as recorded; null: none. Asked at the start. */
   newestSlot: (monitorId: number) => number | null;
@@ -46,12 +58,12 @@ type Plan = Due & {
   phase: number;
   /** Its next slot is the first since it was created or activated. */
   isFirst: boolean;
-  /** Newest slot it was given. */
+  /** Newest slot it was given, some hundred ms ahead at most; 0: none, or one of a clock that was ahead. */
   lastSlot: number;
 };
 
 /**
- * Opens the slots of active monitors as they fall due: decides which regions get the job, tells the
+ * Opens the slots of active monitors when they fall due, or some time ahead where agents take jobs ahead: decides which regions get the job, tells the
  * evaluation, and puts the jobs into the in-flight table, from where they are published.
  *
  * The first slot of a monitor waits for agents: until all its regions are live, or no region has come
@@ -64,6 +76,10 @@ export class Scheduler {
   /** First slots that wait for a live region. */
   readonly #parked = new Set<Plan>();
   readonly #phaseShift: number;
+  /** Newest slots, not past yet, of monitors that are no longer scheduled: they must not be given again. */
+  readonly #endedSlots = new Map<number, number>();
+  /** Up to here slots are opened ahead, on the slot clock. */
+  #aheadUntil = 0;
   #parkedSerial = -1;
   /** Earliest instant for the next first slot. */
   #nextFirstAt = 0;
@@ -93,19 +109,22 @@ export class Scheduler {
     }
   }
 
-  /** A declaration was changed. */
+  /**
+   * A declaration was changed. What is new, active again or probed otherwise gets a slot at once.
+   */
   changed(before: LiveMonitor | null, after: LiveMonitor | null): void {
     const id = (before ?? after)?.id;
     if (id === undefined) return;
     const plan = this.#plans.get(id);
+    const now = this.#options.slotClock.now();
     if (after === null || !after.active) {
-      if (plan !== undefined) this.#drop(plan);
+      if (plan !== undefined) this.#end(plan, now);
       return;
     }
-    const now = this.#options.slotClock.now();
-    if (plan === undefined || after.activatedAt !== plan.monitor.activatedAt) {
+    if (plan === undefined || isCheckedAnew(plan.monitor, after)) {
+      const lastSlot = plan?.lastSlot ?? this.#endedSlots.get(id) ?? 0;
       if (plan !== undefined) this.#drop(plan);
-      this.#planFirst(this.#add(after, plan?.lastSlot ?? 0), now);
+      this.#planFirst(this.#add(after, lastSlot), now);
       return;
     }
     const { periodMs } = plan.monitor;
@@ -118,8 +137,7 @@ export class Scheduler {
       return;
     }
     if (periodMs === after.periodMs || plan.isFirst) return;
-    // Of a clock that was ahead, the last slot may lie in the future.
-    const previous = plan.lastSlot > 0 ? Math.min(plan.lastSlot, now) : now;
+    const previous = plan.lastSlot > 0 ? plan.lastSlot : now;
     this.#due.set(plan, Math.max(slotAfter(previous, after.periodMs, plan.phase), this.#gridFrom(plan, now)));
   }
 
@@ -133,59 +151,77 @@ export class Scheduler {
     const now = slotClock.now();
     if (slotClock.takeJump()) this.#skipTo(now);
     this.#earnAllowance(now);
+    this.#forgetEnded(now);
     if (this.#parked.size > 0 && this.#parkedSerial !== regions.liveSerial) this.#unpark(now);
-    for (
-      let plan = this.#due.peek();
-      plan !== undefined && plan.dueAt <= now && this.#allowance >= 1;
-      plan = this.#due.peek()
-    ) {
-      this.#take(plan, now, monotonic);
+    const until = this.#openUntil(now);
+    let jobs = 0;
+    for (let plan = this.#due.peek(); plan !== undefined && plan.dueAt <= until; plan = this.#due.peek()) {
+      const isAhead = plan.dueAt > now;
+      if (isAhead ? jobs >= JOBS_AHEAD_PER_TICK : this.#allowance < 1) return;
+      jobs += this.#take(plan, now, monotonic);
     }
   }
 
-  #take(plan: Plan, now: number, monotonic: number): void {
+  /** Where nobody takes jobs ahead, slots are opened when they have come. */
+  #openUntil(now: number): number {
+    if (!this.#options.regions.takeJobsAhead()) return now;
+    if (this.#aheadUntil - now < LEAST_AHEAD_MS) this.#aheadUntil = now + AHEAD_MS;
+    return this.#aheadUntil;
+  }
+
+  /** @returns how many jobs were opened */
+  #take(plan: Plan, now: number, monotonic: number): number {
     const { periodMs } = plan.monitor;
     const due = dueSlot(plan.dueAt, now, periodMs, plan.phase);
     if (due.is === 'missed') {
       this.#options.counters.slotsMissed += 1;
       this.#due.set(plan, due.next);
-      return;
+      return 0;
     }
     if (plan.isFirst && !this.#hasItsRegions(plan.monitor)) {
       this.#park(plan);
-      return;
+      return 0;
     }
-    this.#allowance -= 1;
+    // What is opened ahead was spread by its grid already.
+    if (due.slot <= now) this.#allowance -= 1;
     plan.isFirst = false;
     plan.lastSlot = due.slot;
     this.#due.set(plan, slotAfter(due.slot, periodMs, plan.phase));
-    this.#open(plan.monitor, due.slot, monotonic);
+    return this.#open(plan.monitor, due.slot, monotonic + Math.max(0, due.slot - now));
   }
 
-  #open(monitor: LiveMonitor, slot: number, monotonic: number): void {
-    const { regions, inFlight, sink, counters } = this.#options;
+  /**
+   * @param startAt monotonic ms of the slot, or now where it is past
+   * @returns how many jobs were opened
+   */
+  #open(monitor: LiveMonitor, slot: number, startAt: number): number {
+    const { regions, inFlight, events, counters } = this.#options;
     const live =
       monitor.regions === null ? regions.live() : monitor.regions.filter((region) => regions.isLive(region));
     if (live.length === 0) {
       counters.slotsWithoutAgents += 1;
-      return;
+      return 0;
     }
     counters.slots += 1;
     // The skipped ones too: the evaluation is told of them right after, and then waits for the others.
-    sink.opened(monitor, slot, live);
+    events.opened(monitor, slot, live);
     for (const region of live) {
-      if (inFlight.get(monitor.id, region) === undefined) {
-        inFlight.open(monitor, slot, region, monotonic);
-      } else {
+      const job = inFlight.get(monitor.id, region);
+      if (job === undefined) {
+        inFlight.open(monitor, slot, region, startAt);
+      } else if (job.slot !== slot) {
+        // Else it is this slot's job, which the agent held over a restart.
         counters.skipped += 1;
-        sink.skipped(monitor, slot, region);
+        events.skipped(monitor, slot, region, 'predecessor-running');
       }
     }
+    return live.length;
   }
 
   #planAtStart(monitor: LiveMonitor, now: number): void {
     const newest = this.#options.newestSlot(monitor.id);
-    const plan = this.#add(monitor, newest ?? 0);
+    // A slot of a clock that was ahead says nothing about which are given.
+    const plan = this.#add(monitor, newest !== null && newest <= now ? newest : 0);
     if (newest === null || (newest < monitor.activatedAt && newest <= now)) {
       this.#planFirst(plan, now);
     } else if (newest > now) {
@@ -196,14 +232,17 @@ export class Scheduler {
     }
   }
 
-  /** A first slot at once, behind those of others; the grid's where that comes earlier. */
+  /**
+   * A first slot at once, behind those of others; the grid's where that comes earlier. Always after the
+   * last one, which may lie ahead, or be this very millisecond's.
+   */
   #planFirst(plan: Plan, now: number): void {
     plan.isFirst = true;
-    // Activated twice within a millisecond it would get the same slot again.
-    const earliest = plan.lastSlot === now ? now + 1 : now;
-    const first = Math.max(earliest, this.#nextFirstAt);
+    const earliest = Math.max(now, plan.lastSlot + 1);
+    const turn = Math.max(now, this.#nextFirstAt);
+    const first = Math.max(earliest, turn);
     const onGrid = this.#gridFrom(plan, earliest);
-    if (first < onGrid) this.#nextFirstAt = first + FIRST_SLOT_SPACING_MS;
+    if (first < onGrid) this.#nextFirstAt = turn + FIRST_SLOT_SPACING_MS;
     this.#due.set(plan, Math.min(first, onGrid));
   }
 
@@ -219,6 +258,17 @@ export class Scheduler {
     this.#plans.set(monitor.id, plan);
     this.#slotsPerSecond += 1_000 / monitor.periodMs;
     return plan;
+  }
+
+  #end(plan: Plan, now: number): void {
+    if (plan.lastSlot >= now) this.#endedSlots.set(plan.monitor.id, plan.lastSlot);
+    this.#drop(plan);
+  }
+
+  #forgetEnded(now: number): void {
+    for (const [id, slot] of this.#endedSlots) {
+      if (slot < now) this.#endedSlots.delete(id);
+    }
   }
 
   #drop(plan: Plan): void {
@@ -281,6 +331,11 @@ export class Scheduler {
     const rate = Math.max(CATCH_UP_PER_SECOND, 2 * this.#slotsPerSecond) / 1_000;
     this.#allowance = Math.min(rate * BURST_MS, this.#allowance + rate * elapsed);
   }
+}
+
+/** Whether `after` is activated, or probed otherwise, since `before`. */
+function isCheckedAnew(before: LiveMonitor, after: LiveMonitor): boolean {
+  return after.activatedAt !== before.activatedAt || after.version !== before.version;
 }
 
 /** Regions that active monitors declare, with how many do; `null` counts for none. */

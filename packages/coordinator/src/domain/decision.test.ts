@@ -2,6 +2,7 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { castVotes, type OpenSlot, slotDecision } from './decision.ts';
+import { MONITOR_STATUSES, type MonitorStatus } from './monitor.ts';
 import { bitOf, type RegionSet, regionSet } from './region-set.ts';
 import { type Vote, type VoteOutcome, verdict } from './status.ts';
 
@@ -15,6 +16,8 @@ function vote(region: Region, outcome: VoteOutcome, slot = 2): Vote {
     outcome,
     slot,
     at: 1,
+    endedAt: slot,
+    failedSince: outcome === 'failed' ? slot : null,
     expiresAt: 1e6,
     latency: null,
     statusCode: null,
@@ -27,8 +30,18 @@ function open(given: readonly Region[], reports: readonly Vote[], others: readon
   return { slot: 2, given: regionSet(given), answered, isGivenKnown: true, deadline: 100, reports };
 }
 
-const decisionAt = (slot: OpenSlot, votes: readonly Vote[], electorate: RegionSet, now: number) =>
-  slotDecision(slot, votes, electorate, { now, monotonic: now });
+const decisionAt = (
+  slot: OpenSlot,
+  votes: readonly Vote[],
+  electorate: RegionSet,
+  now: number,
+  status: MonitorStatus = 'active',
+) => slotDecision(slot, { votes, electorate, status, now, monotonic: now });
+
+const cast = (votes: readonly Vote[], news: readonly Vote[]) => castVotes(votes, news, 0);
+
+const statusAfter = (votes: readonly Vote[], electorate: RegionSet, standing: MonitorStatus) =>
+  verdict(votes, electorate, standing, 0).status;
 
 const old = (...outcomes: VoteOutcome[]) =>
   outcomes.map((outcome, index) => vote(REGIONS[index] as Region, outcome, 1));
@@ -36,6 +49,16 @@ const old = (...outcomes: VoteOutcome[]) =>
 describe('a slot is', () => {
   test('decided when every region has reported, abstained or been skipped', () => {
     expect(decisionAt(open([A, B, C], [vote(A, 'failed')], [B, C]), [], THREE, 0)).toBe('all-answered');
+  });
+
+  test('decided as an error only when those that failed shared a moment', () => {
+    const slot = open([A, B, C], [vote(A, 'failed')], [B]);
+    const votes = [vote(B, 'failed', 1), vote(C, 'passed', 1)];
+    // B failed in the slot before and has nothing to say about this one.
+    expect(decisionAt(slot, votes, THREE, 0)).toBeNull();
+    expect(decisionAt(slot, votes, THREE, 0, 'error')).toBe('outcome-certain');
+    const lasting = [{ ...vote(B, 'failed', 1), endedAt: 2 }, vote(C, 'passed', 1)];
+    expect(decisionAt(slot, lasting, THREE, 0)).toBe('outcome-certain');
   });
 
   test('undecided while a missing region can change the outcome', () => {
@@ -75,8 +98,8 @@ describe('a slot is', () => {
 describe('votes', () => {
   test('the newest slot of a region stays', () => {
     const votes = [vote(A, 'passed', 5), vote(B, 'passed', 1)];
-    const cast = castVotes(votes, [vote(A, 'failed', 4), vote(B, 'failed', 4), vote(C, 'failed', 4)]);
-    expect(cast.map(({ region, outcome }) => [region, outcome])).toEqual([
+    const news = [vote(A, 'failed', 4), vote(B, 'failed', 4), vote(C, 'failed', 4)];
+    expect(cast(votes, news).map(({ region, outcome }) => [region, outcome])).toEqual([
       [A, 'passed'],
       [B, 'failed'],
       [C, 'failed'],
@@ -85,7 +108,20 @@ describe('votes', () => {
 
   test('nothing new leaves the votes as they are', () => {
     const votes = [vote(A, 'passed', 5)];
-    expect(castVotes(votes, [vote(A, 'failed', 5)])).toBe(votes);
+    expect(cast(votes, [vote(A, 'failed', 5)])).toBe(votes);
+  });
+
+  test('a failed vote goes on with the run of failures before it', () => {
+    const failed = cast([vote(A, 'failed', 5)], [vote(A, 'failed', 7)]);
+    expect(failed).toMatchObject([{ slot: 7, failedSince: 5 }]);
+    const again = cast(cast(failed, [vote(A, 'degraded', 8)]), [vote(A, 'failed', 9)]);
+    expect(again).toMatchObject([{ slot: 9, failedSince: 9 }]);
+  });
+
+  test('a run of failures ends with the vote that counts no more', () => {
+    const votes = [{ ...vote(A, 'failed', 5), expiresAt: 100 }];
+    expect(castVotes(votes, [vote(A, 'failed', 7)], 99)).toMatchObject([{ failedSince: 5 }]);
+    expect(castVotes(votes, [vote(A, 'failed', 7)], 100)).toMatchObject([{ failedSince: 7 }]);
   });
 });
 
@@ -102,6 +138,7 @@ describe('for every electorate', () => {
         minLength: size,
         maxLength: size,
       }),
+      standing: fc.constantFrom(...MONITOR_STATUSES),
       order: fc.shuffledSubarray([...Array(size).keys()], { minLength: size, maxLength: size }),
     }),
   );
@@ -114,18 +151,18 @@ describe('for every electorate', () => {
 
   test('the order of reports does not matter to the status that is decided', () => {
     fc.assert(
-      fc.property(scene, ({ regions, before, now, order }) => {
+      fc.property(scene, ({ regions, before, now, order, standing }) => {
         const electorate = regionSet(regions);
         const votes = votesOf(regions, before, 1);
-        const complete = verdict(castVotes(votes, votesOf(regions, now, 2)), electorate, 0);
+        const complete = statusAfter(cast(votes, votesOf(regions, now, 2)), electorate, standing);
         const slot = open(regions, []);
         for (const index of order) {
           const region = regions[index] as Region;
           const outcome = now[index] ?? null;
           slot.answered |= bitOf(region);
           if (outcome !== null) slot.reports = [...slot.reports, vote(region, outcome)];
-          if (decisionAt(slot, votes, electorate, 0) === null) continue;
-          expect(verdict(castVotes(votes, slot.reports), electorate, 0).status).toBe(complete.status);
+          if (decisionAt(slot, votes, electorate, 0, standing) === null) continue;
+          expect(statusAfter(cast(votes, slot.reports), electorate, standing)).toBe(complete);
         }
         expect(slot.answered).toBe(electorate);
       }),
@@ -135,7 +172,7 @@ describe('for every electorate', () => {
 
   test('when something is missing that could make a difference, the slot stays open', () => {
     fc.assert(
-      fc.property(scene, fc.nat(6), ({ regions, before, now }, hidden) => {
+      fc.property(scene, fc.nat(6), ({ regions, before, now, standing }, hidden) => {
         const electorate = regionSet(regions);
         const votes = votesOf(regions, before, 1);
         const missing = regions[hidden % regions.length] as Region;
@@ -146,12 +183,11 @@ describe('for every electorate', () => {
           regions.filter((region) => region !== missing),
         );
         const statuses = new Set(
-          OUTCOMES.map(
-            (outcome) =>
-              verdict(castVotes(votes, [...reports, vote(missing, outcome)]), electorate, 0).status,
+          OUTCOMES.map((outcome) =>
+            statusAfter(cast(votes, [...reports, vote(missing, outcome)]), electorate, standing),
           ),
         );
-        if (statuses.size > 1) expect(decisionAt(slot, votes, electorate, 0)).toBeNull();
+        if (statuses.size > 1) expect(decisionAt(slot, votes, electorate, 0, standing)).toBeNull();
       }),
       { numRuns: 2_000 },
     );
@@ -170,24 +206,22 @@ test('one region of three that fails every slot makes no error in 1,000 slots of
         [C, B, A],
       ] as const;
       let votes: readonly Vote[] = [];
-      let stragglers: readonly Vote[] = [];
       for (let slot = 1; slot <= 1_000; slot += 1) {
         const current: OpenSlot = { ...open([A, B, C], []), slot };
         let isDecided = false;
         for (const region of orders[random.next().value] ?? orders[0]) {
           const report = vote(region, region === bad ? 'failed' : 'passed', slot);
           if (isDecided) {
-            stragglers = [...stragglers, report];
-            continue;
+            // Late: a vote at once.
+            votes = cast(votes, [report]);
+          } else {
+            current.answered |= bitOf(region);
+            current.reports = [...current.reports, report];
+            if (decisionAt(current, votes, THREE, 0) === null) continue;
+            isDecided = true;
+            votes = cast(votes, current.reports);
           }
-          current.answered |= bitOf(region);
-          current.reports = [...current.reports, report];
-          const earlier = castVotes(votes, stragglers);
-          if (decisionAt(current, earlier, THREE, 0) === null) continue;
-          isDecided = true;
-          votes = castVotes(earlier, current.reports);
-          stragglers = [];
-          expect(verdict(votes, THREE, 0).status).toBe('active');
+          expect(statusAfter(votes, THREE, 'active')).toBe('active');
         }
         expect(isDecided).toBe(true);
       }

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { regionSet, sizeOf } from './region-set.ts';
 import {
   electorateOf,
+  failuresCoincide,
   freshForMs,
   quorumEndsAt,
   statusOf,
@@ -16,7 +17,18 @@ import {
 const OUTCOMES: readonly VoteOutcome[] = ['passed', 'degraded', 'failed'];
 
 function vote(region: Region, outcome: VoteOutcome, expiresAt = 1_000): Vote {
-  return { region, outcome, slot: 1, at: 1, expiresAt, latency: null, statusCode: null, errorMessage: null };
+  return {
+    region,
+    outcome,
+    slot: 1,
+    at: 1,
+    endedAt: 1,
+    failedSince: outcome === 'failed' ? 1 : null,
+    expiresAt,
+    latency: null,
+    statusCode: null,
+    errorMessage: null,
+  };
 }
 
 /** One letter per region in their order: p, d, f, or a dot for no vote. */
@@ -53,13 +65,16 @@ describe('the verdict', () => {
     ['...', 'unknown', 'too-few-votes'],
   ])('of %j is %s: %s', (letters, status, reason) => {
     const electorate = regionSet(REGIONS.slice(0, letters.length));
-    expect(verdict(votesOf(letters), electorate, 0)).toEqual({ status, reason });
+    expect(verdict(votesOf(letters), electorate, 'active', 0)).toEqual({ status, reason });
   });
 
   test('counts neither votes that are too old nor those of regions that are not asked', () => {
     const [a, b, c] = REGIONS;
     const votes = [vote(a, 'passed'), vote(b, 'failed', 500), vote(c, 'failed')];
-    expect(verdict(votes, regionSet([a, b]), 500)).toEqual({ status: 'active', reason: 'all-passed' });
+    expect(verdict(votes, regionSet([a, b]), 'active', 500)).toEqual({
+      status: 'active',
+      reason: 'all-passed',
+    });
   });
 
   const votes = fc
@@ -76,7 +91,7 @@ describe('the verdict', () => {
         const electorate = regionSet(REGIONS.slice(0, 9));
         const keys = new Map(cast.map((one) => [one, random.next().value]));
         const shuffled = [...cast].sort((x, y) => (keys.get(x) ?? 0) - (keys.get(y) ?? 0));
-        expect(verdict(shuffled, electorate, 0)).toEqual(verdict(cast, electorate, 0));
+        expect(verdict(shuffled, electorate, 'active', 0)).toEqual(verdict(cast, electorate, 'active', 0));
       }),
     );
   });
@@ -84,7 +99,7 @@ describe('the verdict', () => {
   test('is never an error while half of the votes or more did not fail', () => {
     fc.assert(
       fc.property(votes, (cast) => {
-        const { status } = verdict(cast, regionSet(cast.map(({ region }) => region)), 0);
+        const { status } = verdict(cast, regionSet(cast.map(({ region }) => region)), 'active', 0);
         const failed = cast.filter(({ outcome }) => outcome === 'failed').length;
         expect(status === 'error').toBe(failed * 2 > cast.length);
       }),
@@ -131,8 +146,8 @@ describe('ageing', () => {
     const votes = [vote(a, 'passed', 300), vote(b, 'passed', 100), vote(c, 'passed', 200)];
     const end = quorumEndsAt(votes, electorate);
     expect(end).toBe(200);
-    expect(verdict(votes, electorate, 199).status).toBe('active');
-    expect(verdict(votes, electorate, 200).status).toBe('unknown');
+    expect(verdict(votes, electorate, 'active', 199).status).toBe('active');
+    expect(verdict(votes, electorate, 'active', 200).status).toBe('unknown');
   });
 
   test('the verdict turns unknown exactly at the end of the quorum', () => {
@@ -146,8 +161,60 @@ describe('ageing', () => {
         const electorate = regionSet(REGIONS.slice(0, 6));
         const end = quorumEndsAt(votes, electorate);
         for (let now = 0; now <= 51; now += 1) {
-          expect(verdict(votes, electorate, now).status === 'unknown').toBe(end === null || now >= end);
+          expect(verdict(votes, electorate, 'active', now).status === 'unknown').toBe(
+            end === null || now >= end,
+          );
         }
+      }),
+    );
+  });
+});
+
+describe('failures', () => {
+  const [a, b, c] = REGIONS;
+  const failed = (region: Region, failedSince: number, endedAt: number): Vote => ({
+    ...vote(region, 'failed'),
+    slot: endedAt,
+    failedSince,
+    endedAt,
+  });
+  const passed = vote(c, 'passed');
+  const electorate = regionSet([a, b, c]);
+
+  test.each([
+    ['overlap', failed(a, 10, 30), failed(b, 20, 40), true],
+    ['touch', failed(a, 10, 20), failed(b, 20, 40), true],
+    ['lie one within the other', failed(a, 10, 40), failed(b, 20, 30), true],
+    ['follow each other', failed(a, 10, 19), failed(b, 20, 40), false],
+  ])('that %s', (_name, one, other, coincide) => {
+    expect(failuresCoincide([one, other], 3)).toBe(coincide);
+    expect(failuresCoincide([other, one], 3)).toBe(coincide);
+    expect(verdict([one, other, passed], electorate, 'active', 0)).toEqual(
+      coincide
+        ? { status: 'error', reason: 'majority-failed' }
+        : { status: 'active', reason: 'failures-apart' },
+    );
+  });
+
+  test.each(['active', 'degraded', 'unknown'] as const)('apart leave %s as it is', (standing) => {
+    const votes = [failed(a, 10, 11), failed(b, 20, 21), passed];
+    expect(verdict(votes, electorate, standing, 0)).toEqual({ status: standing, reason: 'failures-apart' });
+  });
+
+  test('apart end no error', () => {
+    const votes = [failed(a, 10, 11), failed(b, 20, 21), passed];
+    expect(verdict(votes, electorate, 'error', 0)).toEqual({ status: 'error', reason: 'majority-failed' });
+  });
+
+  test('coincide exactly when some instant lies within more than half of all votes', () => {
+    const interval = fc.tuple(fc.nat(20), fc.nat(5)).map(([from, length]) => [from, from + length] as const);
+    fc.assert(
+      fc.property(fc.array(interval, { minLength: 1, maxLength: 9 }), fc.nat(5), (intervals, others) => {
+        const votes = intervals.map(([from, until], index) => failed(REGIONS[index] as Region, from, until));
+        const total = votes.length + others;
+        const isDown = (at: number) => intervals.filter(([from, until]) => from <= at && at <= until).length;
+        const most = Math.max(...Array.from({ length: 26 }, (_, at) => isDown(at)));
+        expect(failuresCoincide(votes, total)).toBe(most * 2 > total);
       }),
     );
   });
@@ -155,7 +222,10 @@ describe('ageing', () => {
 
 test('the electorate is what was declared and had an agent; without a declaration all that had one', () => {
   const [a, b, c] = REGIONS;
-  expect(electorateOf(regionSet([a, b]), regionSet([b, c]))).toBe(regionSet([b]));
-  expect(electorateOf(null, regionSet([b, c]))).toBe(regionSet([b, c]));
+  const all = regionSet(REGIONS);
+  expect(electorateOf(regionSet([a, b]), regionSet([b, c]), all)).toBe(regionSet([b]));
+  expect(electorateOf(null, regionSet([b, c]), all)).toBe(regionSet([b, c]));
+  // c had an agent and was not given a slot yet.
+  expect(electorateOf(null, regionSet([b, c]), regionSet([b]))).toBe(regionSet([b]));
   expect(sizeOf(regionSet(REGIONS))).toBe(28);
 });

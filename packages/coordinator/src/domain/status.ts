@@ -73,11 +73,7 @@ export function votableForMs(periodMs: number, longestCheckMs: number): number {
  * leaves too few votes instead of handing the verdict to the rest. A region that joins is no missing vote
  * before its first slot.
  */
-export function electorateOf(
-  declared: RegionSet | null,
-  hadAgent: RegionSet,
-  entered: RegionSet,
-): RegionSet {
+export function electorateOf(declared: RegionSet | null, hadAgent: RegionSet, entered: RegionSet): RegionSet {
   return (declared ?? hadAgent) & hadAgent & entered;
 }
 

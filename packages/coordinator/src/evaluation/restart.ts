@@ -12,7 +12,16 @@ export type StoredVote = Omit<Vote, 'expiresAt'>;
 /** A state as it is stored; what it lacks is empty after a start. */
 export type StoredState = Pick<
   MonitorState,
-  'id' | 'status' | 'since' | 'reason' | 'version' | 'decidedSlot' | 'floorSlot' | 'entered' | 'incident' | 'links'
+  | 'id'
+  | 'status'
+  | 'since'
+  | 'reason'
+  | 'version'
+  | 'decidedSlot'
+  | 'floorSlot'
+  | 'entered'
+  | 'incident'
+  | 'links'
 > & {
   readonly votes: readonly StoredVote[];
   /** Of the present version of what is probed, after `decidedSlot`, by ascending slot. `at`: when it was recorded. */
@@ -20,7 +29,11 @@ export type StoredState = Pick<
 };
 
 /** Takes up what is stored of a monitor. */
-export function restarted(evaluation: Evaluation, stored: StoredState, monitor: LiveMonitor | undefined): void {
+export function restarted(
+  evaluation: Evaluation,
+  stored: StoredState,
+  monitor: LiveMonitor | undefined,
+): void {
   const { results, votes, ...rest } = stored;
   const { instants } = evaluation.frame;
   const newestBelieved = instants.slotNow + BELIEVED_AHEAD_MS;

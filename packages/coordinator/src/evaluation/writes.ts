@@ -101,4 +101,3 @@ export function noWrites(recordedAt: number): Writes {
     deliveries: [],
   };
 }
-

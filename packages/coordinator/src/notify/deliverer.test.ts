@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
@@ -349,6 +350,58 @@ describe('the ledger', () => {
     await bench.recorded(2);
     expect(receiver.requests.map(statusOf)).toEqual(['error', 'recovered']);
     expect(await deliveries()).toMatchObject([{ state: 'delivered' }, { state: 'delivered' }]);
+  });
+
+  /** Holds the database as another program would, until told. */
+  function held(): { release(): void } {
+    const other = new DatabaseSync(join(folder, 'svc.db'));
+    other.exec('BEGIN IMMEDIATE');
+    return {
+      release() {
+        other.exec('ROLLBACK');
+        other.close();
+      },
+    };
+  }
+
+  test('while the database does not answer other lanes are sent; all is recorded afterwards, in order', async () => {
+    const [one, other] = [await bench.webhook('/one'), await bench.webhook('/other')];
+    for (const monitor of [1, 2, 3]) await bench.queue(one, monitor, 'error', 'recovered');
+    await bench.queue(other, 1, 'error', 'recovered');
+    const database = held();
+    await bench.deliverer.start();
+    await receiver.received(4);
+    expect(bench.attempts).toEqual([]);
+    // Of each lane the first: whether it arrived is not recorded yet.
+    expect(receiver.requests.map(statusOf)).toEqual(Array(4).fill('error'));
+    database.release();
+    await bench.recorded(8);
+    expect(receiver.requests).toHaveLength(8);
+    const lanes = Map.groupBy(
+      bench.attempts,
+      ({ delivery }) => `${delivery.notificationId} ${delivery.monitorId}`,
+    );
+    for (const attempts of lanes.values()) {
+      expect(attempts.map(({ delivery }) => delivery.alert?.status)).toEqual(['error', 'recovered']);
+    }
+    expect(await deliveries()).toMatchObject(Array(8).fill({ state: 'delivered', attempts: 1 }));
+  });
+
+  test('the stop waits within bounds for a database that does not answer', async () => {
+    await bench.queue(await bench.webhook('/a'), 1, 'error');
+    const database = held();
+    await bench.deliverer.start();
+    while (bench.deliverer.metrics.attempts.delivered === 0) await settle();
+    const startedAt = clock.monotonic();
+    let isStopped = false;
+    const stopped = bench.stop().then(() => {
+      isStopped = true;
+    });
+    while (!isStopped) await clock.advanceSettling(500);
+    await stopped;
+    expect(clock.monotonic() - startedAt).toBeLessThanOrEqual(7_000);
+    expect(await deliveries()).toMatchObject([{ state: 'pending', attempts: 0 }]);
+    database.release();
   });
 
   test('an alert that cannot be read is dead, and those behind it go on', async () => {

@@ -35,21 +35,42 @@ function push(from: number, to: number): void {
 
 test('a few events share a transaction after a short wait', async () => {
   push(1, 3);
-  await clock.advanceSettling(39);
+  await clock.advanceSettling(249);
   expect(written).toEqual([]);
   await clock.advanceSettling(1);
   expect(written).toEqual([[1, 2, 3]]);
 });
 
+test('an urgent event is written at once, with what was queued before it', async () => {
+  push(1, 3);
+  queue.push(4, true);
+  await clock.advanceSettling(0);
+  expect(written).toEqual([[1, 2, 3, 4]]);
+  push(5, 6);
+  await clock.advanceSettling(249);
+  expect(written).toHaveLength(1);
+});
+
+test('the age of the oldest event is known', async () => {
+  expect(queue.oldestMs).toBe(0);
+  push(1, 1);
+  clock.advance(100);
+  push(2, 2);
+  clock.advance(50);
+  expect(queue.oldestMs).toBe(150);
+  await queue.flushed();
+  expect(queue.oldestMs).toBe(0);
+});
+
 test('many events are written at once, in batches and in order', async () => {
   push(1, 600);
   await queue.flushed();
-  expect(written.map((batch) => batch.length)).toEqual([256, 256, 88]);
+  expect(written.map((batch) => batch.length)).toEqual([512, 88]);
   expect(written.flat()).toEqual(Array.from({ length: 600 }, (_, index) => index + 1));
 });
 
 test('the event loop turns between batches', async () => {
-  push(1, 2_000);
+  push(1, 4_000);
   let isWriting = true;
   const turns: number[] = [];
   const count = () => {

@@ -107,6 +107,11 @@ export class BatchQueue<E> {
     this.#makeRoom();
   }
 
+  /** What {@link stop} has left unwritten. */
+  left(): readonly E[] {
+    return this.#events;
+  }
+
   #flushLater(): void {
     if (this.#flushing !== null || this.#stopping.signal.aborted) return;
     this.#cancelTimer ??= this.#parts.clock.after(BATCH_WAIT_MS, () => this.#flush());

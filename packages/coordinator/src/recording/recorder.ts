@@ -3,7 +3,14 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
-import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionSet, regionsOf } from '../domain/region-set.ts';
+import {
+  ALL_REGIONS,
+  bitOf,
+  NO_REGIONS,
+  type RegionSet,
+  regionSet,
+  regionsOf,
+} from '../domain/region-set.ts';
 import type { SlotEvents, SlotOutcomes, SlotRecovery, UndecidedSlot } from '../domain/slots.ts';
 import type { DeclaredChange } from '../evaluation/declared-change.ts';
 import { Evaluation } from '../evaluation/evaluation.ts';
@@ -12,6 +19,7 @@ import { isDue, nextInstant } from '../evaluation/instants.ts';
 import { restarted } from '../evaluation/restart.ts';
 import type { MonitorState, States } from '../evaluation/state.ts';
 import type { NewDelivery } from '../evaluation/writes.ts';
+import { StoreError } from '../store/errors.ts';
 import type { ResultKey } from '../store/recorded-results.ts';
 import type { RecordingStore } from '../store/recording-store.ts';
 import type { StreamPosition } from '../store/stream-position.ts';
@@ -160,6 +168,10 @@ export class Recorder implements SlotEvents, SlotRecovery {
     this.#deadlines.stop();
     this.#cancelResume();
     await this.#queue.stop();
+    for (const event of this.#queue.left()) {
+      if (event.kind === 'declared')
+        event.onFailed(new StoreError('store-closed', 'the recorder has stopped'));
+    }
   }
 
   /** Where the reading of the stream continues; null at the first start. */
@@ -219,6 +231,15 @@ export class Recorder implements SlotEvents, SlotRecovery {
   /** Has the channels of these monitors told what they were not: after a start, at the end of a hold. */
   announce(monitorIds: Iterable<number>): void {
     for (const monitorId of monitorIds) this.#queue.push({ kind: 'announced', monitorId }, true);
+  }
+
+  /** After a start: a commit changes a status and queues its alerts together, so there is something to tell only after a hold. */
+  announceAll(): void {
+    const { states } = this.#parts;
+    const untold = [...states.values()].filter(
+      ({ status, links }) => status !== 'unknown' && links.some(({ announced }) => announced !== status),
+    );
+    this.announce(untold.map(({ id }) => id));
   }
 
   opened(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void {
@@ -291,10 +312,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     return new Map(asked.map(({ result }, index) => [result, outcomes[index] ?? null]));
   }
 
-  #evaluate(
-    batch: readonly RecorderEvent[],
-    priors: ReadonlyMap<CheckResult, Outcome | null>,
-  ): Evaluated {
+  #evaluate(batch: readonly RecorderEvent[], priors: ReadonlyMap<CheckResult, Outcome | null>): Evaluated {
     const evaluation = this.#newEvaluation();
     const reported: RecordedResult[] = [];
     const givenBack = new Set<CheckResult>();

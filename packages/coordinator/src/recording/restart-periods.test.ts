@@ -15,10 +15,7 @@ afterEach(() => it.dispose());
 /** Of each region the newest outcome that is or will be its vote, and its slot. */
 function known(): Record<string, [string, number]> {
   const state = it.states.get(1);
-  const votes = [
-    ...(state?.votes ?? []),
-    ...(state?.open.flatMap(({ reports }) => reports) ?? []),
-  ];
+  const votes = [...(state?.votes ?? []), ...(state?.open.flatMap(({ reports }) => reports) ?? [])];
   return Object.fromEntries(
     votes.toSorted((a, b) => a.slot - b.slot).map(({ region, outcome, slot }) => [region, [outcome, slot]]),
   );

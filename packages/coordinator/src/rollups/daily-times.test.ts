@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DAY_MS, dayOf, HOUR_MS } from '../domain/summary-range.ts';
 import { type StatusSince, timesBetween } from '../domain/uptime.ts';
-import { liveMonitor, Recording } from '../results/test-support/recording.ts';
+import { liveMonitor, Recording } from '../recording/test-support/recording.ts';
 import { dailyTimes } from './daily-times.ts';
 import type { Rollups } from './rollups.ts';
 import { caughtUp, rollupsOf } from './test-support/rolled-up-recording.ts';
@@ -16,11 +16,12 @@ beforeEach(async () => {
 afterEach(() => recording.dispose());
 
 async function addChange(id: number, { at, status }: StatusSince): Promise<void> {
-  await recording.store.transaction(({ sqlite }) =>
-    sqlite
-      .prepare(`INSERT INTO transitions (monitor_id, from_status, to_status, reason, at, votes)
-        VALUES (?, 'x', ?, 'x', ?, '[]')`)
-      .run(id, status, at),
+  await recording.store.transaction((tx) =>
+    tx.runEach(
+      `INSERT INTO transitions (monitor_id, from_status, to_status, reason, at, votes)
+       VALUES (?, 'x', ?, 'x', ?, '[]')`,
+      [[id, status, at]],
+    ),
   );
 }
 
@@ -52,7 +53,7 @@ test.each([
   const now = recording.clock.wall();
   const days = Array.from({ length: 90 }, (_, index) => dayOf(now) - (89 - index) * DAY_MS);
   const expected = timesBetween(changes, [...days, now]).map((times, index) => ({ at: days[index], times }));
-  const found = await dailyTimes(recording.store.read, [2, 1], 90, now);
+  const found = await dailyTimes(recording.store, [2, 1], 90, now);
   expect(found.get(1)).toEqual(expected);
   // Of which nothing is known.
   expect(found.get(2)).toHaveLength(90);
@@ -67,7 +68,7 @@ test('days of a clock that was ahead do not stand for those that come', async ()
   await caughtUp(rollups);
   // The clock is set right again: by it, days are rolled up that have not come.
   const now = start + 30 * HOUR_MS;
-  const found = await dailyTimes(recording.store.read, [1], 3, now);
+  const found = await dailyTimes(recording.store, [1], 3, now);
   const unknown = (ms: number) => ({ active: DAY_MS - ms, degraded: 0, error: 0, unknown: ms });
   expect(found.get(1)?.map(({ times }) => times)).toEqual([
     unknown(DAY_MS),
@@ -77,5 +78,5 @@ test('days of a clock that was ahead do not stand for those that come', async ()
 });
 
 test('nothing is asked, nothing is answered', async () => {
-  expect(await dailyTimes(recording.store.read, [], 90, recording.clock.wall())).toEqual(new Map());
+  expect(await dailyTimes(recording.store, [], 90, recording.clock.wall())).toEqual(new Map());
 });

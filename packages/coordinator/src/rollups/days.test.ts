@@ -1,9 +1,10 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../domain/summary-range.ts';
-import { liveMonitor, Recording } from '../results/test-support/recording.ts';
+import { liveMonitor, Recording } from '../recording/test-support/recording.ts';
+import type { Progress } from '../store/rollup-progress.ts';
+import type { SqlValue } from '../store/store.ts';
 import { KEPT_HOURS_MS, rollUpDay } from './days.ts';
-import type { Progress } from './progress.ts';
 
 const DAY = Date.UTC(2026, 0, 20);
 let recording: Recording;
@@ -15,19 +16,23 @@ afterEach(() => recording.dispose());
 
 /** Hours of the day, and of one that is past its time. */
 async function addHours(monitorId: number, regions: readonly string[]): Promise<void> {
-  await recording.store.transaction(({ sqlite }) => {
-    const hour = sqlite.prepare(`INSERT INTO rollup_hours (monitor_id, at, region, passed, degraded, failed,
-      not_run) VALUES (?, ?, ?, 1, 0, 0, 0)`);
-    for (const day of [DAY, DAY - KEPT_HOURS_MS - DAY_MS]) {
-      for (let at = day; at < day + DAY_MS; at += HOUR_MS) {
-        for (const region of regions) hour.run(monitorId, at, region);
-      }
+  const rows: SqlValue[][] = [];
+  for (const day of [DAY, DAY - KEPT_HOURS_MS - DAY_MS]) {
+    for (let at = day; at < day + DAY_MS; at += HOUR_MS) {
+      for (const region of regions) rows.push([monitorId, at, region]);
     }
-  });
+  }
+  await recording.store.transaction((tx) =>
+    tx.runEach(
+      `INSERT INTO rollup_hours (monitor_id, at, region, passed, degraded, failed, not_run)
+       VALUES (?, ?, ?, 1, 0, 0, 0)`,
+      rows,
+    ),
+  );
 }
 
 /** Rolls up the day. @returns rows that each transaction changed */
-async function rollUp(): Promise<number[]> {
+async function rollUp(believedNow = DAY + DAY_MS): Promise<number[]> {
   const rowsChanged = async () => {
     const [row] = await recording.rows<{ many: number }>('SELECT total_changes() AS many');
     return row?.many ?? 0;
@@ -35,7 +40,7 @@ async function rollUp(): Promise<number[]> {
   const written: number[] = [];
   let progress: Progress | null = { hour: DAY + DAY_MS, phase: 0, day: DAY, afterMonitor: 0 };
   for (let before = await rowsChanged(); ; ) {
-    progress = await rollUpDay(recording.store, progress);
+    progress = await rollUpDay(recording.store, progress, believedNow);
     if (progress === null) return written;
     const after = await rowsChanged();
     written.push(after - before);
@@ -58,4 +63,15 @@ test.each([
   const days = await recording.rows('SELECT monitor_id, region FROM rollup_days WHERE passed = 24');
   expect(days).toHaveLength(monitors * many);
   expect(await recording.rows('SELECT 1 FROM rollup_hours WHERE at < ?', DAY)).toEqual([]);
+});
+
+test('a clock that is ahead rolls up days that have not come, and deletes nothing for its age', async () => {
+  await recording.declare(liveMonitor(1));
+  await addHours(1, REGIONS.slice(0, 1));
+  const hours = () => recording.rows('SELECT at FROM rollup_hours');
+  const before = await hours();
+  await rollUp(DAY - 2 * DAY_MS);
+  expect(await hours()).toEqual(before);
+  await rollUp(DAY);
+  expect(await hours()).toHaveLength(24);
 });

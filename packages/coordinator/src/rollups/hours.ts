@@ -1,13 +1,14 @@
 import { FINEST_PERIOD_MS } from '../domain/schedule.ts';
 import { HOUR_MS, hourOf } from '../domain/summary-range.ts';
+import { type Counts, firstSlotFrom, seriesOfPhases } from '../store/result-series.ts';
+import type { Progress } from '../store/rollup-progress.ts';
+import { addToHours } from '../store/rollups.ts';
 import type { Store } from '../store/store.ts';
-import type { Progress } from './progress.ts';
-import { seriesOfPhases } from './series.ts';
-import { RollupStatements } from './statements.ts';
+import { moved } from './moved.ts';
 
 /** Results that one read should sum up: some 5 ms of the reading thread. */
 const RESULTS = 5_000;
-/** Rows that one transaction should write: some 4 ms of the scheduling thread. */
+/** Rows that one transaction should write: recording waits for it, some 4 ms. */
 const ROWS = 300;
 /** ms; little where there are very many monitors. Each hour begins with it: monitors may have been declared since the last. */
 const FIRST_WIDTH_MS = 4;
@@ -35,49 +36,26 @@ export async function rollUpHour(
   if (hour >= closedUntil) return null;
   if (phase === 0) {
     const next = await nextHourWithResults(store, hour, closedUntil);
-    if (next > hour) return moved(store, { ...progress, hour: next }, () => {});
+    if (next > hour) return moved(store, { ...progress, hour: next }, async () => {});
     width.ms = FIRST_WIDTH_MS;
   }
   const until = Math.min(phase + width.ms, FINEST_PERIOD_MS);
-  const rows = await seriesOfPhases(store.read, hour, { from: phase, until });
+  const rows = await seriesOfPhases(store, hour, { from: phase, until });
   const after =
     until < FINEST_PERIOD_MS
       ? { ...progress, phase: until }
       : { ...progress, hour: hour + HOUR_MS, phase: 0 };
-  await moved(store, after, (statements) => {
-    for (const row of rows) if (statements.isMonitor(row.monitor_id)) statements.addToHour(hour, row);
-  });
+  await moved(store, after, (tx) => addToHours(tx, rows));
   if (until - phase === width.ms) adapt(width, rows);
   return after;
 }
 
-/** Writes something and the progress that it is, in one transaction. */
-export async function moved(
-  store: Store,
-  progress: Progress,
-  write: (statements: RollupStatements) => void,
-): Promise<Progress> {
-  await store.transaction(({ sqlite }) => {
-    const statements = RollupStatements.of(sqlite);
-    write(statements);
-    statements.writeProgress(progress);
-  });
-  return progress;
-}
-
 async function nextHourWithResults(store: Store, hour: number, closedUntil: number): Promise<number> {
-  const { slot } = await store.read
-    .selectFrom('results')
-    .select(({ fn }) => fn.min<number | null>('slot').as('slot'))
-    .where('slot', '>=', hour)
-    .executeTakeFirstOrThrow();
+  const slot = await firstSlotFrom(store, hour);
   return slot === null ? closedUntil : Math.min(hourOf(slot), closedUntil);
 }
 
-function adapt(
-  width: PartWidth,
-  rows: readonly { passed: number; degraded: number; failed: number; not_run: number }[],
-): void {
+function adapt(width: PartWidth, rows: readonly Counts[]): void {
   const results = rows.reduce(
     (sum, { passed, degraded, failed, not_run }) => sum + passed + degraded + failed + not_run,
     0,

@@ -1,17 +1,18 @@
 import { DAY_MS, dayOf, HOUR_MS } from '../domain/summary-range.ts';
-import type { Store } from '../store/store.ts';
+import { type HourRow, seriesOfMonitor, type TimeSpan } from '../store/result-series.ts';
+import { type Progress, resultsFrom } from '../store/rollup-progress.ts';
+import { dueRepairs, type Repair, takeRepairs } from '../store/rollup-repairs.ts';
+import { replaceHours, writeDays } from '../store/rollups.ts';
+import type { Store, Transaction } from '../store/store.ts';
 import { KEPT_HOURS_MS } from './days.ts';
-import type { Progress } from './progress.ts';
-import { type SeriesRow, seriesOfMonitor } from './series.ts';
-import { RollupStatements } from './statements.ts';
 
-/** Of one transaction: some 4 ms of the scheduling thread. */
+/** Of one transaction. */
 const REPAIRS = 20;
-/** No further repair is begun in a transaction that writes so many rows. */
+/** No further repair is read for a transaction that writes so many rows. */
 const ROWS = 300;
 
-type Repair = { hour: number; monitor_id: number; marks: number };
-type Span = { from: number; until: number };
+/** What one monitor has repaired, by one or more marks. */
+type SpanRepair = TimeSpan & { monitorId: number; repairs: Repair[] };
 
 /**
  * Rolls up again the hours of monitors that got a result after they were rolled up: from all results
@@ -21,50 +22,63 @@ type Span = { from: number; until: number };
  * @returns false: nothing was to be done
  */
 export async function repairHours(store: Store, progress: Progress, closedUntil: number): Promise<boolean> {
-  const due: Repair[] = await store.read
-    .selectFrom('rollup_repairs')
-    .selectAll()
-    // Others are not rolled up yet, or only in part; or get more results, where the clock was ahead.
-    .where('hour', '<', Math.min(progress.hour, closedUntil))
-    .orderBy('hour')
-    .limit(REPAIRS)
-    .execute();
+  // Others are not rolled up yet, or only in part; or get more results, where the clock was ahead.
+  const due = await dueRepairs(store, Math.min(progress.hour, closedUntil), REPAIRS);
   if (due.length === 0) return false;
-  const found: { repair: Repair; span: Span; rows: (SeriesRow & { at: number })[] }[] = [];
+  const found: { span: SpanRepair; rows: HourRow[] }[] = [];
   let rowsFound = 0;
-  for (const repair of due) {
+  for (const span of spansOf(due, progress)) {
     if (rowsFound >= ROWS) break;
-    const span = spanOf(repair.hour, progress);
-    const rows = await seriesOfMonitor(store.read, repair.monitor_id, span);
+    const rows = await seriesOfMonitor(store, span.monitorId, span);
     rowsFound += rows.length;
-    found.push({ repair, span, rows });
+    found.push({ span, rows });
   }
-  await store.transaction(({ sqlite }) => {
-    const statements = RollupStatements.of(sqlite);
-    for (const { repair, span, rows } of found) {
-      if (statements.takeRepair(repair)) repairSpan(statements, progress, repair.monitor_id, span, rows);
-    }
-  });
+  await store.transaction((tx) => write(tx, progress, found));
   return true;
 }
 
+/** Each span once, however many of its hours are marked: it is read and written as a whole. */
+function spansOf(due: readonly Repair[], progress: Progress): Iterable<SpanRepair> {
+  const spans = new Map<string, SpanRepair>();
+  for (const repair of due) {
+    const { monitor_id: monitorId } = repair;
+    const { from, until } = spanOf(repair.hour, progress);
+    const key = `${monitorId}:${from}:${until}`;
+    const span = spans.get(key) ?? { monitorId, from, until, repairs: [] };
+    span.repairs.push(repair);
+    spans.set(key, span);
+  }
+  return spans.values();
+}
+
 /** The hour, or all of its day where the day's other hours may be deleted already. */
-function spanOf(hour: number, { day }: Progress): Span {
+function spanOf(hour: number, { day }: Progress): TimeSpan {
   if (hour >= day - KEPT_HOURS_MS) return { from: hour, until: hour + HOUR_MS };
   return { from: dayOf(hour), until: dayOf(hour) + DAY_MS };
 }
 
-function repairSpan(
-  statements: RollupStatements,
+async function write(
+  tx: Transaction,
   { day: nextDay, afterMonitor }: Progress,
-  id: number,
-  { from, until }: Span,
-  rows: readonly (SeriesRow & { at: number })[],
-): void {
-  // Too late: other results of the time are deleted, or all of the monitor's.
-  if (from < statements.resultsFrom() || !statements.isMonitor(id)) return;
-  for (let hour = from; hour < until; hour += HOUR_MS) statements.deleteHour(id, hour);
-  for (const row of rows) statements.addToHour(row.at, row);
-  const day = dayOf(from);
-  if (day < nextDay || (day === nextDay && id <= afterMonitor)) statements.writeDay(id, day);
+  found: readonly { span: SpanRepair; rows: HourRow[] }[],
+): Promise<void> {
+  const taken = await takeRepairs(
+    tx,
+    found.flatMap(({ span }) => span.repairs),
+  );
+  const complete = await resultsFrom(tx);
+  // Before that it is too late: other results of the time are deleted.
+  const repaired = found.filter(
+    ({ span }) => span.from >= complete && span.repairs.some((repair) => taken.has(repair)),
+  );
+  await replaceHours(
+    tx,
+    repaired.map(({ span }) => span),
+    repaired.flatMap(({ rows }) => rows),
+  );
+  const days = repaired.map(({ span }) => ({ monitorId: span.monitorId, day: dayOf(span.from) }));
+  await writeDays(
+    tx,
+    days.filter(({ monitorId, day }) => day < nextDay || (day === nextDay && monitorId <= afterMonitor)),
+  );
 }

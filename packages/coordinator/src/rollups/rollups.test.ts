@@ -13,11 +13,12 @@ import {
 } from '../domain/summary-range.ts';
 import { uptimePercent } from '../domain/uptime.ts';
 import { ReadingProgress } from '../results/reading-progress.ts';
-import { liveMonitor, Recording, THREE } from '../results/test-support/recording.ts';
+import { liveMonitor, Recording, THREE } from '../recording/test-support/recording.ts';
+import type { Store, Transaction } from '../store/store.ts';
 import { Rollups } from './rollups.ts';
 import { readSummary } from './summary.ts';
 import { countsOf, naiveSummary, regionsOf } from './test-support/naive-summary.ts';
-import { caughtUp, rollupsOf } from './test-support/rolled-up-recording.ts';
+import { caughtUp, partsOf, rollupsOf } from './test-support/rolled-up-recording.ts';
 
 const MINUTE = 60_000;
 const [FRA, PAR] = THREE as [Region, Region, Region];
@@ -31,7 +32,7 @@ beforeEach(async () => {
 afterEach(() => recording.dispose());
 
 const summary = (id: number, range: SummaryRange) =>
-  readSummary(recording.store.read, id, range, recording.clock.wall());
+  readSummary(recording.store, id, range, recording.clock.wall());
 
 /** Compares all ranges with a count of all results. */
 async function expectTrue(id: number): Promise<void> {
@@ -79,6 +80,32 @@ const repairs = () => recording.rows('SELECT * FROM rollup_repairs');
 /** First slot of the monitor in the hour, on its grid. */
 const slotIn = (id: number, hour: number, index = 0) =>
   gridSlotFrom(hour, 30_000, phaseOf(id, 30_000)) + index * 30_000;
+
+/** The store, with the rows that each transaction changed. */
+function counting(store: Store): { store: Store; written: number[]; failNext: () => void } {
+  const written: number[] = [];
+  let fails = false;
+  const changes = async (tx: Transaction) => {
+    const [row] = await tx.query<{ many: number }>('SELECT total_changes() AS many');
+    return row?.many ?? 0;
+  };
+  const transaction: Store['transaction'] = (work) => {
+    if (fails) {
+      fails = false;
+      return Promise.reject(new Error('disk full'));
+    }
+    return store.transaction(async (tx) => {
+      const before = await changes(tx);
+      const done = await work(tx);
+      written.push((await changes(tx)) - before);
+      return done;
+    });
+  };
+  const failNext = () => {
+    fails = true;
+  };
+  return { store: { read: store.read, close: () => store.close(), transaction }, written, failNext };
+}
 
 describe('a summary is what a count of all results says', () => {
   type Step =
@@ -220,6 +247,31 @@ describe('hours', () => {
     expect(await hoursOf(1)).toEqual([{ at: hour, region: FRA, passed: 2, not_run: 0 }]);
   });
 
+  test('an hour is claimed before the writer has time for it: what is put together meanwhile is marked', async () => {
+    const { store, clock } = recording;
+    const hour = clock.wall();
+    clock.advance(HOUR_MS + 5 * MINUTE);
+    const other = Promise.withResolvers<void>();
+    const writing = store.transaction(() => other.promise);
+    const stepping = rollups.step();
+    expect(rollups.claimedUntil).toBe(hour + HOUR_MS);
+    other.resolve();
+    await Promise.all([writing, stepping]);
+  });
+
+  test('after a claim that failed nothing is read before another has gone through', async () => {
+    const { store, written, failNext } = counting(recording.store);
+    const claiming = await Rollups.load({ ...partsOf(recording), store });
+    recording.clock.advance(HOUR_MS + 5 * MINUTE);
+    failNext();
+    await expect(claiming.step()).rejects.toThrow('disk full');
+    written.length = 0;
+    await claiming.step();
+    // The claim writes nothing itself; the hour comes after it.
+    expect(written[0]).toBe(0);
+    expect(written.length).toBeGreaterThan(1);
+  });
+
   test('a result that comes when the other hours of its day are deleted has the day added up anew', async () => {
     await recording.declare(liveMonitor(1));
     const hour = recording.clock.wall();
@@ -243,9 +295,9 @@ describe('hours', () => {
     await recording.report(1, slotIn(1, hour), FRA, 'passed');
     recording.clock.advance(2 * DAY_MS);
     await caughtUp(rollups);
-    await recording.store.transaction(({ sqlite }) => {
-      sqlite.exec('DELETE FROM results');
-      sqlite.prepare('UPDATE rollup_progress SET results_from = ?').run(hour + DAY_MS);
+    await recording.store.transaction(async (tx) => {
+      await tx.runEach('DELETE FROM results', [[]]);
+      await tx.runEach('UPDATE rollup_progress SET results_from = ?', [[hour + DAY_MS]]);
     });
     await recording.report(1, slotIn(1, hour, 1), FRA, 'not_run');
     expect(await repairs()).toHaveLength(1);
@@ -330,40 +382,25 @@ test('no transaction writes much, also in the hour in which thousands of monitor
   const { store, clock } = recording;
   const hour = clock.wall();
   const addMonitors = (from: number, to: number, at: number) =>
-    store.transaction(({ sqlite }) => {
-      const monitor = sqlite.prepare(`INSERT INTO monitors (id, workspace_id, type, name, active, attributes,
-        activated_at, created_at, updated_at) VALUES (?, 1, 'http', 'x', 1, '{}', 0, 0, 0)`);
-      const result =
-        sqlite.prepare(`INSERT INTO results (slot, monitor_id, region, outcome, version, recorded_at)
-        VALUES (?, ?, 'hosta-fra', 'passed', 1, 0)`);
-      for (let id = from; id <= to; id += 1) {
-        monitor.run(id);
-        result.run(slotIn(id, at), id);
-      }
+    store.transaction(async (tx) => {
+      const ids = Array.from({ length: to - from + 1 }, (_, index) => from + index);
+      await tx.runEach(
+        `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
+           updated_at) VALUES (?, 1, 'http', 'x', 1, '{}', 0, 0, 0)`,
+        ids.map((id) => [id]),
+      );
+      await tx.runEach(
+        `INSERT INTO results (slot, monitor_id, region, outcome, version, recorded_at)
+         VALUES (?, ?, 'hosta-fra', 'passed', 1, 0)`,
+        ids.map((id) => [slotIn(id, at), id]),
+      );
     });
   await addMonitors(1, 1, hour);
   await addMonitors(2, 3_000, hour + HOUR_MS);
   clock.advance(2 * HOUR_MS + 5 * MINUTE);
-  const written: number[] = [];
-  const counting = await Rollups.load({
-    store: {
-      read: store.read,
-      close: () => store.close(),
-      transaction: (work) =>
-        store.transaction(async (tx) => {
-          const changes = tx.sqlite.prepare('SELECT total_changes() AS many');
-          const before = Number(changes.get()?.many);
-          const done = await work(tx);
-          written.push(Number(changes.get()?.many) - before);
-          return done;
-        }),
-    },
-    clock,
-    slotNow: () => clock.wall(),
-    isCaughtUp: () => true,
-    log: { error: () => {} } as never,
-  });
-  await caughtUp(counting);
+  const { store: counted, written } = counting(store);
+  const working = await Rollups.load({ ...partsOf(recording), store: counted });
+  await caughtUp(working);
   const [hours] = await recording.rows<{ many: number }>('SELECT count(*) AS many FROM rollup_hours');
   expect(hours?.many).toBe(3_000);
   expect(Math.max(...written)).toBeLessThan(600);
@@ -414,16 +451,19 @@ describe('what is kept', () => {
 
 test("a deleted monitor's roll-ups go a piece at a time, however many there are", async () => {
   await recording.declare(liveMonitor(1));
-  await recording.store.transaction(({ sqlite }) => {
-    const hours = sqlite.prepare(`INSERT INTO rollup_hours (monitor_id, at, region, passed, degraded, failed,
-      not_run) VALUES (1, ?, ?, 1, 0, 0, 0)`);
-    const days = sqlite.prepare(`INSERT INTO rollup_days (monitor_id, at, region, passed, degraded, failed,
-      not_run) VALUES (1, ?, ?, 1, 0, 0, 0)`);
-    for (let index = 0; index < 600; index += 1) {
-      for (const region of [FRA, PAR]) {
-        hours.run(index * HOUR_MS, region);
-        days.run(index * DAY_MS, region);
-      }
+  await recording.store.transaction(async (tx) => {
+    for (const [table, widthMs] of [
+      ['rollup_hours', HOUR_MS],
+      ['rollup_days', DAY_MS],
+    ] as const) {
+      await tx.runEach(
+        `INSERT INTO ${table} (monitor_id, at, region, passed, degraded, failed, not_run)
+         VALUES (1, ?, ?, 1, 0, 0, 0)`,
+        Array.from({ length: 1_200 }, (_, index) => [
+          Math.floor(index / 2) * widthMs,
+          index % 2 === 0 ? FRA : PAR,
+        ]),
+      );
     }
   });
   await recording.remove(1);
@@ -451,6 +491,7 @@ test('works by itself, waits while results are behind, and stops', async () => {
     store,
     clock,
     slotNow: () => clock.wall(),
+    believedNow: () => clock.wall(),
     isCaughtUp: () => progress.isCaughtUp(),
     log: { error: () => {} } as never,
   });

@@ -1,12 +1,13 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { dayOf, HOUR_MS } from '../domain/summary-range.ts';
+import { expectResultsFrom, type Progress, writeProgress } from '../store/rollup-progress.ts';
+import { removedMonitor, removeSome } from '../store/rollups.ts';
 import type { Store } from '../store/store.ts';
 import { rollUpDay } from './days.ts';
 import { firstWidth, rollUpHour } from './hours.ts';
-import { closedUntil, type Progress, readProgress } from './progress.ts';
+import { closedUntil, readProgress } from './progress.ts';
 import { repairHours } from './repairs.ts';
-import { RollupStatements } from './statements.ts';
 
 /** After a start and after a jump of the slots' clock, changes of status may be dated back for so long: nothing is done. */
 export const DATED_BACK_MS = 2 * 60_000;
@@ -21,6 +22,8 @@ export type RollupParts = {
   clock: Clock;
   /** The slots' clock, epoch ms. */
   slotNow: () => number;
+  /** What is too old is judged by it, epoch ms: see `retention/believed-clock.ts`. */
+  believedNow: () => number;
   /**
    * False while results are read that were reported long ago, each of which would be a repair, and for
    * {@link DATED_BACK_MS} after a jump. May say no at first and look, see `ReadingProgress`.
@@ -42,7 +45,9 @@ export class Rollups {
   readonly #stopping = new AbortController();
   readonly #width = firstWidth();
   #progress: Progress;
+  /** What is told, and up to where everything recorded without knowing of it is committed. */
   #claimedUntil: number;
+  #committedUntil: number;
   #running: Promise<void> = Promise.resolve();
 
   private constructor(parts: RollupParts, progress: Progress) {
@@ -50,21 +55,25 @@ export class Rollups {
     this.#progress = progress;
     // A part of the hour may be done.
     this.#claimedUntil = progress.hour + (progress.phase > 0 ? HOUR_MS : 0);
+    this.#committedUntil = this.#claimedUntil;
   }
 
   /** To be called before anything is recorded. */
   static async load(parts: RollupParts): Promise<Rollups> {
-    const progress = await parts.store.transaction(async ({ db, sqlite }) => {
-      const found = await readProgress(db, parts.slotNow());
-      const statements = RollupStatements.of(sqlite);
-      statements.writeProgress(found);
-      statements.expectResultsFrom(dayOf(parts.slotNow()));
+    const progress = await parts.store.transaction(async (tx) => {
+      const now = Math.floor(parts.slotNow());
+      const found = await readProgress(tx, now);
+      await writeProgress(tx, found);
+      await expectResultsFrom(tx, dayOf(now));
       return found;
     });
     return new Rollups(parts, progress);
   }
 
-  /** Whose slot is before it (epoch ms) is recorded with a mark for repair. Changes between transactions only. */
+  /**
+   * Results with a slot before it (epoch ms) are recorded with a mark for repair. To be asked inside the
+   * transaction, or in the turn of the event loop in which the transaction is queued.
+   */
   get claimedUntil(): number {
     return this.#claimedUntil;
   }
@@ -86,11 +95,11 @@ export class Rollups {
 
   /** One piece of work. False: there is nothing to be done now. */
   async step(): Promise<boolean> {
-    const { store, slotNow } = this.#parts;
+    const { store, slotNow, believedNow } = this.#parts;
     const until = closedUntil(slotNow());
-    if (until > this.#claimedUntil) await this.#claim(until);
+    if (until > this.#committedUntil) await this.#claim(until);
     const moved =
-      (await rollUpDay(store, this.#progress)) ??
+      (await rollUpDay(store, this.#progress, believedNow())) ??
       (await rollUpHour(store, this.#progress, until, this.#width));
     if (moved !== null) this.#progress = moved;
     const hasRepaired = await repairHours(store, this.#progress, until);
@@ -98,11 +107,14 @@ export class Rollups {
     return moved !== null || hasRepaired || hasRemoved;
   }
 
-  /** In a transaction: every result that was recorded without knowing of it is committed then. */
-  #claim(until: number): Promise<void> {
-    return this.#parts.store.transaction(() => {
-      this.#claimedUntil = until;
-    });
+  /**
+   * First told, then an empty transaction: it begins after all that were queued before, so every result that
+   * was recorded without a mark is committed then.
+   */
+  async #claim(until: number): Promise<void> {
+    this.#claimedUntil = until;
+    await this.#parts.store.transaction(() => {});
+    this.#committedUntil = until;
   }
 
   async #run(): Promise<void> {
@@ -138,8 +150,8 @@ export class Rollups {
 
 /** Deletes some of the roll-ups of one deleted monitor. */
 async function removeOne(store: Store): Promise<boolean> {
-  const removed = await store.read.selectFrom('removed_monitors').select('monitor_id').executeTakeFirst();
-  if (removed === undefined) return false;
-  await store.transaction(({ sqlite }) => RollupStatements.of(sqlite).remove(removed.monitor_id));
+  const monitorId = await removedMonitor(store);
+  if (monitorId === null) return false;
+  await store.transaction((tx) => removeSome(tx, monitorId));
   return true;
 }

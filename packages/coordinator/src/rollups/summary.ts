@@ -1,4 +1,3 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely';
 import {
   addEncoded,
   addHistogram,
@@ -14,11 +13,12 @@ import {
   type SummaryRange,
 } from '../domain/summary-range.ts';
 import { addTimes, NO_TIMES, type StatusTimes, timesBetween } from '../domain/uptime.ts';
-import type { Database } from '../store/schema.ts';
+import { type Counts, seriesOfMonitor } from '../store/result-series.ts';
+import { rollupsByBucket, rollupsByRegion } from '../store/rollups.ts';
+import { statusHistories } from '../store/status-history.ts';
+import type { Store } from '../store/store.ts';
 import { dailyTimes } from './daily-times.ts';
 import { closedUntil, readProgress } from './progress.ts';
-import { type Counts, seriesOfMonitor } from './series.ts';
-import { statusHistories } from './status-history.ts';
 
 /** Results by outcome, and the latencies of those that passed or were degraded. */
 export type Tally = {
@@ -42,8 +42,6 @@ export type Summary = {
   buckets: readonly { at: number; tally: Tally; times: StatusTimes }[];
 };
 
-type TimeSpan = { readonly from: number; readonly until: number };
-
 /**
  * What is known of a monitor's results and verdicts in a range, its newest result included: from the
  * roll-ups as far as they go, and from the results of the last hours.
@@ -51,7 +49,7 @@ type TimeSpan = { readonly from: number; readonly until: number };
  * @param now the slots' clock, epoch ms
  */
 export async function readSummary(
-  db: Kysely<Database>,
+  store: Pick<Store, 'read'>,
   monitorId: number,
   range: SummaryRange,
   now: number,
@@ -66,7 +64,7 @@ export async function readSummary(
   const addToRegion = (region: string, row: Counts) => add(tallyOf(regions, region), row);
 
   // The progress first: what is rolled up meanwhile is still there in the form in which it is looked for.
-  const progress = await readProgress(db, now);
+  const progress = await readProgress(store, now);
   // What is rolled up of later times is of a clock that was ahead.
   const hour = Math.min(progress.hour, closedUntil(now));
   const day = Math.min(progress.day, dayOf(hour));
@@ -76,17 +74,16 @@ export async function readSummary(
     rollup_hours: { from: daysUntil, until: hour },
   };
   for (const table of ['rollup_days', 'rollup_hours'] as const) {
-    for (const row of await rolledUp<number>(db, table, monitorId, spans[table], sql`at - at % ${bucketMs}`))
+    for (const row of await rollupsByBucket(store, table, monitorId, spans[table], bucketMs))
       addToBucket(row.key, row);
-    for (const row of await rolledUp<string>(db, table, monitorId, spans[table], sql`region`))
-      addToRegion(row.key, row);
+    for (const row of await rollupsByRegion(store, table, monitorId, spans[table])) addToRegion(row.key, row);
   }
   const recent = { from: Math.max(from, hour), until: now + 1 };
-  for (const row of await seriesOfMonitor(db, monitorId, recent)) {
+  for (const row of await seriesOfMonitor(store, monitorId, recent)) {
     addToBucket(row.at, row);
     addToRegion(row.region, row);
   }
-  const times = await timesOf(db, monitorId, bucketMs, starts, now);
+  const times = await timesOf(store, monitorId, bucketMs, starts, now);
   const total = emptyTally();
   for (const tally of regions.values()) addTally(total, tally);
   return {
@@ -104,35 +101,18 @@ export async function readSummary(
   };
 }
 
-/** Added up where it is read: 400 days of 28 regions are too many rows for the main thread. */
-async function rolledUp<K>(
-  db: Kysely<Database>,
-  table: 'rollup_hours' | 'rollup_days',
-  monitorId: number,
-  { from, until }: TimeSpan,
-  key: RawBuilder<unknown>,
-): Promise<(Counts & { key: K })[]> {
-  if (from >= until) return [];
-  const { rows } = await sql<Counts & { key: K }>`
-    SELECT ${key} AS key, sum(passed) AS passed, sum(degraded) AS degraded, sum(failed) AS failed,
-      sum(not_run) AS not_run, merged_histogram(latency) AS latency
-    FROM ${sql.table(table)} WHERE monitor_id = ${monitorId} AND at >= ${from} AND at < ${until}
-    GROUP BY 1`.execute(db);
-  return rows;
-}
-
 async function timesOf(
-  db: Kysely<Database>,
+  store: Pick<Store, 'read'>,
   monitorId: number,
   bucketMs: number,
   starts: readonly number[],
   now: number,
 ): Promise<StatusTimes[]> {
   if (bucketMs === DAY_MS) {
-    const days = await dailyTimes(db, [monitorId], starts.length, now);
+    const days = await dailyTimes(store, [monitorId], starts.length, now);
     return (days.get(monitorId) ?? []).map(({ times }) => times);
   }
-  const histories = await statusHistories(db, [monitorId], { from: starts[0] ?? now, until: now });
+  const histories = await statusHistories(store, [monitorId], { from: starts[0] ?? now, until: now });
   return timesBetween(histories.get(monitorId) ?? [], [...starts, now]);
 }
 

@@ -63,10 +63,18 @@ test('a database of the version before is rolled up from its oldest result on', 
   store = await openStore({ path, log: silentLog });
   const clock = new FakeClock(NOW);
   const slotNow = () => clock.wall();
-  const rollups = await Rollups.load({ store, clock, slotNow, isCaughtUp: () => true, log: silentLog });
+  const rollups = await Rollups.load({
+    store,
+    clock,
+    slotNow,
+    believedNow: slotNow,
+    isCaughtUp: () => true,
+    log: silentLog,
+  });
+  const reading = store;
   const { read } = store;
   const summary = async () => {
-    const { total, times } = await readSummary(read, 7, '30d', NOW);
+    const { total, times } = await readSummary(reading, 7, '30d', NOW);
     return { passed: total.passed, active: times.active };
   };
   // Before anything is rolled up, and after.

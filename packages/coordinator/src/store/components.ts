@@ -4,21 +4,26 @@ import type { Transaction } from './store.ts';
 /** What stands on status pages. */
 export type PagePart = 'components' | 'component_groups';
 
-/** Components that show the monitor, by ascending id. */
-export function componentsOfMonitor(
+export type ShownMonitor = OwnedRow & { readonly page_id: number; readonly monitor_id: number | null };
+
+/** Components that show one of these monitors (500 at most), by ascending id. */
+export function componentsOfMonitors(
   { db }: Transaction,
-  monitorId: number,
-): Promise<(OwnedRow & { page_id: number })[]> {
+  monitorIds: readonly number[],
+): Promise<ShownMonitor[]> {
   return db
     .selectFrom('components')
-    .select(['id', 'page_id', 'owner', 'local_name'])
-    .where('monitor_id', '=', monitorId)
+    .select(['id', 'page_id', 'monitor_id', 'owner', 'local_name'])
+    .where('monitor_id', 'in', monitorIds)
     .orderBy('id')
     .execute();
 }
 
-export async function removeComponentsOfMonitor({ db }: Transaction, monitorId: number): Promise<void> {
-  await db.deleteFrom('components').where('monitor_id', '=', monitorId).execute();
+export async function removeComponents(tx: Transaction, ids: readonly number[]): Promise<void> {
+  await tx.runEach(
+    'DELETE FROM components WHERE id = ?',
+    ids.map((id) => [id]),
+  );
 }
 
 export function componentsOfGroup({ db }: Transaction, groupId: number): Promise<OwnedRow[]> {

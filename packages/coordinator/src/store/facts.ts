@@ -28,7 +28,7 @@ export async function loadInstallation(store: Store, secrets: Secrets): Promise<
   });
 }
 
-/** Single values that belong to no table. Known keys: installation, job_key, secret_probe, declared_digest. */
+/** Single values that belong to no table. Known keys: installation, job_key, secret_probe, declared_digest, believed_time. */
 export async function readFact(db: Kysely<Database>, key: string): Promise<string | null> {
   const row = await db.selectFrom('facts').select('value').where('key', '=', key).executeTakeFirst();
   return row?.value ?? null;

@@ -27,7 +27,11 @@ export async function keptRequest(
 
 /** Takes the place of an older request with the same key. @param now epoch ms */
 export async function keepRequest({ db }: Transaction, request: KeptRequest, now: number): Promise<void> {
-  const kept = { fingerprint: request.fingerprint, resource_id: request.resourceId, created_at: now };
+  const kept = {
+    fingerprint: request.fingerprint,
+    resource_id: request.resourceId,
+    created_at: Math.floor(now),
+  };
   await db
     .insertInto('idempotency_keys')
     .values({ workspace_id: request.workspaceId, key: request.key, ...kept })

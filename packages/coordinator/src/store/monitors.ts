@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { Announced } from './links.ts';
-import type { Row } from './resources.ts';
-import type { RowSource } from './row-source.ts';
-import { queriesOn } from './row-source.ts';
+import type { NewRow, Row } from './resources.ts';
+import { queriesOn, type RowSource } from './row-source.ts';
 import type { Store, Transaction } from './store.ts';
 
 /** Ids named in one query; SQLite takes no more than 32,766 parameters. */
@@ -19,11 +18,12 @@ export function monitorsAfter(store: Store, afterId: number, limit: number): Pro
     .execute();
 }
 
-/** Those of these monitors that are there, in no order. */
-export async function monitorsOf(store: Store, ids: readonly number[]): Promise<Row<'monitors'>[]> {
+/** Those of these monitors that are there, of whatever workspace, in no order. */
+export async function monitorsOf(source: RowSource, ids: readonly number[]): Promise<Row<'monitors'>[]> {
   const rows: Row<'monitors'>[] = [];
   for (const some of chunks(ids)) {
-    rows.push(...(await store.read.selectFrom('monitors').selectAll().where('id', 'in', some).execute()));
+    const query = queriesOn(source).selectFrom('monitors').selectAll().where('id', 'in', some);
+    rows.push(...(await query.execute()));
   }
   return rows;
 }
@@ -91,23 +91,68 @@ export type Standing = {
   }[];
 };
 
-/** Links by ascending id of the channel. */
-export async function standingOf({ db }: Transaction, monitorId: number): Promise<Standing> {
-  const rows = await db
-    .selectFrom('monitors as m')
-    .leftJoin('monitor_states as s', 's.monitor_id', 'm.id')
-    .leftJoin('links as l', 'l.monitor_id', 'm.id')
-    .leftJoin('notifications as n', 'n.id', 'l.notification_id')
-    .select(['s.incident as own', 'n.id', 'n.provider_type', 'l.announced', 'l.incident'])
-    .where('m.id', '=', monitorId)
-    .orderBy('n.id')
-    .execute();
-  const links = rows.flatMap(({ id, provider_type, announced, incident }) =>
-    id === null || provider_type === null || announced === null
-      ? []
-      : [{ notificationId: id, providerType: provider_type, announced, incident }],
+/** Of each of these monitors that is there; links by ascending id of the channel. */
+export async function standingsOf(
+  { db }: Transaction,
+  monitorIds: readonly number[],
+): Promise<ReadonlyMap<number, Standing>> {
+  const standings = new Map<number, Standing & { links: Standing['links'][number][] }>();
+  for (const some of chunks(monitorIds)) {
+    const rows = await db
+      .selectFrom('monitors as m')
+      .leftJoin('monitor_states as s', 's.monitor_id', 'm.id')
+      .leftJoin('links as l', 'l.monitor_id', 'm.id')
+      .leftJoin('notifications as n', 'n.id', 'l.notification_id')
+      .select(['m.id as monitorId', 's.incident as own', 'n.id', 'n.provider_type'])
+      .select(['l.announced', 'l.incident'])
+      .where('m.id', 'in', some)
+      .orderBy('m.id')
+      .orderBy('n.id')
+      .execute();
+    for (const { monitorId, own, id, provider_type, announced, incident } of rows) {
+      const standing = standings.get(monitorId) ?? { incident: own, links: [] };
+      standings.set(monitorId, standing);
+      if (id === null || provider_type === null || announced === null) continue;
+      standing.links.push({ notificationId: id, providerType: provider_type, announced, incident });
+    }
+  }
+  return standings;
+}
+
+/** Columns of a new monitor; the others begin with their defaults. */
+const COLUMNS = [
+  'workspace_id',
+  'type',
+  'name',
+  'active',
+  'attributes',
+  'secrets_sealed',
+  'activated_at',
+  'owner',
+  'local_name',
+  'created_at',
+  'updated_at',
+] as const satisfies (keyof NewRow<'monitors'>)[];
+
+export type NewMonitor = Pick<NewRow<'monitors'>, (typeof COLUMNS)[number]>;
+
+const INSERT = `INSERT INTO monitors (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`;
+
+/** Answers the new ids, in the order of the rows. */
+export async function insertMonitors(tx: Transaction, rows: readonly NewMonitor[]): Promise<number[]> {
+  const written = await tx.runEach(
+    INSERT,
+    rows.map((row) => COLUMNS.map((column) => row[column] ?? null)),
   );
-  return { incident: rows[0]?.own ?? null, links };
+  return written.map(({ lastInsertRowid }) => lastInsertRowid);
+}
+
+/** Their links and states go with them; no component may show them. */
+export async function removeMonitors(tx: Transaction, ids: readonly number[]): Promise<void> {
+  await tx.runEach(
+    'DELETE FROM monitors WHERE id = ?',
+    ids.map((id) => [id]),
+  );
 }
 
 function* chunks(ids: readonly number[]): Generator<readonly number[]> {

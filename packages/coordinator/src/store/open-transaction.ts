@@ -2,7 +2,7 @@ import { Kysely } from 'kysely';
 import { StoreError } from './errors.ts';
 import type { Database } from './schema.ts';
 import { type Execute, sqliteDialect } from './sqlite-dialect.ts';
-import type { SqlValue, Transaction, SqlStep, RowOutcome } from './store.ts';
+import type { RowOutcome, SqlStep, SqlValue, Transaction } from './store.ts';
 import type { WriterThread } from './writer-thread.ts';
 
 /** A transaction that has begun on the writing thread, until its commit or its end without one. */

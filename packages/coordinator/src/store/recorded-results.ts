@@ -13,7 +13,10 @@ export type ResultKey = { readonly monitorId: number; readonly slot: number; rea
  * What is recorded of these regions and slots, in their order; null: nothing. Everything that was committed
  * before the call is seen.
  */
-export async function recordedOutcomes(store: Store, keys: readonly ResultKey[]): Promise<(Outcome | null)[]> {
+export async function recordedOutcomes(
+  store: Store,
+  keys: readonly ResultKey[],
+): Promise<(Outcome | null)[]> {
   const slots = keys.map(({ slot, monitorId }) => [slot, monitorId] as const);
   const { rows } = await sql<{ slot: number; monitor_id: number; region: string; outcome: Outcome }>`
     SELECT results.slot, results.monitor_id, results.region, results.outcome

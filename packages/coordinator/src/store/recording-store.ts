@@ -58,7 +58,9 @@ export function createRecordingStore(store: Store): RecordingStore {
     async record(batch) {
       const deliveries = insertDeliveries(batch.writes.deliveries.map(toRow));
       const outcomes = await store.commit([deliveries, ...stepsOf(batch)]);
-      return (outcomes[0] ?? []).map(({ changes, lastInsertRowid }) => (changes === 0 ? null : lastInsertRowid));
+      return (outcomes[0] ?? []).map(({ changes, lastInsertRowid }) =>
+        changes === 0 ? null : lastInsertRowid,
+      );
     },
   };
 }

@@ -1,148 +1,171 @@
-import type { Clock } from '@svc/shared/clock.ts';
-import type { Logger } from '@svc/shared/log.ts';
-import { DAY_MS, hourOf } from '../domain/summary-range.ts';
-import type { SqlValue, Store, Transaction } from './store.ts';
+import { sql } from 'kysely';
+import { hourOf } from '../domain/summary-range.ts';
+import { greatest, least } from './dialect.ts';
+import type { Store, Transaction } from './store.ts';
 
-const SWEEP_EVERY_MS = 3_600_000;
-/** The first sweep comes after the start has settled. */
-const FIRST_SWEEP_AFTER_MS = 60_000;
-/** Of one transaction, so that others wait for it less than 20 ms. */
+/*
+ * What is too old, a chunk at a time: each function deletes some of it in a transaction of its own, or looks
+ * at some of it, so that nobody waits for long. Instants are epoch ms; what is older than the cutoff goes.
+ */
+
+/** Rows of one transaction. */
 const CHUNK_ROWS = 1_000;
-/** Rest between chunks: others get four fifths of the writing thread. */
-const PAUSE_MS = 40;
-
-/** Deletes raw results and finished deliveries that are older than the retention, a little at a time. */
-export class Retention {
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #log: Logger;
-  readonly #keepMs: number;
-  readonly #stopping = new AbortController();
-  #cancelTimer: () => void = () => {};
-  #sweeping: Promise<void> = Promise.resolve();
-
-  constructor(parts: { store: Store; clock: Clock; log: Logger; resultRetentionDays: number }) {
-    this.#store = parts.store;
-    this.#clock = parts.clock;
-    this.#log = parts.log;
-    this.#keepMs = parts.resultRetentionDays * DAY_MS;
-  }
-
-  start(): void {
-    this.#schedule(FIRST_SWEEP_AFTER_MS);
-  }
-
-  /** Waits for the chunk in progress. */
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    this.#cancelTimer();
-    await this.#sweeping;
-  }
-
-  /** Deletes all that is too old now. Ends early when stopped. */
-  async sweep(): Promise<{ results: number; deliveries: number }> {
-    const cutoff = this.#clock.wall() - this.#keepMs;
-    const results = await this.#repeat(async (tx) => deleteResults(tx, await prunableUntil(tx, cutoff)));
-    await this.#repeat((tx) => deleteOffGridSlots(tx, cutoff));
-    const deliveries = await this.#repeat((tx) => deleteDeliveries(tx, cutoff));
-    return { results, deliveries };
-  }
-
-  #schedule(delayMs: number): void {
-    this.#cancelTimer = this.#clock.after(delayMs, () => {
-      this.#sweeping = this.#sweepAndGoOn();
-    });
-  }
-
-  async #sweepAndGoOn(): Promise<void> {
-    try {
-      const deleted = await this.sweep();
-      if (deleted.results + deleted.deliveries > 0)
-        this.#log.debug(deleted, 'deleted what is past its retention');
-    } catch (error) {
-      this.#log.error({ error }, 'deleting old results failed; it is tried again within the hour');
-    }
-    if (!this.#stopping.signal.aborted) this.#schedule(SWEEP_EVERY_MS);
-  }
-
-  /** Runs `chunk` in transactions of their own, with a rest between, until one deletes nothing. */
-  async #repeat(chunk: (tx: Transaction) => Promise<number>): Promise<number> {
-    let deleted = 0;
-    while (!this.#stopping.signal.aborted) {
-      const more = await this.#store.transaction(chunk);
-      if (more === 0) break;
-      deleted += more;
-      await this.#pause();
-    }
-    return deleted;
-  }
-
-  #pause(): Promise<void> {
-    if (this.#stopping.signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cancel = this.#clock.after(PAUSE_MS, () => {
-        this.#stopping.signal.removeEventListener('abort', stop);
-        resolve();
-      });
-      const stop = () => {
-        cancel();
-        resolve();
-      };
-      this.#stopping.signal.addEventListener('abort', stop, { once: true });
-    });
-  }
-}
+/** Deliveries of one transaction: their attempts go along. */
+const CHUNK_DELIVERIES = 200;
 
 /**
- * Beginning of the first hour whose results stay: only whole hours go, none that is not rolled up, and
- * none with a result that its roll-up does not count yet. From here on the hours before are not
- * rolled up again. Nothing is deleted before the roll-ups have begun.
+ * Results of whole hours, from the oldest on, deleted monitors' included. None that is not rolled up, and
+ * none of an hour whose roll-up does not count all of them yet; none at all before the roll-ups have begun.
+ *
+ * @returns how many were deleted; 0: none is left
  */
-async function prunableUntil(tx: Transaction, cutoff: number): Promise<number> {
-  const [row] = await tx.query<{ results_from: number }>(
-    `UPDATE rollup_progress SET results_from = max(results_from,
-        min(?, hour, coalesce((SELECT min(hour) FROM rollup_repairs), hour)))
-      RETURNING results_from`,
-    [hourOf(cutoff)],
-  );
-  return row?.results_from ?? 0;
+export function deleteResults(store: Store, cutoff: number): Promise<number> {
+  return store.transaction(async (tx) => {
+    // It may be further than the cutoff: the clock was ahead when it was written.
+    const until = Math.min(await resultsFromOn(tx, cutoff), hourOf(cutoff));
+    // They lie in the order of time: the end of the chunk is found by counting.
+    const [end] = await tx.query<{ slot: number; monitor_id: number; region: string }>(
+      `SELECT slot, monitor_id, region FROM results WHERE slot < ?
+       ORDER BY slot, monitor_id, region LIMIT 1 OFFSET ${CHUNK_ROWS}`,
+      [until],
+    );
+    return end === undefined
+      ? deleted(tx, 'DELETE FROM results WHERE slot < ?', [until])
+      : deleted(tx, 'DELETE FROM results WHERE (slot, monitor_id, region) < (?, ?, ?)', [
+          end.slot,
+          end.monitor_id,
+          end.region,
+        ]);
+  });
 }
 
-/** From the oldest on, deleted monitors' included: they lie in the order of time. */
-async function deleteResults(tx: Transaction, cutoff: number): Promise<number> {
-  const [end] = await tx.query<{ slot: number; monitor_id: number; region: string }>(
-    `SELECT slot, monitor_id, region FROM results WHERE slot < ?
-      ORDER BY slot, monitor_id, region LIMIT 1 OFFSET ${CHUNK_ROWS}`,
-    [cutoff],
+/** Beginning of the first hour whose results stay. From here on the hours before are not rolled up again. */
+async function resultsFromOn(tx: Transaction, cutoff: number): Promise<number> {
+  const rolledUp = least(
+    sql`${hourOf(cutoff)}`,
+    sql`hour`,
+    sql`coalesce((SELECT min(hour) FROM rollup_repairs), hour)`,
   );
-  if (end === undefined) return changesOf(tx, 'DELETE FROM results WHERE slot < ?', [cutoff]);
-  return changesOf(tx, 'DELETE FROM results WHERE (slot, monitor_id, region) < (?, ?, ?)', [
-    end.slot,
-    end.monitor_id,
-    end.region,
-  ]);
+  const { rows } = await sql<{ results_from: number }>`
+    UPDATE rollup_progress SET results_from = ${greatest(sql`results_from`, rolledUp)}
+    RETURNING results_from`.execute(tx.db);
+  return rows[0]?.results_from ?? 0;
 }
 
-function deleteOffGridSlots(tx: Transaction, cutoff: number): Promise<number> {
-  return changesOf(
-    tx,
-    `DELETE FROM off_grid_slots WHERE (monitor_id, slot) IN (
-        SELECT monitor_id, slot FROM off_grid_slots WHERE slot < ? LIMIT ${CHUNK_ROWS})`,
-    [cutoff],
-  );
-}
-
-function deleteDeliveries(tx: Transaction, cutoff: number): Promise<number> {
-  return changesOf(
-    tx,
-    `DELETE FROM deliveries WHERE id IN (
-        SELECT id FROM deliveries WHERE finished_at < ? AND state != 'pending' LIMIT 200)`,
-    [cutoff],
+export function deleteOffGridSlots(store: Store, cutoff: number): Promise<number> {
+  return store.transaction((tx) =>
+    deleted(
+      tx,
+      `DELETE FROM off_grid_slots WHERE (monitor_id, slot) IN (
+         SELECT monitor_id, slot FROM off_grid_slots WHERE slot < ? LIMIT ${CHUNK_ROWS})`,
+      [cutoff],
+    ),
   );
 }
 
-/** Rows that one statement has written. */
-async function changesOf(tx: Transaction, sql: string, parameters: readonly SqlValue[]): Promise<number> {
-  const [written] = await tx.runEach(sql, [parameters]);
-  return written?.changes ?? 0;
+/** Finished deliveries, by their end. */
+export function deleteDeliveries(store: Store, cutoff: number): Promise<number> {
+  return store.transaction((tx) =>
+    deleted(
+      tx,
+      `DELETE FROM deliveries WHERE id IN (
+         SELECT id FROM deliveries WHERE finished_at < ? AND state <> 'pending' LIMIT ${CHUNK_DELIVERIES})`,
+      [cutoff],
+    ),
+  );
+}
+
+/** Entries of the history that changed the reason and not the status. */
+export function deleteReasonChanges(store: Store, cutoff: number): Promise<number> {
+  return store.transaction((tx) =>
+    deleted(
+      tx,
+      `DELETE FROM transitions WHERE id IN (
+         SELECT id FROM transitions WHERE from_status = to_status AND at < ? LIMIT ${CHUNK_ROWS})`,
+      [cutoff],
+    ),
+  );
+}
+
+/** Incidents that ended. */
+export function deleteIncidents(store: Store, cutoff: number): Promise<number> {
+  return store.transaction((tx) =>
+    deleted(
+      tx,
+      `DELETE FROM incidents WHERE key IN (
+         SELECT key FROM incidents WHERE closed_at < ? LIMIT ${CHUNK_ROWS})`,
+      [cutoff],
+    ),
+  );
+}
+
+/** Absences of regions that ended. */
+export function deleteAbsences(store: Store, cutoff: number): Promise<number> {
+  return store.transaction((tx) =>
+    deleted(
+      tx,
+      `DELETE FROM region_absences WHERE id IN (
+         SELECT id FROM region_absences WHERE ended_at < ? LIMIT ${CHUNK_ROWS})`,
+      [cutoff],
+    ),
+  );
+}
+
+/** The last change of status that was looked at. */
+export type ChangeCursor = { readonly at: number; readonly id: number };
+
+/**
+ * Changes of status that no summary asks for any more. Of a monitor that exists the newest one before the
+ * cutoff stays: it tells the status at the cutoff. Those are looked at in every sweep and not deleted, so
+ * who sweeps goes on from a cursor.
+ *
+ * @param after null: from the oldest on
+ * @returns null: there are no more
+ */
+export async function deleteStatusChanges(
+  store: Store,
+  cutoff: number,
+  after: ChangeCursor | null,
+): Promise<{ deleted: number; after: ChangeCursor } | null> {
+  const changes = await oldChanges(store, cutoff, after);
+  const last = changes.at(-1);
+  if (last === undefined) return null;
+  const obsolete = changes.filter(({ isObsolete }) => isObsolete === 1);
+  if (obsolete.length > 0) {
+    await store.transaction((tx) =>
+      tx.runEach(
+        'DELETE FROM transitions WHERE id = ?',
+        obsolete.map(({ id }) => [id]),
+      ),
+    );
+  }
+  return { deleted: obsolete.length, after: { at: last.at, id: last.id } };
+}
+
+/** Read apart from the writing: what is obsolete stays obsolete. */
+async function oldChanges(
+  { read }: Store,
+  cutoff: number,
+  after: ChangeCursor | null,
+): Promise<(ChangeCursor & { isObsolete: 0 | 1 })[]> {
+  const { at, id } = after ?? { at: -1, id: -1 };
+  const { rows } = await sql<ChangeCursor & { isObsolete: 0 | 1 }>`
+    SELECT t.id, t.at, CASE WHEN NOT EXISTS (SELECT 1 FROM monitors WHERE id = t.monitor_id)
+        OR EXISTS (SELECT 1 FROM transitions n
+          WHERE n.monitor_id = t.monitor_id AND n.from_status <> n.to_status
+            AND (n.at, n.id) > (t.at, t.id) AND n.at < ${cutoff})
+        THEN 1 ELSE 0 END AS "isObsolete"
+    FROM transitions t
+    WHERE t.from_status <> t.to_status AND (t.at, t.id) > (${at}, ${id}) AND t.at < ${cutoff}
+    ORDER BY t.at, t.id LIMIT ${CHUNK_ROWS}`.execute(read);
+  return rows;
+}
+
+async function deleted(
+  tx: Transaction,
+  statement: string,
+  parameters: readonly (string | number)[],
+): Promise<number> {
+  const [outcome] = await tx.runEach(statement, [parameters]);
+  return outcome?.changes ?? 0;
 }

@@ -6,7 +6,7 @@ import type { OpenTransaction } from './open-transaction.ts';
 import type { Reader } from './reader.ts';
 import type { Database } from './schema.ts';
 import { type Execute, sqliteDialect } from './sqlite-dialect.ts';
-import type { Store, Transaction, SqlStep, RowOutcome } from './store.ts';
+import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
 import type { Writer } from './writer.ts';
 
 /** ms that tasks after a commit may hold the thread. */

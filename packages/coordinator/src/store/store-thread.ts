@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import type { Logger } from '@svc/shared/log.ts';
 import { type StoreError, storeErrorOf } from './errors.ts';
@@ -16,6 +17,12 @@ type Parts<Notice> = {
 };
 
 /**
+ * MiB. The threads keep little in V8's memory: the rows of one request. Without a limit V8 lets garbage of
+ * young objects grow to 16 to 64 MiB in each thread before it looks after it.
+ */
+const LIMITS = { maxYoungGenerationSizeMb: 4 };
+
+/**
  * The main thread's side of one worker thread that answers requests in the order of asking. Once it has
  * ended it stays so: who needs another makes another.
  */
@@ -26,6 +33,9 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
   #end: (() => StoreError) | null = null;
 
   constructor(parts: Parts<Notice>) {
+    // A size on the command line is meant for the main thread, which has taken it by now; V8 would put it
+    // above this thread's own.
+    setFlagsFromString('--max-semi-space-size=0');
     this.#worker = new Worker(parts.url, { ...parts.options, resourceLimits: LIMITS });
     // An open store alone keeps no process alive; somebody who waits for an answer does.
     this.#worker.unref();
@@ -83,9 +93,3 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
     for (const { reject } of all) reject(error());
   }
 }
-
-/**
- * MiB. The threads keep little: statements in SQLite's own memory, the rows of one request. A small young
- * generation costs them less memory than it saves work.
- */
-const LIMITS = { maxYoungGenerationSizeMb: 4 };

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
+import { rowsOf } from '../../../../test/support/store-rows.ts';
 import { generateToken, Tokens } from './tokens.ts';
 import { ensureDefaultWorkspace } from './workspaces.ts';
 
@@ -27,6 +28,14 @@ test('a token made is found by its secret, also after a start, until it is revok
   expect(await tokens.revoke(workspaceId, token.id, NOW)).toBe('revoked');
   expect(tokens.lookup(secret)).toBeNull();
   expect((await Tokens.load(parts.store)).lookup(secret)).toBeNull();
+});
+
+test('its instants are whole milliseconds, whatever the clock says', async () => {
+  const { workspaceId } = parts;
+  const { token } = await tokens.create({ workspaceId, name: 'ci', scope: 'read' }, NOW + 0.5);
+  expect(token.createdAt).toBe(NOW);
+  await tokens.revoke(workspaceId, token.id, NOW + 1.5);
+  expect(await rowsOf(parts.store, 'tokens')).toMatchObject([{ created_at: NOW, revoked_at: NOW + 1 }]);
 });
 
 test('the database keeps no secret', async () => {

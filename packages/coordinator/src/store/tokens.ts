@@ -86,7 +86,11 @@ export class Tokens {
     const [hash, token] = entry;
     if (token.isOperator) return 'operator';
     await this.#store.transaction(async (tx) => {
-      await tx.db.updateTable('tokens').set({ revoked_at: now }).where('id', '=', id).execute();
+      await tx.db
+        .updateTable('tokens')
+        .set({ revoked_at: Math.floor(now) })
+        .where('id', '=', id)
+        .execute();
       tx.onCommit(() => this.#byHash.delete(hash));
     });
     return 'revoked';
@@ -124,6 +128,7 @@ export class Tokens {
     now: number,
   ): Promise<Token> {
     const hash = hashOf(secret);
+    const createdAt = Math.floor(now);
     const { insertId } = await tx.db
       .insertInto('tokens')
       .values({
@@ -132,11 +137,11 @@ export class Tokens {
         scope: grant.scope,
         hash,
         is_operator: grant.isOperator ? 1 : 0,
-        created_at: now,
+        created_at: createdAt,
         revoked_at: null,
       })
       .executeTakeFirstOrThrow();
-    const token: Token = { id: Number(insertId), ...grant, createdAt: now };
+    const token: Token = { id: Number(insertId), ...grant, createdAt };
     tx.onCommit(() => this.#byHash.set(hash, token));
     return token;
   }

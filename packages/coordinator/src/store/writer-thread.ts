@@ -1,7 +1,7 @@
 import type { Logger } from '@svc/shared/log.ts';
 import { closedError, StoreError } from './errors.ts';
 import type { StatementOutcome } from './statements.ts';
-import type { SqlStep, RowOutcome } from './store.ts';
+import type { RowOutcome, SqlStep } from './store.ts';
 import { StoreThread } from './store-thread.ts';
 import type {
   PackedWritten,

@@ -2,7 +2,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import { closedError } from './errors.ts';
 import { OpenTransaction } from './open-transaction.ts';
 import type { StatementOutcome } from './statements.ts';
-import type { SqlStep, RowOutcome } from './store.ts';
+import type { RowOutcome, SqlStep } from './store.ts';
 import { WriterThread } from './writer-thread.ts';
 
 /**

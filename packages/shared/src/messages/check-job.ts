@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
 import { check } from './check.ts';
-import { MESSAGE_VERSION } from './subjects.ts';
+import { messageVersion } from './subjects.ts';
 
 /**
  * One check for one region.
@@ -17,7 +17,13 @@ export const checkJob = z.object({
   /** The slot (`cronTimestamp`), epoch ms. */
   slot: z.number().int().nonnegative(),
   token: z.string().max(64),
-  /** The job may be started for this long after it was received, ms; then it is `not_run`. */
+  /**
+   * The job's slot lies this far ahead of the receipt of the message, ms (`jobs-ahead`; absent: 0). The
+   * *start instant* is receipt + `wait_ms`: the first attempt begins then, never before. Until then the
+   * job is held like any other, and takes no place of the capacity.
+   */
+  wait_ms: z.number().int().min(0).max(LIMITS.jobAheadMs).optional(),
+  /** The job may be started for this long after its start instant, ms; then it is `not_run` (`overloaded`). */
   start_within_ms: z.number().int().nonnegative(),
   /** The monitor's last attempt timed out: it takes its place in the bounded half of the capacity. */
   slow: z.boolean().optional(),
@@ -27,20 +33,28 @@ export const checkJob = z.object({
 export type CheckJob = z.infer<typeof checkJob>;
 
 /**
- * `svc.jobs.<region>`, kind `jobs`: up to 64 jobs and 256 KiB. The jobs are parsed one by one
- * with {@link checkJob}, so that one bad job does not cost its neighbours their check.
+ * `svc.jobs.<region>`, kind `jobs`: up to 512 jobs and 256 KiB (one larger job goes alone); up to 64 jobs
+ * where not every agent of the region announced `large-batches`, since any of them may get the message.
+ * The jobs are parsed one by one with {@link checkJob}, so that one bad job does not cost its neighbours
+ * their check.
  */
 export const jobBatch = z.object({
-  v: z.literal(MESSAGE_VERSION),
+  v: messageVersion,
   kind: z.literal('jobs'),
   /** Comes back in the acceptance; unique within the coordinator's life. */
   batch: z.string().max(64),
   jobs: z.array(z.unknown()).min(1).max(LIMITS.jobsPerMessage),
+  /**
+   * Subject on which these jobs' results are reported (`results-subject`): `svc.results.<own region>` or one
+   * token below it, else the agent drops the batch. It also says that who reads there understands batches
+   * of up to 512 results and reasons that version 0.1 did not have. Absent: `svc.results.<own region>`, as 0.1.
+   */
+  results: z.string().max(256).optional(),
 });
 
 /** `svc.jobs.<region>`, kind `run_now`: one attempt at once, whose outcome is answered, not recorded. */
 export const runNow = z.object({
-  v: z.literal(MESSAGE_VERSION),
+  v: messageVersion,
   kind: z.literal('run_now'),
   run: z.string().max(64),
   check,
@@ -50,7 +64,7 @@ export const runNow = z.object({
  * `svc.jobs.<region>`, kind `roll_call`: answered with a heartbeat at once. A coordinator that has just
  * begun to listen would else not know for up to 2 s who is there.
  */
-export const rollCall = z.object({ v: z.literal(MESSAGE_VERSION), kind: z.literal('roll_call') });
+export const rollCall = z.object({ v: messageVersion, kind: z.literal('roll_call') });
 
 export const jobsMessage = z.discriminatedUnion('kind', [jobBatch, runNow, rollCall]);
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
-import { MESSAGE_VERSION } from './subjects.ts';
+import { messageVersion } from './subjects.ts';
 
 export const OUTCOMES = ['passed', 'degraded', 'failed', 'not_run'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
@@ -24,6 +24,18 @@ export const NOT_RUN_REASONS = [
   'internal-error',
 ] as const;
 export type NotRunReason = (typeof NOT_RUN_REASONS)[number];
+
+/**
+ * Reads a reason; one that this version does not know (a newer agent's) reads as `internal-error`, so that
+ * the result still answers its slot.
+ */
+const notRunReason = z
+  .string()
+  .transform((text): NotRunReason => (isNotRunReason(text) ? text : 'internal-error'));
+
+function isNotRunReason(text: string): text is NotRunReason {
+  return NOT_RUN_REASONS.some((reason) => reason === text);
+}
 
 /** Longest time that anything in a result can name, ms. */
 const MAX_MS = 86_400_000;
@@ -60,7 +72,7 @@ export type Attempt = z.infer<typeof attempt>;
 const finding = z.object({
   outcome: z.enum(OUTCOMES),
   /** With `not_run` only. */
-  reason: z.enum(NOT_RUN_REASONS).optional(),
+  reason: notRunReason.optional(),
   /** Agent's wall clock at the start of the first attempt, epoch ms. For people; nothing is decided by it. */
   started_at: z.number(),
   /** ms, one decimal; absent with `not_run` before any attempt. */
@@ -162,11 +174,12 @@ function isErrorMessage(text: string | undefined): boolean {
 }
 
 /**
- * `svc.results.<region>`: up to 64 results and 256 KiB, sent with a `Nats-Msg-Id`. The results are
- * parsed one by one with {@link checkResult}.
+ * `svc.results.<region>`, or what the jobs' batch named: up to 512 results and 256 KiB, sent with a
+ * `Nats-Msg-Id`; up to 64 results of jobs whose batch named no subject. The results are parsed one by one
+ * with {@link checkResult}.
  */
 export const resultBatch = z.object({
-  v: z.literal(MESSAGE_VERSION),
+  v: messageVersion,
   agent: z.string().min(1).max(128),
   results: z.array(z.unknown()).min(1).max(LIMITS.resultsPerMessage),
 });

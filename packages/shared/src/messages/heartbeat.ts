@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
 import { runResult } from './check-result.ts';
-import { MESSAGE_VERSION } from './subjects.ts';
+import { messageVersion } from './subjects.ts';
 
 /** A heartbeat is due this often; an agent that missed three is gone. */
 export const HEARTBEAT_INTERVAL_MS = 2_000;
@@ -27,9 +27,30 @@ function isJobKey(value: unknown): value is JobKey {
   return Number.isSafeInteger(monitor) && monitor > 0 && Number.isSafeInteger(slot) && slot >= 0;
 }
 
+/**
+ * What agents may announce beyond version 0.1. A region's coordinator uses one of these only where every
+ * agent of the region announced it: any of them may get the next batch.
+ */
+export const CAPABILITIES = [
+  /** Up to 512 jobs a message, and as many in an acceptance. */
+  'large-batches',
+  /** `wait_ms` in a job. */
+  'jobs-ahead',
+  /** `results` in a batch of jobs. */
+  'results-subject',
+] as const;
+export type Capability = (typeof CAPABILITIES)[number];
+
+/** What this version's agent announces. */
+export const AGENT_UNDERSTANDS: readonly Capability[] = CAPABILITIES;
+
+/** Bounds on what an agent of another version may announce. */
+const MAX_CAPABILITIES = 32;
+const MAX_CAPABILITY_LENGTH = 64;
+
 /** `svc.agents.<region>`, every 2 s and at once after a (re)connect. */
 export const heartbeat = z.object({
-  v: z.literal(MESSAGE_VERSION),
+  v: messageVersion,
   kind: z.literal('heartbeat'),
   agent: agentId,
   version: z.string().max(64),
@@ -46,8 +67,15 @@ export const heartbeat = z.object({
   started_at: z.number().int(),
   /** It takes no new jobs and ends soon. */
   draining: z.boolean(),
+  /** What it understands beyond 0.1 (absent: nothing). Names that the reader does not know are passed over. */
+  understands: z.array(z.string().max(MAX_CAPABILITY_LENGTH)).max(MAX_CAPABILITIES).optional(),
 });
 export type Heartbeat = z.infer<typeof heartbeat>;
+
+/** True when the agent that sent the heartbeat announced it. */
+export function understands(heartbeat: Pick<Heartbeat, 'understands'>, capability: Capability): boolean {
+  return heartbeat.understands?.includes(capability) === true;
+}
 
 /** Why an offered job was not taken. `held` and `finished` mean that its result is on its way. */
 export const REFUSALS = ['held', 'finished', 'full', 'draining', 'invalid'] as const;
@@ -55,7 +83,7 @@ export type Refusal = (typeof REFUSALS)[number];
 
 /** `svc.agents.<region>`, at once after a batch of jobs was read. */
 export const acceptance = z.object({
-  v: z.literal(MESSAGE_VERSION),
+  v: messageVersion,
   kind: z.literal('acceptance'),
   agent: agentId,
   batch: z.string().max(64),
@@ -68,7 +96,7 @@ export type Acceptance = z.infer<typeof acceptance>;
 
 /** `svc.agents.<region>`: the answer to `run_now`. */
 export const runOutcome = z.object({
-  v: z.literal(MESSAGE_VERSION),
+  v: messageVersion,
   kind: z.literal('run_outcome'),
   agent: agentId,
   run: z.string().max(64),

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { isRegion, type Region } from '../regions.ts';
 
 /** JetStream stream that keeps results until the coordinator has recorded them. */
@@ -6,13 +7,23 @@ export const RESULTS_STREAM = 'SVC_RESULTS';
 /** Queue group of a region's agents: each job batch reaches one of them. */
 export const AGENT_QUEUE = 'agents';
 
-/** Version of every message; a reader refuses a higher one and tolerates unknown keys. */
+/** Version of every message that this release writes. */
 export const MESSAGE_VERSION = 1;
+
+/**
+ * `v` of a message that is read: any version from 1 on. A message is judged by its members: a raised
+ * number alone drops nothing, so that agents and coordinators are upgraded in any order. What a receiver
+ * must understand beforehand is announced in heartbeats (`understands`).
+ */
+export const messageVersion = z.number().int().min(1);
 
 /** Coordinator to one agent of the region: job batches and run-now requests. */
 export const jobsSubject = (region: Region): string => `svc.jobs.${region}`;
 
-/** Agent to coordinator, kept by JetStream: batches of results. */
+/**
+ * Agent to coordinator, kept by JetStream: batches of results of jobs that name no subject. A job's batch
+ * may name this subject, or one below it ({@link isResultsSubjectOf}).
+ */
 export const resultsSubject = (region: Region): string => `svc.results.${region}`;
 
 /** Agent to coordinator, not kept: heartbeats, acceptances, run-now outcomes. */
@@ -22,11 +33,21 @@ export const ALL_JOBS = 'svc.jobs.*';
 export const ALL_RESULTS = 'svc.results.*';
 export const ALL_AGENTS = 'svc.agents.*';
 
+/** One token below a region's results: letters, digits, `_` and `-`, so that no wildcard and no further level fits. */
+const BELOW_RESULTS = /^\.[\w-]{1,64}$/;
+
+/** True for `svc.results.<region>` and `svc.results.<region>.<token>`: where the region's agents may report. */
+export function isResultsSubjectOf(region: Region, subject: string): boolean {
+  const own = resultsSubject(region);
+  return subject === own || (subject.startsWith(own) && BELOW_RESULTS.test(subject.slice(own.length)));
+}
+
 /**
- * Region named by the last token of a subject, or null when it is none we know. The subject, not
- * the message, says which region speaks: accounts bind an agent to its region's subjects.
+ * Region named by the third token of a subject (`svc.<what>.<region>`, and whatever stands below it), or
+ * null when it is none we know. The subject, not the message, says which region speaks: accounts bind an
+ * agent to its region's subjects.
  */
 export function regionOfSubject(subject: string): Region | null {
-  const token = subject.slice(subject.lastIndexOf('.') + 1);
+  const token = subject.split('.', 3)[2] ?? '';
   return isRegion(token) ? token : null;
 }

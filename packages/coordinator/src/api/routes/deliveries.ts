@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { storedAlert } from '../../store/delivery-ledger.ts';
 import {
   type AttemptRow,
   attemptsOf,
@@ -7,6 +6,7 @@ import {
   findDelivery,
   newestDeliveries,
 } from '../../store/deliveries.ts';
+import { storedAlert } from '../../store/delivery-ledger.ts';
 import { hasResource } from '../../store/resources.ts';
 import type { Store } from '../../store/store.ts';
 import { type DeliveryView, deliveryView, testView } from '../answers.ts';

@@ -25,7 +25,7 @@ export function summaryEndpoints({ store, slotNow }: Pick<ApiDependencies, 'stor
       async handle(request) {
         const { range } = request.query;
         const { id } = await requireMonitor(store, workspaceOf(request), idOf(request));
-        return ok(summaryAnswer(range, await readSummary(store.read, id, range, Math.floor(slotNow()))));
+        return ok(summaryAnswer(range, await readSummary(store, id, range, Math.floor(slotNow()))));
       },
     }),
   ];

@@ -71,7 +71,7 @@ export function tokenEndpoints({
         const workspaceId = await grantedWorkspace(store, request);
         const grant = { workspaceId, name: body.name, scope: body.scope };
         const key = idempotencyKey(request.header('idempotency-key'));
-        const now = Math.floor(clock.wall());
+        const now = clock.wall();
         const { token, secret } = await store.transaction(async (tx) => {
           if (key === null) return tokens.createIn(tx, grant, now);
           let made: Awaited<ReturnType<Tokens['createIn']>> | null = null;
@@ -95,7 +95,7 @@ export function tokenEndpoints({
       problems: ['conflict'],
       async handle(request) {
         const id = idOf(request);
-        const outcome = await tokens.revoke(workspaceOf(request), id, Math.floor(clock.wall()));
+        const outcome = await tokens.revoke(workspaceOf(request), id, clock.wall());
         if (outcome === 'unknown') throw new Problem('not-found', `there is no token ${id}`);
         if (outcome === 'operator') {
           throw new Problem(

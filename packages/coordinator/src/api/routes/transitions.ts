@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { transitionVotes } from '../../results/stored-votes.ts';
+import { transitionVotes } from '../../store/stored-votes.ts';
 import { newestTransitions, type TransitionRow } from '../../store/transition-history.ts';
 import { type TransitionView, transitionView } from '../answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';

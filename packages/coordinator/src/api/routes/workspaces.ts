@@ -55,7 +55,7 @@ export function workspaceEndpoints({
       async handle(request) {
         const { body } = request;
         const key = idempotencyKey(request.header('idempotency-key'));
-        const now = Math.floor(clock.wall());
+        const now = clock.wall();
         const { row, isNew } = await store.transaction(async (tx) => {
           const make = () => create(tx, body.name, now);
           const idempotent = { workspaceId: workspaceOf(request), path: '/v1/workspaces', body };

@@ -1,12 +1,18 @@
 import type { Bus, BusSubscription } from '@svc/shared/bus.ts';
 import { createLogger } from '@svc/shared/log.ts';
-import { type CheckJob, checkJob, jobBatch, rollCall } from '@svc/shared/messages/check-job.ts';
+import {
+  type CheckJob,
+  checkJob,
+  type JobBatch,
+  jobBatch,
+  rollCall,
+} from '@svc/shared/messages/check-job.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
-import type { Heartbeat, JobKey, Refusal } from '@svc/shared/messages/heartbeat.ts';
+import type { Capability, Heartbeat, JobKey, Refusal } from '@svc/shared/messages/heartbeat.ts';
 import { AGENT_QUEUE, agentsSubject, jobsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor, LiveMonitors } from '../../domain/monitor.ts';
-import type { SlotSink } from '../../results/evaluation.ts';
+import type { SkipReason, SlotEvents } from '../../domain/slots.ts';
 
 export const log = createLogger('test', 'silent');
 
@@ -80,10 +86,10 @@ export class DeclaredMonitors implements LiveMonitors {
 }
 
 /** Keeps what dispatch tells the evaluation. */
-export class KeptSlots implements SlotSink {
+export class KeptSlots implements SlotEvents {
   readonly opens: { id: number; slot: number; regions: readonly Region[] }[] = [];
   readonly abstentions: { id: number; slot: number; region: Region; reason: NotRunReason }[] = [];
-  readonly skips: { id: number; slot: number; region: Region }[] = [];
+  readonly skips: { id: number; slot: number; region: Region; reason: SkipReason }[] = [];
 
   opened({ id }: LiveMonitor, slot: number, regions: readonly Region[]): void {
     this.opens.push({ id, slot, regions: [...regions] });
@@ -93,8 +99,8 @@ export class KeptSlots implements SlotSink {
     this.abstentions.push({ id, slot, region, reason });
   }
 
-  skipped({ id }: LiveMonitor, slot: number, region: Region): void {
-    this.skips.push({ id, slot, region });
+  skipped({ id }: LiveMonitor, slot: number, region: Region, reason: SkipReason): void {
+    this.skips.push({ id, slot, region, reason });
   }
 }
 
@@ -106,10 +112,14 @@ export class TestAgent {
   readonly #subscription: BusSubscription;
   /** Every job it was offered. */
   readonly offers: CheckJob[] = [];
+  /** Every batch in which they came. */
+  readonly batches: JobBatch[] = [];
   held: JobKey[] = [];
   /** How it answers batches; null: not at all. */
   answer: 'accept' | Refusal | null = 'accept';
   isDraining = false;
+  /** What it announces; nothing: an agent of version 0.1. */
+  understands: readonly Capability[] = [];
   onOffer: () => void = () => {};
 
   constructor(bus: Bus, region: Region, id = `agent-${region}`) {
@@ -134,6 +144,7 @@ export class TestAgent {
       clock: 0,
       started_at: 0,
       draining: this.isDraining,
+      understands: [...this.understands],
     };
     this.#bus.publish(agentsSubject(this.region), JSON.stringify(heartbeat));
   }
@@ -147,6 +158,7 @@ export class TestAgent {
     if (rollCall.safeParse(message).success) this.beat();
     const batch = jobBatch.safeParse(message);
     if (!batch.success) return;
+    this.batches.push(batch.data);
     const jobs = batch.data.jobs.map((job) => checkJob.parse(job));
     this.offers.push(...jobs);
     if (this.answer !== null) this.#say(batch.data.batch, jobs, this.answer);

@@ -3,10 +3,10 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { FakeClock } from '../../../../../test/support/fake-clock.ts';
 import { MemoryBus } from '../../../../../test/support/memory-bus.ts';
 import type { LiveMonitor } from '../../domain/monitor.ts';
+import type { SlotRecovery, UndecidedSlot } from '../../domain/slots.ts';
 import type { Store } from '../../store/store.ts';
 import { Dispatch } from '../dispatch.ts';
 import { newestOf } from '../newest-slots.ts';
-import type { OpenSlot, SlotRecovery } from '../recovery.ts';
 import { RegionPresence } from '../region-presence.ts';
 import { SlotClock } from '../slot-clock.ts';
 import { JobTokens } from '../tokens.ts';
@@ -14,11 +14,11 @@ import { DeclaredMonitors, KeptSlots, log } from './parts.ts';
 
 /** What the recorder would be asked and told. */
 export class KeptRecovery implements SlotRecovery {
-  open: OpenSlot[] = [];
+  open: UndecidedSlot[] = [];
   readonly resumes: { id: number; slot: number; waitedFor: string[] }[] = [];
   resumedCount = 0;
 
-  openSlots(): Iterable<OpenSlot> {
+  undecidedSlots(): Iterable<UndecidedSlot> {
     return this.open;
   }
 
@@ -66,7 +66,7 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
       clock,
       log,
       monitors: this.monitors,
-      sink: this.sink,
+      events: this.sink,
       tokens: this.tokens,
       slotClock: this.slotClock,
       presence: this.presence,

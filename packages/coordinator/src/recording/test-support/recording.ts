@@ -8,13 +8,13 @@ import type { Region } from '@svc/shared/regions.ts';
 import { FakeClock } from '../../../../../test/support/fake-clock.ts';
 import { SlotClock } from '../../dispatch/slot-clock.ts';
 import type { LiveMonitor, LiveMonitors } from '../../domain/monitor.ts';
-import { openStore } from '../../store/open.ts';
-import type { SqlValue, Store } from '../../store/store.ts';
 import type { SlotOutcome, SlotOutcomes } from '../../domain/slots.ts';
 import type { StatusChange } from '../../evaluation/frame.ts';
 import { States } from '../../evaluation/state.ts';
 import type { NewDelivery } from '../../evaluation/writes.ts';
+import { openStore } from '../../store/open.ts';
 import { createRecordingStore, type RecordingStore } from '../../store/recording-store.ts';
+import type { SqlValue, Store } from '../../store/store.ts';
 import type { ResultMessage } from '../events.ts';
 import { Recorder, type RegionPresence } from '../recorder.ts';
 

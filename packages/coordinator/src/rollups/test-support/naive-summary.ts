@@ -1,6 +1,6 @@
 import { bucketsUntil, SUMMARY_RANGES, type SummaryRange } from '../../domain/summary-range.ts';
 import { type StatusSince, timesBetween, uptimePercent } from '../../domain/uptime.ts';
-import type { Recording } from '../../results/test-support/recording.ts';
+import type { Recording } from '../../recording/test-support/recording.ts';
 import type { Summary, Tally } from '../summary.ts';
 
 type Result = { slot: number; region: string; outcome: keyof typeof COLUMN; latency: number | null };

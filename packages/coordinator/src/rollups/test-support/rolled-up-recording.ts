@@ -1,17 +1,22 @@
 import { createLogger } from '@svc/shared/log.ts';
-import type { Recording } from '../../results/test-support/recording.ts';
-import { Rollups } from '../rollups.ts';
+import type { Recording } from '../../recording/test-support/recording.ts';
+import { type RollupParts, Rollups } from '../rollups.ts';
 
-/** The roll-ups over a recording's database, told to its recorder as in the coordinator. */
-export async function rollupsOf(recording: Recording): Promise<Rollups> {
-  const { store, clock } = recording;
-  const rollups = await Rollups.load({
+/** What roll-ups over a recording's database are made of. */
+export function partsOf({ store, clock }: Recording): RollupParts {
+  return {
     store,
     clock,
     slotNow: () => clock.wall(),
+    believedNow: () => clock.wall(),
     isCaughtUp: () => true,
     log: createLogger('test', 'silent'),
-  });
+  };
+}
+
+/** The roll-ups over a recording's database, told to its recorder as in the coordinator. */
+export async function rollupsOf(recording: Recording): Promise<Rollups> {
+  const rollups = await Rollups.load(partsOf(recording));
   Object.defineProperty(recording.rollups, 'claimedUntil', {
     get: () => rollups.claimedUntil,
     configurable: true,

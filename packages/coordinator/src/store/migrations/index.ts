@@ -4,6 +4,7 @@ import * as rollups from './0002-rollups.ts';
 import * as monitorNames from './0003-monitor-names.ts';
 import * as changes from './0004-changes.ts';
 import * as evaluation from './0005-evaluation.ts';
+import * as retention from './0006-retention.ts';
 
 /** All migrations by name, in the order of their names. A list and not a folder: it must survive bundling. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -12,4 +13,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0003-monitor-names': monitorNames,
   '0004-changes': changes,
   '0005-evaluation': evaluation,
+  '0006-retention': retention,
 };

@@ -1,0 +1,166 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { TOLERANCE_MS } from '../domain/believed-time.ts';
+import { DAY_MS } from '../domain/summary-range.ts';
+import {
+  type ChangeCursor,
+  deleteAbsences,
+  deleteDeliveries,
+  deleteIncidents,
+  deleteOffGridSlots,
+  deleteReasonChanges,
+  deleteResults,
+  deleteStatusChanges,
+} from '../store/retention.ts';
+import type { Store } from '../store/store.ts';
+import type { BelievedClock } from './believed-clock.ts';
+
+const SWEEP_EVERY_MS = 3_600_000;
+/** The first sweep comes after the start has settled. */
+const FIRST_SWEEP_AFTER_MS = 60_000;
+/** Rest between chunks: recording has four fifths of the writer. */
+const PAUSE_MS = 40;
+/** Of what tells a history: as long as the longest summary. */
+const HISTORY_MS = 400 * DAY_MS;
+
+/** What a sweep deleted, in rows. */
+export type Swept = {
+  results: number;
+  deliveries: number;
+  transitions: number;
+  incidents: number;
+  absences: number;
+};
+
+/**
+ * Deletes what is past its retention, a little at a time, of deleted monitors as well: results, finished
+ * deliveries and changes of a reason after the setting's days; changes of status, closed incidents and
+ * absences of regions that ended after 400 days.
+ */
+export class Retention {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #believed: BelievedClock;
+  readonly #log: Logger;
+  readonly #keepMs: number;
+  readonly #stopping = new AbortController();
+  #cancelTimer: () => void = () => {};
+  #sweeping: Promise<void> = Promise.resolve();
+
+  constructor(parts: {
+    store: Store;
+    clock: Clock;
+    believed: BelievedClock;
+    log: Logger;
+    resultRetentionDays: number;
+  }) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#believed = parts.believed;
+    this.#log = parts.log;
+    this.#keepMs = parts.resultRetentionDays * DAY_MS;
+  }
+
+  start(): void {
+    this.#schedule(FIRST_SWEEP_AFTER_MS);
+  }
+
+  /** Waits for the chunk in progress. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#cancelTimer();
+    await this.#sweeping;
+    await this.#saveBelieved();
+  }
+
+  /** Deletes all that is too old now. Ends early when stopped. */
+  async sweep(): Promise<Swept> {
+    const store = this.#store;
+    const kept = () => this.#olderThan(this.#keepMs);
+    const known = () => this.#olderThan(HISTORY_MS);
+    const results = await this.#repeat(() => deleteResults(store, kept()));
+    await this.#repeat(() => deleteOffGridSlots(store, kept()));
+    const deliveries = await this.#repeat(() => deleteDeliveries(store, kept()));
+    const reasons = await this.#repeat(() => deleteReasonChanges(store, kept()));
+    const changes = await this.#sweepStatusChanges(known);
+    const incidents = await this.#repeat(() => deleteIncidents(store, known()));
+    const absences = await this.#repeat(() => deleteAbsences(store, known()));
+    return { results, deliveries, transitions: reasons + changes, incidents, absences };
+  }
+
+  /** Asked anew for each chunk: the clock may be set while a sweep goes on. */
+  #olderThan(keepMs: number): number {
+    return this.#believed.now() - TOLERANCE_MS - keepMs;
+  }
+
+  #schedule(delayMs: number): void {
+    this.#cancelTimer = this.#clock.after(delayMs, () => {
+      this.#sweeping = this.#sweepAndGoOn();
+    });
+  }
+
+  async #sweepAndGoOn(): Promise<void> {
+    try {
+      const swept = await this.sweep();
+      if (Object.values(swept).some((rows) => rows > 0)) {
+        this.#log.debug(swept, 'deleted what is past its retention');
+      }
+    } catch (error) {
+      this.#log.error(
+        { error },
+        'deleting what is past its retention failed; it is tried again within the hour',
+      );
+    }
+    if (this.#stopping.signal.aborted) return;
+    await this.#saveBelieved();
+    this.#schedule(SWEEP_EVERY_MS);
+  }
+
+  async #saveBelieved(): Promise<void> {
+    try {
+      await this.#believed.save();
+    } catch (error) {
+      // The next process then goes on from what was saved before, and deletes later.
+      this.#log.warn({ error }, 'the time by which ages are judged could not be saved');
+    }
+  }
+
+  async #sweepStatusChanges(cutoff: () => number): Promise<number> {
+    let after: ChangeCursor | null = null;
+    let deleted = 0;
+    while (!this.#stopping.signal.aborted) {
+      const chunk = await deleteStatusChanges(this.#store, cutoff(), after);
+      if (chunk === null) break;
+      deleted += chunk.deleted;
+      after = chunk.after;
+      await this.#pause();
+    }
+    return deleted;
+  }
+
+  /** Runs `chunk` with a rest between, until it deletes nothing. */
+  async #repeat(chunk: () => Promise<number>): Promise<number> {
+    let deleted = 0;
+    while (!this.#stopping.signal.aborted) {
+      const more = await chunk();
+      if (more === 0) break;
+      deleted += more;
+      await this.#pause();
+    }
+    return deleted;
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#clock.after(PAUSE_MS, () => {
+        this.#stopping.signal.removeEventListener('abort', stop);
+        resolve();
+      });
+      const stop = () => {
+        cancel();
+        resolve();
+      };
+      this.#stopping.signal.addEventListener('abort', stop, { once: true });
+    });
+  }
+}

@@ -1,0 +1,15 @@
+import { type Progress, writeProgress } from '../store/rollup-progress.ts';
+import type { Store, Transaction } from '../store/store.ts';
+
+/** Writes something and the progress that it is, in one transaction. */
+export async function moved(
+  store: Store,
+  progress: Progress,
+  write: (tx: Transaction) => Promise<void>,
+): Promise<Progress> {
+  await store.transaction(async (tx) => {
+    await write(tx);
+    await writeProgress(tx, progress);
+  });
+  return progress;
+}

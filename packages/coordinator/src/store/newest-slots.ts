@@ -1,0 +1,64 @@
+import { sql } from 'kysely';
+import { numbersAs } from './dialect.ts';
+import type { Store } from './store.ts';
+
+/** Rows or slots asked for per query. */
+const CHUNK = 2_000;
+
+/** A slot (epoch ms) that the monitor `id` was given. */
+export type MonitorSlot = { readonly id: number; readonly slot: number };
+
+/** The slot that each monitor decided last; 0: none. By id. */
+export async function* decidedSlots({ read }: Store): AsyncGenerator<MonitorSlot> {
+  for (let after = 0; ; ) {
+    const rows = await read
+      .selectFrom('monitor_states')
+      .select(['monitor_id as id', 'decided_slot as slot'])
+      .where('monitor_id', '>', after)
+      .orderBy('monitor_id')
+      .limit(CHUNK)
+      .execute();
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    after = last.id;
+  }
+}
+
+/** The newest slot off the grid of each monitor that has one, deleted monitors' included. By id. */
+export async function* newestOffGridSlots({ read }: Store): AsyncGenerator<MonitorSlot> {
+  for (let after = 0; ; ) {
+    const rows = await read
+      .selectFrom('off_grid_slots')
+      .select(({ fn }) => ['monitor_id as id', fn.max('slot').as('slot')])
+      .where('monitor_id', '>', after)
+      .groupBy('monitor_id')
+      .orderBy('monitor_id')
+      .limit(CHUNK)
+      .execute();
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    after = last.id;
+  }
+}
+
+/** The newest slot with a result of any monitor; null: there is none. */
+export async function newestRecordedSlot({ read }: Store): Promise<number | null> {
+  const row = await read
+    .selectFrom('results')
+    .select(({ fn }) => fn.max<number | null>('slot').as('slot'))
+    .executeTakeFirst();
+  return row?.slot ?? null;
+}
+
+/** All monitors with a result of one of these slots. */
+export async function* recordedAt({ read }: Store, slots: readonly number[]): AsyncGenerator<MonitorSlot> {
+  for (let first = 0; first < slots.length; first += CHUNK) {
+    const { rows } = await sql<MonitorSlot>`
+      SELECT DISTINCT results.monitor_id AS id, results.slot AS slot
+      FROM ${numbersAs(slots.slice(first, first + CHUNK), 'asked')} CROSS JOIN results
+      WHERE results.slot = asked.value`.execute(read);
+    yield* rows;
+  }
+}

@@ -1,0 +1,87 @@
+import { sql } from 'kysely';
+import { FINEST_PERIOD_MS } from '../domain/schedule.ts';
+import { HOUR_MS } from '../domain/summary-range.ts';
+import { numbersAs } from './dialect.ts';
+import { slotsOfMonitor } from './slots-of-monitor.ts';
+import type { Store } from './store.ts';
+
+/** Results by outcome, and the histogram of their latencies as it is stored. */
+export type Counts = {
+  passed: number;
+  degraded: number;
+  failed: number;
+  not_run: number;
+  latency: Uint8Array | null;
+};
+
+/** A monitor's results in a region with a slot in the hour that begins at `at`, epoch ms. */
+export type HourRow = Counts & { monitor_id: number; at: number; region: string };
+
+/** Epoch ms: `from` <= slot < `until`. */
+export type TimeSpan = { readonly from: number; readonly until: number };
+
+/** A failure's latency says how long it took to fail, which no percentile is asked for. */
+const COUNTED = sql`
+  count(*) FILTER (WHERE outcome = 'passed') AS passed,
+  count(*) FILTER (WHERE outcome = 'degraded') AS degraded,
+  count(*) FILTER (WHERE outcome = 'failed') AS failed,
+  count(*) FILTER (WHERE outcome = 'not_run') AS not_run,
+  latency_histogram(CASE WHEN outcome IN ('passed', 'degraded') THEN latency END) AS latency`;
+
+/**
+ * The results of an hour whose slot lies in this part of each half minute, summed up by monitor and
+ * region. Results lie in the order of their slots and all slots of a monitor, but those off its grid,
+ * lie in the same part: so a series is whole in one read, and every result is in exactly one.
+ *
+ * @param part ms after a full half minute: `from` <= phase < `until`
+ */
+export async function seriesOfPhases(
+  { read }: Pick<Store, 'read'>,
+  hour: number,
+  part: TimeSpan,
+): Promise<HourRow[]> {
+  const starts: number[] = [];
+  for (let at = hour; at < hour + HOUR_MS; at += FINEST_PERIOD_MS) starts.push(at + part.from);
+  // CROSS JOIN: SQLite keeps the order of the tables and looks up a range of slots for each start.
+  const { rows } = await sql<Omit<HourRow, 'at'>>`
+    SELECT monitor_id, region, ${COUNTED}
+    FROM ${numbersAs(starts, 'part')} CROSS JOIN results
+    WHERE slot >= part.value AND slot < part.value + ${part.until - part.from}
+    GROUP BY monitor_id, region`.execute(read);
+  return rows.map((row) => ({ ...row, at: hour }));
+}
+
+/** Slots looked at per query: a few µs for each. */
+const SLOTS = 4_000;
+
+/**
+ * One monitor's results, summed up by hour and region, in any order. Many slots are looked at piece by
+ * piece, so that an hour may have more than one row for a region.
+ */
+export async function seriesOfMonitor(
+  { read }: Pick<Store, 'read'>,
+  monitorId: number,
+  { from, until }: TimeSpan,
+): Promise<HourRow[]> {
+  const slots = [...(await slotsOfMonitor(read, monitorId, { from, until: until - 1 }))];
+  const found: HourRow[] = [];
+  for (let first = 0; first < slots.length; first += SLOTS) {
+    const { rows } = await sql<HourRow>`
+      SELECT monitor_id, slot - slot % ${HOUR_MS} AS at, region, ${COUNTED}
+      FROM ${numbersAs(slots.slice(first, first + SLOTS), 'candidate')} CROSS JOIN results
+      WHERE slot = candidate.value AND monitor_id = ${monitorId}
+      GROUP BY 1, 2, region`.execute(read);
+    found.push(...rows);
+  }
+  return found;
+}
+
+/** The first slot at or after `from` that has a result of any monitor; null: there is none. */
+export async function firstSlotFrom({ read }: Pick<Store, 'read'>, from: number): Promise<number | null> {
+  const { slot } = await read
+    .selectFrom('results')
+    .select(({ fn }) => fn.min<number | null>('slot').as('slot'))
+    .where('slot', '>=', from)
+    .executeTakeFirstOrThrow();
+  return slot;
+}

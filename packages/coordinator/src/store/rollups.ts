@@ -1,0 +1,208 @@
+import { type RawBuilder, sql } from 'kysely';
+import { addEncoded, emptyHistogram, encodeHistogram } from '../domain/latency-histogram.ts';
+import { DAY_MS } from '../domain/summary-range.ts';
+import { pairsAs } from './dialect.ts';
+import type { Counts, HourRow, TimeSpan } from './result-series.ts';
+import type { Store, Transaction } from './store.ts';
+
+/** Of one statement that deletes, so that recording need not wait for long. */
+const CHUNK_ROWS = 1_000;
+
+/**
+ * Adds rows to what their hours have already: from slots off the monitor's grid, which are read apart.
+ * Monitors that are gone are left out.
+ */
+export async function addToHours(tx: Transaction, rows: readonly HourRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  const outcomes = await tx.runEach(
+    `INSERT INTO rollup_hours (monitor_id, at, region, passed, degraded, failed, not_run, latency)
+     SELECT id, ?, ?, ?, ?, ?, ?, ? FROM monitors WHERE id = ? ON CONFLICT DO NOTHING`,
+    rows.map((row) => [row.at, row.region, ...countsOf(row), row.monitor_id]),
+  );
+  const rest = rows.filter((_, index) => outcomes[index]?.changes === 0);
+  if (rest.length > 0) await mergeIntoHours(tx, rest);
+}
+
+async function mergeIntoHours(tx: Transaction, rows: readonly HourRow[]): Promise<void> {
+  const hours = new Map(
+    rows.map((row) => [`${row.monitor_id}:${row.at}`, [row.monitor_id, row.at] as const]),
+  );
+  const { rows: stored } = await sql<HourRow>`
+    SELECT h.monitor_id, h.at, h.region, h.passed, h.degraded, h.failed, h.not_run, h.latency
+    FROM ${pairsAs([...hours.values()], 'part')} CROSS JOIN rollup_hours h
+    WHERE h.monitor_id = part.first AND h.at = part.second`.execute(tx.db);
+  const sums = new Map(stored.map((row) => [keyOf(row), row]));
+  const changed = new Set<string>();
+  for (const row of rows) {
+    const key = keyOf(row);
+    const before = sums.get(key);
+    if (before === undefined) continue;
+    sums.set(key, sumOf(before, row));
+    changed.add(key);
+  }
+  const updated = [...sums].flatMap(([key, row]) => (changed.has(key) ? [row] : []));
+  await tx.runEach(
+    `UPDATE rollup_hours SET passed = ?, degraded = ?, failed = ?, not_run = ?, latency = ?
+     WHERE monitor_id = ? AND at = ? AND region = ?`,
+    updated.map((row) => [...countsOf(row), row.monitor_id, row.at, row.region]),
+  );
+}
+
+function keyOf({ monitor_id: monitorId, at, region }: HourRow): string {
+  return `${monitorId}:${at}:${region}`;
+}
+
+function countsOf({ passed, degraded, failed, not_run: notRun, latency }: Counts) {
+  return [passed, degraded, failed, notRun, latency] as const;
+}
+
+function sumOf(one: HourRow, other: HourRow): HourRow {
+  const histogram = emptyHistogram();
+  for (const { latency } of [one, other]) if (latency !== null) addEncoded(histogram, latency);
+  return {
+    ...one,
+    passed: one.passed + other.passed,
+    degraded: one.degraded + other.degraded,
+    failed: one.failed + other.failed,
+    not_run: one.not_run + other.not_run,
+    latency: encodeHistogram(histogram),
+  };
+}
+
+/** Puts rows in place of all that the monitors' hours in these spans had. */
+export async function replaceHours(
+  tx: Transaction,
+  spans: readonly (TimeSpan & { monitorId: number })[],
+  rows: readonly HourRow[],
+): Promise<void> {
+  await tx.runEach(
+    'DELETE FROM rollup_hours WHERE monitor_id = ? AND at >= ? AND at < ?',
+    spans.map(({ monitorId, from, until }) => [monitorId, from, until]),
+  );
+  await addToHours(tx, rows);
+}
+
+/** Adds up the hours of these days (UTC, epoch ms), in place of what they were before. Monitors that are gone have none. */
+export async function writeDays(
+  tx: Transaction,
+  days: readonly { monitorId: number; day: number }[],
+): Promise<void> {
+  if (days.length === 0) return;
+  // Each once: several hours of a day may be repaired together.
+  const once = [...new Map(days.map((each) => [`${each.monitorId}:${each.day}`, each])).values()];
+  await tx.runEach(
+    'DELETE FROM rollup_days WHERE monitor_id = ? AND at = ?',
+    once.map(({ monitorId, day }) => [monitorId, day]),
+  );
+  await tx.runEach(
+    `INSERT INTO rollup_days (monitor_id, at, region, passed, degraded, failed, not_run, latency)
+     SELECT monitor_id, ?, region, sum(passed), sum(degraded), sum(failed), sum(not_run), merged_histogram(latency)
+     FROM rollup_hours WHERE monitor_id = ? AND at >= ? AND at < ?
+       AND EXISTS (SELECT 1 FROM monitors WHERE id = rollup_hours.monitor_id)
+     GROUP BY monitor_id, region`,
+    once.map(({ monitorId, day }) => [day, monitorId, day, day + DAY_MS]),
+  );
+}
+
+/** Deletes what these monitors have of hours and days that began earlier, epoch ms. */
+export async function expireRollups(
+  tx: Transaction,
+  monitorIds: readonly number[],
+  keep: { hoursFrom: number; daysFrom: number },
+): Promise<void> {
+  const { hoursFrom, daysFrom } = keep;
+  const from = { rollup_hours: hoursFrom, rollup_days: daysFrom, uptime_days: daysFrom };
+  for (const [table, instant] of Object.entries(from)) {
+    await tx.runEach(
+      `DELETE FROM ${table} WHERE monitor_id = ? AND at < ?`,
+      monitorIds.map((id) => [id, instant]),
+    );
+  }
+}
+
+/** A deleted monitor that still has roll-ups; null: there is none. */
+export async function removedMonitor({ read }: Store): Promise<number | null> {
+  const row = await read.selectFrom('removed_monitors').select('monitor_id').executeTakeFirst();
+  return row?.monitor_id ?? null;
+}
+
+/** Deletes some of what a deleted monitor has left; the last time also that it has. */
+export async function removeSome(tx: Transaction, monitorId: number): Promise<void> {
+  for (const table of ['rollup_hours', 'rollup_days']) {
+    const [outcome] = await tx.runEach(
+      `DELETE FROM ${table} WHERE (monitor_id, at, region) IN (
+         SELECT monitor_id, at, region FROM ${table} WHERE monitor_id = ? LIMIT ${CHUNK_ROWS})`,
+      [[monitorId]],
+    );
+    if (outcome !== undefined && outcome.changes >= CHUNK_ROWS) return;
+  }
+  // Of these there is at most one a day.
+  await tx.runEach('DELETE FROM uptime_days WHERE monitor_id = ?', [[monitorId]]);
+  await tx.runEach('DELETE FROM removed_monitors WHERE monitor_id = ?', [[monitorId]]);
+}
+
+/** The next monitors by id, each with how many rows its hours in the span have. */
+export async function monitorsWithHours(
+  { read }: Store,
+  afterMonitor: number,
+  { from, until }: TimeSpan,
+  limit: number,
+): Promise<{ id: number; hours: number }[]> {
+  const rows = await read
+    .selectFrom('monitors')
+    .select((monitor) => [
+      'id',
+      monitor
+        .selectFrom('rollup_hours')
+        .whereRef('monitor_id', '=', 'monitors.id')
+        .where('at', '>=', from)
+        .where('at', '<', until)
+        .select(({ fn }) => fn.countAll<number>().as('hours'))
+        .as('hours'),
+    ])
+    .where('id', '>', afterMonitor)
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map(({ id, hours }) => ({ id, hours: hours ?? 0 }));
+}
+
+export type RollupTable = 'rollup_hours' | 'rollup_days';
+
+/** A monitor's roll-ups of a span, added up by bucket: `key` is its beginning, epoch ms. */
+export function rollupsByBucket(
+  store: Pick<Store, 'read'>,
+  table: RollupTable,
+  monitorId: number,
+  span: TimeSpan,
+  bucketMs: number,
+): Promise<(Counts & { key: number })[]> {
+  return addedUp(store, table, monitorId, span, sql<number>`at - at % ${bucketMs}`);
+}
+
+/** The same, added up by region. */
+export function rollupsByRegion(
+  store: Pick<Store, 'read'>,
+  table: RollupTable,
+  monitorId: number,
+  span: TimeSpan,
+): Promise<(Counts & { key: string })[]> {
+  return addedUp(store, table, monitorId, span, sql<string>`region`);
+}
+
+/** Added up where it is read: 400 days of 28 regions are too many rows for the main thread. */
+async function addedUp<K>(
+  { read }: Pick<Store, 'read'>,
+  table: RollupTable,
+  monitorId: number,
+  { from, until }: TimeSpan,
+  key: RawBuilder<K>,
+): Promise<(Counts & { key: K })[]> {
+  if (from >= until) return [];
+  const { rows } = await sql<Counts & { key: K }>`
+    SELECT ${key} AS key, sum(passed) AS passed, sum(degraded) AS degraded, sum(failed) AS failed,
+      sum(not_run) AS not_run, merged_histogram(latency) AS latency
+    FROM ${sql.table(table)} WHERE monitor_id = ${monitorId} AND at >= ${from} AND at < ${until}
+    GROUP BY 1`.execute(read);
+  return rows;
+}

@@ -1,0 +1,264 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { addLatency, emptyHistogram, encodeHistogram } from '../domain/latency-histogram.ts';
+import { StoreError } from './errors.ts';
+import { openStore } from './open.ts';
+import type { Store, Transaction, WriteStep } from './store.ts';
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let path: string;
+let store: Store;
+/** The writing thread that was started last. */
+let writingThread: Worker | undefined;
+
+const remember = (thread: Worker) => {
+  if (thread.threadName === 'store-writer') writingThread = thread;
+};
+
+beforeEach(async () => {
+  process.on('worker', remember);
+  folder = await temporaryFolder();
+  path = join(folder.path, 'svc.db');
+  store = await openStore({ path, log: silentLog });
+});
+
+afterEach(async () => {
+  await store.close();
+  process.off('worker', remember);
+  await folder.remove();
+});
+
+const INSERT = 'INSERT INTO facts (key, value) VALUES (?, ?)';
+const facts = (...keys: string[]): WriteStep => ({ sql: INSERT, rows: keys.map((key) => [key, '']) });
+const add = (tx: Transaction, ...keys: string[]) => tx.runEach(INSERT, facts(...keys).rows);
+
+const keys = async () => {
+  const rows = await store.read.selectFrom('facts').select('key').orderBy('key').execute();
+  return rows.map(({ key }) => key);
+};
+
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'none',
+    (error: unknown) => (error instanceof StoreError ? error.code : error),
+  );
+
+/** Takes the write lock as another program would. */
+function otherProgram(): { release(): void } {
+  const other = new DatabaseSync(path);
+  other.exec('BEGIN IMMEDIATE');
+  const release = () => other.isOpen && other.close();
+  onTestFinished(() => {
+    release();
+  });
+  return { release };
+}
+
+describe('statements of a transaction', () => {
+  test('one for many rows answers for each of them', async () => {
+    const written = await store.transaction(async (tx) => {
+      await add(tx, 'a', 'b', 'c');
+      return tx.runEach("UPDATE facts SET value = 'x' WHERE key >= ?", [['b'], ['c'], ['d']]);
+    });
+    expect(written.map(({ changes }) => changes)).toEqual([2, 1, 0]);
+  });
+
+  test('inserted rows are told by their ids', async () => {
+    const sql = 'INSERT INTO workspaces (name, created_at) VALUES (?, 0)';
+    const written = await store.transaction((tx) => tx.runEach(sql, [['a'], ['b']]));
+    expect(written).toEqual([
+      { changes: 1, lastInsertRowid: 1 },
+      { changes: 1, lastInsertRowid: 2 },
+    ]);
+  });
+
+  test('every kind of value crosses and comes back', async () => {
+    const values = ['text', 1.5, 2 ** 40, null, new Uint8Array([0, 255])];
+    const rows = await store.transaction((tx) =>
+      tx.query('SELECT ? AS a, ? AS b, ? AS c, ? AS d, ? AS e', values),
+    );
+    expect(rows).toEqual([{ a: 'text', b: 1.5, c: 2 ** 40, d: null, e: new Uint8Array([0, 255]) }]);
+    const [big] = await store.transaction((tx) => tx.query('SELECT ? AS big', [9_007_199_254_740_991n]));
+    expect(big).toEqual({ big: 9_007_199_254_740_991 });
+  });
+
+  test('the aggregates of roll-ups are known', async () => {
+    const expected = emptyHistogram();
+    addLatency(expected, 7);
+    const [row] = await store.transaction((tx) => tx.query('SELECT latency_histogram(7) AS histogram'));
+    expect(row).toEqual({ histogram: encodeHistogram(expected) });
+  });
+
+  test('one that fails fails the transaction, also where its error is caught or nobody waits for it', async () => {
+    const caught = store.transaction(async (tx) => {
+      await add(tx, 'a');
+      expect(await codeOf(add(tx, 'b', 'a'))).toBe('store-constraint');
+      expect(await codeOf(add(tx, 'c'))).toBe('store-constraint');
+    });
+    expect(await codeOf(caught)).toBe('store-constraint');
+    const ignored = store.transaction((tx) => {
+      add(tx, 'a', 'a').catch(() => {});
+    });
+    expect(await codeOf(ignored)).toBe('store-constraint');
+    expect(await keys()).toEqual([]);
+    await store.transaction((tx) => add(tx, 'next'));
+    expect(await keys()).toEqual(['next']);
+  });
+
+  test('they are refused once it has ended, also inside another one', async () => {
+    const kept = await store.transaction((tx) => tx);
+    await store.transaction(async () => {
+      expect(await codeOf(add(kept, 'a'))).toBe('store-error');
+      expect(await codeOf(kept.db.selectFrom('facts').selectAll().execute())).toBe('store-error');
+    });
+    expect(await keys()).toEqual([]);
+  });
+});
+
+describe('a whole transaction at once', () => {
+  test('answers per step and row', async () => {
+    const written = await store.commit([
+      facts('a', 'b'),
+      { sql: 'DELETE FROM facts WHERE key < ?', rows: [['b'], ['z']] },
+      { sql: 'DELETE FROM facts', rows: [] },
+    ]);
+    expect(written.map((step) => step.map(({ changes }) => changes))).toEqual([[1, 1], [1, 1], []]);
+    expect(await keys()).toEqual([]);
+  });
+
+  test.each([
+    ['a row that is refused', facts('b', 'a'), 'store-constraint'],
+    ['a statement that is wrong', { sql: 'INSERT INTO nowhere VALUES (1)', rows: [[]] }, 'store-error'],
+  ])('with %s in its middle leaves nothing', async (_, wrong, code) => {
+    expect(await codeOf(store.commit([facts('a'), wrong, facts('c')]))).toBe(code);
+    expect(await keys()).toEqual([]);
+    await store.commit([facts('a')]);
+    expect(await keys()).toEqual(['a']);
+  });
+
+  test('a full disk is a retryable error, and the same steps succeed once there is room', async () => {
+    const limit = (pages: number) => store.transaction((tx) => tx.query(`PRAGMA max_page_count = ${pages}`));
+    await limit(1);
+    const big: WriteStep = { sql: INSERT, rows: [['big', 'x'.repeat(1_000_000)]] };
+    await expect(store.commit([facts('a'), big])).rejects.toMatchObject({
+      code: 'store-full',
+      retryable: true,
+    });
+    await limit(1_000_000);
+    await store.commit([facts('a'), big]);
+    expect(await keys()).toEqual(['a', 'big']);
+  });
+
+  test('queues behind transactions that were asked for before', async () => {
+    const seen: string[][] = [];
+    const first = store.transaction(async (tx) => {
+      await add(tx, 'a');
+      await setImmediate();
+      await add(tx, 'b');
+    });
+    const second = store.commit([facts('c')]);
+    const third = store.transaction(async (tx) => {
+      const rows = await tx.query<{ key: string }>('SELECT key FROM facts ORDER BY key');
+      seen.push(rows.map(({ key }) => key));
+    });
+    await Promise.all([first, second, third]);
+    expect(seen).toEqual([['a', 'b', 'c']]);
+  });
+});
+
+describe('while the writing thread is held', () => {
+  test('reads go on, the caller goes on, and nothing is told before the commit', async () => {
+    await store.commit([facts('before')]);
+    const steps: string[] = [];
+    const other = otherProgram();
+    const writing = store
+      .transaction((tx) => {
+        tx.onCommit(() => steps.push('told'));
+        return add(tx, 'after');
+      })
+      .then(() => steps.push('answered'));
+    for (let round = 0; round < 50; round += 1) {
+      expect(await keys()).toEqual(['before']);
+      await setImmediate();
+    }
+    expect(steps).toEqual([]);
+    other.release();
+    await writing;
+    expect(steps).toEqual(['told', 'answered']);
+    expect(await keys()).toEqual(['after', 'before']);
+  });
+
+  test('for longer than a transaction waits, that is a retryable error', async () => {
+    const other = otherProgram();
+    let hasBegun = false;
+    const writing = store.transaction(() => {
+      hasBegun = true;
+    });
+    await expect(writing).rejects.toMatchObject({ code: 'store-busy', retryable: true });
+    expect(hasBegun).toBe(false);
+    other.release();
+    await store.commit([facts('a')]);
+  });
+
+  test('closing waits for the transaction in progress', async () => {
+    const other = otherProgram();
+    const writing = store.commit([facts('a')]);
+    const closing = store.close();
+    await setImmediate();
+    other.release();
+    await Promise.all([writing, closing]);
+    store = await openStore({ path, log: silentLog });
+    expect(await keys()).toEqual(['a']);
+  });
+});
+
+describe('a writing thread that dies', () => {
+  const kill = () => writingThread?.terminate();
+
+  test('leaves nothing of its transaction; the next one starts another thread', async () => {
+    const told: string[] = [];
+    const dying = store.transaction(async (tx) => {
+      tx.onCommit(() => told.push('committed'));
+      await add(tx, 'a');
+      await kill();
+      expect(await codeOf(add(tx, 'b'))).toBe('store-writer-lost');
+    });
+    const next = store.transaction((tx) => add(tx, 'next'));
+    await expect(dying).rejects.toMatchObject({ code: 'store-writer-lost', retryable: true });
+    await next;
+    expect(told).toEqual([]);
+    expect(await keys()).toEqual(['next']);
+  });
+
+  test('at any moment: a transaction is there whole or not at all, and whole where it was answered', async () => {
+    for (let round = 0; round < 12; round += 1) {
+      // Each round has a thread that runs already.
+      await store.commit([]);
+      const both = [`left:${round}`, `right:${round}`];
+      const answering = codeOf(store.transaction((tx) => add(tx, ...both)));
+      const killAt = performance.now() + Math.random() * 4;
+      while (performance.now() < killAt) await setImmediate();
+      await kill();
+      const answer = await answering;
+      const there = (await keys()).filter((key) => key.endsWith(`:${round}`));
+      expect([answer, there]).toBeOneOf([
+        ['none', both],
+        ['store-writer-lost', []],
+        // Killed inside COMMIT.
+        ['store-writer-lost', both],
+      ]);
+    }
+  });
+
+  test('does not keep the store from closing', async () => {
+    await store.commit([facts('a')]);
+    await kill();
+    await store.close();
+    store = await openStore({ path, log: silentLog });
+    expect(await keys()).toEqual(['a']);
+  });
+});

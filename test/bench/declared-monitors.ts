@@ -1,0 +1,50 @@
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+
+/** Period of every monitor that a benchmark declares, s. */
+export const PERIOD_S = 30;
+/** The regions that every monitor is checked from. */
+export const CHECKED_FROM: readonly Region[] = REGIONS.slice(0, 3);
+/** New monitors get their first slot at this rate at most. */
+const FIRST_SLOTS_PER_SECOND = 500;
+
+/** How many monitors make `rate` checks a second. */
+export function monitorsFor(rate: number): number {
+  return Math.round((rate * PERIOD_S) / CHECKED_FROM.length);
+}
+
+/** From the declaration of so many monitors until every one is checked on its grid, ms. */
+export function untilAllAreCheckedMs(monitors: number): number {
+  return (monitors / FIRST_SLOTS_PER_SECOND) * 1_000 + (PERIOD_S / 2) * 1_000 + 5_000;
+}
+
+/**
+ * So many HTTP monitors of a target on this machine, named `m0`, `m1`, …, as the declared file has them.
+ *
+ * @param more fields of the monitor of this number, beside or in place of the usual ones
+ */
+export function declaredMonitors(
+  count: number,
+  port: number,
+  more: (number: number) => object = () => ({}),
+): Record<string, object> {
+  const monitor = (number: number) => ({
+    name: `Monitor ${number}`,
+    url: `http://127.0.0.1:${port}/`,
+    periodicity: `${PERIOD_S}s`,
+    timeout: 10_000,
+    active: true,
+    regions: CHECKED_FROM,
+    ...more(number),
+  });
+  return Object.fromEntries(Array.from({ length: count }, (_, number) => [`m${number}`, monitor(number)]));
+}
+
+/** A webhook that is told of every one of these monitors, as the declared file has it. */
+export function webhook(endpoint: string, monitors: Readonly<Record<string, object>>): object {
+  return {
+    name: 'Hook',
+    provider_type: 'webhook',
+    webhook: { endpoint },
+    monitor_ids: Object.keys(monitors).map((name) => `\${svc_http_monitor.${name}.id}`),
+  };
+}

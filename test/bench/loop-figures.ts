@@ -1,0 +1,64 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { declaredMonitors, monitorsFor, untilAllAreCheckedMs } from './declared-monitors.ts';
+import { RecordedChecks, type Spread } from './recorded-checks.ts';
+import {
+  cpuOf,
+  eachPart,
+  memoryOf,
+  type Parts,
+  type RunningService,
+  withService,
+} from './running-service.ts';
+
+/** What was begun in the measured span is recorded this long after it, ms. */
+const LAST_RESULTS_MS = 3_000;
+
+/** What one run of the whole loop shows. */
+export type LoopFigures = {
+  perSecond: number;
+  /** Recorded of what was to be checked, 1: all. */
+  share: number;
+  notRun: number;
+  failed: number;
+  /** CPU per recorded check, µs. */
+  cpuUs: Parts<number>;
+  startLateness: Spread;
+  recording: Spread;
+  /** At the end, MiB. */
+  memoryMiB: Parts<number>;
+};
+
+/**
+ * The whole loop at `rate` checks a second: measured for `seconds` when all monitors are in full swing.
+ *
+ * @param root the checkout whose coordinator and agents are run; without it this one's
+ */
+export function runLoop(rate: number, seconds: number, root?: string): Promise<LoopFigures> {
+  const monitors = monitorsFor(rate);
+  const declare = (port: number) => ({ svc_http_monitor: declaredMonitors(monitors, port) });
+  return withService(declare, root === undefined ? {} : { root }, async (service) => {
+    await delay(untilAllAreCheckedMs(monitors));
+    return await measure(service, monitors, seconds);
+  });
+}
+
+async function measure({ system }: RunningService, monitors: number, seconds: number): Promise<LoopFigures> {
+  const from = Date.now();
+  const before = cpuOf(system);
+  await delay(seconds * 1_000);
+  const until = Date.now();
+  const after = cpuOf(system);
+  const memoryMiB = memoryOf(system);
+  await delay(LAST_RESULTS_MS);
+  const checks = new RecordedChecks(system, from, until);
+  return {
+    perSecond: checks.perSecond,
+    share: checks.shareOf(monitors),
+    notRun: checks.having('not_run'),
+    failed: checks.having('failed'),
+    cpuUs: eachPart((part) => ((after[part] - before[part]) / checks.count) * 1_000),
+    startLateness: checks.startLateness(),
+    recording: checks.recording(),
+    memoryMiB,
+  };
+}

@@ -1,0 +1,77 @@
+import { ALL_AGENTS, ALL_JOBS, ALL_RESULTS } from '@svc/shared/messages/subjects.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import { pino } from 'pino';
+import type { System } from '../support/system.ts';
+
+/** Longest silences, ms. */
+export type Silences = { readonly jobs: number; readonly heartbeats: number };
+
+/** Listens to what passes NATS: how long there were no jobs and no heartbeats, and what agents reported. */
+export class Overheard {
+  readonly #bus: NatsBus;
+  readonly #jobs = new Silence();
+  readonly #heartbeats = new Silence();
+  /** Reported checks as `monitor/slot`, once per region, with the slot. */
+  readonly #reported = new Map<string, number>();
+
+  private constructor(bus: NatsBus) {
+    this.#bus = bus;
+    bus.subscribe(ALL_JOBS, () => this.#jobs.broken());
+    bus.subscribe(ALL_AGENTS, ({ data }) => {
+      if (Buffer.from(data).includes('"kind":"heartbeat"')) this.#heartbeats.broken();
+    });
+    bus.subscribe(ALL_RESULTS, ({ subject, data }) => {
+      const batch = JSON.parse(Buffer.from(data).toString()) as {
+        results: { monitor: number; slot: number }[];
+      };
+      const region = subject.slice(subject.lastIndexOf('.') + 1);
+      for (const { monitor, slot } of batch.results) this.#reported.set(`${monitor}/${slot}/${region}`, slot);
+    });
+  }
+
+  static async on({ nats }: System): Promise<Overheard> {
+    return new Overheard(await connectBus({ url: nats.url, name: 'bench', log: pino({ level: 'silent' }) }));
+  }
+
+  /** Of the time since the last call. */
+  takeSilences(): Silences {
+    return { jobs: this.#jobs.take(), heartbeats: this.#heartbeats.take() };
+  }
+
+  /** How many checks of slots from `from` until before `until` (epoch ms) were reported and have no row. */
+  lost(system: System, from: number, until: number): number {
+    const rows = system.query<{ monitor: number; slot: number; region: string }>(
+      'SELECT monitor_id AS monitor, slot, region FROM results WHERE slot >= ? AND slot < ?',
+      from,
+      until,
+    );
+    const recorded = new Set(rows.map(({ monitor, slot, region }) => `${monitor}/${slot}/${region}`));
+    let lost = 0;
+    for (const [check, slot] of this.#reported) {
+      if (slot >= from && slot < until && !recorded.has(check)) lost += 1;
+    }
+    return lost;
+  }
+
+  close(): Promise<void> {
+    return this.#bus.close();
+  }
+}
+
+class Silence {
+  #since = performance.now();
+  #longest = 0;
+
+  broken(): void {
+    const now = performance.now();
+    this.#longest = Math.max(this.#longest, now - this.#since);
+    this.#since = now;
+  }
+
+  take(): number {
+    this.broken();
+    const longest = this.#longest;
+    this.#longest = 0;
+    return longest;
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * More checks than the machine can do, and then few again:
+ * `node test/bench/overload.ts [offered] [seconds] [sustained] [calm]`, rates in checks per second. One run:
+ * little, what the machine sustains, what is too much, and little again until all is as before or 3 minutes
+ * are over. What is too many then is declared inactive.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { grown, notRunCounters } from './counters.ts';
+import { declaredMonitors, monitorsFor, untilAllAreCheckedMs } from './declared-monitors.ts';
+import { machine } from './machine.ts';
+import { percentile } from './process-usage.ts';
+import { RecordedChecks, spreadText } from './recorded-checks.ts';
+import { memoryOf, type Parts, type RunningService, withService } from './running-service.ts';
+import { formatTable } from './table.ts';
+
+/** After the overload the agents are to be this close to their memory before it, MiB. */
+const MARGIN_MIB = 15;
+/** Start lateness (p99) that counts as in time, ms. */
+const IN_TIME_MS = 150;
+/** The recovery is watched for this long at most, s. */
+const RECOVERY_S = 180;
+/** What was begun at the end of a span is recorded this long after it, ms. */
+const LAST_RESULTS_MS = 3_000;
+
+const HEAD = [
+  'offered/s',
+  'recorded/s',
+  'of offered',
+  'start lateness ms p50/p99',
+  'end → recorded ms p50/p99',
+  'not_run / failed',
+  'coordinator MiB',
+  'largest agent MiB',
+];
+
+type Stage = {
+  perSecond: number;
+  row: string[];
+  memory: Parts<number>;
+  /** Counters that grew. */
+  notRun: string[];
+};
+
+/** Declares monitors for this rate beside those that are to be switched off. */
+async function declareRate({ system, target }: RunningService, rate: number, known: number): Promise<void> {
+  const active = monitorsFor(rate);
+  const monitors = declaredMonitors(Math.max(active, known), target.port, (number) => ({
+    active: number < active,
+  }));
+  const applied = system.coordinator.line((line) => line.msg === 'declaration applied');
+  await system.declare({ svc_http_monitor: monitors });
+  await applied;
+}
+
+async function measure({ system }: RunningService, rate: number, seconds: number): Promise<Stage> {
+  const before = await notRunCounters(system);
+  const from = Date.now();
+  await delay(seconds * 1_000);
+  const until = Date.now();
+  const memory = memoryOf(system);
+  const notRun = grown(before, await notRunCounters(system));
+  await delay(LAST_RESULTS_MS);
+  const checks = new RecordedChecks(system, from, until);
+  const row = [
+    rate.toLocaleString('en'),
+    checks.perSecond.toFixed(0),
+    `${(checks.shareOf(monitorsFor(rate)) * 100).toFixed(1)} %`,
+    spreadText(checks.startLateness()),
+    spreadText(checks.recording()),
+    `${checks.having('not_run')} / ${checks.having('failed')}`,
+    memory.coordinator.toFixed(0),
+    memory.agents.toFixed(0),
+  ];
+  return { perSecond: checks.perSecond, row, memory, notRun };
+}
+
+/** Seconds from now until the agents hold as little memory as `before`; null: not within {@link RECOVERY_S}. */
+async function memoryGivenBack(
+  { system }: RunningService,
+  before: Parts<number>,
+): Promise<{ seconds: number | null; memory: Parts<number> }> {
+  for (let seconds = 0; seconds <= RECOVERY_S; seconds += 1) {
+    const memory = memoryOf(system);
+    if (memory.agents <= before.agents + MARGIN_MIB) return { seconds, memory };
+    await delay(1_000);
+  }
+  return { seconds: null, memory: memoryOf(system) };
+}
+
+/** Seconds after `since` from which on the checks of every second started in time; null: they never did. */
+function inTimeAfter({ system }: RunningService, since: number, until: number): number | null {
+  const starts = new RecordedChecks(system, since, until).starts();
+  const bySecond = Map.groupBy(starts, ({ at }) => Math.floor((at - since) / 1_000));
+  let last = -1;
+  for (const [second, checks] of bySecond) {
+    const late = checks.map(({ lateMs }) => lateMs);
+    if (percentile(late, 0.99) > IN_TIME_MS) last = Math.max(last, second);
+  }
+  return last + 1 >= Math.floor((until - since) / 1_000) ? null : last + 1;
+}
+
+async function recover(
+  service: RunningService,
+  calmRate: number,
+  known: number,
+  calm: Stage,
+): Promise<string[]> {
+  await declareRate(service, calmRate, known);
+  const since = Date.now();
+  const { seconds, memory } = await memoryGivenBack(service, calm.memory);
+  // Also where memory came back at once, starts of checks are watched for some time.
+  await delay(Math.max(0, since + 30_000 - Date.now()) + LAST_RESULTS_MS);
+  const inTime = inTimeAfter(service, since, Date.now() - LAST_RESULTS_MS);
+  const after = (value: number | null) => (value === null ? 'not' : `after ${value} s`);
+  return [
+    `starts in time (p99 ≤ ${IN_TIME_MS} ms) again: ${after(inTime)}`,
+    `agents within ${MARGIN_MIB} MiB of before: ${after(seconds)}` +
+      ` (${calm.memory.agents.toFixed(0)} before, ${memory.agents.toFixed(0)} MiB then)`,
+    `coordinator: ${calm.memory.coordinator.toFixed(0)} before, ${memory.coordinator.toFixed(0)} MiB then`,
+  ];
+}
+
+async function run(rates: readonly number[], seconds: number): Promise<void> {
+  const [calmRate = 0] = rates;
+  const declare = (port: number) => ({
+    svc_http_monitor: declaredMonitors(monitorsFor(calmRate), port),
+  });
+  await withService(declare, {}, async (service) => {
+    const stages: Stage[] = [];
+    let known = 0;
+    for (const rate of rates) {
+      if (known > 0) await declareRate(service, rate, known);
+      known = monitorsFor(rate);
+      await delay(untilAllAreCheckedMs(known));
+      stages.push(await measure(service, rate, seconds));
+    }
+    const [calm, most, over] = stages as [Stage, Stage, Stage];
+    const recovery = await recover(service, calmRate, known, calm);
+    stages.push(await measure(service, calmRate, seconds));
+    console.log(`${seconds} s each, ${machine()}\n`);
+    console.log(
+      formatTable(
+        HEAD,
+        stages.map(({ row }) => row),
+      ),
+    );
+    console.log(
+      `\nrecorded under overload: ${(over.perSecond / most.perSecond).toFixed(2)} × the sustained rate`,
+    );
+    console.log(`not checked under overload: ${over.notRun.join(', ') || 'nothing was counted'}`);
+    console.log(recovery.join('\n'));
+  });
+}
+
+const [offered = '12000', seconds = '60', sustained = '4000', calm = '1000'] = process.argv.slice(2);
+await run([calm, sustained, offered].map(Number), Number(seconds));

@@ -1,0 +1,88 @@
+/**
+ * The whole loop of another checkout and of this one, by turns on the same machine within one run: medians,
+ * and medians of the ratios within a pair. A bare socket's cost is measured before every run, at the same
+ * rate, for the budgets that are ratios to it.
+ *
+ *     node test/bench/pair.ts OTHER_CHECKOUT [rates, as 1000,2000] [seconds] [pairs]
+ *
+ * The other checkout needs a `node_modules` of its own. The harness is this checkout's on both sides.
+ */
+import { resolve } from 'node:path';
+import { bareSocketCpuMs } from './bare-socket.ts';
+import { Children } from './children.ts';
+import { type LoopFigures, runLoop } from './loop-figures.ts';
+import { load, machine } from './machine.ts';
+import { median } from './process-usage.ts';
+import { formatTable } from './table.ts';
+
+const BARE_SECONDS = 5;
+
+/** One run of one side. */
+type Run = LoopFigures & { bareUs: number };
+type Pair = { old: Run; new: Run };
+type Figure = { name: string; digits: number; of: (run: Run) => number };
+
+const FIGURES: readonly Figure[] = [
+  { name: 'coordinator CPU µs/check', digits: 1, of: (run) => run.cpuUs.coordinator },
+  { name: 'agents CPU µs/check', digits: 1, of: (run) => run.cpuUs.agents },
+  { name: 'NATS CPU µs/check', digits: 1, of: (run) => run.cpuUs.nats },
+  { name: 'bare socket CPU µs/check', digits: 1, of: (run) => run.bareUs },
+  {
+    name: 'coordinator × bare socket (≤ 0.30 at 2,000/s)',
+    digits: 2,
+    of: (run) => run.cpuUs.coordinator / run.bareUs,
+  },
+  {
+    name: 'agents × bare socket (≤ 1.15 at 1,000/s by one agent)',
+    digits: 2,
+    of: (run) => run.cpuUs.agents / run.bareUs,
+  },
+  { name: 'start lateness p50 ms', digits: 0, of: (run) => run.startLateness.p50 },
+  { name: 'start lateness p99 ms', digits: 0, of: (run) => run.startLateness.p99 },
+  { name: 'end → recorded p50 ms', digits: 0, of: (run) => run.recording.p50 },
+  { name: 'end → recorded p99 ms', digits: 0, of: (run) => run.recording.p99 },
+  { name: 'coordinator MiB', digits: 0, of: (run) => run.memoryMiB.coordinator },
+  { name: 'largest agent MiB', digits: 0, of: (run) => run.memoryMiB.agents },
+  { name: 'NATS MiB', digits: 0, of: (run) => run.memoryMiB.nats },
+  { name: 'recorded %', digits: 2, of: (run) => run.share * 100 },
+  { name: 'not_run', digits: 0, of: (run) => run.notRun },
+  { name: 'failed', digits: 0, of: (run) => run.failed },
+];
+
+async function runOnce(rate: number, seconds: number, root?: string): Promise<Run> {
+  const children = new Children();
+  try {
+    const target = await children.node('test/bench/target-process.ts');
+    const socket = { port: Number(target.line), kind: 'http', rate, seconds: BARE_SECONDS } as const;
+    const bareUs = (await bareSocketCpuMs(children, socket)) * 1_000;
+    return { bareUs, ...(await runLoop(rate, seconds, root)) };
+  } finally {
+    await children.endAll();
+  }
+}
+
+function tableOf(pairs: readonly Pair[]): string {
+  const rows = FIGURES.map(({ name, digits, of }) => {
+    const ratio = median(pairs.map((pair) => of(pair.new) / of(pair.old)));
+    return [
+      name,
+      median(pairs.map((pair) => of(pair.old))).toFixed(digits),
+      median(pairs.map((pair) => of(pair.new))).toFixed(digits),
+      Number.isFinite(ratio) ? ratio.toFixed(2) : '–',
+    ];
+  });
+  return formatTable(['median', 'old', 'new', 'new / old'], rows);
+}
+
+const [other, rates = '1000,2000', seconds = '60', count = '5'] = process.argv.slice(2);
+if (other === undefined) throw new Error('give the folder of the other checkout');
+console.log(machine());
+for (const rate of rates.split(',').map(Number)) {
+  const pairs: Pair[] = [];
+  for (let number = 0; number < Number(count); number += 1) {
+    const old = await runOnce(rate, Number(seconds), resolve(other));
+    pairs.push({ old, new: await runOnce(rate, Number(seconds)) });
+  }
+  console.log(`\n${rate.toLocaleString('en')} checks/s, ${pairs.length} pairs of ${seconds} s, ${load()}\n`);
+  console.log(tableOf(pairs));
+}

@@ -1,0 +1,78 @@
+import type { System } from '../support/system.ts';
+import { CHECKED_FROM, PERIOD_S } from './declared-monitors.ts';
+import { percentile } from './process-usage.ts';
+
+/** A row of results, in columns that older versions of the database have as well. */
+type RecordedCheck = {
+  slot: number;
+  started_at: number | null;
+  latency: number | null;
+  recorded_at: number;
+  outcome: string;
+};
+
+/** Median and 99th percentile, ms. */
+export type Spread = { readonly p50: number; readonly p99: number };
+
+/** Checks whose slots lie in one span of time. */
+export class RecordedChecks {
+  readonly #rows: readonly RecordedCheck[];
+  readonly #seconds: number;
+
+  /** @param from epoch ms, @param until epoch ms, exclusive */
+  constructor(system: System, from: number, until: number) {
+    this.#seconds = (until - from) / 1_000;
+    this.#rows = system.query<RecordedCheck>(
+      `SELECT slot, json_extract(detail, '$.started_at') AS started_at, latency, recorded_at, outcome
+       FROM results WHERE slot >= ? AND slot < ?`,
+      from,
+      until,
+    );
+  }
+
+  get count(): number {
+    return this.#rows.length;
+  }
+
+  get perSecond(): number {
+    return this.count / this.#seconds;
+  }
+
+  /** Share of what so many monitors were to be checked, 1: all of it. */
+  shareOf(monitors: number): number {
+    return this.count / (monitors * CHECKED_FROM.length * (this.#seconds / PERIOD_S));
+  }
+
+  having(outcome: 'not_run' | 'failed'): number {
+    return this.#rows.filter((row) => row.outcome === outcome).length;
+  }
+
+  /** From the slot to the start of its check. */
+  startLateness(): Spread {
+    return spreadOf(this.#started().map((row) => row.started_at - row.slot));
+  }
+
+  /** From the end of the check to its row. */
+  recording(): Spread {
+    return spreadOf(this.#started().map((row) => row.recorded_at - row.started_at - (row.latency ?? 0)));
+  }
+
+  /** Starts of checks with how late they were, by the start. */
+  starts(): { at: number; lateMs: number }[] {
+    return this.#started()
+      .map((row) => ({ at: row.started_at, lateMs: row.started_at - row.slot }))
+      .toSorted((a, b) => a.at - b.at);
+  }
+
+  #started(): (RecordedCheck & { started_at: number })[] {
+    return this.#rows.filter((row): row is RecordedCheck & { started_at: number } => row.started_at !== null);
+  }
+}
+
+export function spreadOf(values: readonly number[]): Spread {
+  return { p50: percentile(values, 0.5), p99: percentile(values, 0.99) };
+}
+
+export function spreadText({ p50, p99 }: Spread): string {
+  return `${p50.toFixed(0)} / ${p99.toFixed(0)}`;
+}
