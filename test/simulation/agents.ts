@@ -32,7 +32,7 @@ export type AgentsOptions = {
   readonly effortOf: (version: number) => Effort;
   /** The report has reached the stream. */
   readonly onReport: (report: Report) => void;
-  /** The region's agent has forgotten a job that it took. */
+  /** The region's agent does not hold a job that is taken for accepted. */
   readonly onForgotten: (region: Region) => void;
 };
 
@@ -86,6 +86,8 @@ export class SimulatedAgents {
       return null;
     if (agent.held.has(job.slot)) return 'held';
     if (clock.monotonic() - (agent.finished.get(job.slot) ?? Number.NEGATIVE_INFINITY) < REMEMBERED_MS) {
+      // Its result is on the way, or was recorded before the offer: then no heartbeat names the job.
+      onForgotten(region);
       return 'finished';
     }
     if (die(world, 'forgotten', region, job.slot) < world.mishaps.forgotten) {

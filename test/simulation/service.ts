@@ -6,19 +6,20 @@ import { Scheduler } from '@svc/coordinator/dispatch/scheduler.ts';
 import { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
 import type { LiveMonitor, LiveMonitors, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
+import type { SlotEvents, SlotOutcome } from '@svc/coordinator/domain/slots.ts';
+import type { DeclaredChange } from '@svc/coordinator/evaluation/declared-change.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
-import { createDeclarationEffects } from '@svc/coordinator/results/declaration-effects.ts';
-import type { DeclarationEffects, SlotSink } from '@svc/coordinator/results/evaluation.ts';
-import { Evaluator } from '@svc/coordinator/results/evaluator.ts';
-import type { Store, Transaction } from '@svc/coordinator/store/store.ts';
+import type { RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { createLogger } from '@svc/shared/log.ts';
+import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Acceptance, Refusal } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Answer, Report } from './agents.ts';
 import { MortalClock } from './mortal-clock.ts';
 import type { Presence } from './presence.ts';
+import type { WorldStore } from './store.ts';
 import type { Announcement, Now, Told, Transition } from './told.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
@@ -28,7 +29,7 @@ const log = createLogger('simulation', 'silent');
 export type Surroundings = {
   readonly clock: VirtualClock;
   readonly presence: Presence;
-  readonly store: Store;
+  readonly store: WorldStore;
   /** Gives a job to the region's agents. */
   readonly offer: (region: Region, slot: number, version: number) => Answer;
   readonly heldBy: (region: Region) => Iterable<number>;
@@ -71,9 +72,8 @@ export class Service {
   readonly #slotClock: SlotClock;
   readonly #inFlight: InFlight;
   readonly #recorder: Recorder;
-  readonly #effects: DeclarationEffects;
   readonly #agents = new Map<Region, Agent>();
-  readonly #sink: SlotSink;
+  readonly #sink: SlotEvents;
   readonly #newestSlot: number | null;
   #scheduler: Scheduler | null = null;
   #liveSerial = 0;
@@ -84,44 +84,14 @@ export class Service {
     this.#monitors.current = monitor;
     this.#newestSlot = newestSlot;
     this.#slotClock = new SlotClock(this.#clock, newestSlot, log);
-    const evaluator = new Evaluator({
-      states: this.#states,
-      monitors: this.#monitors,
-      presence: around.presence,
-      rollups: { claimedUntil: 0 },
-      clock: this.#clock,
-      slotClock: this.#slotClock,
-      outbox: {
-        enqueue: (tx, { notificationId, alert }) => {
-          const isClosure = alert.closure !== undefined;
-          tx.onCommit(() =>
-            this.announcements.push({ channel: notificationId, status: alert.status, isClosure }),
-          );
-        },
-      },
-    });
-    evaluator.onTransition(({ from, to, reason, at }) => this.transitions.push({ from, to, reason, at }));
-    this.#effects = createDeclarationEffects(evaluator);
-    this.#recorder = new Recorder({
-      store: around.store,
-      evaluator,
-      tokens: { isValid: (token) => token === 'good' },
-      clock: this.#clock,
-      log,
-      onNotRun: (_, slot, region, reason) =>
-        reason === 'shutting-down' &&
-        this.#inFlight.givenBack(monitor?.id ?? 0, slot, region, this.#clock.monotonic())
-          ? 'reoffer'
-          : 'accept',
-    });
+    this.#recorder = this.#newRecorder();
     this.#sink = this.#toldSink();
     this.#inFlight = new InFlight({ sink: this.#sink, counters: newCounters(), readerCaughtUp: () => true });
-    this.#recorder.onRecorded((id, slot, region) => this.#inFlight.recorded(id, slot, region));
   }
 
   /** Loads what is stored; the reading of results may begin. */
   static async start(around: Surroundings, monitor: LiveMonitor | null): Promise<Service> {
-    const newest = await newestSlotOf(around.store);
+    const newest = monitor === null ? null : await around.store.newestSlot(monitor.id);
     const service = new Service(around, monitor, newest);
     await service.#recorder.load();
     return service;
@@ -154,7 +124,7 @@ export class Service {
     this.#scheduler.start();
     recover({
       recovery: {
-        openSlots: () => this.#recorder.openSlots(),
+        openSlots: () => this.#recorder.undecidedSlots(),
         resume: (of, slot, waitedFor) => {
           this.told.push({ is: 'resumed', slot, waitedFor });
           this.#recorder.resume(of, slot, waitedFor);
@@ -198,13 +168,9 @@ export class Service {
 
   record({ region, result }: Report, sequence: number): void {
     const isKnown = this.#monitors.get(result.monitor) !== undefined;
-    const isOfferedAgain = false;
-    const told: Told = { is: 'reported', region, result, isOfferedAgain };
-    if (isKnown) this.told.push(told);
+    if (isKnown) this.told.push({ is: 'reported', region, result, isOfferedAgain: false });
     const position = { created: 'stream', sequence, messageId: `m${sequence}`, time: 0 };
-    const before = this.#inFlight.queued(region).size;
     void this.#recorder.record({ region, agent: 'agent', results: [result], position });
-    told.isOfferedAgain = this.#inFlight.queued(region).size > before;
   }
 
   /** Commits what was told, and hands it over. */
@@ -236,21 +202,17 @@ export class Service {
   }
 
   async declare(after: LiveMonitor | null): Promise<void> {
+    const { store, presence } = this.#around;
     const before = this.#monitors.current;
-    await this.flushBefore();
-    await this.#around.store.transaction((tx) => {
-      if (before === null && after !== null) insertMonitor(tx, after);
-      this.#effects.monitorChanged(tx, before, after);
-      if (after === null && before !== null)
-        tx.sqlite.prepare('DELETE FROM monitors WHERE id = ?').run(before.id);
-      tx.onCommit(() => {
-        this.#monitors.current = after;
-      });
-    });
+    if (after !== null) await store.declare(after);
+    else if (before !== null) await store.remove(before.id);
+    const monitorId = (after ?? before)?.id;
+    if (monitorId === undefined) return;
+    await this.#apply({ kind: 'monitor', monitorId, monitor: after, removed: null });
     this.told.push({ is: 'declared', before, after });
     this.#scheduler?.changed(before, after);
     if (before === null) return;
-    for (const region of before.regions ?? this.#around.presence.live()) {
+    for (const region of before.regions ?? presence.live()) {
       const isStillChecked =
         after?.active === true && (after.regions === null || after.regions.includes(region));
       if (!isStillChecked) this.#inFlight.withdraw(before.id, region);
@@ -258,21 +220,17 @@ export class Service {
   }
 
   async link(channel: number, kind: ChannelKind): Promise<void> {
-    const id = this.#monitors.current?.id;
-    if (id === undefined) return;
-    await this.#around.store.transaction((tx) => {
-      tx.sqlite
-        .prepare(`INSERT INTO notifications (id, workspace_id, provider_type, settings_sealed, created_at, updated_at)
-          VALUES (?, 1, ?, x'', 0, 0) ON CONFLICT DO NOTHING`)
-        .run(channel, kind);
-      this.#effects.linked(tx, id, channel);
-    });
+    const monitorId = this.#monitors.current?.id;
+    if (monitorId === undefined) return;
+    await this.#around.store.link(monitorId, channel, kind);
+    await this.#apply({ kind: 'linked', monitorId, notificationId: channel, providerType: kind });
   }
 
   async unlink(channel: number): Promise<void> {
-    const id = this.#monitors.current?.id;
-    if (id === undefined) return;
-    await this.#around.store.transaction((tx) => this.#effects.unlinked(tx, id, channel));
+    const monitorId = this.#monitors.current?.id;
+    if (monitorId === undefined) return;
+    await this.#around.store.unlink(monitorId, channel);
+    await this.#apply({ kind: 'unlinked', monitorId, notificationId: channel, link: null });
   }
 
   regionCame(region: Region): void {
@@ -301,10 +259,6 @@ export class Service {
     }
   }
 
-  async flushBefore(): Promise<void> {
-    await this.#recorder.flushed();
-  }
-
   #answer(region: Region, slot: number, answer: Answer): void {
     const agent = this.#agents.get(region);
     const id = this.#monitors.current?.id;
@@ -320,6 +274,65 @@ export class Service {
       refused,
     };
     this.#inFlight.acceptance(agent, acceptance, this.#clock.monotonic());
+  }
+
+  #apply(change: DeclaredChange): Promise<void> {
+    return this.#recorder.declare([change], 0);
+  }
+
+  #newRecorder(): Recorder {
+    const { store, presence } = this.#around;
+    const recorder = new Recorder({
+      store: this.#mortalStore(store.recording),
+      states: this.#states,
+      monitors: this.#monitors,
+      presence,
+      rollups: { claimedUntil: 0 },
+      tokens: { isValid: (token) => token === 'good' },
+      slots: {
+        isOfferedAgain: (...job) => this.#isOfferedAgain(...job),
+        settled: (outcome) => this.#settled(outcome),
+      },
+      clock: this.#clock,
+      slotClock: this.#slotClock,
+      log,
+      newKey: () => `key-${++keys}`,
+      isHeld: () => false,
+      onDeclared: (_, monitor) => {
+        this.#monitors.current = monitor;
+      },
+      onQueued: (_, { notificationId: channel, alert: { status, closure } }) =>
+        this.announcements.push({ channel, status, isClosure: closure !== undefined }),
+    });
+    recorder.onTransition(({ from, to, reason, at }) => this.transitions.push({ from, to, reason, at }));
+    return recorder;
+  }
+
+  /** What a dead process had begun to write never arrives. */
+  #mortalStore(store: RecordingStore): RecordingStore {
+    return {
+      recordedOutcomes: (keys) => store.recordedOutcomes(keys),
+      states: (monitors, now) => store.states(monitors, now),
+      position: () => store.position(),
+      record: (batch) => (this.#clock.isAlive ? store.record(batch) : new Promise(() => {})),
+    };
+  }
+
+  #isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {
+    const job = this.#inFlight.get(monitorId, region);
+    const isOfferedAgain =
+      reason === 'shutting-down' &&
+      job?.slot === slot &&
+      job.isAwaited &&
+      this.#clock.monotonic() < job.boundAt;
+    const told = this.told.findLast((each) => each.is === 'reported' && isAbout(each, slot, region));
+    if (isOfferedAgain && told?.is === 'reported') told.isOfferedAgain = true;
+    return isOfferedAgain;
+  }
+
+  #settled({ monitorId, slot, region, is }: SlotOutcome): void {
+    if (is === 'reported') this.#inFlight.recorded(monitorId, slot, region);
+    else this.#inFlight.givenBack(monitorId, slot, region, this.#clock.monotonic());
   }
 
   #untilNextSlot(): number {
@@ -344,7 +357,7 @@ export class Service {
   }
 
   /** Tells the recorder, and notes it for the oracle. */
-  #toldSink(): SlotSink {
+  #toldSink(): SlotEvents {
     return {
       opened: (monitor, slot, regions) => {
         if (regions.length > 0) this.told.push({ is: 'opened', slot, version: monitor.version, regions });
@@ -367,19 +380,9 @@ const OFFERING_TICK_MS = 250;
 /** With nothing to do it looks so often, ms. */
 const IDLE_TICK_MS = 3_600_000;
 
-function insertMonitor({ sqlite }: Transaction, { id, name }: LiveMonitor): void {
-  sqlite
-    .prepare(`INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)
-      VALUES (?, 1, 'http', ?, 1, '{}', 0, 0, 0)`)
-    .run(id, name);
+function isAbout({ result, region }: Told & { is: 'reported' }, slot: number, of: Region): boolean {
+  return result.slot === slot && region === of && result.outcome === 'not_run';
 }
 
-function newestSlotOf(store: Store): Promise<number | null> {
-  return store.transaction(({ sqlite }) => {
-    const row = sqlite
-      .prepare(`SELECT max(slot) AS slot FROM (SELECT max(slot) AS slot FROM results
-        UNION ALL SELECT max(decided_slot) FROM monitor_states UNION ALL SELECT max(slot) FROM off_grid_slots)`)
-      .get();
-    return row?.slot == null || row.slot === 0 ? null : Number(row.slot);
-  });
-}
+/** Keys of incidents and deliveries so far. */
+let keys = 0;

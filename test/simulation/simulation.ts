@@ -1,12 +1,12 @@
 import { longestCheckMs } from '@svc/coordinator/domain/longest-check.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
-import type { Store } from '@svc/coordinator/store/store.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { type Report, SimulatedAgents } from './agents.ts';
 import { Oracle, type Violation } from './oracle/oracle.ts';
 import { type OutageCounts, Outages } from './outages.ts';
 import { Presence } from './presence.ts';
 import { Service } from './service.ts';
+import type { WorldStore } from './store.ts';
 import type { Announcement, Told, Transition } from './told.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import type { Move, World } from './world.ts';
@@ -17,6 +17,8 @@ const MISSED_MS = 6_500;
 const FORGOTTEN_MS = 4_000;
 /** After a start the coordinator hears one round of heartbeats, ms. */
 const ROUND_MS = 2_500;
+/** Dispatch reads the clock so often, ms. */
+const TICK_MS = 50;
 const WORLD_BEGINS = Date.UTC(2026, 0, 1);
 
 /** A line of the story: at an instant (ms after the beginning) something happened. */
@@ -33,9 +35,12 @@ export type Outcome = {
 };
 
 /** Runs a world from its beginning to its end, before the eyes of the oracle. */
-export async function simulate(world: World, store: Store, isTold: boolean): Promise<Outcome> {
-  const simulation = new Simulation(world, store, isTold);
-  return simulation.run();
+export async function simulate(
+  world: World,
+  store: WorldStore,
+  { isTold }: { isTold: boolean },
+): Promise<Outcome> {
+  return new Simulation(world, store, isTold).run();
 }
 
 class Simulation {
@@ -45,7 +50,7 @@ class Simulation {
   readonly #agents: SimulatedAgents;
   readonly #oracle: Oracle;
   readonly #outages: Outages;
-  readonly #store: Store;
+  readonly #store: WorldStore;
   /** All reports, in the order in which they reached the stream. */
   readonly #stream: Report[] = [];
   readonly #story: Line[] | null;
@@ -59,14 +64,15 @@ class Simulation {
   #restart: (Move & { do: 'restart' }) | null = null;
   #events = 0;
 
-  constructor(world: World, store: Store, isTold: boolean) {
+  constructor(world: World, store: WorldStore, isTold: boolean) {
     this.#world = world;
     this.#store = store;
     this.#story = isTold ? [] : null;
     this.#monitor = monitorOf(world);
     this.#efforts.set(1, world);
     const isTargetFine = world.troubles.length === 0 && world.mishaps.blip === 0;
-    this.#oracle = new Oracle(this.#presence, isTargetFine);
+    const isClockSet = world.moves.some((move) => move.do === 'set-wall-clock');
+    this.#oracle = new Oracle(this.#presence, { isTargetFine, isClockSet });
     this.#outages = new Outages(world);
     this.#agents = new SimulatedAgents({
       world,
@@ -146,12 +152,14 @@ class Simulation {
   /** Commits what the instant has brought, and shows it to the oracle. */
   async #settle(): Promise<void> {
     const work = this.#work;
+    const hasWork = work.length > 0;
     this.#work = [];
     for (const task of work) await task();
     const service = this.#service;
     if (service === null) return;
     const isKilled = this.#restart !== null && service.told.length > 0;
-    if (isKilled && this.#restart?.isBeforeCommit) return this.#kill();
+    // What was declared in this instant is committed.
+    if (isKilled && !hasWork && this.#restart?.isBeforeCommit) return this.#kill();
     const told = await service.flush();
     this.#show(service, told);
     if (isKilled) this.#kill();
@@ -160,6 +168,8 @@ class Simulation {
   #show(service: Service, told: readonly Told[]): void {
     const transitions = service.transitions.splice(0);
     const announcements = service.announcements.splice(0);
+    // Whatever time alone should have changed is seen with the next event, as it was due.
+    if (told.length === 0 && transitions.length === 0 && announcements.length === 0) return;
     this.#events += told.length;
     this.#outages.see(transitions, service.status, this.#clock.monotonic());
     this.#tell(told, transitions, announcements);
@@ -242,10 +252,10 @@ class Simulation {
         return;
       case 'set-wall-clock':
         this.#clock.stepWall(move.byMs);
+        this.#tickSoon(TICK_MS);
         return;
       case 'link':
         this.#work.push(async () => {
-          await this.#service?.flushBefore();
           await this.#service?.link(move.channel, move.kind);
           this.#oracle.linked(move.channel, move.kind);
         });

@@ -9,6 +9,12 @@ export class History {
   readonly #transitions: Transition[] = [];
   #status: MonitorStatus = 'unknown';
   #at = 0;
+  readonly #isClockSet: boolean;
+
+  /** @param isClockSet the system's clock is set in this world: what was dated before may lie ahead */
+  constructor(isClockSet: boolean) {
+    this.#isClockSet = isClockSet;
+  }
 
   /** Follows the history: each change begins where the one before it ended. */
   add(transition: Transition, now: number): string | null {
@@ -25,7 +31,7 @@ export class History {
     if (from === to) return 'nothing changed';
     if (!Number.isInteger(at)) return 'not a whole millisecond';
     if (at < this.#at) return `before the change of ${this.#at}`;
-    return at > now ? 'in the future' : null;
+    return at > now && !this.#isClockSet ? 'in the future' : null;
   }
 
   /** The times of each day add up to the day, and to what the changes say when they are added by hand. */

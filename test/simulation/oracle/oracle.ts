@@ -30,6 +30,14 @@ export type Seen = {
   readonly announcements: readonly Announcement[];
 };
 
+/** What the oracle knows of the world beforehand. */
+export type WorldFacts = {
+  /** Nothing can go wrong but failures of our own. */
+  readonly isTargetFine: boolean;
+  /** The system's clock is set in its course. */
+  readonly isClockSet: boolean;
+};
+
 /**
  * Watches a world: hears what the evaluation is told, and looks at what it says. It decides by the
  * sentences of the design what should have been said.
@@ -38,9 +46,8 @@ export class Oracle {
   readonly violations: Violation[] = [];
   readonly confirmed = new ConfirmedOutages();
   readonly channels = new Channels();
-  readonly #history = new History();
+  readonly #history: History;
   readonly #picture: Picture;
-  /** Nothing in the world but failures of our own can go wrong. */
   readonly #isTargetFine: boolean;
   #status: MonitorStatus = 'unknown';
   /** Since when the status is not the expected one, monotonic ms. */
@@ -49,8 +56,9 @@ export class Oracle {
   #judgeFrom = 0;
   #resumed = new Set<number>();
 
-  constructor(presence: RegionsWithAgents, isTargetFine: boolean) {
+  constructor(presence: RegionsWithAgents, { isTargetFine, isClockSet }: WorldFacts) {
     this.#picture = new Picture(presence);
+    this.#history = new History(isClockSet);
     this.#isTargetFine = isTargetFine;
   }
 
@@ -79,7 +87,7 @@ export class Oracle {
     if (isJudging) this.#judgeTime(now);
     const steps = new Set([this.#picture.expected]);
     for (const each of told) {
-      this.#tell(each, seen, now);
+      this.#tell(each, now);
       steps.add(this.#picture.expected);
     }
     const isEnded = told.some(
@@ -102,7 +110,7 @@ export class Oracle {
     this.#violated('history', this.#history.daysFault(from, now.slot), now);
   }
 
-  #tell(told: Told, seen: Seen, now: Now): void {
+  #tell(told: Told, now: Now): void {
     if (told.is === 'resumed') this.#resumed.add(told.slot);
     if (told.is === 'declared') this.confirmed.excuse();
     this.#picture.tell(told, now);
@@ -112,7 +120,7 @@ export class Oracle {
       this.confirmed.excuse();
     }
     if (told.is === 'reported' && now.monotonic >= this.#judgeFrom) {
-      this.confirmed.reported(told, this.#picture, seen.status, now);
+      this.confirmed.reported(told, this.#picture, this.#status, now);
     }
   }
 

@@ -47,6 +47,8 @@ export class Picture {
   #decidedSlot = 0;
   /** What is about this slot or an older one never votes: votes were ended since. */
   endedSlot = 0;
+  /** Before this nothing ages, unless the electorate changes. */
+  #agesAt = Number.NEGATIVE_INFINITY;
   /** When each vote was reported, as its age. */
   readonly #reportedAt = new Map<Region, number>();
 
@@ -70,7 +72,7 @@ export class Picture {
         this.#reported(told.region, told.result, told.isOfferedAgain, now);
         break;
       case 'resumed':
-        if (this.isActive && told.slot > this.#decidedSlot) {
+        if (this.isActive && !this.#isOver(told.slot)) {
           const open = this.#openSlot(told.slot, now);
           open.given = new Set([...open.answered, ...told.waitedFor]);
         }
@@ -103,11 +105,11 @@ export class Picture {
 
   /** Time has passed: slots whose period is over are decided, and votes age. */
   decide(now: Now): void {
-    for (let open = this.#open[0]; open !== undefined; open = this.#open[0]) {
-      if (!this.#isDecided(open, now)) break;
-      this.#open.shift();
-      this.#decidedSlot = open.slot;
+    for (let index = this.#nextDecided(now); index >= 0; index = this.#nextDecided(now)) {
+      const [open] = this.#open.splice(index, 1) as [OpenSlot];
+      this.#decidedSlot = Math.max(this.#decidedSlot, open.slot);
       for (const region of open.given ?? open.answered) this.#entered.add(region);
+      this.#agesAt = Number.NEGATIVE_INFINITY;
       const since = Math.min(now.monotonic, Math.max(open.endsAt, this.expectedSince));
       this.#cast(open.reports, now, open.endsAt <= now.monotonic ? since : now.monotonic);
     }
@@ -157,10 +159,17 @@ export class Picture {
   }
 
   #opened({ slot, version, regions }: Told & { is: 'opened' }, now: Now): void {
-    if (!this.isActive || this.monitor?.version !== version || slot <= this.#decidedSlot) return;
+    if (!this.isActive || this.monitor?.version !== version || this.#isOver(slot)) return;
     const open = this.#openSlot(slot, now);
     open.given = new Set([...(open.given ?? open.answered), ...regions]);
     for (const region of regions) this.#given.add(region);
+  }
+
+  /** Decided, or it never will be. */
+  #isOver(slot: number): boolean {
+    return (
+      slot <= this.endedSlot || (slot <= this.#decidedSlot && !this.#open.some((open) => open.slot === slot))
+    );
   }
 
   #openSlot(slot: number, now: Now): OpenSlot {
@@ -176,7 +185,7 @@ export class Picture {
 
   /** "`not_run`, also a second one, answers the slot but is no vote." */
   #answered(slot: number, region: Region, now: Now): void {
-    if (slot > this.#decidedSlot) this.#openSlot(slot, now).answered.add(region);
+    if (!this.#isOver(slot)) this.#openSlot(slot, now).answered.add(region);
   }
 
   #reported(region: Region, result: CheckResult, isOfferedAgain: boolean, now: Now): void {
@@ -203,7 +212,7 @@ export class Picture {
       heardAt: now.slot,
     };
     this.#given.add(region);
-    if (slot > this.#decidedSlot) {
+    if (!this.#isOver(slot)) {
       const open = this.#openSlot(slot, now);
       open.answered.add(region);
       open.reports.push(vote);
@@ -212,6 +221,10 @@ export class Picture {
     // "A report that comes after its slot was decided becomes its region's vote at once."
     this.#entered.add(region);
     this.#cast([vote], now, now.monotonic);
+  }
+
+  #nextDecided(now: Now): number {
+    return this.#open.findIndex((open) => this.#isDecided(open, now));
   }
 
   /** "When every region given it has answered, or the missing ones cannot change the outcome, or one period has passed." */
@@ -227,24 +240,23 @@ export class Picture {
     const cast = new Map(this.votes);
     for (const vote of open.reports) this.#castInto(cast, vote, now);
     const electorate = this.#electorate(new Set([...this.#entered, ...given]));
-    const statusWith = (outcome: Vote['outcome'] | 'kept' | 'aged') => {
+    const statusWith = (extreme: Extreme) => {
       const votes = new Map(cast);
       for (const region of missing) {
-        if (outcome === 'aged') votes.delete(region);
-        else if (outcome !== 'kept') this.#castInto(votes, supposed(region, outcome, open.slot), now);
+        if (extreme === 'aged') votes.delete(region);
+        else if (extreme !== 'kept') this.#castInto(votes, supposed(region, extreme, open.slot), now);
       }
       return statusOf({ votes: votes.values(), electorate, age: now.age, standing: this.expected }, PLAIN);
     };
-    const status = statusWith('kept');
-    return (['aged', 'passed', 'degraded', 'failed'] as const).every(
-      (outcome) => statusWith(outcome) === status,
-    );
+    const status = statusWith('passed');
+    return EXTREMES.every((extreme) => statusWith(extreme) === status);
   }
 
   #cast(news: readonly Vote[], now: Now, since: number): void {
     const { monitor } = this;
     if (monitor === null || news.length === 0) return;
     const freshUntil = now.age + freshMs(monitor.periodMs, monitor.longestCheckMs);
+    this.#agesAt = Math.min(this.#agesAt, freshUntil);
     let isNew = false;
     for (const vote of news) {
       if (!this.#castInto(this.votes, { ...vote, freshUntil, surelyFreshUntil: freshUntil }, now)) continue;
@@ -269,7 +281,9 @@ export class Picture {
 
   /** "Ageing alone changes status only to unknown, dated at the expiry." */
   #grow(now: Now): void {
-    if (this.expected === 'unknown' || !isTooFew(this.#question(now), PLAIN)) return;
+    if (this.expected === 'unknown' || now.age < this.#agesAt) return;
+    this.#agesAt = Math.min(...[...this.votes.values()].map(untilAfter(now.age)));
+    if (!isTooFew(this.#question(now), PLAIN)) return;
     const ended = [...this.votes.values()]
       .map(({ freshUntil }) => freshUntil)
       .filter((until) => until <= now.age);
@@ -312,6 +326,7 @@ export class Picture {
   }
 
   #shift(byMs: number): void {
+    this.#agesAt = Number.NEGATIVE_INFINITY;
     if (byMs === 0) return;
     for (const vote of this.votes.values()) {
       const { surelyFreshUntil, freshUntil } = vote;
@@ -322,6 +337,7 @@ export class Picture {
 
   /** "A removed region's vote goes at once." */
   #drop(declared: ReadonlySet<Region>, now: Now): void {
+    this.#agesAt = Number.NEGATIVE_INFINITY;
     for (const open of this.#open) {
       for (const region of open.given ?? []) if (!declared.has(region)) open.given?.delete(region);
       for (const region of open.answered) if (!declared.has(region)) open.answered.delete(region);
@@ -338,11 +354,20 @@ export class Picture {
   }
 }
 
+type Extreme = Vote['outcome'] | 'kept' | 'aged';
+/** Beside `passed`, from the one that differs most. */
+const EXTREMES: readonly Extreme[] = ['failed', 'degraded', 'kept', 'aged'];
+
 /** From its slot to the end of its last attempt, ms. */
 function tookMs({ attempts }: CheckResult): number {
   const last = attempts.at(-1);
   return last === undefined ? 0 : last.started_ms + last.latency;
 }
+
+const untilAfter =
+  (age: number) =>
+  ({ freshUntil }: Vote): number =>
+    freshUntil > age ? freshUntil : Number.POSITIVE_INFINITY;
 
 /** What a region that is missing would say. */
 function supposed(region: Region, outcome: Vote['outcome'], slot: number): Vote {

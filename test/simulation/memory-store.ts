@@ -1,0 +1,165 @@
+import { checkEnd } from '@svc/coordinator/domain/check-end.ts';
+import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import { freshForMs, votableForMs } from '@svc/coordinator/domain/status.ts';
+import { BELIEVED_AHEAD_MS, type StoredState, type StoredVote } from '@svc/coordinator/evaluation/restart.ts';
+import type { Link, MonitorState } from '@svc/coordinator/evaluation/state.ts';
+import type { ReportedResult, Writes } from '@svc/coordinator/evaluation/writes.ts';
+import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/recording-store.ts';
+import type { StreamPosition } from '@svc/coordinator/store/stream-position.ts';
+import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { WorldStore } from './store.ts';
+
+type Row = { readonly outcome: Outcome; readonly version: number; readonly vote: StoredVote | null };
+/** By slot, then region. */
+type Results = Map<number, Map<Region, Row>>;
+
+/** What the database keeps of a world, in memory: it forgets nothing over a restart of the coordinator. */
+export class MemoryStore implements WorldStore, RecordingStore {
+  readonly #declared = new Set<number>();
+  readonly #states = new Map<number, MonitorState>();
+  readonly #links = new Map<number, Link[]>();
+  readonly #results = new Map<number, Results>();
+  readonly #offGrid = new Map<number, number>();
+  #position: StreamPosition | null = null;
+  #deliveries = 0;
+
+  get recording(): RecordingStore {
+    return this;
+  }
+
+  async declare({ id }: LiveMonitor): Promise<void> {
+    this.#declared.add(id);
+  }
+
+  async remove(id: number): Promise<void> {
+    this.#declared.delete(id);
+    this.#states.delete(id);
+    this.#links.delete(id);
+    this.#results.delete(id);
+  }
+
+  async link(id: number, notificationId: number, providerType: ChannelKind): Promise<void> {
+    const links = this.#links.get(id) ?? [];
+    if (links.some((link) => link.notificationId === notificationId)) return;
+    this.#links.set(id, [...links, { notificationId, providerType, announced: 'active', incident: null }]);
+  }
+
+  async unlink(id: number, notificationId: number): Promise<void> {
+    const links = this.#links.get(id) ?? [];
+    this.#links.set(
+      id,
+      links.filter((link) => link.notificationId !== notificationId),
+    );
+  }
+
+  async newestSlot(id: number): Promise<number | null> {
+    const slots = [...(this.#results.get(id)?.keys() ?? [])];
+    const newest = Math.max(0, this.#states.get(id)?.decidedSlot ?? 0, this.#offGrid.get(id) ?? 0, ...slots);
+    return newest === 0 ? null : newest;
+  }
+
+  async recordedOutcomes(
+    keys: readonly { monitorId: number; slot: number; region: Region }[],
+  ): Promise<readonly (Outcome | null)[]> {
+    return keys.map(({ monitorId, slot, region }) => {
+      return this.#results.get(monitorId)?.get(slot)?.get(region)?.outcome ?? null;
+    });
+  }
+
+  async record({ writes, position }: RecordedBatch): Promise<readonly (number | null)[]> {
+    for (const result of writes.results) this.#recordResult(result, writes.recordedAt);
+    for (const { monitorId, slot, region, version } of writes.abstentions) {
+      this.#insert(monitorId, slot, region, { outcome: 'not_run', version, vote: null });
+    }
+    for (const { monitorId, slot } of writes.offGridSlots) {
+      this.#offGrid.set(monitorId, Math.max(slot, this.#offGrid.get(monitorId) ?? 0));
+    }
+    for (const state of writes.states)
+      if (this.#declared.has(state.id)) this.#states.set(state.id, { ...state });
+    for (const announcement of writes.announcements) this.#announced(announcement);
+    if (position !== null) this.#position = position;
+    return writes.deliveries.map(() => ++this.#deliveries);
+  }
+
+  async *states(
+    monitors: { get(id: number): LiveMonitor | undefined },
+    now: number,
+  ): AsyncGenerator<StoredState[]> {
+    if (this.#states.size === 0) return;
+    yield [...this.#states.values()].map((state) => ({
+      id: state.id,
+      status: state.status,
+      since: state.since,
+      reason: state.reason,
+      version: state.version,
+      decidedSlot: state.decidedSlot,
+      floorSlot: state.floorSlot,
+      entered: state.entered,
+      incident: state.incident,
+      votes: state.votes,
+      links: this.#links.get(state.id) ?? [],
+      results: this.#resultsSince(state, monitors.get(state.id), now),
+    }));
+  }
+
+  async position(): Promise<StreamPosition | null> {
+    return this.#position;
+  }
+
+  #recordResult({ result, region }: ReportedResult, recordedAt: number): void {
+    const { monitor, slot, outcome, version } = result;
+    const vote: StoredVote | null =
+      outcome === 'not_run'
+        ? null
+        : {
+            region,
+            outcome,
+            slot,
+            at: recordedAt,
+            endedAt: checkEnd(result, Math.max(recordedAt, slot)),
+            failedSince: outcome === 'failed' ? slot : null,
+            latency: result.latency ?? null,
+            statusCode: result.status_code ?? null,
+            errorMessage: result.error_message ?? null,
+          };
+    this.#insert(monitor, slot, region, { outcome, version, vote });
+  }
+
+  /** The first that is not `not_run` stays, and it takes the place of a recorded `not_run`. */
+  #insert(monitorId: number, slot: number, region: Region, row: Row): void {
+    const results: Results = this.#results.get(monitorId) ?? new Map();
+    const ofSlot: Map<Region, Row> = results.get(slot) ?? new Map();
+    this.#results.set(monitorId, results);
+    results.set(slot, ofSlot);
+    const known = ofSlot.get(region);
+    if (known === undefined || (known.outcome === 'not_run' && row.outcome !== 'not_run'))
+      ofSlot.set(region, row);
+  }
+
+  #announced({ monitorId, notificationId, announced, incident }: Writes['announcements'][number]): void {
+    const links = this.#links.get(monitorId) ?? [];
+    this.#links.set(
+      monitorId,
+      links.map((link) => (link.notificationId === notificationId ? { ...link, announced, incident } : link)),
+    );
+  }
+
+  #resultsSince(
+    { id, decidedSlot }: MonitorState,
+    monitor: LiveMonitor | undefined,
+    now: number,
+  ): StoredVote[] {
+    if (monitor === undefined || !monitor.active) return [];
+    const { periodMs, longestCheckMs, version } = monitor;
+    const oldest = now - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs);
+    const decided = decidedSlot > now + BELIEVED_AHEAD_MS ? 0 : decidedSlot;
+    const found: StoredVote[] = [];
+    for (const [slot, rows] of this.#results.get(id) ?? []) {
+      if (slot <= decided || slot < oldest || slot > now + BELIEVED_AHEAD_MS) continue;
+      for (const row of rows.values()) if (row.vote !== null && row.version === version) found.push(row.vote);
+    }
+    return found.sort((a, b) => a.slot - b.slot || (a.region < b.region ? -1 : 1));
+  }
+}

@@ -1,0 +1,71 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { generateWorld } from './generate.ts';
+import { MemoryStore } from './memory-store.ts';
+import { isSameKind, shrink } from './shrink.ts';
+import { type Outcome, simulate } from './simulation.ts';
+import { SqliteWorldStore } from './sqlite-store.ts';
+import { addStatistics, addWorld, noStatistics, type Statistics } from './statistics.ts';
+import type { WorldStore } from './store.ts';
+import { tell } from './story.ts';
+import type { World } from './world.ts';
+
+/** One in so many worlds runs over SQLite. */
+const SQLITE_EVERY = 100;
+/** Fewer worlds are not worth a process. */
+const WORLDS_PER_PROCESS = 400;
+
+/** Seeds from the first on. */
+export type Range = { readonly seed: number; readonly worlds: number };
+
+/** Runs worlds in this process. */
+export async function runWorlds({ seed, worlds }: Range): Promise<Statistics> {
+  const sum = noStatistics();
+  const sqlite = worlds >= SQLITE_EVERY ? await SqliteWorldStore.open() : null;
+  try {
+    for (let next = seed; next < seed + worlds; next += 1) {
+      const isInSqlite = sqlite !== null && next % SQLITE_EVERY === 0;
+      if (isInSqlite) await sqlite.clear();
+      const store: WorldStore = isInSqlite ? sqlite : new MemoryStore();
+      addWorld(sum, next, await simulate(generateWorld(next), store, { isTold: false }));
+    }
+  } finally {
+    await sqlite?.close();
+  }
+  return sum;
+}
+
+/** Runs worlds in as many processes as there are processors. */
+export async function runInProcesses({ seed, worlds }: Range): Promise<Statistics> {
+  const processes = Math.min(availableParallelism(), Math.floor(worlds / WORLDS_PER_PROCESS));
+  if (processes < 2) return runWorlds({ seed, worlds });
+  const share = Math.ceil(worlds / processes);
+  const ranges = Array.from({ length: processes }, (_, index) => ({
+    seed: seed + index * share,
+    worlds: Math.min(share, worlds - index * share),
+  }));
+  const sum = noStatistics();
+  for (const part of await Promise.all(ranges.map(runInProcess))) addStatistics(sum, part);
+  return sum;
+}
+
+async function runInProcess({ seed, worlds }: Range): Promise<Statistics> {
+  const child = fork(fileURLToPath(new URL('./worker.ts', import.meta.url)), [`${seed}`, `${worlds}`]);
+  const answered = once(child, 'message');
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`the worlds ${seed} to ${seed + worlds - 1} ended with code ${code}`);
+  const [statistics] = await answered;
+  return statistics as Statistics;
+}
+
+/** The story of a failing world, as short as it can be made; null where it does not fail. */
+export async function storyOf(seed: number): Promise<string | null> {
+  const run = (world: World): Promise<Outcome> => simulate(world, new MemoryStore(), { isTold: true });
+  const world = generateWorld(seed);
+  const kind = (await run(world)).violations[0]?.kind;
+  if (kind === undefined) return null;
+  const shortest = await shrink(world, async (smaller) => isSameKind(kind, (await run(smaller)).violations));
+  return tell(shortest, await run(shortest));
+}

@@ -1,0 +1,72 @@
+import type { ViolationKind } from './oracle/oracle.ts';
+import type { Mishaps, World } from './world.ts';
+
+/** Whether the world still fails in the same way. */
+export type Fails = (world: World) => Promise<boolean>;
+
+/** Tries are bounded: a story need not be the shortest. */
+const MOST_TRIES = 400;
+
+/**
+ * A smaller world that still fails: what can be left out is left out, one thing after the other, until
+ * nothing more can. What a region does in a slot does not depend on the rest of the world, so the story of
+ * what remains stays the same.
+ */
+export async function shrink(world: World, fails: Fails): Promise<World> {
+  let smallest = world;
+  let tries = 0;
+  for (let isSmaller = true; isSmaller && tries < MOST_TRIES; ) {
+    isSmaller = false;
+    for (const smaller of smallerWorlds(smallest)) {
+      tries += 1;
+      if (tries > MOST_TRIES) break;
+      if (!(await fails(smaller))) continue;
+      smallest = smaller;
+      isSmaller = true;
+      break;
+    }
+  }
+  return smallest;
+}
+
+/** The same kind of violation, which need not be the same one. */
+export function isSameKind(kind: ViolationKind, violations: readonly { kind: ViolationKind }[]): boolean {
+  return violations[0]?.kind === kind;
+}
+
+/** Worlds with one thing less, the largest things first. */
+function* smallerWorlds(world: World): Generator<World> {
+  const { moves, troubles, mishaps, regions, agents, laggards, channels } = world;
+  const half = moves.length / 2;
+  if (moves.length > 2) {
+    yield { ...world, moves: moves.slice(0, half) };
+    yield { ...world, moves: moves.slice(half) };
+  }
+  for (const region of regions ?? agents) yield withoutRegion(world, region);
+  for (const index of moves.keys()) yield { ...world, moves: moves.toSpliced(index, 1) };
+  for (const index of troubles.keys()) yield { ...world, troubles: troubles.toSpliced(index, 1) };
+  for (const name of Object.keys(mishaps) as (keyof Mishaps)[]) {
+    if (mishaps[name] !== 0 && name !== 'lagMs') yield { ...world, mishaps: { ...mishaps, [name]: 0 } };
+  }
+  if (laggards.length > 0) yield { ...world, laggards: [] };
+  for (const index of channels.keys()) yield { ...world, channels: channels.toSpliced(index, 1) };
+  for (const [index, trouble] of troubles.entries()) {
+    if (trouble.flapMs > 0) yield { ...world, troubles: troubles.with(index, { ...trouble, flapMs: 0 }) };
+  }
+  if (world.retry > 0) yield { ...world, retry: 0 };
+}
+
+function withoutRegion(world: World, region: World['agents'][number]): World {
+  const isOther = (each: World['agents'][number]) => each !== region;
+  return {
+    ...world,
+    regions: world.regions?.filter(isOther) ?? null,
+    agents: world.agents.filter(isOther),
+    laggards: world.laggards.filter(isOther),
+    troubles: world.troubles.map((trouble) => ({
+      ...trouble,
+      regions: trouble.regions?.filter(isOther) ?? null,
+    })),
+    moves: world.moves.filter((move) => !('region' in move) || move.region !== region),
+  };
+}

@@ -1,0 +1,107 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import { openStore } from '@svc/coordinator/store/open.ts';
+import { createRecordingStore, type RecordingStore } from '@svc/coordinator/store/recording-store.ts';
+import type { SqlValue, Store } from '@svc/coordinator/store/store.ts';
+import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import type { WorldStore } from './store.ts';
+
+/** One world after the other in the real database. */
+export class SqliteWorldStore implements WorldStore {
+  readonly recording: RecordingStore;
+  readonly #store: Store;
+  readonly #directory: string;
+
+  private constructor(store: Store, directory: string) {
+    this.#store = store;
+    this.#directory = directory;
+    this.recording = createRecordingStore(store);
+  }
+
+  static async open(): Promise<SqliteWorldStore> {
+    const directory = await mkdtemp(join(tmpdir(), 'svc-simulation-'));
+    const store = await openStore({
+      path: join(directory, 'svc.db'),
+      log: createLogger('simulation', 'silent'),
+    });
+    return new SqliteWorldStore(store, directory);
+  }
+
+  async close(): Promise<void> {
+    await this.#store.close();
+    await rm(this.#directory, { recursive: true });
+  }
+
+  /** Empties it for another world. */
+  async clear(): Promise<void> {
+    for (const table of TABLES) await this.#write(`DELETE FROM ${table}`);
+    await this.#write(
+      "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'test', 0) ON CONFLICT DO NOTHING",
+    );
+  }
+
+  declare({ id, name }: LiveMonitor): Promise<void> {
+    return this.#write(
+      `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)
+        VALUES (?, 1, 'http', ?, 1, '{}', 0, 0, 0) ON CONFLICT DO NOTHING`,
+      id,
+      name,
+    );
+  }
+
+  remove(monitorId: number): Promise<void> {
+    return this.#write('DELETE FROM monitors WHERE id = ?', monitorId);
+  }
+
+  async link(monitorId: number, channel: number, kind: ChannelKind): Promise<void> {
+    await this.#write(
+      `INSERT INTO notifications (id, workspace_id, provider_type, settings_sealed, created_at, updated_at)
+        VALUES (?, 1, ?, x'', 0, 0) ON CONFLICT DO NOTHING`,
+      channel,
+      kind,
+    );
+    await this.#write(
+      'INSERT INTO links (monitor_id, notification_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
+      monitorId,
+      channel,
+    );
+  }
+
+  unlink(monitorId: number, channel: number): Promise<void> {
+    return this.#write('DELETE FROM links WHERE monitor_id = ? AND notification_id = ?', monitorId, channel);
+  }
+
+  newestSlot(monitorId: number): Promise<number | null> {
+    return this.#store.transaction(async (tx) => {
+      const rows = await tx.query<{ slot: number | null }>(NEWEST_SLOT, [monitorId, monitorId, monitorId]);
+      const newest = Math.max(0, ...rows.map(({ slot }) => slot ?? 0));
+      return newest === 0 ? null : newest;
+    });
+  }
+
+  async #write(sql: string, ...parameters: SqlValue[]): Promise<void> {
+    await this.#store.commit([{ sql, rows: [parameters] }]);
+  }
+}
+
+const NEWEST_SLOT = `
+  SELECT max(slot) AS slot FROM results WHERE monitor_id = ?
+  UNION ALL SELECT decided_slot FROM monitor_states WHERE monitor_id = ?
+  UNION ALL SELECT max(slot) FROM off_grid_slots WHERE monitor_id = ?`;
+
+const TABLES = [
+  'results',
+  'off_grid_slots',
+  'rollup_repairs',
+  'deliveries',
+  'transitions',
+  'incidents',
+  'links',
+  'monitor_states',
+  'stream_position',
+  'notifications',
+  'monitors',
+];

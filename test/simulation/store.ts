@@ -1,0 +1,14 @@
+import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import type { RecordingStore } from '@svc/coordinator/store/recording-store.ts';
+import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+
+/** Where a world is recorded, with the rows that the configuration writes before the recorder is told. */
+export interface WorldStore {
+  readonly recording: RecordingStore;
+  declare(monitor: LiveMonitor): Promise<void>;
+  remove(monitorId: number): Promise<void>;
+  link(monitorId: number, channel: number, kind: ChannelKind): Promise<void>;
+  unlink(monitorId: number, channel: number): Promise<void>;
+  /** Newest slot that the monitor is known to have been given; null: none. */
+  newestSlot(monitorId: number): Promise<number | null>;
+}

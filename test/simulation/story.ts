@@ -1,0 +1,29 @@
+import type { Outcome } from './simulation.ts';
+import type { World } from './world.ts';
+
+/** Lines before the violation that are printed of a story; what comes earlier seldom matters. */
+const LINES = 60;
+
+/** A failing world, for people: what it is, what happened in it, and what is wrong. */
+export function tell(world: World, { story, violations }: Outcome): string {
+  const { seed, periodMs, timeoutMs, retry, regions, agents, laggards, mishaps } = world;
+  const happening = Object.entries(mishaps).filter(([, chance]) => chance > 0);
+  const lines = [
+    `World ${seed}: a period of ${periodMs / 1_000} s, ${retry + 1} attempts of ${timeoutMs / 1_000} s.`,
+    `  regions: ${regions?.join(', ') ?? 'all'}; agents in: ${agents.join(', ')}`,
+    `  mishaps: ${happening.map(([name, chance]) => `${name} ${chance}`).join(', ')}`,
+    ...(laggards.length === 0 ? [] : [`  always late: ${laggards.join(', ')}`]),
+    ...world.troubles.map(
+      ({ from, until, regions: seenBy, sees, flapMs }) =>
+        `  ${seconds(from)} to ${seconds(until)}: ${seenBy?.join(', ') ?? 'every region'} sees it ${sees}${flapMs > 0 ? `, every other ${seconds(flapMs)}` : ''}`,
+    ),
+    ...(story.length > LINES ? ['  …'] : []),
+    ...story.slice(-LINES).map(({ at, text }) => `  ${seconds(at).padStart(12)}  ${text}`),
+    ...violations.map(({ kind, at, text }) => `  ${seconds(at).padStart(12)}  VIOLATION ${kind}: ${text}`),
+  ];
+  return lines.join('\n');
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(3)} s`;
+}
