@@ -22,8 +22,9 @@ const monitorMembers = {
       z.object({
         region,
         vote: z.enum(['passed', 'degraded', 'failed']),
-        at: z.number().meta({ description: 'When its slot was decided, epoch ms.' }),
-        age_ms: z.number(),
+        slot: z.number().meta({ description: 'The slot that it is about, epoch ms.' }),
+        at: z.number().meta({ description: 'When it began to count, epoch ms.' }),
+        age_ms: z.number().meta({ description: 'How long ago its slot was.' }),
       }),
     )
     .meta({ description: 'The newest vote of each region.' }),

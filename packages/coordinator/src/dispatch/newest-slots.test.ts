@@ -87,14 +87,18 @@ test('the newest slot is the latest that was decided or has a result', async () 
 test('of slots that a clock recorded ahead, those up to the present are believed', async () => {
   const now = slotOf(2, 199) + 10_000;
   const until = slotOf(2, 500);
-  await store.transaction(({ sqlite }) => {
-    const result = sqlite.prepare(`
-      INSERT INTO results (monitor_id, slot, region, outcome, version, recorded_at)
-      VALUES (?, ?, 'hosta-fra', 'passed', 1, 0)`);
-    for (let n = 200; n <= 500; n += 1) result.run(2, slotOf(2, n));
-    sqlite.prepare('INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?)').run(6, slotOf(6, 480) + 7);
-    sqlite.prepare('UPDATE monitor_states SET decided_slot = ? WHERE monitor_id = 1').run(slotOf(1, 490));
-  });
+  await store.commit([
+    {
+      sql: `INSERT INTO results (monitor_id, slot, region, outcome, version, recorded_at)
+        VALUES (?, ?, 'hosta-fra', 'passed', 1, 0)`,
+      rows: Array.from({ length: 301 }, (_, n) => [2, slotOf(2, 200 + n)]),
+    },
+    {
+      sql: 'INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?)',
+      rows: [[6, slotOf(6, 480) + 7]],
+    },
+    { sql: 'UPDATE monitor_states SET decided_slot = ? WHERE monitor_id = 1', rows: [[slotOf(1, 490)]] },
+  ]);
   const { newest, ahead } = await loadNewestSlots(store, monitors, now);
   expect(ahead).toBe(until);
   expect(newest.get(2)).toBe(slotOf(2, 199));

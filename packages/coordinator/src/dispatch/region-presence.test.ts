@@ -108,6 +108,7 @@ test('what could not be saved is saved later', async () => {
     log,
     store: {
       read: store.read,
+      commit: (steps) => store.commit(steps),
       close: async () => {},
       transaction: (work) => (isBroken ? Promise.reject(new Error('disk full')) : store.transaction(work)),
     },

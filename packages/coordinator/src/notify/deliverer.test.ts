@@ -14,8 +14,8 @@ import type { Store } from '../store/store.ts';
 import type { FinishedAttempt } from './attempts.ts';
 import { Deliverer } from './deliverer.ts';
 import { createDeliveries } from './deliveries.ts';
-import { createOutbox } from './outbox.ts';
 import { createChannels, type StoredChannel } from './registry.ts';
+import { queueAlerts } from './test-support/queue-alerts.ts';
 
 const HOUR = 3_600_000;
 const log = createLogger('test', 'silent');
@@ -120,12 +120,12 @@ class Bench {
 
   /** Queues one alert per status, in one transaction. */
   async queue(notificationId: number, monitorId: number, ...statuses: AlertStatus[]): Promise<void> {
-    const outbox = createOutbox(clock, (delivery) => this.deliverer.wake(delivery));
-    await store.transaction((tx) => {
-      for (const status of statuses) {
-        outbox.enqueue(tx, { notificationId, monitorId, alert: alertOf(monitorId, status) });
-      }
-    });
+    const alerts = statuses.map((status) => ({
+      notificationId,
+      monitorId,
+      alert: alertOf(monitorId, status),
+    }));
+    await queueAlerts(store, clock, this.deliverer, alerts);
   }
 
   async restart(): Promise<void> {
@@ -331,6 +331,7 @@ describe('the ledger', () => {
     const toCome = [...failures];
     const flaky: Store = {
       read: store.read,
+      commit: (steps) => store.commit(steps),
       transaction(work) {
         const failure = toCome.shift();
         failure?.resolve();
@@ -484,19 +485,6 @@ describe('the clock', () => {
     await bench.restart();
     clock.advance(10_000);
     await bench.recorded(3);
-  });
-
-  test('an alert of a transaction that is rolled back is not sent', async () => {
-    await bench.deliverer.start();
-    const channel = await bench.webhook('/a');
-    const outbox = createOutbox(clock, (delivery) => bench.deliverer.wake(delivery));
-    const rolledBack = store.transaction((tx) => {
-      outbox.enqueue(tx, { notificationId: channel, monitorId: 1, alert: alertOf(1, 'error') });
-      throw new Error('no');
-    });
-    await expect(rolledBack).rejects.toThrow('no');
-    expect(bench.deliverer.metrics).toMatchObject({ lanes: 0, sending: 0 });
-    expect(await deliveries()).toEqual([]);
   });
 });
 

@@ -89,7 +89,8 @@ export function memoryRig({
 
 /** Empties what dispatch writes. */
 export async function forgetRegions(store: Store): Promise<void> {
-  await store.transaction(({ sqlite }) => {
-    sqlite.exec('DELETE FROM region_presence; DELETE FROM region_absences');
-  });
+  await store.commit([
+    { sql: 'DELETE FROM region_presence', rows: [[]] },
+    { sql: 'DELETE FROM region_absences', rows: [[]] },
+  ]);
 }
