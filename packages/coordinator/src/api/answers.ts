@@ -102,6 +102,14 @@ export const transitionView = z
     at: z.number(),
     slot: z.number().int().nullable(),
     incident: z.string().nullable(),
+    until: z.number().nullable().meta({
+      description: 'Where `from` equals `to`, when the reason was last given, epoch ms. Else null.',
+    }),
+    slots: z
+      .number()
+      .int()
+      .nullable()
+      .meta({ description: 'Where `from` equals `to`, the number of slots with this reason. Else null.' }),
     votes: z.array(transitionVote),
   })
   .meta({
@@ -114,6 +122,8 @@ export const transitionView = z
         at: 1_767_225_600_412,
         slot: 1_767_225_600_000,
         incident: '0b3c:12:1767225600000',
+        until: null,
+        slots: null,
         votes: [
           {
             region: 'hosta-fra',
