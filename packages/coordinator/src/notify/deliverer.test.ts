@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
+import { holdDatabase } from '../../../../test/support/held-database.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
 import { createHttpPost } from '../outgoing/http-post.ts';
 import { openStore } from '../store/open.ts';
@@ -353,23 +353,11 @@ describe('the ledger', () => {
     expect(await deliveries()).toMatchObject([{ state: 'delivered' }, { state: 'delivered' }]);
   });
 
-  /** Holds the database as another program would, until told. */
-  function held(): { release(): void } {
-    const other = new DatabaseSync(join(folder, 'svc.db'));
-    other.exec('BEGIN IMMEDIATE');
-    return {
-      release() {
-        other.exec('ROLLBACK');
-        other.close();
-      },
-    };
-  }
-
   test('while the database does not answer other lanes are sent; all is recorded afterwards, in order', async () => {
     const [one, other] = [await bench.webhook('/one'), await bench.webhook('/other')];
     for (const monitor of [1, 2, 3]) await bench.queue(one, monitor, 'error', 'recovered');
     await bench.queue(other, 1, 'error', 'recovered');
-    const database = held();
+    const database = holdDatabase(join(folder, 'svc.db'));
     await bench.deliverer.start();
     await receiver.received(4);
     expect(bench.attempts).toEqual([]);
@@ -390,7 +378,7 @@ describe('the ledger', () => {
 
   test('the stop waits within bounds for a database that does not answer', async () => {
     await bench.queue(await bench.webhook('/a'), 1, 'error');
-    const database = held();
+    const database = holdDatabase(join(folder, 'svc.db'));
     await bench.deliverer.start();
     while (bench.deliverer.metrics.attempts.delivered === 0) await settle();
     const startedAt = clock.monotonic();
