@@ -1,0 +1,10 @@
+import type { Kysely } from 'kysely';
+import type { Database } from './schema.ts';
+import type { Store, Transaction } from './store.ts';
+
+/** Where a query may be asked: what is committed, or what a transaction sees. */
+export type Reading = Pick<Store, 'read'> | Pick<Transaction, 'db'>;
+
+export function readingOf(reading: Reading): Kysely<Database> {
+  return 'db' in reading ? reading.db : reading.read;
+}
