@@ -178,6 +178,7 @@ export class Coordinator {
       newestSlot: (monitorId) => given.newest.get(monitorId) ?? null,
       readerCaughtUp: () => progress.isCaughtUp(),
       recovery: recorder,
+      backlog: () => recorder.backlog,
     });
     recorder.onOutcome((outcome) => dispatch.settled(outcome));
     evaluator.onTransition((change) => logTransitions(log, change));

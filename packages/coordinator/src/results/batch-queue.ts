@@ -35,6 +35,8 @@ export class BatchQueue<E> {
   readonly #parts: BatchQueueParts<E>;
   readonly #stopping = new AbortController();
   #events: E[] = [];
+  /** When each of them came, monotonic ms. */
+  #pushedAt: number[] = [];
   #weight = 0;
   #cancelTimer: (() => void) | null = null;
   #flushing: Promise<void> | null = null;
@@ -57,6 +59,12 @@ export class BatchQueue<E> {
     return this.#events.length;
   }
 
+  /** Age of the oldest event, ms; 0: none waits. */
+  get oldestMs(): number {
+    const [oldest] = this.#pushedAt;
+    return oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest;
+  }
+
   /** The last tries to write failed: everything waits. */
   get isFailing(): boolean {
     return this.#failures > 0;
@@ -64,6 +72,7 @@ export class BatchQueue<E> {
 
   push(event: E): void {
     this.#events.push(event);
+    this.#pushedAt.push(this.#parts.clock.monotonic());
     this.#weight += this.#parts.weightOf(event);
     if (this.#weight >= BATCH_WEIGHT) this.#flush();
     else this.#flushLater();
@@ -172,7 +181,9 @@ export class BatchQueue<E> {
 
   /** The first events leave, and others take their place. */
   #leave(first: readonly E[], instead: readonly E[]): void {
+    const [firstAt = 0] = this.#pushedAt;
     this.#events = [...instead, ...this.#events.slice(first.length)];
+    this.#pushedAt = [...instead.map(() => firstAt), ...this.#pushedAt.slice(first.length)];
     this.#done += first.length - instead.length;
     for (const event of first) this.#weight -= this.#parts.weightOf(event);
     for (const event of instead) this.#weight += this.#parts.weightOf(event);

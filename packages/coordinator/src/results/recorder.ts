@@ -3,6 +3,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import type { Backlog } from '../domain/admission.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { type RegionSet, regionSet, regionsOf } from '../domain/region-set.ts';
 import type { SlotOutcome, UndecidedSlot } from '../domain/slots.ts';
@@ -152,6 +153,11 @@ export class Recorder implements SlotSink, Resumption {
   /** Since the start; `failures` are tries of the database that failed. */
   get counts(): Readonly<{ results: number; duplicates: number; transactions: number; failures: number }> {
     return { ...this.#counts, failures: this.#queue.failures };
+  }
+
+  /** What waits to be recorded. */
+  get backlog(): Backlog {
+    return { events: this.#queue.length, oldestMs: this.#queue.oldestMs };
   }
 
   /** The last tries to write failed: results wait. */
@@ -343,6 +349,7 @@ export class Recorder implements SlotSink, Resumption {
       region,
       is: isReoffered ? 'given-back' : 'reported',
       timedOut: result.timed_out === true,
+      reason: result.reason,
     };
     for (const listener of this.#outcomeListeners) {
       try {
