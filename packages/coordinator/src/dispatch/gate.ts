@@ -1,6 +1,7 @@
 import {
   type Admission,
   admittedPerSecond,
+  type Earned,
   earn,
   fairParts,
   type Load,
@@ -13,16 +14,27 @@ import { phaseOf } from '../domain/schedule.ts';
 /** Credits begin spread over this many values, so that not all monitors are skipped in the same round. */
 const FIRST_CREDITS = 1_000;
 
+/** What was earned is forgotten when the gate has been open for so long, ms. */
+const FORGET_AFTER_MS = 600_000;
+
+/** With what had been withheld from the workspace by then, and when that was, both in ms of the gate's time. */
+type Account = Earned & { readonly withheldMs: number; readonly atMs: number };
+
 /** Lets through as many jobs as can be done: all of them, or each workspace's fair part. */
 export class Gate {
   #admission: Admission = OPEN;
   /** By workspace; who is not in it is let through whole. */
   #parts: ReadonlyMap<number, number> = new Map();
+  /** Of each workspace: its missing part, added up over time, ms. */
+  readonly #withheldMs = new Map<number, number>();
   /**
-   * What each monitor that was ever limited here has earned. Kept when the gate opens: who was skipped last
-   * is the first to run when it closes again.
+   * Of each monitor that was limited here. Kept when the gate opens: who was skipped last is the first to
+   * run when it closes again.
    */
-  readonly #credits = new Map<number, number>();
+  readonly #accounts = new Map<number, Account>();
+  /** Time of all steps, ms. */
+  #nowMs = 0;
+  #closedAtMs = 0;
 
   get isOpen(): boolean {
     return this.#admission.is === 'open';
@@ -43,6 +55,7 @@ export class Gate {
     asked: () => ReadonlyMap<number, number>,
     elapsedMs: number,
   ): boolean {
+    this.#pass(elapsedMs);
     if (this.isOpen && pressure !== 'overloaded') return false;
     const wanted = asked();
     let askedPerSecond = 0;
@@ -58,13 +71,34 @@ export class Gate {
   admits(monitorId: number, workspaceId: number): boolean {
     const part = this.#parts.get(workspaceId);
     if (part === undefined) return true;
-    const before = this.#credits.get(monitorId) ?? phaseOf(monitorId, FIRST_CREDITS) / FIRST_CREDITS;
-    const { isAdmitted, credit } = earn(before, part);
-    this.#credits.set(monitorId, credit);
+    const withheldMs = this.#withheldMs.get(workspaceId) ?? 0;
+    const before = this.#accounts.get(monitorId);
+    const { isAdmitted, credit } =
+      before === undefined
+        ? earn({ credit: phaseOf(monitorId, FIRST_CREDITS) / FIRST_CREDITS, part }, part, part)
+        : earn(before, part, this.#averageSince(before, withheldMs));
+    this.#accounts.set(monitorId, { credit, part, withheldMs, atMs: this.#nowMs });
     return isAdmitted;
   }
 
+  #averageSince({ part, withheldMs: before, atMs }: Account, withheldMs: number): number {
+    const elapsedMs = this.#nowMs - atMs;
+    return elapsedMs > 0 ? 1 - (withheldMs - before) / elapsedMs : part;
+  }
+
+  #pass(elapsedMs: number): void {
+    this.#nowMs += elapsedMs;
+    if (!this.isOpen) this.#closedAtMs = this.#nowMs;
+    for (const [workspaceId, part] of this.#parts) {
+      const before = this.#withheldMs.get(workspaceId) ?? 0;
+      this.#withheldMs.set(workspaceId, before + (1 - part) * elapsedMs);
+    }
+    if (this.#accounts.size === 0 || this.#nowMs - this.#closedAtMs < FORGET_AFTER_MS) return;
+    this.#accounts.clear();
+    this.#withheldMs.clear();
+  }
+
   forget(monitorId: number): void {
-    if (this.#credits.size > 0) this.#credits.delete(monitorId);
+    if (this.#accounts.size > 0) this.#accounts.delete(monitorId);
   }
 }

@@ -183,18 +183,24 @@ export function fairParts(asked: ReadonlyMap<number, number>, perSecond: number)
   return parts;
 }
 
+/** What a monitor has earned at its last slot, and the part that held then. */
+export type Earned = { readonly credit: number; readonly part: number };
+
 /**
  * Whether a monitor's next slot is run where only a part of its slots is. Each slot earns that part; one
- * that is run costs 1. So of two monitors with the same part the numbers of skipped slots differ by one
- * at most, and none starves.
+ * that is run costs 1. The part changes between the slots, and monitors meet it at different instants: each
+ * slot also makes up for the difference between the last one's part and the average since. So over any time
+ * the numbers of skipped slots of two monitors with the same period differ by one or two at most, and none
+ * starves.
  *
- * @param credit what the monitor has earned, in [0, 1)
  * @param part in [0, 1]
+ * @param averagePart since the last slot, in [0, 1]
  */
 export function earn(
-  credit: number,
+  before: Earned,
   part: number,
+  averagePart: number,
 ): { readonly isAdmitted: boolean; readonly credit: number } {
-  const earned = credit + part;
-  return earned >= 1 ? { isAdmitted: true, credit: earned - 1 } : { isAdmitted: false, credit: earned };
+  const credit = before.credit + part + averagePart - before.part;
+  return credit >= 1 ? { isAdmitted: true, credit: credit - 1 } : { isAdmitted: false, credit };
 }
