@@ -126,8 +126,8 @@ describe.concurrent('what cannot be read is dropped and counted', () => {
     const { service, bus } = started;
     const messages = [
       ...garbage(BATCH),
-      ...[undefined, null, {}, 'text', [], new Array(65).fill(RESULT)].map((results) => ({
-        what: 'no list of 1 to 64 results',
+      ...[undefined, null, {}, 'text', [], new Array(513).fill(RESULT)].map((results) => ({
+        what: 'no list of 1 to 512 results',
         data: Buffer.from(JSON.stringify({ ...BATCH, results })),
       })),
       {
@@ -201,8 +201,11 @@ describe.concurrent('what cannot be read is dropped and counted', () => {
         { kind: 'run_now' },
         { jobs: [] },
         { jobs: {} },
-        { jobs: new Array(65).fill({}) },
+        { jobs: new Array(513).fill({}) },
         { batch: 'x'.repeat(65) },
+        { results: 7 },
+        { results: 'svc.results.mars' },
+        { results: 'svc.agents.hosta-fra' },
       ].map((change) => ({ what: 'no jobs', data: Buffer.from(JSON.stringify({ ...JOBS, ...change })) })),
     ];
     for (const region of REGIONS) for (const { data } of messages) bus.publish(`svc.jobs.${region}`, data);

@@ -92,9 +92,9 @@ const acceptanceOf = (batch: string): Promise<Acceptance> =>
 
 let batches = 0;
 
-async function offer(jobs: unknown[]): Promise<Acceptance> {
+async function offer(jobs: unknown[], more: object = {}): Promise<Acceptance> {
   const batch = `batch-${++batches}`;
-  bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'jobs', batch, jobs }));
+  bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'jobs', batch, jobs, ...more }));
   return await acceptanceOf(batch);
 }
 
@@ -142,6 +142,7 @@ describe('taking jobs', () => {
       running: 0,
       held: [],
       draining: false,
+      understands: ['large-batches', 'jobs-ahead', 'results-subject'],
     });
     expect(await offer([job(1, 1_000), job(2, 1_000)])).toMatchObject({
       agent: 'agent-1',
@@ -218,16 +219,21 @@ describe('taking jobs', () => {
       random,
       'null',
       '[]',
-      '{"v":2,"kind":"jobs","batch":"x","jobs":[{}]}',
+      '{"v":0,"kind":"jobs","batch":"x","jobs":[{}]}',
       '{"v":1,"kind":"other"}',
       '{"v":1,"kind":"jobs","batch":"x","jobs":[]}',
-      JSON.stringify({ v: 1, kind: 'jobs', batch: 'x', jobs: Array.from({ length: 65 }, () => job(1, 1)) }),
+      JSON.stringify({ v: 1, kind: 'jobs', batch: 'x', jobs: Array.from({ length: 513 }, () => job(1, 1)) }),
       JSON.stringify({ v: 1, kind: 'jobs', batch: 'x'.repeat(2_000_000), jobs: [job(1, 1)] }),
       '['.repeat(900_000),
     ];
     for (const each of messages) bus.publish(JOBS, each);
     expect((await offer([job(1, 1_000)])).accepted).toEqual([[1, 1_000]]);
-    expect(agent.metrics.droppedMessages).toEqual({ oversized: 1, 'not-json': 4, invalid: 6 });
+    expect(agent.metrics.droppedMessages).toEqual({
+      oversized: 1,
+      'not-json': 4,
+      invalid: 6,
+      'foreign-results': 0,
+    });
     expect(heard.filter(({ kind }) => kind === 'acceptance')).toHaveLength(1);
   });
 
@@ -254,6 +260,51 @@ describe('taking jobs', () => {
     });
     expect(agent.metrics.droppedJobs).toBe(3);
     expect(await resultsOf(1)).toMatchObject([{ monitor: 3, outcome: 'not_run', reason: 'unsupported' }]);
+  });
+
+  test('a job sent ahead is accepted and held at once, and run when its time has come', async () => {
+    await startAgent({ timeScale: 20 });
+    const { accepted } = await offer([{ ...job(1, 1_000), wait_ms: 6_000 }, job(2, 1_000)]);
+    expect(accepted).toHaveLength(2);
+    await heartbeatWith(({ held, running }) => held.length === 2 && running === 1);
+    expect(await offer([job(1, 1_000)])).toMatchObject({ refused: [[1, 1_000, 'held']] });
+    expect(probe.attempts).toHaveLength(1);
+    await probe.begun(2);
+  });
+
+  test('jobs that wait for their slot count: a full agent is full', async () => {
+    await startAgent({ concurrency: 2 });
+    const ahead = Array.from({ length: 9 }, (_, index) => ({ ...job(index + 1, 1_000), wait_ms: 60_000 }));
+    expect((await offer(ahead)).refused).toEqual([[9, 1_000, 'full']]);
+  });
+
+  test('a batch of 512 that names the subject of its results is reported there, in large messages', async () => {
+    await startAgent({ concurrency: 1_000 });
+    const jobs = Array.from({ length: 512 }, (_, index) => job(index + 1, 1_000));
+    const { accepted } = await offer(jobs, { v: 2, results: `svc.results.${REGION}` });
+    expect(accepted).toHaveLength(512);
+    await probe.begun(512);
+    for (const attempt of probe.attempts) attempt.end(outcomeOf('passed'));
+    await resultsOf(512);
+    expect((await stream.info()).lastSequence).toBeLessThan(8);
+  });
+
+  test('a batch that wants its results on a subject of others is dropped', async () => {
+    await startAgent();
+    const foreign = [
+      'svc.results.hostb-par',
+      `svc.results.${REGION}.a.b`,
+      'svc.agents.hosta-fra',
+      '$SYS.x',
+      '',
+    ];
+    for (const results of foreign) {
+      bus.publish(JOBS, JSON.stringify({ v: 1, kind: 'jobs', batch: 'x', jobs: [job(1, 1_000)], results }));
+    }
+    expect((await offer([job(2, 1_000)])).accepted).toEqual([[2, 1_000]]);
+    expect(heard.filter(({ kind }) => kind === 'acceptance')).toHaveLength(1);
+    expect(agent.metrics.droppedMessages['foreign-results']).toBe(foreign.length);
+    expect(agent.metrics.accepted).toBe(1);
   });
 
   test('a roll call is answered with a heartbeat at once', async () => {

@@ -56,16 +56,19 @@ export class Agent {
     this.#options = options;
     this.id = config.agentId ?? generatedId();
     const shared = { bus, clock, log, metrics };
-    const onResult = (result: CheckResult): void => this.#reporter.report(result);
+    const onResult = (result: CheckResult, subject: string | null): void =>
+      this.#reporter.report(result, subject);
     this.#starvation = new Starvation(clock);
     const held = new HeldJobs(clock);
     this.#held = held;
-    this.#outbox = new Outbox({
-      ...shared,
+    this.#outbox = new Outbox({ ...shared, bootId: randomBytes(9).toString('base64url') });
+    this.#reporter = new Reporter({
+      agentId: this.id,
       subject: resultsSubject(config.region),
-      bootId: randomBytes(9).toString('base64url'),
+      outbox: this.#outbox,
+      held,
+      clock,
     });
-    this.#reporter = new Reporter({ agentId: this.id, outbox: this.#outbox, held, clock });
     this.#runner = new Runner({
       ...shared,
       probes: probeSet.probes,

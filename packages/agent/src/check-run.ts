@@ -14,6 +14,8 @@ export type RunResult = Omit<CheckResult, 'monitor' | 'version' | 'slot' | 'toke
  *     queued → attempting → done
  *        ↑         ↓
  *        └───── waiting        (failed, and another attempt is left)
+ *                  ↑
+ *                submitted     (its slot lies ahead; else it is queued at once)
  */
 export type CheckRun = {
   readonly check: Check;

@@ -2,7 +2,12 @@ import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { HEARTBEAT_INTERVAL_MS, type Heartbeat, type JobKey } from '@svc/shared/messages/heartbeat.ts';
+import {
+  AGENT_UNDERSTANDS,
+  HEARTBEAT_INTERVAL_MS,
+  type Heartbeat,
+  type JobKey,
+} from '@svc/shared/messages/heartbeat.ts';
 import { MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 
 /** What a heartbeat says about this moment. */
@@ -67,6 +72,7 @@ export class Heartbeats {
       clock: Math.trunc(clock.wall()),
       started_at: Math.trunc(this.#startedAt),
       draining: isDraining,
+      understands: [...AGENT_UNDERSTANDS],
     };
     try {
       bus.publish(subject, JSON.stringify(heartbeat));

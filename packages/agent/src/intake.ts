@@ -10,12 +10,18 @@ import {
   type Refusal,
   type RunOutcome,
 } from '@svc/shared/messages/heartbeat.ts';
-import { AGENT_QUEUE, agentsSubject, jobsSubject, MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
+import {
+  AGENT_QUEUE,
+  agentsSubject,
+  isResultsSubjectOf,
+  jobsSubject,
+  MESSAGE_VERSION,
+} from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { notAttempted } from './check-run.ts';
 import type { HeldJobs } from './held-jobs.ts';
 import { readJob, readJobsMessage } from './job-message.ts';
-import type { Metrics } from './metrics.ts';
+import type { DropReason, Metrics } from './metrics.ts';
 import { jobOf, type Runner } from './runner.ts';
 import { ThrottledLog } from './throttled-log.ts';
 
@@ -35,8 +41,8 @@ export type IntakeOptions = {
   clock: Clock;
   metrics: Metrics;
   log: Logger;
-  /** For jobs that are answered without being run. */
-  onResult: (result: CheckResult) => void;
+  /** For jobs that are answered without being run; `subject` is the one that their batch named. */
+  onResult: (result: CheckResult, subject: string | null) => void;
   /** The coordinator asks who is there. */
   onRollCall: () => void;
 };
@@ -88,18 +94,20 @@ export class Intake {
   }
 
   #onMessage(message: BusMessage): void {
+    const receivedAt = this.#options.clock.monotonic();
     const read = readJobsMessage(message.data);
     if (typeof read === 'string') {
-      this.#options.metrics.droppedMessages[read]++;
-      this.#warnings.warn('dropped a message on the jobs subject', {
-        reason: read,
-        bytes: message.data.length,
-      });
+      this.#dropMessage(message, read);
       return;
     }
     switch (read.kind) {
       case 'jobs':
-        this.#onBatch(read, Math.ceil(message.data.length / read.jobs.length));
+        // Who may not read this region's results must not get them by naming another subject.
+        if (read.results !== undefined && !isResultsSubjectOf(this.#options.region, read.results)) {
+          this.#dropMessage(message, 'foreign-results');
+        } else {
+          this.#onBatch(read, receivedAt, Math.ceil(message.data.length / read.jobs.length));
+        }
         return;
       case 'run_now':
         void this.#onRunNow(read);
@@ -112,7 +120,12 @@ export class Intake {
     }
   }
 
-  #onBatch(batch: JobBatch, bytesPerJob: number): void {
+  #dropMessage(message: BusMessage, reason: DropReason): void {
+    this.#options.metrics.droppedMessages[reason]++;
+    this.#warnings.warn('dropped a message on the jobs subject', { reason, bytes: message.data.length });
+  }
+
+  #onBatch(batch: JobBatch, receivedAt: number, bytesPerJob: number): void {
     const { metrics, held, runner, onResult, clock } = this.#options;
     const acceptance: Acceptance = {
       v: MESSAGE_VERSION,
@@ -122,6 +135,7 @@ export class Intake {
       accepted: [],
       refused: [],
     };
+    const subject = batch.results ?? null;
     const taken: CheckJob[] = [];
     for (const value of batch.jobs) {
       const read = readJob(value);
@@ -140,11 +154,11 @@ export class Intake {
       held.hold(monitor, slot, bytesPerJob);
       acceptance.accepted.push([monitor, slot]);
       if (read.is === 'job') taken.push(read.job);
-      else onResult({ ...jobOf(read.job), ...notAttempted('unsupported', clock.wall()) });
+      else onResult({ ...jobOf(read.job), ...notAttempted('unsupported', clock.wall()) }, subject);
     }
     // The answer goes out before the first probe is begun: the coordinator waits for it.
     this.#say(acceptance);
-    for (const job of taken) runner.submit(job);
+    for (const job of taken) runner.submit(job, receivedAt, subject);
   }
 
   #refusalOf(monitor: number, slot: number, takenFromBatch: number): Refusal | null {

@@ -22,6 +22,19 @@ describe('a message of the jobs subject', () => {
     expect(readJobsMessage(bytes(JSON.stringify(runNow)))).toEqual(runNow);
   });
 
+  test.each([
+    ['a later version', { v: 2 }, true],
+    ['no version', { v: 0 }, false],
+    ['512 jobs', { jobs: Array(512).fill(1) }, true],
+    ['513 jobs', { jobs: Array(513).fill(1) }, false],
+    ['a subject for results', { results: 'svc.results.hosta-fra' }, true],
+    ['a subject that is no text', { results: 1 }, false],
+    ['a subject without end', { results: 'x'.repeat(257) }, false],
+  ])('with %s', (_, change, isRead) => {
+    const batch = { v: 1, kind: 'jobs', batch: 'b', jobs: [1], ...change };
+    expect(readJobsMessage(bytes(JSON.stringify(batch)))).toEqual(isRead ? batch : 'invalid');
+  });
+
   test('may have exactly 1 MiB', () => {
     const around = JSON.stringify({ v: 1, kind: 'jobs', batch: 'b', jobs: [''] }).length;
     const message = (length: number): Uint8Array =>
@@ -47,6 +60,17 @@ describe('a job', () => {
       later: 'x',
     });
     expect(read).toEqual({ is: 'job', job: { ...job(httpCheck('http://a.example/')), slow: true } });
+  });
+
+  test.each([
+    [0, true],
+    [60_000, true],
+    [60_001, false],
+    [-1, false],
+    [0.5, false],
+    ['1', false],
+  ])('that is to wait %j ms is read: %s', (wait_ms, isRead) => {
+    expect(readJob({ ...job(tcpCheck()), wait_ms }).is).toBe(isRead ? 'job' : 'invalid');
   });
 
   test('of a kind from the future is told apart from a broken one', () => {

@@ -1,8 +1,8 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Refusal } from '@svc/shared/messages/heartbeat.ts';
 
-/** Why a message or a job on our subject was thrown away. */
-export type DropReason = 'oversized' | 'not-json' | 'invalid';
+/** Why a message on our subject was thrown away; `foreign-results`: it named a subject for results that is not our region's. */
+export type DropReason = 'oversized' | 'not-json' | 'invalid' | 'foreign-results';
 
 /** What the agent counts since its start. Plain numbers: they are on the path of every check. */
 export type Metrics = {
@@ -27,7 +27,7 @@ export function createMetrics(): Metrics {
     accepted: 0,
     results: { passed: 0, degraded: 0, failed: 0, not_run: 0 },
     refused: { held: 0, finished: 0, full: 0, draining: 0, invalid: 0 },
-    droppedMessages: { oversized: 0, 'not-json': 0, invalid: 0 },
+    droppedMessages: { oversized: 0, 'not-json': 0, invalid: 0, 'foreign-results': 0 },
     droppedJobs: 0,
     batchesSent: 0,
     batchesAcknowledged: 0,

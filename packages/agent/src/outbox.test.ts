@@ -39,7 +39,6 @@ function bench(mostBytes?: number): Bench {
   const settled: string[] = [];
   const outbox = new Outbox({
     bus,
-    subject: SUBJECT,
     bootId: 'boot',
     clock,
     metrics,
@@ -55,6 +54,7 @@ function bench(mostBytes?: number): Bench {
     add: (text, bytes = text.length) =>
       new Promise((resolve) => {
         outbox.add({
+          subject: SUBJECT,
           text,
           bytes,
           results: 1,

@@ -30,7 +30,6 @@ const pubAck = z.union([
 
 export type OutboxOptions = {
   bus: Bus;
-  subject: string;
   /** Unique for each life of the agent: with a counter behind it, it makes the message ids. */
   bootId: string;
   clock: Clock;
@@ -41,6 +40,7 @@ export type OutboxOptions = {
 
 /** One message of results. */
 export type Batch = {
+  subject: string;
   text: string;
   /** Length of `text`, UTF-8. */
   bytes: number;
@@ -131,11 +131,11 @@ export class Outbox {
   }
 
   #send(number: number, entry: Entry): void {
-    const { bus, subject, clock, metrics } = this.#options;
+    const { bus, clock, metrics } = this.#options;
     // Sent at the reconnect.
     if (!bus.isConnected) return;
     try {
-      bus.publish(subject, entry.text, { reply: `${this.#inbox}.${number}`, messageId: entry.id });
+      bus.publish(entry.subject, entry.text, { reply: `${this.#inbox}.${number}`, messageId: entry.id });
       metrics.batchesSent++;
       if (entry.isSent) metrics.batchesResent++;
       entry.isSent = true;

@@ -4,67 +4,130 @@ import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { JobKey } from '@svc/shared/messages/heartbeat.ts';
 import { MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 import type { HeldJobs } from './held-jobs.ts';
+import { LastOutcomes } from './last-outcomes.ts';
 import type { Outbox } from './outbox.ts';
 
-/** Longest time a result waits for others to share its message. */
-const BATCH_MS = 50;
+/** Longest time a result waits for others to share its message, where its job named a subject. */
+const LARGE_BATCH_MS = 250;
+/** As much, for a result that differs from its monitor's last one: an outage of many targets still makes few messages. */
+const NEWS_MS = 5;
+/** As much, where the job named no subject: what version 0.1 does. */
+const SMALL_BATCH_MS = 50;
 /** Room for the envelope around the results. */
 const ENVELOPE_BYTES = 512;
 
 export type ReporterOptions = {
   agentId: string;
+  /** Where results go whose job named no subject. */
+  subject: string;
   outbox: Pick<Outbox, 'add'>;
   held: HeldJobs;
   clock: Clock;
 };
 
-/** Collects results into messages of up to 64, 256 KiB or 50 ms; a job stays held until the stream has its result. */
+/** Results that will share a message, in the order in which they came. */
+type OpenBatch = {
+  readonly texts: string[];
+  readonly jobs: { key: JobKey; isFinal: boolean }[];
+  bytes: number;
+  /** Monotonic ms. */
+  flushAt: number;
+  cancelFlush: () => void;
+  /** Hands it to the outbox. */
+  readonly flush: () => void;
+};
+
+/**
+ * Collects results into messages, one open message per subject; a job stays held until the stream has its
+ * result.
+ *
+ * A job whose batch named a subject has a coordinator that reads up to 512 results a message: its result
+ * waits up to 250 ms for others, and 5 ms where it differs from the monitor's last one, because it may then
+ * change the region's vote. All others go as version 0.1 sent them, up to 64 and 50 ms, and never
+ * share a message with the former, not even on the same subject. No message is longer than 256 KiB.
+ */
 export class Reporter {
   readonly #options: ReporterOptions;
   readonly #head: string;
-  #texts: string[] = [];
-  #jobs: { key: JobKey; isFinal: boolean }[] = [];
-  #bytes = 0;
-  #cancelFlush: () => void = () => {};
+  readonly #lastOutcomes: LastOutcomes;
+  readonly #small = new Map<string, OpenBatch>();
+  readonly #large = new Map<string, OpenBatch>();
 
   constructor(options: ReporterOptions) {
     this.#options = options;
     this.#head = `{"v":${MESSAGE_VERSION},"agent":${JSON.stringify(options.agentId)},"results":[`;
+    this.#lastOutcomes = new LastOutcomes(options.clock);
   }
 
-  report(result: CheckResult): void {
-    const text = JSON.stringify(result);
-    const bytes = Buffer.byteLength(text) + 1;
-    if (this.#bytes + bytes > LIMITS.messageBytes - ENVELOPE_BYTES) this.flush();
-    if (this.#texts.length === 0) {
-      this.#cancelFlush = this.#options.clock.after(BATCH_MS, () => this.flush());
+  /** @param subject which the job's batch named, null when it named none */
+  report(result: CheckResult, subject: string | null): void {
+    if (subject === null) {
+      this.#add(this.#small, this.#options.subject, result, SMALL_BATCH_MS);
+    } else {
+      this.#add(this.#large, subject, result, this.#lastOutcomes.isNews(result) ? NEWS_MS : LARGE_BATCH_MS);
     }
-    this.#texts.push(text);
-    this.#bytes += bytes;
-    // What was not run may be offered again, to this agent too.
-    this.#jobs.push({ key: [result.monitor, result.slot], isFinal: result.outcome !== 'not_run' });
-    if (this.#texts.length >= LIMITS.smallResultsPerMessage) this.flush();
   }
 
   /** Hands what was collected to the outbox. */
   flush(): void {
-    this.#cancelFlush();
-    if (this.#texts.length === 0) return;
-    const jobs = this.#jobs;
-    const text = `${this.#head}${this.#texts.join(',')}]}`;
-    const bytes = this.#bytes + this.#head.length + 2;
-    this.#texts = [];
-    this.#jobs = [];
-    this.#bytes = 0;
+    for (const batches of [this.#small, this.#large]) {
+      for (const batch of [...batches.values()]) batch.flush();
+    }
+  }
+
+  #add(batches: Map<string, OpenBatch>, subject: string, result: CheckResult, withinMs: number): void {
+    const text = JSON.stringify(result);
+    const bytes = Buffer.byteLength(text) + 1;
+    let batch = batches.get(subject);
+    if (batch !== undefined && batch.bytes + bytes > LIMITS.messageBytes - ENVELOPE_BYTES) {
+      batch.flush();
+      batch = undefined;
+    }
+    if (batch === undefined) {
+      batch = newBatch(() => this.#flush(batches, subject));
+      batches.set(subject, batch);
+    }
+    batch.texts.push(text);
+    batch.bytes += bytes;
+    // What was not run may be offered again, to this agent too.
+    batch.jobs.push({ key: [result.monitor, result.slot], isFinal: result.outcome !== 'not_run' });
+    const most = batches === this.#small ? LIMITS.smallResultsPerMessage : LIMITS.resultsPerMessage;
+    if (batch.texts.length >= most) batch.flush();
+    else this.#flushWithin(withinMs, batch);
+  }
+
+  /** Brings the batch's end forward where it would come later. */
+  #flushWithin(ms: number, batch: OpenBatch): void {
+    const { clock } = this.#options;
+    const flushAt = clock.monotonic() + ms;
+    if (batch.flushAt <= flushAt) return;
+    batch.cancelFlush();
+    batch.flushAt = flushAt;
+    batch.cancelFlush = clock.after(ms, batch.flush);
+  }
+
+  #flush(batches: Map<string, OpenBatch>, subject: string): void {
+    const batch = batches.get(subject);
+    if (batch === undefined) return;
+    batches.delete(subject);
+    batch.cancelFlush();
     this.#options.outbox.add({
-      text,
-      bytes,
-      results: jobs.length,
-      onSettled: (how) => {
-        for (const { key, isFinal } of jobs) {
-          this.#options.held.release(key[0], key[1], how === 'kept' && isFinal ? 'finished' : 'forgotten');
-        }
-      },
+      subject,
+      text: `${this.#head}${batch.texts.join(',')}]}`,
+      bytes: batch.bytes + this.#head.length + 2,
+      results: batch.jobs.length,
+      onSettled: (how) => this.#release(batch.jobs, how),
     });
   }
+
+  #release(jobs: OpenBatch['jobs'], how: 'kept' | 'dropped'): void {
+    for (const { key, isFinal } of jobs) {
+      this.#options.held.release(key[0], key[1], how === 'kept' && isFinal ? 'finished' : 'forgotten');
+      if (how === 'dropped') this.#lastOutcomes.forget(key[0]);
+    }
+  }
+}
+
+function newBatch(flush: () => void): OpenBatch {
+  return { texts: [], jobs: [], bytes: 0, flushAt: Number.POSITIVE_INFINITY, cancelFlush: () => {}, flush };
 }

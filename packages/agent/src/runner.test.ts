@@ -7,10 +7,12 @@ import { describe, expect, test } from 'vitest';
 import { FakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { outcomeOf, ScriptedProbe, tcpCheck, timedOut } from '../../../test/support/scripted-probe.ts';
 import { createMetrics } from './metrics.ts';
-import { Runner } from './runner.ts';
+import { Runner, type RunnerOptions } from './runner.ts';
 
 type Bench = {
   runner: Runner;
+  /** A job whose message was received now. */
+  submit(job: CheckJob): void;
   probe: ScriptedProbe;
   clock: FakeClock;
   results: CheckResult[];
@@ -25,14 +27,9 @@ function bench(options: { concurrency?: number; obeysStop?: boolean } = {}): Ben
   const probe = new ScriptedProbe({ obeysStop: options.obeysStop ?? true });
   const results: CheckResult[] = [];
   const loop = { delay: 0 };
-  const runner = new Runner({
-    probes: probe.set.probes,
+  const runner = runnerOf(clock, probe, {
     concurrency: options.concurrency ?? 10,
-    clock,
     starvation: { delaySince: () => loop.delay },
-    random: () => 0.5,
-    metrics: createMetrics(),
-    log: pino({ level: 'silent' }),
     onResult: (result) => {
       // What is reported must always be what the coordinator can read.
       results.push(checkResult.parse(JSON.parse(JSON.stringify(result))));
@@ -41,6 +38,7 @@ function bench(options: { concurrency?: number; obeysStop?: boolean } = {}): Ben
   runner.start();
   return {
     runner,
+    submit: (given) => runner.submit(given, clock.monotonic(), null),
     probe,
     clock,
     results,
@@ -50,6 +48,20 @@ function bench(options: { concurrency?: number; obeysStop?: boolean } = {}): Ben
       await settle();
     },
   };
+}
+
+function runnerOf(clock: FakeClock, probe: ScriptedProbe, more: Partial<RunnerOptions> = {}): Runner {
+  return new Runner({
+    probes: probe.set.probes,
+    concurrency: 10,
+    clock,
+    starvation: { delaySince: () => 0 },
+    random: () => 0.5,
+    metrics: createMetrics(),
+    log: pino({ level: 'silent' }),
+    onResult: () => {},
+    ...more,
+  });
 }
 
 let count = 0;
@@ -70,10 +82,10 @@ function job(more: Partial<Omit<CheckJob, 'check'>> & { check?: Partial<Check> }
 
 describe('one check', () => {
   test('carries its job, its times and what the probe found', async () => {
-    const { runner, clock, results, end } = bench();
+    const { submit, runner, clock, results, end } = bench();
     const given = job({ version: 4, slot: 77_000, token: 'proof', check: { timeout: 2_500 } });
     const startedAt = clock.wall();
-    runner.submit(given);
+    submit(given);
     expect(runner.running).toBe(1);
     await end(
       0,
@@ -97,14 +109,14 @@ describe('one check', () => {
   });
 
   test('gives the probe its time-out', async () => {
-    const { runner, probe } = bench();
-    runner.submit(job({ check: { timeout: 2_500 } }));
+    const { submit, probe } = bench();
+    submit(job({ check: { timeout: 2_500 } }));
     expect(probe.attempts[0]?.context.timeoutMs).toBe(2_500);
   });
 
   test('retries a failure after growing waits and keeps every attempt', async () => {
-    const { runner, clock, probe, results, end } = bench();
-    runner.submit(job({ check: { retry: 2 } }));
+    const { submit, runner, clock, probe, results, end } = bench();
+    submit(job({ check: { retry: 2 } }));
     clock.advance(5);
     await end(0, outcomeOf('failed', { latency: 5, errorMessage: 'refused' }));
     expect([runner.running, runner.pending]).toEqual([0, 1]);
@@ -130,8 +142,8 @@ describe('one check', () => {
   });
 
   test.each([0, 1, 10])('with retry %i makes that many extra attempts before it is failed', async (retry) => {
-    const { runner, clock, probe, results } = bench();
-    runner.submit(job({ check: { retry } }));
+    const { submit, clock, probe, results } = bench();
+    submit(job({ check: { retry } }));
     for (let attempt = 0; results.length === 0 && attempt < 20; attempt++) {
       probe.attempts[attempt]?.end(timedOut(1_000));
       await clock.advanceSettling(6_000);
@@ -142,10 +154,10 @@ describe('one check', () => {
   });
 
   test('does not retry a degraded success or what could not be probed', async () => {
-    const { runner, results, probe, end } = bench();
-    runner.submit(job({ check: { retry: 3, degraded_at: 100 } }));
+    const { submit, results, probe, end } = bench();
+    submit(job({ check: { retry: 3, degraded_at: 100 } }));
     await end(0, outcomeOf('passed', { latency: 101 }));
-    runner.submit(job({ check: { retry: 3 } }));
+    submit(job({ check: { retry: 3 } }));
     await end(1, outcomeOf('not_run', { reason: 'egress-denied', errorMessage: 'denied' }));
     expect(results.map(({ outcome, reason }) => [outcome, reason])).toEqual([
       ['degraded', undefined],
@@ -155,16 +167,16 @@ describe('one check', () => {
   });
 
   test('a time-out while the agent was starved is not run', async () => {
-    const { runner, loop, results, end } = bench();
-    runner.submit(job({ check: { retry: 3 } }));
+    const { submit, loop, results, end } = bench();
+    submit(job({ check: { retry: 3 } }));
     loop.delay = 600;
     await end(0, timedOut(1_000));
     expect(results[0]).toMatchObject({ outcome: 'not_run', reason: 'agent-starved' });
   });
 
   test('a probe that breaks its contract is our defect, not the target’s', async () => {
-    const { runner, probe, results } = bench();
-    runner.submit(job());
+    const { submit, probe, results } = bench();
+    submit(job());
     probe.attempts[0]?.reject(new Error('a bug'));
     await settle();
     expect(results[0]).toMatchObject({
@@ -175,8 +187,8 @@ describe('one check', () => {
   });
 
   test('a probe that never settles is given up, and its place is free again', async () => {
-    const { runner, clock, results, end } = bench({ concurrency: 1 });
-    runner.submit(job({ check: { timeout: 1_000 } }));
+    const { submit, runner, clock, results, end } = bench({ concurrency: 1 });
+    submit(job({ check: { timeout: 1_000 } }));
     clock.advance(10_900);
     expect(results).toHaveLength(0);
     clock.advance(500);
@@ -187,8 +199,8 @@ describe('one check', () => {
   });
 
   test('messages are cut to what a result may carry', async () => {
-    const { runner, results, end } = bench();
-    runner.submit(job());
+    const { submit, results, end } = bench();
+    submit(job());
     await end(0, outcomeOf('failed', { errorMessage: 'x'.repeat(2_000) }));
     expect(results[0]?.error_message).toHaveLength(500);
   });
@@ -196,22 +208,21 @@ describe('one check', () => {
 
 describe('capacity', () => {
   test('counts attempts in progress, not waits between them', async () => {
-    const { runner, probe, end } = bench({ concurrency: 1 });
-    runner.submit(job({ check: { retry: 1 } }));
-    runner.submit(job());
+    const { submit, probe, end } = bench({ concurrency: 1 });
+    submit(job({ check: { retry: 1 } }));
+    submit(job());
     expect(probe.attempts).toHaveLength(1);
     await end(0, outcomeOf('failed'));
     expect(probe.attempts).toHaveLength(2);
   });
 
   test('goes to the oldest slot, retries included', async () => {
-    const { runner, clock, probe, end } = bench({ concurrency: 1 });
+    const { submit, clock, probe, end } = bench({ concurrency: 1 });
     const slots = (): (number | undefined)[] => probe.attempts.map(({ check }) => check.timeout);
-    const submit = (slot: number, retry = 0): void =>
-      runner.submit(job({ slot, check: { timeout: slot, retry } }));
-    submit(100, 1);
-    submit(300);
-    submit(200);
+    const give = (slot: number, retry = 0): void => submit(job({ slot, check: { timeout: slot, retry } }));
+    give(100, 1);
+    give(300);
+    give(200);
     await end(0, outcomeOf('failed'));
     clock.advance(250);
     await end(1, outcomeOf('passed'));
@@ -221,17 +232,17 @@ describe('capacity', () => {
   });
 
   test('a check whose turn does not come in time is not run, one that was begun is brought to its end', async () => {
-    const { runner, clock, results, end, probe } = bench({ concurrency: 1 });
-    runner.submit(job({ slot: 5, check: { retry: 1, timeout: 100_000 } }));
+    const { submit, clock, results, end, probe } = bench({ concurrency: 1 });
+    submit(job({ slot: 5, check: { retry: 1, timeout: 100_000 } }));
     const late = job({ slot: 6, start_within_ms: 1_000 });
-    runner.submit(late);
+    submit(late);
     clock.advance(1_000);
     expect(results).toHaveLength(0);
     clock.advance(300);
     expect(results).toMatchObject([
       { monitor: late.monitor, outcome: 'not_run', reason: 'overloaded', attempts: [] },
     ]);
-    runner.submit(job({ slot: 1, check: { timeout: 100_000 } }));
+    submit(job({ slot: 1, check: { timeout: 100_000 } }));
     await end(0, outcomeOf('failed'));
     clock.advance(60_000);
     await end(1, outcomeOf('passed'));
@@ -241,10 +252,10 @@ describe('capacity', () => {
   });
 
   test('at most half of it goes to monitors whose last attempt timed out', async () => {
-    const { runner, probe, end } = bench({ concurrency: 4 });
-    for (let index = 0; index < 10; index++) runner.submit(job({ slot: index, slow: true }));
+    const { submit, runner, probe, end } = bench({ concurrency: 4 });
+    for (let index = 0; index < 10; index++) submit(job({ slot: index, slow: true }));
     expect(runner.running).toBe(2);
-    for (let index = 0; index < 3; index++) runner.submit(job({ slot: 100, check: { timeout: 7 } }));
+    for (let index = 0; index < 3; index++) submit(job({ slot: 100, check: { timeout: 7 } }));
     expect(runner.running).toBe(4);
     await end(0, timedOut(1_000));
     // The place that is free now goes to the oldest slot that may have it.
@@ -255,9 +266,9 @@ describe('capacity', () => {
   });
 
   test('a check that timed out is retried within the bounded half', async () => {
-    const { runner, clock, end } = bench({ concurrency: 2 });
-    runner.submit(job({ check: { retry: 1, timeout: 60_000 } }));
-    runner.submit(job({ check: { retry: 1, timeout: 60_000 } }));
+    const { submit, runner, clock, end } = bench({ concurrency: 2 });
+    submit(job({ check: { retry: 1, timeout: 60_000 } }));
+    submit(job({ check: { retry: 1, timeout: 60_000 } }));
     await end(0, timedOut(1_000));
     await end(1, timedOut(1_000));
     clock.advance(5_000);
@@ -277,7 +288,7 @@ describe('capacity', () => {
         fc.integer({ min: 1, max: 6 }),
         fc.infiniteStream(fc.nat()),
         async (arrivals, concurrency, choices) => {
-          const { runner, clock, probe, results } = bench({ concurrency });
+          const { submit, runner, clock, probe, results } = bench({ concurrency });
           const slow = new Set<Check>();
           const ended = new Set<number>();
           const ends = new Map<Check, (typeof arrivals)[number]['ends']>();
@@ -297,7 +308,7 @@ describe('capacity', () => {
             given.push(next);
             ends.set(next.check, how);
             if (isSlow) slow.add(next.check);
-            runner.submit(next);
+            submit(next);
             check();
           }
           for (const choice of choices) {
@@ -340,8 +351,8 @@ describe('run now', () => {
   });
 
   test('says so when there is no room', async () => {
-    const { runner } = bench({ concurrency: 1 });
-    runner.submit(job());
+    const { submit, runner } = bench({ concurrency: 1 });
+    submit(job());
     expect(await runner.runNow(tcpCheck())).toMatchObject({
       outcome: 'not_run',
       reason: 'overloaded',
@@ -352,13 +363,13 @@ describe('run now', () => {
 
 describe('draining', () => {
   test('gives back at once what is not being attempted, and lets attempts finish without another', async () => {
-    const { runner, clock, results, end } = bench({ concurrency: 2 });
+    const { submit, runner, clock, results, end } = bench({ concurrency: 2 });
     const [finishing, failing, queued] = [
       job({ slot: 1 }),
       job({ slot: 2, check: { retry: 3 } }),
       job({ slot: 3 }),
     ];
-    for (const each of [finishing, failing, queued]) runner.submit(each);
+    for (const each of [finishing, failing, queued]) submit(each);
     const drained = runner.drain(2_000);
     expect(results).toMatchObject([{ monitor: queued.monitor, outcome: 'not_run', reason: 'shutting-down' }]);
     await end(0, outcomeOf('passed'));
@@ -378,8 +389,8 @@ describe('draining', () => {
   });
 
   test('a check between two attempts comes back at once', async () => {
-    const { runner, results, end } = bench();
-    runner.submit(job({ check: { retry: 1 } }));
+    const { submit, runner, results, end } = bench();
+    submit(job({ check: { retry: 1 } }));
     await end(0, outcomeOf('failed'));
     await runner.drain(2_000);
     expect(results).toMatchObject([
@@ -388,8 +399,8 @@ describe('draining', () => {
   });
 
   test('stops the probes when the time is over', async () => {
-    const { runner, clock, results } = bench();
-    runner.submit(job());
+    const { submit, runner, clock, results } = bench();
+    submit(job());
     const drained = runner.drain(2_000);
     await clock.advanceSettling(1_999);
     expect(results).toHaveLength(0);
@@ -400,11 +411,126 @@ describe('draining', () => {
   });
 
   test('does not wait for a probe that ignores the stop', async () => {
-    const { runner, clock, results } = bench({ obeysStop: false });
-    runner.submit(job());
+    const { submit, runner, clock, results } = bench({ obeysStop: false });
+    submit(job());
     const drained = runner.drain(1_000);
     await clock.advanceSettling(1_500);
     await drained;
     expect(results).toMatchObject([{ outcome: 'not_run', reason: 'shutting-down' }]);
   });
 });
+
+describe('a job that was sent ahead of its slot', () => {
+  test('begins when its time has come, not before', () => {
+    const { submit, runner, clock, probe } = bench();
+    submit(job({ wait_ms: 1_500 }));
+    expect([runner.running, runner.pending]).toEqual([0, 1]);
+    clock.advance(1_499.9);
+    expect(probe.attempts).toHaveLength(0);
+    clock.advance(0.1);
+    expect(probe.attempts).toHaveLength(1);
+  });
+
+  test('waits from the receipt of its message, not from its turn in the batch', () => {
+    const { runner, clock, probe } = bench();
+    const receivedAt = clock.monotonic();
+    clock.advance(40);
+    runner.submit(job({ wait_ms: 30 }), receivedAt, null);
+    expect(probe.attempts).toHaveLength(1);
+    runner.submit(job({ wait_ms: 50 }), receivedAt, null);
+    clock.advance(9);
+    expect(probe.attempts).toHaveLength(1);
+    clock.advance(1);
+    expect(probe.attempts).toHaveLength(2);
+  });
+
+  test('is not begun by a timer that fires early', () => {
+    const early = new EarlyClock(0.7);
+    const probe = new ScriptedProbe();
+    const runner = runnerOf(early, probe);
+    runner.submit(job({ wait_ms: 100 }), early.monotonic(), null);
+    early.advance(99.9);
+    expect(probe.attempts).toHaveLength(0);
+    early.advance(1.1);
+    expect(probe.attempts).toHaveLength(1);
+  });
+
+  test('its start bound counts from the instant at which it may begin', async () => {
+    const { submit, clock, probe, results, end } = bench({ concurrency: 1 });
+    submit(job({ slot: 1, check: { timeout: 100_000 } }));
+    const inTime = job({ slot: 2, wait_ms: 2_000, start_within_ms: 500 });
+    const late = job({ slot: 3, wait_ms: 1_000, start_within_ms: 500 });
+    submit(inTime);
+    submit(late);
+    clock.advance(2_400);
+    expect(results).toMatchObject([{ monitor: late.monitor, outcome: 'not_run', reason: 'overloaded' }]);
+    await end(0, outcomeOf('passed'));
+    expect(probe.attempts).toHaveLength(2);
+    expect(results).toHaveLength(2);
+  });
+
+  test('takes its place by the age of its slot', () => {
+    const { submit, clock, probe } = bench({ concurrency: 2 });
+    const jobs = [30, 10, 40, 20].map((slot) => job({ slot, wait_ms: 100, check: { timeout: slot } }));
+    for (const each of jobs) submit(each);
+    submit(job({ slot: 50, wait_ms: 60, check: { timeout: 50 } }));
+    clock.advance(60);
+    clock.advance(40);
+    expect(probe.attempts.map(({ check }) => check.timeout)).toEqual([50, 10]);
+  });
+
+  test('comes back at once when the agent ends, and no timer is left', async () => {
+    const { submit, runner, clock, probe, results } = bench();
+    const waiting = job({ wait_ms: 30_000 });
+    submit(waiting);
+    await runner.drain(1_000);
+    expect(results).toMatchObject([
+      { monitor: waiting.monitor, outcome: 'not_run', reason: 'shutting-down', attempts: [] },
+    ]);
+    expect(clock.pendingTimers).toBe(0);
+    clock.advance(60_000);
+    expect(probe.attempts).toHaveLength(0);
+  });
+
+  test('in whatever order such jobs come, none begins early or more than 4 ms late, behind one timer', () => {
+    const given = fc.array(
+      fc.record({ at: fc.integer({ min: 0, max: 500 }), wait: fc.integer({ min: 0, max: 500 }) }),
+      { maxLength: 30 },
+    );
+    fc.assert(
+      fc.property(given, (jobs) => {
+        const { submit, clock, probe } = bench({ concurrency: 100 });
+        const timers = clock.pendingTimers;
+        const expected: number[] = [];
+        for (const { at, wait } of jobs.toSorted((a, b) => a.at - b.at)) {
+          clock.advance(at - clock.monotonic());
+          submit(job({ wait_ms: wait, check: { timeout: 1 + at + wait } }));
+          expected.push(at + wait);
+          expect(clock.pendingTimers).toBeLessThanOrEqual(timers + 1);
+        }
+        for (let now = clock.monotonic(); now <= 1_000; now++) {
+          // Each attempt's time-out says when it should begin.
+          for (const { check } of probe.attempts) expect(check.timeout - 1).toBeLessThanOrEqual(now);
+          const due = expected.filter((startAt) => startAt + 4 <= now);
+          expect(probe.attempts.length).toBeGreaterThanOrEqual(due.length);
+          clock.advance(1);
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+/** Fires its timers early, as Node's may, by a part of a millisecond. */
+class EarlyClock extends FakeClock {
+  readonly #earlyMs: number;
+
+  constructor(earlyMs: number) {
+    super();
+    this.#earlyMs = earlyMs;
+  }
+
+  override after(delayMs: number, task: () => void): () => void {
+    return super.after(Math.max(0, delayMs - this.#earlyMs), task);
+  }
+}

@@ -52,7 +52,7 @@ export class AgentMessages {
     }
     const parsed = agentMessage.safeParse(value);
     if (parsed.success) this.#options.onMessage(region, parsed.data);
-    else this.#drop(message, 'not a message of this version');
+    else this.#drop(message, 'not a known message');
   }
 
   #drop({ subject, data }: BusMessage, reason: string): void {

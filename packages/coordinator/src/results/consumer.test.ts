@@ -128,8 +128,8 @@ describe('garbage', () => {
     ['no JSON', '{'],
     ['no UTF-8', Buffer.from([0xff, 0xfe, 0x00])],
     ['no batch', '{"v":1}'],
-    ['a later version', JSON.stringify({ v: 2, agent: 'a', results: [result(1)] })],
-    ['too many results', JSON.stringify({ v: 1, agent: 'a', results: Array(65).fill(result(1)) })],
+    ['no version', JSON.stringify({ v: 0, agent: 'a', results: [result(1)] })],
+    ['too many results', JSON.stringify({ v: 1, agent: 'a', results: Array(513).fill(result(1)) })],
     ['more than 256 KiB', JSON.stringify({ v: 1, agent: 'a', results: [{ x: 'x'.repeat(300_000) }] })],
   ])('%s is dropped and counted, and the next message is read', async (_name, data) => {
     bus.publish(resultsSubject(A), data);

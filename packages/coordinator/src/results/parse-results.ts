@@ -31,7 +31,7 @@ export function parseResults(message: StreamMessage): ParsedResults | string {
     return 'it is no JSON';
   }
   const batch = resultBatch.safeParse(json);
-  if (!batch.success) return 'it is no batch of results of a known version';
+  if (!batch.success) return 'it is no batch of results';
   const results: CheckResult[] = [];
   let malformed = 0;
   for (const entry of batch.data.results) {

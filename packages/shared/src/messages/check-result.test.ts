@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { LIMITS } from '../limits.ts';
-import { checkResult, runResult } from './check-result.ts';
+import { checkResult, NOT_RUN_REASONS, resultBatch, runResult } from './check-result.ts';
 
 const ATTEMPT = { outcome: 'failed', started_ms: 0, latency: 3.4, status_code: 500, error_message: 'why' };
 const RESULT = {
@@ -34,7 +34,7 @@ test.each([
   ['half a slot', { slot: 0.5 }],
   ['a long token', { token: 'x'.repeat(65) }],
   ['an unknown outcome', { outcome: 'perhaps' }],
-  ['an unknown reason', { reason: 'because' }],
+  ['a reason that is no text', { reason: 7 }],
   ['a negative start', { started_at: -1 }],
   ['a negative latency', { latency: -0.1 }],
   ['a latency of more than a day', { latency: 86_400_000.5 }],
@@ -58,6 +58,12 @@ test.each([
   expect(checkResult.safeParse({ ...RESULT, ...change }).success).toBe(false);
 });
 
+test('a reason that only a newer agent knows reads as an error of our own', () => {
+  const newer = { ...RESULT, outcome: 'not_run', reason: 'out-of-descriptors' };
+  expect(checkResult.parse(newer)).toEqual({ ...newer, reason: 'internal-error' });
+  for (const reason of NOT_RUN_REASONS) expect(checkResult.parse({ ...newer, reason }).reason).toBe(reason);
+});
+
 test('what was run now has the same bounds, without monitor and slot', () => {
   const { monitor, version, slot, token, ...found } = RESULT;
   expect(runResult.parse({ monitor, version, slot, token, ...found })).toEqual(found);
@@ -66,4 +72,16 @@ test('what was run now has the same bounds, without monitor and slot', () => {
 
 test.each([[null], [7], ['text'], [[]], [{}]])('%j is no result', (value) => {
   expect(checkResult.safeParse(value).success).toBe(false);
+});
+
+test.each([
+  ['the version we write', { v: 1 }, true],
+  ['a later version', { v: 7 }, true],
+  ['no version', { v: 0 }, false],
+  ['half a version', { v: 1.5 }, false],
+  ['512 results', { results: Array(512).fill(1) }, true],
+  ['513 results', { results: Array(513).fill(1) }, false],
+  ['no result', { results: [] }, false],
+])('a batch with %s', (_, change, isRead) => {
+  expect(resultBatch.safeParse({ v: 1, agent: 'a', results: [1], ...change }).success).toBe(isRead);
 });

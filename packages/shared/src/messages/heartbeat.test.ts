@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { acceptance, CAPABILITIES, type Heartbeat, heartbeat, understands } from './heartbeat.ts';
+
+const HEARTBEAT: Heartbeat = {
+  v: 1,
+  kind: 'heartbeat',
+  agent: 'a',
+  version: '0.1.0',
+  capacity: 1,
+  running: 0,
+  held: [],
+  loop_delay_ms: 0,
+  clock: 1,
+  started_at: 1,
+  draining: false,
+};
+
+test('an agent that announces nothing understands what 0.1 does', () => {
+  const read = heartbeat.parse(HEARTBEAT);
+  expect(CAPABILITIES.filter((each) => understands(read, each))).toEqual([]);
+});
+
+test('what a newer agent announces is passed over where we do not know it', () => {
+  const read = heartbeat.parse({ ...HEARTBEAT, v: 3, understands: ['telepathy', 'jobs-ahead'] });
+  expect(CAPABILITIES.filter((each) => understands(read, each))).toEqual(['jobs-ahead']);
+});
+
+test.each([
+  ['too many names', Array(33).fill('x')],
+  ['a name without end', ['x'.repeat(65)]],
+  ['a number', [1]],
+  ['no list', 'jobs-ahead'],
+])('%s in what it understands: the heartbeat is refused', (_, value) => {
+  expect(heartbeat.safeParse({ ...HEARTBEAT, understands: value }).success).toBe(false);
+});
+
+test('the answer to the largest batch is read', () => {
+  const keys = Array.from({ length: 512 }, (_, index) => [index + 1, 1]);
+  const answer = { v: 1, kind: 'acceptance', agent: 'a', batch: 'b' };
+  const refused = keys.map((key) => [...key, 'full']);
+  expect(acceptance.safeParse({ ...answer, accepted: keys, refused }).success).toBe(true);
+  expect(acceptance.safeParse({ ...answer, accepted: [...keys, [513, 1]], refused: [] }).success).toBe(false);
+});
