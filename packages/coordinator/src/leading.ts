@@ -204,6 +204,7 @@ export class Leading implements ChangeEffects {
       newestSlot: (monitorId) => newestSlots.get(monitorId) ?? null,
       readerCaughtUp: () => progress.isCaughtUp(),
       recovery: recorder,
+      backlog: () => recorder.backlog,
     });
     return { deliverer, rollups, recorder, consumer, dispatch, states };
   }

@@ -2,6 +2,7 @@ import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { FakeClock } from '../../../../../test/support/fake-clock.ts';
 import { MemoryBus } from '../../../../../test/support/memory-bus.ts';
+import type { Backlog } from '../../domain/admission.ts';
 import type { LiveMonitor } from '../../domain/monitor.ts';
 import type { SlotRecovery, UndecidedSlot } from '../../domain/slots.ts';
 import type { Store } from '../../store/store.ts';
@@ -54,6 +55,7 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
   readonly slotClock: SlotClock;
   readonly dispatch: Dispatch;
   isCaughtUp = true;
+  backlog: Backlog = { events: 0, oldestMs: 0 };
 
   constructor({ store, bus, clock, monitors = [], newest = {}, ahead }: RigOptions<B, C>) {
     this.bus = bus;
@@ -75,6 +77,7 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
       newestSlot: (id) => slots.get(id) ?? null,
       readerCaughtUp: () => this.isCaughtUp,
       recovery: this.recovery,
+      backlog: () => this.backlog,
     });
   }
 }
