@@ -8,7 +8,14 @@ import type { World } from './world.ts';
 export type Answer = 'accepted' | 'held' | 'finished' | null;
 
 /** How a job reaches an agent. */
-export type Offer = { readonly slot: number; readonly version: number };
+export type Offer = {
+  readonly slot: number;
+  readonly version: number;
+  /** The check begins after it, ms. */
+  readonly waitMs: number;
+};
+
+type Held = Omit<Offer, 'waitMs'>;
 
 export type Report = { readonly region: Region; readonly result: CheckResult };
 
@@ -97,7 +104,7 @@ export class SimulatedAgents {
     }
     agent.held.set(job.slot, job.version);
     const startedAt =
-      clock.monotonic() + HANDLING_MS + Math.floor(50 * die(world, 'pause', region, job.slot));
+      clock.monotonic() + job.waitMs + HANDLING_MS + Math.floor(50 * die(world, 'pause', region, job.slot));
     const finding = check(world, effortOf(job.version), region, job.slot, startedAt);
     clock.after(startedAt - clock.monotonic() + finding.tookMs, () => {
       if (!agent.isAlive) return;
@@ -108,7 +115,7 @@ export class SimulatedAgents {
   }
 
   /** The report travels, perhaps for long and perhaps twice. */
-  #report(region: Region, job: Offer, finding: Finding, onArrival: () => void): void {
+  #report(region: Region, job: Held, finding: Finding, onArrival: () => void): void {
     const { world, clock, onReport } = this.#options;
     const { mishaps, laggards } = world;
     const isLate = laggards.includes(region) || die(world, 'late', region, job.slot) < mishaps.late;
@@ -123,7 +130,7 @@ export class SimulatedAgents {
   }
 }
 
-function resultOf(world: World, { slot, version }: Offer, finding: Finding, endedAt: number): CheckResult {
+function resultOf(world: World, { slot, version }: Held, finding: Finding, endedAt: number): CheckResult {
   const { outcome, reason, attempts, tookMs, isTimedOut } = finding;
   return {
     monitor: world.id,

@@ -37,6 +37,7 @@ export function generateWorld(seed: number): World {
       ? random.sample(regions, random.between(1, Math.ceil(regions.length / 2)))
       : [],
     channels: random.pick([[], ['webhook'], ['webhook'], ['webhook', 'incident_a']] as const),
+    isAhead: random.chance(0.6),
     mishaps: someMishaps(random, isCalm),
     troubles: isCalm ? [] : someTroubles(random, frame),
     moves: someMoves(random, frame),

@@ -16,7 +16,7 @@ import { createLogger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Acceptance, Refusal } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
-import type { Answer, Report } from './agents.ts';
+import type { Answer, Offer, Report } from './agents.ts';
 import { MortalClock } from './mortal-clock.ts';
 import type { Presence } from './presence.ts';
 import type { WorldStore } from './store.ts';
@@ -30,8 +30,10 @@ export type Surroundings = {
   readonly clock: VirtualClock;
   readonly presence: Presence;
   readonly store: WorldStore;
-  /** Gives a job to the region's agents. */
-  readonly offer: (region: Region, slot: number, version: number) => Answer;
+  /** Gives a job to the region's agents; it begins after `waitMs`. */
+  readonly offer: (region: Region, job: Offer) => Answer;
+  /** Agents take jobs ahead of their slots. */
+  readonly isAhead: boolean;
   readonly heldBy: (region: Region) => Iterable<number>;
 };
 
@@ -73,7 +75,7 @@ export class Service {
   readonly #inFlight: InFlight;
   readonly #recorder: Recorder;
   readonly #agents = new Map<Region, Agent>();
-  readonly #sink: SlotEvents;
+  readonly #events: SlotEvents;
   readonly #newestSlot: number | null;
   #scheduler: Scheduler | null = null;
   #liveSerial = 0;
@@ -85,8 +87,12 @@ export class Service {
     this.#newestSlot = newestSlot;
     this.#slotClock = new SlotClock(this.#clock, newestSlot, log);
     this.#recorder = this.#newRecorder();
-    this.#sink = this.#toldSink();
-    this.#inFlight = new InFlight({ sink: this.#sink, counters: newCounters(), readerCaughtUp: () => true });
+    this.#events = this.#toldEvents();
+    this.#inFlight = new InFlight({
+      events: this.#events,
+      counters: newCounters(),
+      readerCaughtUp: () => true,
+    });
   }
 
   /** Loads what is stored; the reading of results may begin. */
@@ -117,14 +123,14 @@ export class Service {
       slotClock: this.#slotClock,
       regions,
       inFlight: this.#inFlight,
-      sink: this.#sink,
+      events: this.#events,
       counters,
       newestSlot: () => newestSlot,
     });
     this.#scheduler.start();
     recover({
       recovery: {
-        openSlots: () => this.#recorder.undecidedSlots(),
+        undecidedSlots: () => this.#recorder.undecidedSlots(),
         resume: (of, slot, waitedFor) => {
           this.told.push({ is: 'resumed', slot, waitedFor });
           this.#recorder.resume(of, slot, waitedFor);
@@ -137,7 +143,7 @@ export class Service {
       monitors: this.#monitors,
       regions,
       inFlight: this.#inFlight,
-      sink: this.#sink,
+      events: this.#events,
       slotNow: this.#slotClock.now(),
       monotonic: now,
     });
@@ -187,22 +193,26 @@ export class Service {
     this.#scheduler?.tick(now);
     this.#inFlight.loseMissing(now);
     this.#inFlight.expireQueued(now);
-    let isOffering = false;
     for (const region of REGIONS) {
       for (const job of this.#inFlight.queued(region)) {
-        isOffering = true;
         this.#inFlight.markOffered(job, now);
-        this.#answer(region, job.slot, this.#around.offer(region, job.slot, job.monitor.version));
+        const offer = {
+          slot: job.slot,
+          version: job.monitor.version,
+          waitMs: Math.max(0, job.startAt - now),
+        };
+        this.#answer(region, job.slot, this.#around.offer(region, offer));
       }
     }
     if (this.#inFlight.hasOverdue(now)) this.#inFlight.judge(now);
-    for (const job of this.#inFlight.values())
-      isOffering ||= job.state === 'offered' || job.state === 'queued';
+    const isOffering = [...this.#inFlight.values()].some(
+      ({ state }) => state === 'offered' || state === 'queued',
+    );
     return isOffering ? OFFERING_TICK_MS : this.#untilNextSlot();
   }
 
   async declare(after: LiveMonitor | null): Promise<void> {
-    const { store, presence } = this.#around;
+    const { store } = this.#around;
     const before = this.#monitors.current;
     if (after !== null) await store.declare(after);
     else if (before !== null) await store.remove(before.id);
@@ -212,10 +222,10 @@ export class Service {
     this.told.push({ is: 'declared', before, after });
     this.#scheduler?.changed(before, after);
     if (before === null) return;
-    for (const region of before.regions ?? presence.live()) {
+    for (const region of before.regions ?? REGIONS) {
       const isStillChecked =
         after?.active === true && (after.regions === null || after.regions.includes(region));
-      if (!isStillChecked) this.#inFlight.withdraw(before.id, region);
+      if (!isStillChecked || after?.version !== before.version) this.#inFlight.withdraw(before.id, region);
     }
   }
 
@@ -242,7 +252,7 @@ export class Service {
   regionWent(region: Region): void {
     const agent = this.#agents.get(region);
     this.#agents.delete(region);
-    if (agent !== undefined) this.#inFlight.agentGone(agent, this.#clock.monotonic());
+    if (agent !== undefined) this.#inFlight.agentGone(agent);
   }
 
   /** An agent of the region no longer names a job that it took. */
@@ -319,12 +329,8 @@ export class Service {
   }
 
   #isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {
-    const job = this.#inFlight.get(monitorId, region);
-    const isOfferedAgain =
-      reason === 'shutting-down' &&
-      job?.slot === slot &&
-      job.isAwaited &&
-      this.#clock.monotonic() < job.boundAt;
+    if (reason !== 'shutting-down') return false;
+    const isOfferedAgain = this.#inFlight.isOfferedAgain(monitorId, slot, region, this.#clock.monotonic());
     const told = this.told.findLast((each) => each.is === 'reported' && isAbout(each, slot, region));
     if (isOfferedAgain && told?.is === 'reported') told.isOfferedAgain = true;
     return isOfferedAgain;
@@ -339,8 +345,9 @@ export class Service {
     const monitor = this.#monitors.current;
     if (monitor === null || !monitor.active) return IDLE_TICK_MS;
     const now = this.#slotClock.now();
-    const next = gridSlotFrom(now + 1, monitor.periodMs, phaseOf(monitor.id, monitor.periodMs));
-    return Math.min(IDLE_TICK_MS, next - now);
+    const aheadMs = this.#around.isAhead ? TICK_AHEAD_MS : 0;
+    const next = gridSlotFrom(now + aheadMs + 1, monitor.periodMs, phaseOf(monitor.id, monitor.periodMs));
+    return Math.min(IDLE_TICK_MS, next - now - aheadMs);
   }
 
   #liveRegions() {
@@ -350,6 +357,7 @@ export class Service {
       live: () => REGIONS.filter((region) => agents.has(region)),
       isLive: (region: Region) => agents.has(region),
       isSettled: () => true,
+      takeJobsAhead: () => this.#around.isAhead,
       get liveSerial() {
         return serial();
       },
@@ -357,7 +365,7 @@ export class Service {
   }
 
   /** Tells the recorder, and notes it for the oracle. */
-  #toldSink(): SlotEvents {
+  #toldEvents(): SlotEvents {
     return {
       opened: (monitor, slot, regions) => {
         if (regions.length > 0) this.told.push({ is: 'opened', slot, version: monitor.version, regions });
@@ -377,6 +385,8 @@ export class Service {
 
 /** While jobs are offered, dispatch looks at them so often, ms. */
 const OFFERING_TICK_MS = 250;
+/** Where agents take jobs ahead, it looks so long before a slot, ms. */
+const TICK_AHEAD_MS = 150;
 /** With nothing to do it looks so often, ms. */
 const IDLE_TICK_MS = 3_600_000;
 

@@ -1,7 +1,7 @@
 import { longestCheckMs } from '@svc/coordinator/domain/longest-check.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import { type Report, SimulatedAgents } from './agents.ts';
+import { type Offer, type Report, SimulatedAgents } from './agents.ts';
 import { Oracle, type Violation } from './oracle/oracle.ts';
 import { type OutageCounts, Outages } from './outages.ts';
 import { Presence } from './presence.ts';
@@ -126,11 +126,14 @@ class Simulation {
   }
 
   async #startService(monitor: LiveMonitor | null): Promise<void> {
-    const { offer, heldBy } = {
-      offer: (region: Region, slot: number, version: number) => this.#agents.offer(region, { slot, version }),
+    const around = {
+      clock: this.#clock,
+      presence: this.#presence,
+      store: this.#store,
+      offer: (region: Region, job: Offer) => this.#agents.offer(region, job),
+      isAhead: this.#world.isAhead,
       heldBy: (region: Region) => this.#agents.heldBy(region),
     };
-    const around = { clock: this.#clock, presence: this.#presence, store: this.#store, offer, heldBy };
     for (const region of this.#presence.live()) if (!this.#agents.has(region)) this.#presence.went(region);
     for (const region of this.#agents.regions()) this.#presence.came(region);
     const service = await Service.start(around, monitor);
@@ -222,6 +225,7 @@ class Simulation {
       if (this.#agents.has(region)) return;
       this.#presence.went(region);
       if (this.#isResumed) this.#service?.regionWent(region);
+      this.#tickSoon(0);
     });
   }
 

@@ -71,6 +71,8 @@ export type World = {
   /** Regions whose reports always come late, by up to `mishaps.lagMs`. */
   readonly laggards: readonly Region[];
   readonly channels: readonly ChannelKind[];
+  /** Its agents take jobs ahead of their slots. */
+  readonly isAhead: boolean;
   readonly mishaps: Mishaps;
   readonly troubles: readonly Trouble[];
   readonly moves: readonly Move[];

@@ -47,6 +47,7 @@ export class Picture {
   #decidedSlot = 0;
   /** What is about this slot or an older one never votes: votes were ended since. */
   endedSlot = 0;
+  #seen: Now = { monotonic: 0, slot: 0, age: 0 };
   /** Before this nothing ages, unless the electorate changes. */
   #agesAt = Number.NEGATIVE_INFINITY;
   /** When each vote was reported, as its age. */
@@ -281,13 +282,16 @@ export class Picture {
 
   /** "Ageing alone changes status only to unknown, dated at the expiry." */
   #grow(now: Now): void {
+    // All that the clock jumped over is over at once.
+    const isJump = now.age - this.#seen.age > now.monotonic - this.#seen.monotonic + 1;
+    this.#seen = now;
     if (this.expected === 'unknown' || now.age < this.#agesAt) return;
     this.#agesAt = Math.min(...[...this.votes.values()].map(untilAfter(now.age)));
     if (!isTooFew(this.#question(now), PLAIN)) return;
     const ended = [...this.votes.values()]
       .map(({ freshUntil }) => freshUntil)
       .filter((until) => until <= now.age);
-    const agoMs = ended.length === 0 ? 0 : now.age - Math.max(...ended);
+    const agoMs = ended.length === 0 || isJump ? 0 : now.age - Math.max(...ended);
     this.#expect('unknown', now.monotonic - agoMs);
   }
 

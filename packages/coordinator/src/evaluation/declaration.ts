@@ -37,6 +37,8 @@ export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): voi
   } else {
     if (before !== undefined) shiftExpiries(state, before, after);
     dropRegions(evaluation, state, after);
+    // Under a shorter period votes may have aged by now.
+    evaluation.due(after.id);
   }
   state.version = after.version;
   evaluation.keep(state);

@@ -3,7 +3,15 @@ import type { Region } from '@svc/shared/regions.ts';
 import { checkEnd } from '../domain/check-end.ts';
 import { castVotes, type OpenSlot, slotDecision } from '../domain/decision.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
-import { bitOf, hasRegion, NO_REGIONS, type RegionSet, regionSet, sizeOf } from '../domain/region-set.ts';
+import {
+  ALL_REGIONS,
+  bitOf,
+  hasRegion,
+  NO_REGIONS,
+  type RegionSet,
+  regionSet,
+  sizeOf,
+} from '../domain/region-set.ts';
 import { isOnGrid } from '../domain/schedule.ts';
 import {
   electorateOf,
@@ -318,9 +326,11 @@ export class Evaluation {
   }
 
   #decision(state: MonitorState, monitor: LiveMonitor, open: OpenSlot) {
+    // Until dispatch has said to whom it was given, every region may have been, also for the first time.
+    const joining = open.isGivenKnown ? open.given : ALL_REGIONS;
     return slotDecision(open, {
       votes: state.votes,
-      electorate: this.electorate(state, monitor, open.given),
+      electorate: this.electorate(state, monitor, joining),
       status: state.status,
       now: this.frame.now,
       monotonic: this.frame.instants.monotonic,
