@@ -20,6 +20,7 @@ export default defineConfig({
             'deploy/**/*.test.ts',
             'test/*.test.ts',
             'test/conformance/**/*.test.ts',
+            'test/simulation/oracle/*.test.ts',
           ],
           sequence: { groupOrder: 0 },
         },
@@ -34,12 +35,22 @@ export default defineConfig({
         },
       },
       {
+        // It takes all processors by itself.
+        extends: true,
+        test: {
+          name: 'simulation',
+          include: ['test/simulation/*.test.ts'],
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
         extends: true,
         test: {
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           maxWorkers: 1,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

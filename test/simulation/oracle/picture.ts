@@ -47,6 +47,8 @@ export class Picture {
   #decidedSlot = 0;
   /** What is about this slot or an older one never votes: votes were ended since. */
   endedSlot = 0;
+  /** Newest slot with a vote at the last restart. */
+  #newestVote = 0;
   #seen: Now = { monotonic: 0, slot: 0, age: 0 };
   /** Before this nothing ages, unless the electorate changes. */
   #agesAt = Number.NEGATIVE_INFINITY;
@@ -90,17 +92,31 @@ export class Picture {
   /** After a restart: only what was resumed is waited for. */
   allResumed(resumed: ReadonlySet<number>, now: Now): void {
     for (const open of this.#open) if (!resumed.has(open.slot)) open.given = new Set(open.answered);
+    if (this.monitor !== null) this.#renew(this.monitor, now);
     this.decide(now);
   }
 
-  /** A restart reads votes back from results, whose instants are those of their recording. */
+  /**
+   * A restart reads votes back from results, whose instants are those of their recording; whether the newest
+   * slot was decided is not known then, and it may be decided once more.
+   */
   restarted(): void {
     const { monitor } = this;
     if (monitor === null) return;
+    this.#newestVote = Math.max(0, ...[...this.votes.values()].map(({ slot }) => slot));
     for (const vote of this.votes.values()) {
       const reported =
         (this.#reportedAt.get(vote.region) ?? 0) + freshMs(monitor.periodMs, monitor.longestCheckMs);
-      this.votes.set(vote.region, { ...vote, surelyFreshUntil: Math.min(vote.surelyFreshUntil, reported) });
+      const surelyFreshUntil = Math.min(vote.surelyFreshUntil, reported);
+      this.votes.set(vote.region, { ...vote, surelyFreshUntil });
+    }
+  }
+
+  /** The votes of the slot that was the newest at the restart may have been cast anew. */
+  #renew({ periodMs, longestCheckMs }: LiveMonitor, now: Now): void {
+    const freshUntil = now.age + freshMs(periodMs, longestCheckMs);
+    for (const vote of this.votes.values()) {
+      if (vote.slot === this.#newestVote) this.votes.set(vote.region, { ...vote, freshUntil });
     }
   }
 
@@ -120,9 +136,10 @@ export class Picture {
   /** All statuses that the sentences allow now, where one of them leaves room. */
   allowed(now: Now, standing: MonitorStatus): Set<MonitorStatus> {
     const allowed = new Set<MonitorStatus>();
+    const votes = [...this.votes.values()];
     for (const electorate of [this.#electorate(this.#entered), this.#electorate(this.#given)]) {
       for (const reading of READINGS) {
-        const question = { votes: this.votes.values(), electorate, age: now.age, standing };
+        const question = { votes, electorate, age: now.age, standing };
         allowed.add(statusOf(question, reading));
         // "Ageing alone changes status only to unknown": what was right when the votes were cast stays.
         if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }, reading) === standing)
@@ -247,7 +264,10 @@ export class Picture {
         if (extreme === 'aged') votes.delete(region);
         else if (extreme !== 'kept') this.#castInto(votes, supposed(region, extreme, open.slot), now);
       }
-      return statusOf({ votes: votes.values(), electorate, age: now.age, standing: this.expected }, PLAIN);
+      return statusOf(
+        { votes: [...votes.values()], electorate, age: now.age, standing: this.expected },
+        PLAIN,
+      );
     };
     const status = statusWith('passed');
     return EXTREMES.every((extreme) => statusWith(extreme) === status);
@@ -297,7 +317,7 @@ export class Picture {
 
   #question(now: Now): Question {
     return {
-      votes: this.votes.values(),
+      votes: [...this.votes.values()],
       electorate: this.electorate(),
       age: now.age,
       standing: this.expected,

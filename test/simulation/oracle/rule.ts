@@ -23,7 +23,7 @@ export type Vote = {
 
 /** What the rule is asked about. */
 export type Question = {
-  readonly votes: Iterable<Vote>;
+  readonly votes: readonly Vote[];
   readonly electorate: ReadonlySet<Region>;
   /** On the clock by which votes age, ms. */
   readonly age: number;

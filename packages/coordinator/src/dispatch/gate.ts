@@ -73,11 +73,11 @@ export class Gate {
     if (part === undefined) return true;
     const withheldMs = this.#withheldMs.get(workspaceId) ?? 0;
     const before = this.#accounts.get(monitorId);
-    const { isAdmitted, earned } =
+    const { isAdmitted, credit } =
       before === undefined
-        ? earn({ credit: phaseOf(monitorId, FIRST_CREDITS) / FIRST_CREDITS, part, owed: 0 }, part, part)
+        ? earn({ credit: phaseOf(monitorId, FIRST_CREDITS) / FIRST_CREDITS, part }, part, part)
         : earn(before, part, this.#averageSince(before, withheldMs));
-    this.#accounts.set(monitorId, { ...earned, withheldMs, atMs: this.#nowMs });
+    this.#accounts.set(monitorId, { credit, part, withheldMs, atMs: this.#nowMs });
     return isAdmitted;
   }
 

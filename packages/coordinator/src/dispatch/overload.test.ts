@@ -148,7 +148,7 @@ describe('beyond the capacity of the recording', () => {
       await world.run(1);
       worstMs = Math.max(worstMs, rig.backlog.oldestMs);
     }
-    expect(worstMs).toBeLessThanOrEqual(3_000);
+    expect(worstMs).toBeLessThanOrEqual(5_000);
     expect(rig.dispatch.inFlight).toBeLessThanOrEqual(1_000);
     expect((rig.sink.opens.length - before.opens) / 60).toBeGreaterThanOrEqual(140);
     expect(rig.dispatch.counters.slotsMissed).toBe(before.missed);

@@ -213,13 +213,13 @@ describe('who is admitted', () => {
         // A period of ten steps, and each monitor at a step of its own: also where the part follows the period.
         const partAt = (step: number) => all[isPeriodic ? step % 10 : step] ?? 1;
         const skipped = starts.map((credit, offset) => {
-          let before = { credit, part: partAt(offset), owed: 0 };
+          let before = { credit, part: partAt(offset) };
           let count = 0;
           for (let step = offset; step + 10 <= all.length; step += 10) {
             const since = Array.from({ length: 10 }, (_, back) => partAt(Math.max(offset, step - back)));
             const average = since.reduce((sum, part) => sum + part, 0) / since.length;
-            const { isAdmitted, earned } = earn(before, partAt(step), average);
-            before = earned;
+            const { isAdmitted, credit: left } = earn(before, partAt(step), average);
+            before = { credit: left, part: partAt(step) };
             if (!isAdmitted) count += 1;
           }
           return { count, slots: Math.floor((all.length - offset) / 10) };

@@ -183,23 +183,15 @@ export function fairParts(asked: ReadonlyMap<number, number>, perSecond: number)
   return parts;
 }
 
-/** Of what a monitor is owed this much is made up for with each slot: all at once would swing the load. */
-const MADE_UP_PART = 0.75;
-
-/** What a monitor has at its last slot. */
-export type Earned = {
-  readonly credit: number;
-  /** The part that held then. */
-  readonly part: number;
-  /** What it met less than the average, and has not been given since; negative: more. */
-  readonly owed: number;
-};
+/** What a monitor has earned at its last slot, and the part that held then. */
+export type Earned = { readonly credit: number; readonly part: number };
 
 /**
  * Whether a monitor's next slot is run where only a part of its slots is. Each slot earns that part; one
- * that is run costs 1. The part changes between the slots, and monitors meet it at different instants: so
- * the difference between the last slot's part and the average since is made up for. Over any time the
- * numbers of skipped slots of two monitors with the same period differ by one or two, and none starves.
+ * that is run costs 1. The part changes between the slots, and monitors meet it at different instants: each
+ * slot also makes up for the difference between the last one's part and the average since. So over any time
+ * the numbers of skipped slots of two monitors with the same period differ by one or two at most, and none
+ * starves.
  *
  * @param part in [0, 1]
  * @param averagePart since the last slot, in [0, 1]
@@ -208,12 +200,7 @@ export function earn(
   before: Earned,
   part: number,
   averagePart: number,
-): { readonly isAdmitted: boolean; readonly earned: Earned } {
-  const owed = before.owed + averagePart - before.part;
-  const credit = before.credit + part + owed * MADE_UP_PART;
-  const isAdmitted = credit >= 1;
-  return {
-    isAdmitted,
-    earned: { credit: isAdmitted ? credit - 1 : credit, part, owed: owed * (1 - MADE_UP_PART) },
-  };
+): { readonly isAdmitted: boolean; readonly credit: number } {
+  const credit = before.credit + part + averagePart - before.part;
+  return credit >= 1 ? { isAdmitted: true, credit: credit - 1 } : { isAdmitted: false, credit };
 }

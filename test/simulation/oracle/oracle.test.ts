@@ -1,0 +1,178 @@
+import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { CheckResult, Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Announcement, Now, Told } from '../told.ts';
+import { Oracle } from './oracle.ts';
+
+const [FRA, PAR, EAST] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
+const PERIOD = 30_000;
+const BEGIN = 1_800_000_000_000;
+
+let oracle: Oracle;
+let clock: number;
+let status: MonitorStatus;
+
+const now = (): Now => ({ monotonic: clock, slot: BEGIN + clock, age: clock });
+const kinds = () => oracle.violations.map(({ kind }) => kind);
+
+beforeEach(() => {
+  clock = 0;
+  status = 'unknown';
+  oracle = new Oracle({ hadAgentWithin24h: () => true }, { isTargetFine: false, isClockSet: false });
+  look({ is: 'declared', before: null, after: monitor() });
+});
+
+function monitor(): LiveMonitor {
+  return {
+    id: 1,
+    workspaceId: 1,
+    type: 'http',
+    name: 'Monitor',
+    target: '',
+    active: true,
+    periodMs: PERIOD,
+    regions: [FRA, PAR, EAST],
+    version: 1,
+    longestCheckMs: 181_000,
+    activatedAt: 0,
+    checkText: '{}',
+  };
+}
+
+/** The service is told of it, and shows the status it has. */
+function look(told: Told | null, announcements: Announcement[] = []): void {
+  oracle.look(told === null ? [] : [told], { status, transitions: [], announcements }, now());
+}
+
+/** The service changes its status with what it is told. */
+function change(told: Told, to: MonitorStatus, announcements: Announcement[] = []): void {
+  const transition = { from: status, to, reason: 'test', at: BEGIN + clock };
+  status = to;
+  oracle.look([told], { status, transitions: [transition], announcements }, now());
+}
+
+function opened(slot: number): Told {
+  return { is: 'opened', slot: BEGIN + slot, version: 1, regions: [FRA, PAR, EAST] };
+}
+
+function reported(slot: number, region: Region, outcome: Outcome): Told {
+  const result: CheckResult = {
+    monitor: 1,
+    version: 1,
+    slot: BEGIN + slot,
+    token: '',
+    outcome,
+    started_at: 0,
+    attempts: [{ outcome, started_ms: 0, latency: 40 }],
+  };
+  return { is: 'reported', region, result, isOfferedAgain: false };
+}
+
+/** A slot in which all pass. */
+function goodSlot(slot: number): void {
+  clock = slot;
+  look(opened(slot));
+  look(reported(slot, FRA, 'passed'));
+  if (status === 'active') look(reported(slot, PAR, 'passed'));
+  else change(reported(slot, PAR, 'passed'), 'active');
+  look(reported(slot, EAST, 'passed'));
+}
+
+describe('the oracle finds', () => {
+  test('nothing where all is well', () => {
+    goodSlot(0);
+    goodSlot(PERIOD);
+    expect(kinds()).toEqual([]);
+  });
+
+  test('an outage that late reports confirm and nobody announces', () => {
+    goodSlot(0);
+    clock = PERIOD;
+    look(opened(PERIOD));
+    for (const region of [FRA, PAR, EAST]) {
+      look({ is: 'excused', slot: BEGIN + PERIOD, version: 1, region });
+    }
+    clock = PERIOD + 20_000;
+    look(reported(PERIOD, FRA, 'failed'));
+    look(reported(PERIOD, PAR, 'failed'));
+    clock += 1_001;
+    look(null);
+    expect(kinds()).toContain('unannounced');
+  });
+
+  test('nothing where such an outage is announced within a second', () => {
+    goodSlot(0);
+    clock = PERIOD;
+    look(opened(PERIOD));
+    look(reported(PERIOD, FRA, 'failed'));
+    change(reported(PERIOD, PAR, 'failed'), 'error');
+    clock += 1_001;
+    look(null);
+    expect(kinds()).toEqual([]);
+    expect(oracle.confirmed.confirmed).toBe(1);
+  });
+
+  test('an error that no majority made', () => {
+    goodSlot(0);
+    clock = PERIOD;
+    look(opened(PERIOD));
+    change(reported(PERIOD, FRA, 'failed'), 'error');
+    expect(kinds()).toContain('unfounded');
+  });
+
+  test('an error of failures that never coincided', () => {
+    goodSlot(0);
+    clock = PERIOD;
+    look(opened(PERIOD));
+    look(reported(PERIOD, PAR, 'passed'));
+    look(reported(PERIOD, EAST, 'passed'));
+    look(reported(PERIOD, FRA, 'failed'));
+    clock = 2 * PERIOD;
+    look(opened(2 * PERIOD));
+    look(reported(2 * PERIOD, FRA, 'not_run'));
+    look(reported(2 * PERIOD, PAR, 'failed'));
+    change(reported(2 * PERIOD, EAST, 'passed'), 'error');
+    expect(kinds()).toContain('unfounded');
+  });
+
+  test('a slot that waits although a second `not_run` has answered it', () => {
+    clock = 0;
+    look(opened(0));
+    look(reported(0, FRA, 'passed'));
+    look({ ...reported(0, PAR, 'not_run'), isOfferedAgain: true } as Told);
+    look(reported(0, EAST, 'failed'));
+    look(reported(0, PAR, 'not_run'));
+    clock += 1_001;
+    look(null);
+    expect(kinds()).toEqual(['late']);
+  });
+
+  test('a status that stands on votes that have aged', () => {
+    goodSlot(0);
+    clock = 10 * PERIOD;
+    look(opened(10 * PERIOD));
+    expect(kinds()).toEqual(['late']);
+  });
+
+  test('a channel that is told twice', () => {
+    oracle.linked(1, 'webhook');
+    goodSlot(0);
+    clock = PERIOD;
+    look(opened(PERIOD));
+    look(reported(PERIOD, FRA, 'failed'));
+    const told: Announcement = { channel: 1, status: 'error', isClosure: false };
+    change(reported(PERIOD, PAR, 'failed'), 'error', [told, told]);
+    expect(kinds()).toEqual(['announcement']);
+  });
+
+  test('a channel that is not told', () => {
+    oracle.linked(1, 'webhook');
+    goodSlot(0);
+    clock = PERIOD;
+    look(opened(PERIOD));
+    look(reported(PERIOD, FRA, 'failed'));
+    change(reported(PERIOD, PAR, 'failed'), 'error');
+    expect(kinds()).toEqual(['announcement']);
+  });
+});

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { runInProcesses, storyOf } from './run-worlds.ts';
+import { describeStatistics, failingSeeds } from './statistics.ts';
+
+/** Worlds of `npm test`; the quick check sets fewer. */
+const WORLDS = Number(process.env.SIMULATED_WORLDS ?? 10_000);
+
+test('the service says in every world what the design says', { timeout: 240_000 }, async () => {
+  const started = performance.now();
+  const sum = await runInProcesses({ seed: 1, worlds: WORLDS });
+  console.log(describeStatistics(sum, performance.now() - started));
+  const [first] = failingSeeds(sum);
+  expect(first === undefined ? null : await storyOf(first)).toBeNull();
+  expect(failingSeeds(sum)).toEqual([]);
+  expect(sum.confirmed).toBeGreaterThan(WORLDS / 20);
+});
