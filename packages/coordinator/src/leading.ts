@@ -14,6 +14,7 @@ import { loadNewestSlots, newestOf } from './dispatch/newest-slots.ts';
 import { RegionPresence } from './dispatch/region-presence.ts';
 import { SlotClock } from './dispatch/slot-clock.ts';
 import { JobTokens } from './dispatch/tokens.ts';
+import type { Backlog } from './domain/admission.ts';
 import { States } from './evaluation/state.ts';
 import type { Live } from './live.ts';
 import { coordinatorMetrics } from './metrics.ts';
@@ -175,7 +176,7 @@ export class Leading implements ChangeEffects {
       monitors,
       presence,
       rollups,
-      tokens,
+      tokens: { isValid: (...given) => dispatch.isValidToken(...given) },
       slots: {
         isOfferedAgain: (...job) => dispatch.isOfferedAgain(...job),
         settled: (outcome) => dispatch.settled(outcome),
@@ -204,7 +205,7 @@ export class Leading implements ChangeEffects {
       newestSlot: (monitorId) => newestSlots.get(monitorId) ?? null,
       readerCaughtUp: () => progress.isCaughtUp(),
       recovery: recorder,
-      backlog: () => recorder.backlog,
+      backlog: () => backlogOf(recorder, consumer),
     });
     return { deliverer, rollups, recorder, consumer, dispatch, states };
   }
@@ -276,4 +277,10 @@ export class Leading implements ChangeEffects {
     this.#applier = null;
     return applier.stop();
   }
+}
+
+/** What waits to be recorded, in the stream or in memory. */
+function backlogOf(recorder: Recorder, consumer: ResultConsumer): Backlog {
+  const { events, oldestMs } = recorder.backlog;
+  return { events, oldestMs: Math.max(oldestMs, consumer.lagMs) };
 }

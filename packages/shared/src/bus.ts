@@ -77,6 +77,8 @@ export type StreamMessage = {
   time: number;
   /** `Nats-Msg-Id`, '' when none. */
   messageId: string;
+  /** Messages that the stream holds after it; 0 where that is not known. */
+  pending?: number;
 };
 
 export interface StreamReader {

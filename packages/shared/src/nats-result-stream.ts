@@ -219,5 +219,6 @@ function toStreamMessage(message: JsMsg): StreamMessage {
     data: message.data,
     time: Math.floor(message.info.timestampNanos / 1e6),
     messageId: message.headers?.get('Nats-Msg-Id') ?? '',
+    pending: message.info.pending,
   };
 }

@@ -21,7 +21,7 @@ import { type RegionAnswer, RunNow } from './run-now.ts';
 import { AHEAD_MS, DeclaredRegions, Scheduler } from './scheduler.ts';
 import type { SlotClock } from './slot-clock.ts';
 import { SlowChecks } from './slow-checks.ts';
-import type { JobTokens } from './tokens.ts';
+import { isSameToken, type JobTokens } from './tokens.ts';
 
 /** Slots are opened and jobs published this often, ms. */
 export const TICK_MS = 50;
@@ -180,6 +180,13 @@ export class Dispatch implements SlotOutcomes {
     this.#publisher.stop();
     this.#runs.stop();
     await this.#options.presence.stop();
+  }
+
+  /** Whether the token proves that the region was given the slot: compared with its job's, made anew without one. */
+  isValidToken(token: string, monitorId: number, region: Region, slot: number): boolean {
+    const job = this.#inFlight.get(monitorId, region);
+    if (job?.slot === slot && job.token !== null) return isSameToken(token, job.token);
+    return this.#options.tokens.isValid(token, monitorId, region, slot);
   }
 
   isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {

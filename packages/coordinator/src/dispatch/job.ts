@@ -45,6 +45,8 @@ export class Job implements Due {
   /** When it was accepted, monotonic ms. */
   acceptedAt = 0;
   offers = 0;
+  /** Proof that the region was given it; made with the first offer. */
+  token: string | null = null;
   /** The last offer was declined, so that it is not silence when it ends. */
   isAnswered = false;
   /** Serial of the last heartbeat that named it, of `agent`. */

@@ -142,14 +142,15 @@ export class Publisher {
   }
 
   /** The job's text up to the monitor's part. */
-  #headOf({ monitor, region, slot, key, startAt, boundAt }: Job, now: number): string {
+  #headOf(job: Job, now: number): string {
+    const { monitor, region, slot, key, startAt, boundAt } = job;
     const { tokens, slowChecks } = this.#options;
-    const token = tokens.tokenOf(monitor.id, region, slot);
+    job.token ??= tokens.tokenOf(monitor.id, region, slot);
     const slow = slowChecks.has(key) ? ',"slow":true' : '';
     // Rounded up: a check never starts before its slot.
     const waitMs = Math.max(0, Math.ceil(startAt - now));
     const wait = waitMs > 0 ? `"wait_ms":${waitMs},` : '';
     const startWithinMs = Math.ceil(boundAt - Math.max(now, startAt));
-    return `{"monitor":${monitor.id},"version":${monitor.version},"slot":${slot},"token":"${token}",${wait}"start_within_ms":${startWithinMs}${slow},"check":`;
+    return `{"monitor":${monitor.id},"version":${monitor.version},"slot":${slot},"token":"${job.token}",${wait}"start_within_ms":${startWithinMs}${slow},"check":`;
   }
 }

@@ -51,3 +51,13 @@ export class JobTokens {
     return timingSafeEqual(this.#expected, this.#given);
   }
 }
+
+/** In a time that does not tell where they differ. */
+export function isSameToken(token: string, other: string): boolean {
+  if (token.length !== other.length) return false;
+  let difference = 0;
+  for (let index = 0; index < token.length; index += 1) {
+    difference |= token.charCodeAt(index) ^ other.charCodeAt(index);
+  }
+  return difference === 0;
+}

@@ -428,7 +428,11 @@ export class Evaluation {
     const { slotNow } = this.frame.instants;
     const oldest = slotNow - votableForMs(monitor.periodMs, monitor.longestCheckMs);
     const expiresAt = this.frame.now + freshForMs(monitor.periodMs, monitor.longestCheckMs);
-    return reports.filter(({ slot }) => slot >= oldest).map((vote) => ({ ...vote, at: slotNow, expiresAt }));
+    return reports
+      .filter(({ slot }) => slot >= oldest)
+      .map((vote) =>
+        vote.at === slotNow && vote.expiresAt === expiresAt ? vote : { ...vote, at: slotNow, expiresAt },
+      );
   }
 
   /** The open slot, made when a result or an abstention is the first to speak of it. */

@@ -49,6 +49,9 @@ export class ResultConsumer {
   #expected = 1;
   #created = '';
   #purgedBelow = 0;
+  /** Difference between our clock and the server's, with what a message takes to come, ms; null before it is known. */
+  #usualAgeMs: number | null = null;
+  #lagMs = 0;
   #history: { at: number; sequence: number }[] = [];
   #changeListeners = new Set<() => void>();
 
@@ -80,6 +83,11 @@ export class ResultConsumer {
   /** Since the start. `results-dropped` are messages that the stream's limit took before they were read. */
   get dropped(): Readonly<Record<(typeof DROPS)[number], number>> {
     return this.#drops.counts;
+  }
+
+  /** How much later than usual the last message was read, ms: what the stream holds unread is as old. */
+  get lagMs(): number {
+    return this.#lagMs;
   }
 
   /** Resolves when everything is recorded that the stream holds now; waits for a connection when there is none. */
@@ -163,6 +171,7 @@ export class ResultConsumer {
 
   #handle(message: StreamMessage): Promise<void> | undefined {
     const { recorder } = this.#parts;
+    this.#measureLag(message);
     const { sequence, messageId, time } = message;
     if (sequence > this.#expected) this.#lost(sequence - this.#expected, time);
     this.#expected = sequence + 1;
@@ -184,6 +193,13 @@ export class ResultConsumer {
       this.#drops.add('handling-failed', { error, sequence }, 'dropped a message that could not be handled');
       return undefined;
     }
+  }
+
+  /** The server's clock may differ from ours: the age of a message that nothing follows is the usual one. */
+  #measureLag({ time, pending = 0 }: StreamMessage): void {
+    const ageMs = this.#parts.clock.wall() - time;
+    if (pending === 0) this.#usualAgeMs = ageMs;
+    this.#lagMs = pending === 0 || this.#usualAgeMs === null ? 0 : Math.max(0, ageMs - this.#usualAgeMs);
   }
 
   /** `room` at the latest when this is stopped: a database that takes nothing must not hold the end. */

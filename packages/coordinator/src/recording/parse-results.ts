@@ -1,6 +1,6 @@
 import type { StreamMessage } from '@svc/shared/bus.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
-import { type CheckResult, checkResult, resultBatch } from '@svc/shared/messages/check-result.ts';
+import { type CheckResult, readCheckResult, resultBatch } from '@svc/shared/messages/check-result.ts';
 import { regionOfSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
@@ -35,9 +35,9 @@ export function parseResults(message: StreamMessage): ParsedResults | string {
   const results: CheckResult[] = [];
   let malformed = 0;
   for (const entry of batch.data.results) {
-    const result = checkResult.safeParse(entry);
-    if (result.success) results.push(result.data);
-    else malformed += 1;
+    const result = readCheckResult(entry);
+    if (result === null) malformed += 1;
+    else results.push(result);
   }
   return { region, agent: batch.data.agent, results, malformed };
 }

@@ -409,7 +409,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
     for (const { result, region } of reported) {
       const { monitor: monitorId, slot } = result;
       const is = givenBack.has(result) ? 'given-back' : 'reported';
-      slots.settled({ monitorId, slot, region, is, timedOut: result.timed_out === true });
+      const { reason } = result;
+      const timedOut = result.timed_out === true;
+      slots.settled({ monitorId, slot, region, is, timedOut, ...(reason === undefined ? {} : { reason }) });
     }
   }
 

@@ -43,6 +43,38 @@ export type ResultDetail = Omit<Detail, 'phases' | 'attempts'> & {
 
 /** The text for `results.detail`. */
 export function resultDetail(result: CheckResult): string {
+  return isUsual(result) ? usualDetail(result) : fullDetail(result);
+}
+
+/** It has nothing to say but when it began and where the time went. */
+function isUsual(result: CheckResult): boolean {
+  return (
+    result.reason === undefined &&
+    result.timed_out === undefined &&
+    result.certificate_expires_at === undefined &&
+    result.body_truncated === undefined &&
+    isSaidByColumns(result)
+  );
+}
+
+/** What {@link fullDetail} makes of a usual result, in a twentieth of its time. */
+function usualDetail({ started_at, phases }: CheckResult): string {
+  if (phases === undefined) return `{"started_at":${started_at}}`;
+  let places = '';
+  let missing = '';
+  for (const name of PHASES) {
+    const ms = phases[name];
+    if (ms === undefined) {
+      missing += 'null,';
+      continue;
+    }
+    places += `${missing}${ms},`;
+    missing = '';
+  }
+  return `{"started_at":${started_at},"phases":[${places.slice(0, -1)}]}`;
+}
+
+function fullDetail(result: CheckResult): string {
   const text = {
     reason: result.reason,
     started_at: result.started_at,

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../limits.ts';
-import { checkResult, NOT_RUN_REASONS, resultBatch, runResult } from './check-result.ts';
+import { checkResult, NOT_RUN_REASONS, readCheckResult, resultBatch, runResult } from './check-result.ts';
 
 const ATTEMPT = { outcome: 'failed', started_ms: 0, latency: 3.4, status_code: 500, error_message: 'why' };
 const RESULT = {
@@ -84,4 +85,82 @@ test.each([
   ['no result', { results: [] }, false],
 ])('a batch with %s', (_, change, isRead) => {
   expect(resultBatch.safeParse({ v: 1, agent: 'a', results: [1], ...change }).success).toBe(isRead);
+});
+
+describe('a result is read as the schema reads it', () => {
+  const odd = fc.constantFrom<unknown>(
+    undefined,
+    null,
+    -1,
+    0,
+    0.5,
+    7,
+    1e12,
+    Number.NaN,
+    'x',
+    '',
+    true,
+    [],
+    {},
+  );
+  const or = <T>(usual: fc.Arbitrary<T>) =>
+    fc.oneof({ weight: 9, arbitrary: usual }, { weight: 1, arbitrary: odd });
+  const facts = {
+    outcome: or(fc.constantFrom('passed', 'degraded', 'failed', 'not_run')),
+    latency: or(fc.double({ min: 0, max: 86_400_000, noNaN: true })),
+    status_code: or(fc.option(fc.nat(999), { nil: undefined })),
+    error_message: or(fc.option(fc.string({ maxLength: 10 }), { nil: undefined })),
+    timed_out: or(fc.option(fc.boolean(), { nil: undefined })),
+  };
+  const result = fc
+    .record({
+      monitor: or(fc.nat(9)),
+      version: or(fc.nat(9)),
+      slot: or(fc.nat()),
+      token: or(fc.string({ maxLength: 70 })),
+      started_at: or(fc.nat()),
+      phases: or(fc.option(fc.record({ dns: or(fc.nat()), tls: or(fc.nat()) }), { nil: undefined })),
+      reason: or(fc.constant(undefined)),
+      certificate_expires_at: or(fc.constant(undefined)),
+      body_truncated: or(fc.constant(undefined)),
+      ...facts,
+    })
+    .chain((one) =>
+      fc.record({
+        one: fc.constant(one),
+        attempts: or(
+          fc.oneof(
+            fc.constant([{ ...one, started_ms: 0 }]),
+            fc.array(fc.record({ ...facts, started_ms: or(fc.nat(9)) }), { maxLength: 3 }),
+          ),
+        ),
+      }),
+    )
+    .map(({ one, attempts }) => ({ ...one, attempts }));
+
+  const known = (value: unknown) => {
+    const parsed = checkResult.safeParse(value);
+    return parsed.success ? parsed.data : null;
+  };
+
+  test('whatever it is, also where it is recognised by hand', () => {
+    fc.assert(
+      fc.property(result, (value) => {
+        const read = readCheckResult(value);
+        expect(read === null ? null : known(read)).toEqual(known(value));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test('without a copy where it is a usual one', () => {
+    const usual = { outcome: 'passed', latency: 12.5, status_code: 200 };
+    const value = {
+      ...{ monitor: 7, version: 1, slot: 1_763_720_000_000, token: 'x'.repeat(22) },
+      ...{ started_at: 1_763_720_000_010, phases: { dns: 0.5 } },
+      ...usual,
+      attempts: [{ ...usual, started_ms: 0 }],
+    };
+    expect(readCheckResult(value)).toBe(value);
+  });
 });
