@@ -45,7 +45,7 @@ export class ConfirmedOutages {
       this.#failed.set(slot, failed);
     }
     failed.add(region);
-    if (status === 'error' || this.#waiting !== null || !this.#isMajority(slot, picture)) return;
+    if (status === 'error' || this.#waiting !== null || !this.#isMajority(slot, picture, now)) return;
     this.#waiting = { slot, since: now.monotonic };
     this.confirmed += 1;
   }
@@ -63,7 +63,7 @@ export class ConfirmedOutages {
   check(status: MonitorStatus, picture: Picture, now: Now): string | null {
     const waiting = this.#waiting;
     if (waiting === null) return null;
-    if (status === 'error' || !this.#isMajority(waiting.slot, picture)) {
+    if (status === 'error' || !this.#isMajority(waiting.slot, picture, now)) {
       this.#waiting = null;
       return null;
     }
@@ -73,11 +73,13 @@ export class ConfirmedOutages {
     return `a majority failed in slot ${waiting.slot}: ${[...(this.#failed.get(waiting.slot) ?? [])].join(', ')}; status ${status}`;
   }
 
-  #isMajority(slot: number, picture: Picture): boolean {
+  #isMajority(slot: number, picture: Picture, now: Now): boolean {
     const electorate = picture.widestElectorate();
     let failed = 0;
     for (const region of this.#failed.get(slot) ?? []) {
-      if (electorate.has(region) && (this.#otherwise.get(region) ?? 0) <= slot) failed += 1;
+      if (!electorate.has(region) || (this.#otherwise.get(region) ?? 0) > slot) continue;
+      // What has aged counts for nothing.
+      if ((picture.votes.get(region)?.surelyFreshUntil ?? now.age + 1) > now.age) failed += 1;
     }
     return failed > electorate.size / 2;
   }

@@ -141,10 +141,11 @@ export class Picture {
       for (const reading of READINGS) {
         const question = { votes, electorate, age: now.age, standing };
         allowed.add(statusOf(question, reading));
-        // "Ageing alone changes status only to unknown": what was right when the votes were cast stays.
-        if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }, reading) === standing)
-          allowed.add(standing);
         if (isTooFew(question, reading)) allowed.add('unknown');
+        // "Ageing alone changes status only to unknown": what was right when the votes were cast stays.
+        else if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }, reading) === standing) {
+          allowed.add(standing);
+        }
       }
     }
     return allowed;
@@ -226,6 +227,7 @@ export class Picture {
       freshUntil,
       surelyFreshUntil: freshUntil,
       failedFrom: slot,
+      surelyFailedFrom: slot,
       failedUntil: slot + tookMs(result),
       heardAt: now.slot,
     };
@@ -291,8 +293,13 @@ export class Picture {
   #castInto(votes: Map<Region, Vote>, vote: Vote, now: Now): boolean {
     const before = votes.get(vote.region);
     if (before !== undefined && before.slot >= vote.slot) return false;
-    const isRun = before?.outcome === 'failed' && vote.outcome === 'failed' && before.freshUntil > now.age;
-    votes.set(vote.region, isRun ? { ...vote, failedFrom: before.failedFrom } : vote);
+    if (before?.outcome !== 'failed' || vote.outcome !== 'failed') {
+      votes.set(vote.region, vote);
+    } else {
+      const isSure = before.surelyFreshUntil > now.age;
+      const surelyFailedFrom = isSure ? before.surelyFailedFrom : vote.surelyFailedFrom;
+      votes.set(vote.region, { ...vote, failedFrom: before.failedFrom, surelyFailedFrom });
+    }
     return true;
   }
 
@@ -403,6 +410,7 @@ function supposed(region: Region, outcome: Vote['outcome'], slot: number): Vote 
     freshUntil: never,
     surelyFreshUntil: never,
     failedFrom: slot,
+    surelyFailedFrom: slot,
     failedUntil: slot,
     heardAt: slot,
   };
