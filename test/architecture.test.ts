@@ -94,6 +94,14 @@ describe('imports point the right way', () => {
     expect(offenders(wrong)).toEqual([]);
   });
 
+  test('what goes out is for alerts and exports alike: it knows neither, nor the database', () => {
+    const own = /^(?:packages\/coordinator\/src\/outgoing\/|@svc\/shared\/|node:|undici$)/;
+    const wrong = imports('packages/coordinator/src/outgoing/**/*.ts', sources).filter(
+      ({ target }) => !own.test(target),
+    );
+    expect(offenders(wrong)).toEqual([]);
+  });
+
   test('what Terraform plans is pure', () => {
     const allowed = /^(?:@svc\/shared\/(?:resources|reference|channels)\/|@svc\/shared\/nearest\.ts$|zod$)/;
     const own = /^packages\/terraform-provider\/src\/(?:planning\/|(?:value|schema|provider)\.ts$)/;

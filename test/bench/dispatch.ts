@@ -1,7 +1,8 @@
 /**
  * CPU that the coordinator spends per job on scheduling, publishing and hearing that it was accepted,
- * without recording: `node test/bench/dispatch.ts [monitors] [seconds]`. Three regions, 30 s periods; a
- * real nats-server; the agents, which accept everything at once, are a process of their own.
+ * without recording: `node test/bench/dispatch.ts [monitors] [seconds] [ahead]`. Three regions, 30 s periods;
+ * a real nats-server; the agents, which accept everything at once, are a process of their own. With `ahead`
+ * they take large batches and jobs ahead of their slots, as those of this version do.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,6 +14,7 @@ import { gridSlotUntil, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
 import type { Bus } from '@svc/shared/bus.ts';
 import { systemClock } from '@svc/shared/clock.ts';
+import { AGENT_UNDERSTANDS } from '@svc/shared/messages/heartbeat.ts';
 import { agentsSubject, jobsSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
@@ -46,14 +48,14 @@ const CHECK = {
 type Key = [monitor: number, slot: number];
 
 /** The process of the agents: accepts everything and holds it for a while. */
-async function runAgents(url: string): Promise<void> {
+async function runAgents(url: string, isAhead: boolean): Promise<void> {
   const bus = await connectBus({ url, name: 'agents', log });
-  for (const region of REGIONS) runAgent(bus, region);
+  for (const region of REGIONS) runAgent(bus, region, isAhead);
   await bus.flush();
   process.send?.('ready');
 }
 
-function runAgent(bus: Bus, region: Region): void {
+function runAgent(bus: Bus, region: Region, isAhead: boolean): void {
   const agent = `bench-${region}`;
   const held = new Set<Key>();
   bus.subscribe(jobsSubject(region), ({ data }) => {
@@ -86,13 +88,14 @@ function runAgent(bus: Bus, region: Region): void {
         clock: Date.now(),
         started_at: 0,
         draining: false,
+        understands: isAhead ? AGENT_UNDERSTANDS : [],
       }),
     );
   setInterval(beat, 2_000);
   setTimeout(beat, 100);
 }
 
-async function measure(monitorCount: number, seconds: number): Promise<void> {
+async function measure(monitorCount: number, seconds: number, mode: string): Promise<void> {
   const server = await startNatsServer();
   const folder = await temporaryFolder();
   const store = await openStore({ path: join(folder.path, 'svc.db'), log });
@@ -107,7 +110,7 @@ async function measure(monitorCount: number, seconds: number): Promise<void> {
   );
   const rig = new Rig({ store, bus, clock: systemClock, monitors, newest });
   const starting = rig.dispatch.start();
-  const agents = fork(import.meta.filename, ['agents', server.url]);
+  const agents = fork(import.meta.filename, ['agents', server.url, mode]);
   const lateness: number[] = [];
   const running: { id: number; slot: number; recordedAt: number }[] = [];
   let isMeasuring = false;
@@ -139,6 +142,7 @@ async function measure(monitorCount: number, seconds: number): Promise<void> {
   console.log(
     JSON.stringify({
       monitors: monitorCount,
+      mode: mode || 'as version 0.1',
       userMsPerSecond: Number((used.user / 1_000 / seconds).toFixed(1)),
       systemMsPerSecond: Number((used.system / 1_000 / seconds).toFixed(1)),
       jobsPerSecond: Math.round(jobs / seconds),
@@ -166,6 +170,6 @@ async function stopped(child: ChildProcess): Promise<void> {
   await exit;
 }
 
-const [first = '20000', second = '10'] = process.argv.slice(2);
-if (first === 'agents') await runAgents(second);
-else await measure(Number(first), Number(second));
+const [first = '20000', second = '10', mode = ''] = process.argv.slice(2);
+if (first === 'agents') await runAgents(second, mode === 'ahead');
+else await measure(Number(first), Number(second), mode);

@@ -4,6 +4,7 @@
  *
  *   node --expose-gc test/bench/recorder.ts [monitors] [results per second, 0: as fast as it goes] [seconds]
  */
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,8 +15,8 @@ import { gridSlotUntil, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
 import { parseResults } from '@svc/coordinator/recording/parse-results.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
-import { Evaluator } from '@svc/coordinator/results/evaluator.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
+import { createRecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { resultsSubject } from '@svc/shared/messages/subjects.ts';
@@ -29,39 +30,37 @@ const directory = await mkdtemp(join(tmpdir(), 'svc-bench-recorder-'));
 const log = createLogger('bench', 'warn');
 const store = await openStore({ path: join(directory, 'svc.db'), log });
 const monitors = new Map<number, LiveMonitor>();
-await store.transaction(({ sqlite }) => {
-  sqlite.exec("INSERT INTO workspaces (id, name, created_at) VALUES (1, 'bench', 0) ON CONFLICT DO NOTHING");
-  const insert = sqlite.prepare(`INSERT INTO monitors (id, workspace_id, type, name, active, attributes,
-    activated_at, created_at, updated_at) VALUES (?, 1, 'http', 'bench', 1, '{}', 0, 0, 0)`);
-  for (let id = 1; id <= monitorCount; id += 1) {
-    insert.run(id);
-    monitors.set(id, monitorOf(id));
-  }
-});
+for (let id = 1; id <= monitorCount; id += 1) monitors.set(id, monitorOf(id));
+await store.commit([
+  {
+    sql: "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'bench', 0) ON CONFLICT DO NOTHING",
+    rows: [[]],
+  },
+  {
+    sql: `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
+      updated_at) VALUES (?, 1, 'http', 'bench', 1, '{}', 0, 0, 0)`,
+    rows: [...monitors.keys()].map((id) => [id]),
+  },
+]);
 
 const tokens = new JobTokens(Buffer.alloc(32, 7));
 let slotNow = Math.floor(Date.now() / PERIOD_MS) * PERIOD_MS;
-const evaluator = new Evaluator({
-  states: new States(),
-  monitors: {
-    size: monitors.size,
-    get: (id) => monitors.get(id),
-    values: () => monitors.values(),
-    onChange: () => () => {},
-  },
-  presence: { hadAgentWithin24h: (region) => REGIONS.includes(region), live: () => REGIONS },
-  outbox: { enqueue: () => {} },
+const states = new States();
+const recorder = new Recorder({
+  store: createRecordingStore(store),
+  states,
+  monitors,
+  presence: { hadAgentWithin24h: (region) => REGIONS.includes(region) },
   rollups: { claimedUntil: 0 },
+  tokens,
+  slots: { isOfferedAgain: () => false, settled: () => {} },
   clock: systemClock,
   slotClock: { now: () => slotNow, jumpedMs: 0, jumpedAt: null, onJump: () => () => {} },
-});
-const recorder = new Recorder({
-  store,
-  evaluator,
-  tokens,
-  clock: systemClock,
   log,
-  onNotRun: () => 'accept',
+  newKey: randomUUID,
+  isHeld: () => false,
+  onDeclared: () => {},
+  onQueued: () => {},
 });
 await recorder.load();
 recorder.resumed();
@@ -202,7 +201,7 @@ console.log({
   cpuMicrosecondsPerResult: Number(((cpuMs * 1000) / measured).toFixed(2)),
   ofThemOnTheMainThread: Number(((threadMs * 1000) / measured).toFixed(2)),
   heapMiB: Math.round(process.memoryUsage().heapUsed / 1_048_576),
-  statesHeld: evaluator.parts.states.size,
+  statesHeld: states.size,
 });
 await recorder.stop();
 await store.close();

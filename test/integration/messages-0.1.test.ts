@@ -7,7 +7,7 @@ import { Agent } from '@svc/agent/app.ts';
 import { readJob, readJobsMessage } from '@svc/agent/job-message.ts';
 import { AgentMessages } from '@svc/coordinator/dispatch/agent-messages.ts';
 import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
-import { parseResults } from '@svc/coordinator/results/parse-results.ts';
+import { parseResults } from '@svc/coordinator/recording/parse-results.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { NOT_RUN_REASONS } from '@svc/shared/messages/check-result.ts';
 import type { AgentMessage } from '@svc/shared/messages/heartbeat.ts';

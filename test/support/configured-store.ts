@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ChangeApplier } from '@svc/coordinator/configuration/apply-changes.ts';
+import { ChangeApplier } from '@svc/coordinator/configuration/change-applier.ts';
 import { MonitorsInMemory } from '@svc/coordinator/configuration/live-monitors.ts';
 import { Reading } from '@svc/coordinator/configuration/reading.ts';
 import { StoredConfiguration } from '@svc/coordinator/configuration/transactions.ts';
+import { removeChanges } from '@svc/coordinator/store/changes.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
 import { Secrets } from '@svc/coordinator/store/secrets.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
@@ -43,7 +44,20 @@ export async function configuredStore(): Promise<ConfiguredStore> {
   const secrets = new Secrets(randomBytes(32));
   const workspaceId = await ensureDefaultWorkspace(store, clock.wall());
   const monitors = await MonitorsInMemory.load(store, secrets);
-  const effects = new ChangeApplier({ store, secrets, monitors, effects: null, log: silentLog });
+  const effects = new ChangeApplier({
+    store,
+    secrets,
+    log: silentLog,
+    sink: {
+      async declare(changes, until) {
+        await store.commit([removeChanges(until)]);
+        for (const change of changes) {
+          if (change.kind !== 'monitor') continue;
+          monitors.replace(monitors.get(change.monitorId) ?? null, change.monitor);
+        }
+      },
+    },
+  });
   return {
     file,
     store,

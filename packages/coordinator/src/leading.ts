@@ -92,8 +92,9 @@ export class Leading implements ChangeEffects {
   async start(): Promise<{ dispatching: Promise<void> }> {
     const { store, secrets, clock, log } = this.#options;
     const monitors = await MonitorsInMemory.load(store, secrets);
-    const newestSlots = await loadNewestSlots(store, monitors);
-    const slotClock = new SlotClock(clock, newestOf(newestSlots), log);
+    const given = await loadNewestSlots(store, monitors, Math.floor(clock.wall()));
+    const newestSlots = given.newest;
+    const slotClock = new SlotClock(clock, newestOf(newestSlots), log, given.ahead);
     const believed = await BelievedClock.load({ store, clock, log }, newestOf(newestSlots));
     const presence = new RegionPresence({ store, clock, log });
     await presence.load();
@@ -203,6 +204,7 @@ export class Leading implements ChangeEffects {
       newestSlot: (monitorId) => newestSlots.get(monitorId) ?? null,
       readerCaughtUp: () => progress.isCaughtUp(),
       recovery: recorder,
+      backlog: () => recorder.backlog,
     });
     return { deliverer, rollups, recorder, consumer, dispatch, states };
   }

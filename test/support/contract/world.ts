@@ -190,7 +190,8 @@ export class World {
         .values({ monitor_id: Number(id), ...change, at: now, slot: now, votes: JSON.stringify(votes) })
         .execute();
     });
-    const voted = { ...vote, expiresAt: now, statusCode: 503, errorMessage: 'status code 503' };
+    const facts = { statusCode: 503, errorMessage: 'status code 503' };
+    const voted = { ...vote, endedAt: now, failedSince: now, expiresAt: now, ...facts };
     this.api.states.set(Number(id), { status: 'error', votes: [voted] });
     return id;
   }

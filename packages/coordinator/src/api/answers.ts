@@ -22,8 +22,9 @@ const monitorMembers = {
       z.object({
         region,
         vote: z.enum(['passed', 'degraded', 'failed']),
-        at: z.number().meta({ description: 'When its slot was decided, epoch ms.' }),
-        age_ms: z.number(),
+        slot: z.number().meta({ description: 'The slot that it is about, epoch ms.' }),
+        at: z.number().meta({ description: 'When it began to count, epoch ms.' }),
+        age_ms: z.number().meta({ description: 'How long ago its slot was.' }),
       }),
     )
     .meta({ description: 'The newest vote of each region.' }),
@@ -101,6 +102,14 @@ export const transitionView = z
     at: z.number(),
     slot: z.number().int().nullable(),
     incident: z.string().nullable(),
+    until: z.number().nullable().meta({
+      description: 'Where `from` equals `to`, when the reason was last given, epoch ms. Else null.',
+    }),
+    slots: z
+      .number()
+      .int()
+      .nullable()
+      .meta({ description: 'Where `from` equals `to`, the number of slots with this reason. Else null.' }),
     votes: z.array(transitionVote),
   })
   .meta({
@@ -113,6 +122,8 @@ export const transitionView = z
         at: 1_767_225_600_412,
         slot: 1_767_225_600_000,
         incident: '0b3c:12:1767225600000',
+        until: null,
+        slots: null,
         votes: [
           {
             region: 'hosta-fra',

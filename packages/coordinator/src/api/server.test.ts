@@ -96,14 +96,16 @@ describe('monitors', () => {
   test('status and votes come from the latest verdict', async () => {
     const { id } = await created('/v1/monitors', MONITOR);
     const at = api.clock.wall() - 1_500;
-    const vote = { slot: at, expiresAt: 0, latency: 1, statusCode: 500, errorMessage: 'x' };
+    const facts = { latency: 1, statusCode: 500, errorMessage: 'x' };
+    const vote = { slot: at - 500, endedAt: at, failedSince: at - 500, expiresAt: 0, ...facts };
     api.states.set(Number(id), {
       status: 'error',
       votes: [{ region: 'hosta-fra', outcome: 'failed', at, ...vote }],
     });
     expect((await api.call('GET', `/v1/monitors/${id}`)).body).toMatchObject({
       status: 'error',
-      regions_status: [{ region: 'hosta-fra', vote: 'failed', at, age_ms: 1_500 }],
+      // How old it is counts from the slot that it is about.
+      regions_status: [{ region: 'hosta-fra', vote: 'failed', slot: at - 500, at, age_ms: 2_000 }],
     });
   });
 

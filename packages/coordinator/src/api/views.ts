@@ -39,8 +39,8 @@ export function monitorView(stored: StoredMonitor, states: MonitorStates, now: n
   });
 }
 
-function regionStatus({ region, outcome, at }: Vote, now: number): object {
-  return { region, vote: outcome, at, age_ms: Math.max(0, now - at) };
+function regionStatus({ region, outcome, slot, at }: Vote, now: number): object {
+  return { region, vote: outcome, slot, at, age_ms: Math.max(0, now - slot) };
 }
 
 export function notificationView(stored: StoredNotification): object {

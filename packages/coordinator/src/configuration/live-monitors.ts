@@ -63,6 +63,7 @@ export class MonitorsInMemory implements LiveMonitors {
 
   /** Puts `after` in the place of `before`, or takes it out when null, and tells the listeners. */
   replace(before: LiveMonitor | null, after: LiveMonitor | null): void {
+    if (before === null && after === null) return;
     if (after !== null) this.#byId.set(after.id, after);
     else if (before !== null) this.#byId.delete(before.id);
     for (const listener of this.#listeners) listener(before, after);

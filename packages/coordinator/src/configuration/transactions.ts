@@ -3,6 +3,7 @@ import { appendChanges, type NewChange } from '../store/changes.ts';
 import { releaseFromFile } from '../store/resources.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store, Transaction } from '../store/store.ts';
+import { wholeMs } from '../store/whole-ms.ts';
 import { OpenChange } from './change.ts';
 import type { ChangeContext, ChangeEffects, Configuration, ConfigurationChange } from './configuration.ts';
 import { ChangeScope } from './scope.ts';
@@ -31,7 +32,7 @@ export class StoredConfiguration implements Configuration {
   ): Promise<T> {
     const { store, secrets, effects, clock } = this.#parts;
     const { outcome, lastChangeId } = await store.transaction(async (tx) => {
-      const scope = new ChangeScope({ context, tx, secrets, now: Math.floor(clock.wall()) });
+      const scope = new ChangeScope({ context, tx, secrets, now: wholeMs(clock.wall()) });
       const change = new OpenChange(scope);
       try {
         const outcome = await work(change);

@@ -112,6 +112,21 @@ export class Agents {
     return this.#options.clock.monotonic() - this.#liveSince >= SETTLED_MS;
   }
 
+  /**
+   * What the region's agents said in their last heartbeats.
+   *
+   * @returns `silentSince`: monotonic ms of the oldest of them
+   */
+  loadOf(region: Region): { held: number; capacity: number; silentSince: number } {
+    const load = { held: 0, capacity: 0, silentSince: Number.POSITIVE_INFINITY };
+    for (const { held, capacity, lastSeenAt } of this.#of(region).agents.values()) {
+      load.held += held;
+      load.capacity += capacity;
+      load.silentSince = Math.min(load.silentSince, lastSeenAt);
+    }
+    return load;
+  }
+
   agentsOf(region: Region): Iterable<Agent> {
     return this.#of(region).agents.values();
   }

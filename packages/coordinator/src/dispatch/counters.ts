@@ -8,6 +8,12 @@ export type DispatchCounters = {
   slotsWithoutAgents: number;
   /** Jobs not given because the region still runs the monitor's earlier slot. */
   skipped: number;
+  /** Jobs not given because of overload: of a region's agents, of the recording, of the scheduling thread. */
+  shedRegion: number;
+  shedRecording: number;
+  shedScheduling: number;
+  /** How often such an overload has begun. */
+  overloads: number;
   /** Jobs published, every offer counted. */
   offers: number;
   /** Offers after the first. */
@@ -42,6 +48,10 @@ export function newCounters(): DispatchCounters {
     slotsMissed: 0,
     slotsWithoutAgents: 0,
     skipped: 0,
+    shedRegion: 0,
+    shedRecording: 0,
+    shedScheduling: 0,
+    overloads: 0,
     offers: 0,
     reoffers: 0,
     batches: 0,

@@ -5,6 +5,7 @@ import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { type AgentMessage, HEARTBEAT_INTERVAL_MS } from '@svc/shared/messages/heartbeat.ts';
 import { ALL_AGENTS } from '@svc/shared/messages/subjects.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Backlog } from '../domain/admission.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../domain/slots.ts';
 import { AgentMessages } from './agent-messages.ts';
@@ -12,6 +13,7 @@ import { type Agent, Agents } from './agents.ts';
 import { type DispatchCounters, newCounters } from './counters.ts';
 import { InFlight } from './in-flight.ts';
 import { jobKey } from './job.ts';
+import { Overload } from './overload.ts';
 import { Publisher } from './publisher.ts';
 import { recover } from './recovery.ts';
 import type { RegionPresence } from './region-presence.ts';
@@ -44,7 +46,7 @@ export type DispatchOptions = {
   slotClock: SlotClock;
   /** Loaded before. */
   presence: RegionPresence;
-  /** Newest slot that the monitor was ever given, as far as recorded; null: none. Asked at the start. */
+  /** Newest slot that the monitor was given, as far as recorded and believed; null: none. Asked at the start. */
   newestSlot: (monitorId: number) => number | null;
   /**
    * All results that the stream held a moment ago (up to 2 s) are recorded, and {@link Dispatch.settled} was
@@ -52,6 +54,8 @@ export type DispatchOptions = {
    */
   readerCaughtUp: () => boolean;
   recovery: SlotRecovery;
+  /** What waits to be recorded. Asked twice a second. */
+  backlog: () => Backlog;
 };
 
 /**
@@ -62,6 +66,7 @@ export class Dispatch implements SlotOutcomes {
   readonly counters: DispatchCounters = newCounters();
   readonly agents: Agents;
   readonly #options: DispatchOptions;
+  readonly #overload: Overload;
   readonly #inFlight: InFlight;
   readonly #scheduler: Scheduler;
   readonly #publisher: Publisher;
@@ -88,7 +93,6 @@ export class Dispatch implements SlotOutcomes {
     const { clock, log, events, presence, readerCaughtUp, bus, tokens, monitors, slotClock, newestSlot } =
       options;
     const { counters } = this;
-    this.#inFlight = new InFlight({ events, counters, readerCaughtUp });
     this.agents = new Agents({
       clock,
       log,
@@ -97,6 +101,15 @@ export class Dispatch implements SlotOutcomes {
       onRegionLost: (region, lastSeenAt) => this.#regionLost(region, lastSeenAt),
       onGone: (agent) => this.#inFlight.agentGone(agent),
     });
+    this.#overload = new Overload({
+      clock,
+      log,
+      agents: this.agents,
+      counters,
+      backlog: options.backlog,
+      isDeaf: (region) => this.#deaf.has(region),
+    });
+    this.#inFlight = new InFlight({ events, counters, readerCaughtUp, overload: this.#overload });
     this.#scheduler = new Scheduler({
       monitors,
       slotClock,
@@ -104,6 +117,7 @@ export class Dispatch implements SlotOutcomes {
       inFlight: this.#inFlight,
       events,
       counters,
+      overload: this.#overload,
       newestSlot,
     });
     this.#publisher = new Publisher({
@@ -145,7 +159,10 @@ export class Dispatch implements SlotOutcomes {
     if (this.#mayHaveJobs()) await this.#hearAgents();
     if (this.#stopping.signal.aborted) return;
 
-    for (const monitor of monitors.values()) this.#declared.changed(null, monitor);
+    for (const monitor of monitors.values()) {
+      this.#declared.changed(null, monitor);
+      this.#overload.changed(null, monitor);
+    }
     this.#stops.push(monitors.onChange((before, after) => this.#declarationChanged(before, after)));
     this.#scheduler.start();
     this.#tickDueAt = clock.monotonic();
@@ -170,12 +187,13 @@ export class Dispatch implements SlotOutcomes {
     return this.#inFlight.isOfferedAgain(monitorId, slot, region, this.#options.clock.monotonic());
   }
 
-  settled({ monitorId, slot, region, is, timedOut }: SlotOutcome): void {
+  settled({ monitorId, slot, region, is, timedOut, reason }: SlotOutcome): void {
     this.#recordedInRound?.add(`${jobKey(monitorId, region)}:${slot}`);
     switch (is) {
       case 'reported':
         this.#inFlight.recorded(monitorId, slot, region);
         this.#slowChecks.set(monitorId, region, timedOut);
+        this.#overload.reported(region, reason !== 'overloaded');
         return;
       case 'given-back':
         this.#inFlight.givenBack(monitorId, slot, region, this.#options.clock.monotonic());
@@ -207,6 +225,7 @@ export class Dispatch implements SlotOutcomes {
       this.#judgeFrom = Math.max(this.#judgeFrom, now + AFTER_LATE_MS);
     }
     try {
+      this.#overload.tick(now, lateMs);
       this.#recoverOnce(now);
       this.#scheduler.tick(now);
       this.#inFlight.loseMissing(now);
@@ -317,6 +336,7 @@ export class Dispatch implements SlotOutcomes {
 
   #declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
     this.#declared.changed(before, after);
+    this.#overload.changed(before, after);
     this.#scheduler.changed(before, after);
     if (before === null) return;
     const isSameProbe = after?.version === before.version;
@@ -334,6 +354,7 @@ export class Dispatch implements SlotOutcomes {
     this.agents.excuse();
     this.#publisher.callRoll();
     this.#judgeFrom = clock.monotonic() + HEARTBEAT_ROUND_MS;
+    this.#overload.excuse(2 * HEARTBEAT_ROUND_MS);
   }
 
   #regionLost(region: Region, lastSeenAt: number): void {

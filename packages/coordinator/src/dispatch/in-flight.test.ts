@@ -12,6 +12,8 @@ const MONITORS = [1, 2, 3].map((id) => liveMonitor(id, { regions: [FRA, PAR] }))
 const REGIONS = [FRA, PAR] as const;
 const REFUSALS: readonly Refusal[] = ['held', 'finished', 'full', 'draining', 'invalid'];
 
+const UNINTERESTED = { offered: () => {}, unanswered: () => {}, refused: () => {} };
+
 type Step = { kind: string; monitor: number; region: number; after: number; flag: number };
 
 const steps = fc.array(
@@ -50,7 +52,12 @@ class Model {
 
   constructor() {
     const { counters, clock } = this;
-    this.inFlight = new InFlight({ events: this.sink, counters, readerCaughtUp: () => true });
+    this.inFlight = new InFlight({
+      events: this.sink,
+      counters,
+      readerCaughtUp: () => true,
+      overload: UNINTERESTED,
+    });
     this.agents = new Agents({
       clock,
       log,

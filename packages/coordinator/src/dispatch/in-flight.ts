@@ -17,9 +17,18 @@ const LOST_ABSENCES = 2;
 /** A job is believed to run for this much longer than its check can take: waiting, reporting, outages, ms. */
 const BELIEVED_EXTRA_MS = 120_000;
 
+/** What offers show of how busy a region is. */
+export interface OfferSigns {
+  offered(region: Region): void;
+  unanswered(region: Region): void;
+  refused(region: Region): void;
+}
+
 export type InFlightOptions = {
   events: SlotEvents;
   counters: DispatchCounters;
+  /** Told how offers are taken. */
+  overload: OfferSigns;
   /**
    * All results that the stream held a moment ago are recorded and their outcomes told. May say no at
    * first and find out meanwhile.
@@ -120,6 +129,8 @@ export class InFlight {
   markOffered(job: Job, now: number): void {
     this.#unqueue(job);
     job.state = 'offered';
+    job.isAnswered = false;
+    this.#options.overload.offered(job.region);
     job.offers += 1;
     this.#options.counters.offers += 1;
     if (job.offers > 1) this.#options.counters.reoffers += 1;
@@ -149,6 +160,9 @@ export class InFlight {
           this.#declined(job, now);
           break;
         case 'full':
+          this.#options.overload.refused(job.region);
+          this.#declined(job, now);
+          break;
         case 'draining':
           this.#declined(job, now);
           break;
@@ -258,6 +272,7 @@ export class InFlight {
   /** Offers again what nobody took, or gives it up. To be called only after all that had arrived by `asOf` was handled. */
   judge(asOf: number): void {
     for (let job = this.#offered.peek(); job !== undefined && job.dueAt <= asOf; job = this.#offered.peek()) {
+      if (!job.isAnswered) this.#options.overload.unanswered(job.region);
       if (asOf >= job.boundAt) this.#giveUp(job);
       else this.#queue(job);
     }
@@ -313,6 +328,7 @@ export class InFlight {
   }
 
   #declined(job: Job, now: number): void {
+    job.isAnswered = true;
     if (job.state === 'offered') this.#offered.set(job, Math.min(job.boundAt, now + DECLINED_REOFFER_MS));
   }
 

@@ -45,6 +45,8 @@ export class Job implements Due {
   /** When it was accepted, monotonic ms. */
   acceptedAt = 0;
   offers = 0;
+  /** The last offer was declined, so that it is not silence when it ends. */
+  isAnswered = false;
   /** Serial of the last heartbeat that named it, of `agent`. */
   seenIn = -1;
   /** Heartbeats of `agent` in a row that did not name it. */

@@ -27,7 +27,7 @@ const monitors = new Map(Array.from({ length: 7 }, (_, index) => [index + 1, liv
 monitors.set(5, liveMonitor(5, { periodMs: 3_600_000 }));
 
 test('the newest slot is the latest that was decided or has a result', async () => {
-  expect(await loadNewestSlots(store, monitors)).toEqual(new Map());
+  expect(await loadNewestSlots(store, monitors, BASE)).toEqual({ newest: new Map(), ahead: null });
   expect(newestOf(new Map())).toBeNull();
   const hour = 3_600_000;
   const decided = [
@@ -69,7 +69,8 @@ test('the newest slot is the latest that was decided or has a result', async () 
       [6, slotOf(6, 190) + 7],
     ]);
   });
-  const newest = await loadNewestSlots(store, monitors);
+  const { newest, ahead } = await loadNewestSlots(store, monitors, slotOf(3, 200));
+  expect(ahead).toBeNull();
   expect(newest).toEqual(
     new Map([
       [1, slotOf(1, 100)],
@@ -81,4 +82,31 @@ test('the newest slot is the latest that was decided or has a result', async () 
     ]),
   );
   expect(newestOf(newest)).toBe(slotOf(3, 200));
+});
+
+test('of slots that a clock recorded ahead, those up to the present are believed', async () => {
+  const now = slotOf(2, 199) + 10_000;
+  const until = slotOf(2, 500);
+  await store.commit([
+    {
+      sql: `INSERT INTO results (monitor_id, slot, region, outcome, version, recorded_at)
+        VALUES (?, ?, 'hosta-fra', 'passed', 1, 0)`,
+      rows: Array.from({ length: 301 }, (_, n) => [2, slotOf(2, 200 + n)]),
+    },
+    {
+      sql: 'INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?)',
+      rows: [[6, slotOf(6, 480) + 7]],
+    },
+    { sql: 'UPDATE monitor_states SET decided_slot = ? WHERE monitor_id = 1', rows: [[slotOf(1, 490)]] },
+  ]);
+  const { newest, ahead } = await loadNewestSlots(store, monitors, now);
+  expect(ahead).toBe(until);
+  expect(newest.get(2)).toBe(slotOf(2, 199));
+  expect(newest.get(6)).toBe(slotOf(6, 190) + 7);
+  expect(newest.get(1)).toBeUndefined();
+  for (const slot of newest.values()) expect(slot).toBeLessThanOrEqual(now);
+  // Once they are past, they are as good as others.
+  const later = await loadNewestSlots(store, monitors, until - 60_000);
+  expect(later.ahead).toBeNull();
+  expect(later.newest.get(2)).toBe(until);
 });

@@ -12,34 +12,55 @@ import type { Store } from '../store/store.ts';
 /** A slot that lies so many periods before the newest of all says no more than an older one: it is too late for the next. */
 const PERIODS = 2;
 
+/** Slots further ahead of the wall clock than this were given under a clock that was ahead, ms. */
+const BELIEVED_AHEAD_MS = 60_000;
+
+/** What is recorded of the slots that monitors were given. */
+export type GivenSlots = {
+  /** The newest of each monitor that is believed; monitors without one are not in it. */
+  readonly newest: ReadonlyMap<number, number>;
+  /** The newest of all where it lies too far ahead to be believed; else null. */
+  readonly ahead: number | null;
+};
+
 /**
  * The newest slot that each monitor was given, as far as recorded: decided, with a result of the last
  * two periods before the newest of all, or off the grid. What is older makes no difference to when the
- * monitor is due. Monitors without one are not in it. Read on the reading thread.
+ * monitor is due. Read on the reading thread.
+ *
+ * Once a clock was ahead, slots lie recorded in the future for as long as it was ahead. Until the last of
+ * them is past, only slots up to the present are believed: every start finds where it stands in them.
+ *
+ * @param wall the present, epoch ms
  */
 export async function loadNewestSlots(
   store: Store,
   monitors: Pick<LiveMonitors, 'get' | 'values'>,
-): Promise<Map<number, number>> {
+  wall: number,
+): Promise<GivenSlots> {
+  const recorded = await newestRecordedSlot(store);
+  const ahead = recorded !== null && recorded > wall + BELIEVED_AHEAD_MS ? recorded : null;
+  const until = ahead === null ? wall + BELIEVED_AHEAD_MS : wall;
   const newest = new Map<number, number>();
   const note = ({ id, slot }: MonitorSlot) => {
-    if (slot > (newest.get(id) ?? 0) && monitors.get(id) !== undefined) newest.set(id, slot);
+    if (slot > until || monitors.get(id) === undefined) return;
+    if (slot > (newest.get(id) ?? 0)) newest.set(id, slot);
   };
   for await (const row of decidedSlots(store)) note(row);
-  for await (const row of newestOffGridSlots(store)) note(row);
-  const until = await newestRecordedSlot(store);
-  if (until === null) return newest;
+  for await (const row of newestOffGridSlots(store, until)) note(row);
+  if (recorded === null) return { newest, ahead };
   for (let periodsBack = 0; periodsBack <= PERIODS; periodsBack += 1) {
     const slots = new Set<number>();
     for (const { id, periodMs } of monitors.values()) {
       // On the grid of the period declared now: slots of an earlier period are remembered as off the
       // grid, or are as old as the last decision that was written.
-      const slot = gridSlotUntil(until, periodMs, phaseOf(id, periodMs)) - periodsBack * periodMs;
+      const latest = gridSlotUntil(Math.min(recorded, until), periodMs, phaseOf(id, periodMs));
+      const slot = latest - periodsBack * periodMs;
       if (slot > (newest.get(id) ?? 0)) slots.add(slot);
     }
     for await (const row of recordedAt(store, [...slots])) note(row);
   }
-  return newest;
+  return { newest, ahead };
 }
 
 /** For the slot clock; null when nothing was ever recorded. */

@@ -101,6 +101,27 @@ test('regions that are declared or were there before are missed; others are not'
   ]);
 });
 
+test('instants are stored as whole milliseconds, and edges of an absence in their order', async () => {
+  const presence = await loaded();
+  presence.came(FRA);
+  clock.advance(10.25);
+  const wentAt = clock.wall() - 0.5;
+  presence.went(FRA, wentAt);
+  clock.advance(1_000.5);
+  presence.came(FRA);
+  presence.went(FRA, clock.wall());
+  await presence.stop();
+  const [first, second] = await absences();
+  expect(first).toEqual({
+    region: FRA,
+    started_at: Math.floor(wentAt),
+    ended_at: Math.floor(clock.wall()),
+  });
+  expect(second).toEqual({ region: FRA, started_at: Math.floor(clock.wall()), ended_at: null });
+  const seen = await store.read.selectFrom('region_presence').select('last_seen_at').execute();
+  expect(seen).toEqual([{ last_seen_at: Math.floor(clock.wall()) }]);
+});
+
 test('what could not be saved is saved later', async () => {
   let isBroken = true;
   const presence = new RegionPresence({
@@ -108,6 +129,7 @@ test('what could not be saved is saved later', async () => {
     log,
     store: {
       read: store.read,
+      commit: (steps) => store.commit(steps),
       close: async () => {},
       transaction: (work) => (isBroken ? Promise.reject(new Error('disk full')) : store.transaction(work)),
     },

@@ -8,7 +8,7 @@ import {
   slotAfter,
   slotAfterRestart,
 } from '../domain/schedule.ts';
-import type { SlotEvents } from '../domain/slots.ts';
+import type { SkipReason, SlotEvents } from '../domain/slots.ts';
 import type { DispatchCounters } from './counters.ts';
 import { type Due, DueQueue } from './due-queue.ts';
 import type { InFlight } from './in-flight.ts';
@@ -41,6 +41,15 @@ export interface LiveRegions {
   takeJobsAhead(): boolean;
 }
 
+/** Which slots are skipped where more is asked for than can be done. */
+export interface Shedding {
+  /** Whether the slot is run at all. Asked once per slot. */
+  admitsSlot(monitor: LiveMonitor, jobs: number): boolean;
+  /** Whether it is run in the region. Asked once per slot and region. */
+  admits(monitor: LiveMonitor, region: Region): boolean;
+  opened(jobs: number): void;
+}
+
 export type SchedulerOptions = {
   monitors: LiveMonitors;
   slotClock: SlotClock;
@@ -48,9 +57,12 @@ export type SchedulerOptions = {
   inFlight: InFlight;
   events: SlotEvents;
   counters: DispatchCounters;
-  /** Newest slot that the monitor was ever given, as far as recorded; null: none. Asked at the start. */
+  overload: Shedding;
+  /** Newest slot that the monitor was given, as far as recorded and believed; null: none. Asked at the start. */
   newestSlot: (monitorId: number) => number | null;
 };
+
+type Skip = { readonly region: Region; readonly reason: SkipReason };
 
 /** When an active monitor is due. `dueAt` is on the slot clock. */
 type Plan = Due & {
@@ -58,7 +70,7 @@ type Plan = Due & {
   phase: number;
   /** Its next slot is the first since it was created or activated. */
   isFirst: boolean;
-  /** Newest slot it was given, some hundred ms ahead at most; 0: none, or one of a clock that was ahead. */
+  /** Newest slot it was given, some hundred ms ahead at most; 0: none. */
   lastSlot: number;
 };
 
@@ -92,8 +104,10 @@ export class Scheduler {
   constructor(options: SchedulerOptions) {
     this.#options = options;
     // Slots recorded under a clock that was ahead must not come again: results of a slot that is
-    // recorded already would count as repeated. So the grid moves by some seconds.
-    this.#phaseShift = options.slotClock.isSetAside ? 1 + (Math.floor(options.slotClock.now()) % 9_973) : 0;
+    // recorded already would count as repeated. So the grid moves by some seconds, to the same place at
+    // every start until the last of them is past.
+    const { aheadSlot } = options.slotClock;
+    this.#phaseShift = aheadSlot === null ? 0 : 1 + (aheadSlot % 9_973);
   }
 
   /** Monitors that are scheduled. */
@@ -195,41 +209,55 @@ export class Scheduler {
    * @returns how many jobs were opened
    */
   #open(monitor: LiveMonitor, slot: number, startAt: number): number {
-    const { regions, inFlight, events, counters } = this.#options;
+    const { regions, inFlight, events, counters, overload } = this.#options;
     const live =
       monitor.regions === null ? regions.live() : monitor.regions.filter((region) => regions.isLive(region));
     if (live.length === 0) {
       counters.slotsWithoutAgents += 1;
       return 0;
     }
+    if (!overload.admitsSlot(monitor, live.length)) return 0;
+    const skips = this.#skips(monitor, slot, live);
+    if (skips.length === live.length && skips.every(({ reason }) => reason === 'overloaded')) return 0;
     counters.slots += 1;
     // The skipped ones too: the evaluation is told of them right after, and then waits for the others.
     events.opened(monitor, slot, live);
+    for (const { region, reason } of skips) events.skipped(monitor, slot, region, reason);
+    let jobs = 0;
+    for (const region of live) {
+      // The job may also be this slot's, which an agent held over a restart.
+      if (inFlight.get(monitor.id, region) !== undefined) continue;
+      if (skips.some((skip) => skip.region === region)) continue;
+      inFlight.open(monitor, slot, region, startAt);
+      jobs += 1;
+    }
+    overload.opened(jobs);
+    return jobs;
+  }
+
+  #skips(monitor: LiveMonitor, slot: number, live: readonly Region[]): readonly Skip[] {
+    const { inFlight, overload, counters } = this.#options;
+    const skips: Skip[] = [];
     for (const region of live) {
       const job = inFlight.get(monitor.id, region);
-      if (job === undefined) {
-        inFlight.open(monitor, slot, region, startAt);
-      } else if (job.slot !== slot) {
-        // Else it is this slot's job, which the agent held over a restart.
+      if (job !== undefined) {
+        if (job.slot === slot) continue;
         counters.skipped += 1;
-        events.skipped(monitor, slot, region, 'predecessor-running');
+        skips.push({ region, reason: 'predecessor-running' });
+      } else if (!overload.admits(monitor, region)) {
+        skips.push({ region, reason: 'overloaded' });
       }
     }
-    return live.length;
+    return skips;
   }
 
   #planAtStart(monitor: LiveMonitor, now: number): void {
     const newest = this.#options.newestSlot(monitor.id);
-    // A slot of a clock that was ahead says nothing about which are given.
-    const plan = this.#add(monitor, newest !== null && newest <= now ? newest : 0);
-    if (newest === null || (newest < monitor.activatedAt && newest <= now)) {
-      this.#planFirst(plan, now);
-    } else if (newest > now) {
-      // Of a clock that was ahead.
-      this.#due.set(plan, this.#gridFrom(plan, now));
-    } else {
-      this.#due.set(plan, slotAfterRestart(newest, now, monitor.periodMs, plan.phase));
-    }
+    const plan = this.#add(monitor, newest ?? 0);
+    // An activation in the future is one of a clock that was ahead.
+    const isActivatedSince = newest !== null && newest < monitor.activatedAt && monitor.activatedAt <= now;
+    if (newest === null || isActivatedSince) this.#planFirst(plan, now);
+    else this.#due.set(plan, slotAfterRestart(newest, now, monitor.periodMs, plan.phase));
   }
 
   /**

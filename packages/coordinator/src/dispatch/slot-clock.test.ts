@@ -22,14 +22,14 @@ test('without steps it is the wall clock', () => {
 describe('at the start', () => {
   test('it is not earlier than the newest recorded slot', () => {
     expect(at(START + 60_000).slotClock.now()).toBe(START + 60_000);
-    expect(at(START + 60_000).slotClock.isSetAside).toBe(false);
     expect(at(START - HOUR).slotClock.now()).toBe(START);
   });
 
-  test('a newest slot more than 60 s ahead is set aside', () => {
-    const { slotClock } = at(START + 60_001);
-    expect(slotClock.isSetAside).toBe(true);
+  test('slots of a clock that was ahead do not move it', () => {
+    const slotClock = new SlotClock(new FakeClock(START), START - 1_000, log, START + HOUR);
+    expect(slotClock.aheadSlot).toBe(START + HOUR);
     expect(slotClock.now()).toBe(START);
+    expect(at(START).slotClock.aheadSlot).toBeNull();
   });
 });
 

@@ -1,8 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 
-/** A newest recorded slot further ahead of the wall clock than this is not believed, ms. */
-const BELIEVED_AHEAD_MS = 60_000;
 /** A wall clock further ahead than this is followed at once: the slots in between are skipped, ms. */
 const JUMP_MS = 10_000;
 /** Smaller differences, and a wall clock that was set back, are made up by running this much faster or slower. */
@@ -23,28 +21,33 @@ export class SlotClock {
   #hasJumped = false;
   #jumpedAt: number | null = null;
   readonly #listeners = new Set<() => void>();
-  /** The newest recorded slot lay too far ahead and was set aside: its instant comes a second time. */
-  readonly isSetAside: boolean;
+  /**
+   * The newest slot of a clock that was ahead: up to here slots are recorded whose instants come a second
+   * time. null: none.
+   */
+  readonly aheadSlot: number | null;
   /** Forward jumps so far. */
   jumps = 0;
   /** What they come to, ms. */
   jumpedMs = 0;
 
-  /** @param newestSlot newest slot ever given out, null when there is none */
-  constructor(clock: Clock, newestSlot: number | null, log: Logger) {
+  /**
+   * @param newestSlot newest slot ever given out that is believed; null: none
+   * @param aheadSlot newest slot that lies too far ahead to be believed; null: none
+   */
+  constructor(clock: Clock, newestSlot: number | null, log: Logger, aheadSlot: number | null = null) {
     this.#clock = clock;
     this.#log = log;
     this.#readAt = clock.monotonic();
+    this.aheadSlot = aheadSlot;
     const wall = clock.wall();
-    const aheadMs = newestSlot === null ? 0 : newestSlot - wall;
-    this.isSetAside = aheadMs > BELIEVED_AHEAD_MS;
-    if (this.isSetAside) {
+    if (aheadSlot !== null) {
       log.error(
-        { newestSlot, wall, aheadMs },
-        'the newest recorded slot lies in the future and is set aside: was the clock of this machine set back?',
+        { aheadSlot, wall, aheadMs: aheadSlot - wall },
+        'slots are recorded that lie in the future; they are set aside: was the clock of this machine set back?',
       );
     }
-    this.#now = newestSlot === null || this.isSetAside ? wall : Math.max(wall, newestSlot);
+    this.#now = Math.max(wall, newestSlot ?? wall);
   }
 
   /** Whole ms. */

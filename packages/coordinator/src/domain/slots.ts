@@ -6,6 +6,8 @@ import type { LiveMonitor } from './monitor.ts';
 export const SKIP_REASONS = [
   /** The region's check of an earlier slot of the same version still runs. */
   'predecessor-running',
+  /** The region's agents cannot run all of its checks. */
+  'overloaded',
 ] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
@@ -31,6 +33,8 @@ export type SlotOutcome = {
   readonly is: 'reported' | 'given-back';
   /** The last attempt ended by its time-out. */
   readonly timedOut: boolean;
+  /** Of a `not_run`. */
+  readonly reason?: NotRunReason | undefined;
 };
 
 /** What dispatch is asked and told about results. */

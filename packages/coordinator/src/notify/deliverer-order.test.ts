@@ -7,8 +7,8 @@ import {
 } from '../../../../test/support/configured-store.ts';
 import type { Channel, SendOutcome, SendResult } from './channel.ts';
 import { Deliverer } from './deliverer.ts';
-import { createOutbox } from './outbox.ts';
 import { storedChannels } from './stored-channels.ts';
+import { queueAlerts } from './test-support/queue-alerts.ts';
 
 /** Random alerts over channels and monitors, random verdicts of the receivers, restarts in between. */
 const alerts = fc.array(
@@ -102,10 +102,9 @@ async function deliverAll(
 
   let deliverer = create();
   await deliverer.start();
-  const outbox = createOutbox(clock, (delivery) => deliverer.wake(delivery));
   for (const { channel, monitor } of queued) {
-    await store.transaction((tx) => {
-      outbox.enqueue(tx, {
+    await queueAlerts(store, clock, deliverer, [
+      {
         notificationId: channels[channel] ?? 0,
         monitorId: monitor,
         alert: {
@@ -117,8 +116,8 @@ async function deliverAll(
           incident: 'test',
           regions: [],
         },
-      });
-    });
+      },
+    ]);
   }
   while (await isPending(store)) {
     if (restartsAt.next().value) {

@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
+import { holdDatabase } from '../../../../test/support/held-database.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
 import { createHttpPost } from '../outgoing/http-post.ts';
 import { openStore } from '../store/open.ts';
@@ -14,8 +14,8 @@ import type { Store } from '../store/store.ts';
 import type { FinishedAttempt } from './attempts.ts';
 import { Deliverer } from './deliverer.ts';
 import { createDeliveries } from './deliveries.ts';
-import { createOutbox } from './outbox.ts';
 import { createChannels, type StoredChannel } from './registry.ts';
+import { queueAlerts } from './test-support/queue-alerts.ts';
 
 const HOUR = 3_600_000;
 const log = createLogger('test', 'silent');
@@ -120,12 +120,12 @@ class Bench {
 
   /** Queues one alert per status, in one transaction. */
   async queue(notificationId: number, monitorId: number, ...statuses: AlertStatus[]): Promise<void> {
-    const outbox = createOutbox(clock, (delivery) => this.deliverer.wake(delivery));
-    await store.transaction((tx) => {
-      for (const status of statuses) {
-        outbox.enqueue(tx, { notificationId, monitorId, alert: alertOf(monitorId, status) });
-      }
-    });
+    const alerts = statuses.map((status) => ({
+      notificationId,
+      monitorId,
+      alert: alertOf(monitorId, status),
+    }));
+    await queueAlerts(store, clock, this.deliverer, alerts);
   }
 
   async restart(): Promise<void> {
@@ -331,6 +331,7 @@ describe('the ledger', () => {
     const toCome = [...failures];
     const flaky: Store = {
       read: store.read,
+      commit: (steps) => store.commit(steps),
       transaction(work) {
         const failure = toCome.shift();
         failure?.resolve();
@@ -352,23 +353,11 @@ describe('the ledger', () => {
     expect(await deliveries()).toMatchObject([{ state: 'delivered' }, { state: 'delivered' }]);
   });
 
-  /** Holds the database as another program would, until told. */
-  function held(): { release(): void } {
-    const other = new DatabaseSync(join(folder, 'svc.db'));
-    other.exec('BEGIN IMMEDIATE');
-    return {
-      release() {
-        other.exec('ROLLBACK');
-        other.close();
-      },
-    };
-  }
-
   test('while the database does not answer other lanes are sent; all is recorded afterwards, in order', async () => {
     const [one, other] = [await bench.webhook('/one'), await bench.webhook('/other')];
     for (const monitor of [1, 2, 3]) await bench.queue(one, monitor, 'error', 'recovered');
     await bench.queue(other, 1, 'error', 'recovered');
-    const database = held();
+    const database = holdDatabase(join(folder, 'svc.db'));
     await bench.deliverer.start();
     await receiver.received(4);
     expect(bench.attempts).toEqual([]);
@@ -389,7 +378,7 @@ describe('the ledger', () => {
 
   test('the stop waits within bounds for a database that does not answer', async () => {
     await bench.queue(await bench.webhook('/a'), 1, 'error');
-    const database = held();
+    const database = holdDatabase(join(folder, 'svc.db'));
     await bench.deliverer.start();
     while (bench.deliverer.metrics.attempts.delivered === 0) await settle();
     const startedAt = clock.monotonic();
@@ -484,19 +473,6 @@ describe('the clock', () => {
     await bench.restart();
     clock.advance(10_000);
     await bench.recorded(3);
-  });
-
-  test('an alert of a transaction that is rolled back is not sent', async () => {
-    await bench.deliverer.start();
-    const channel = await bench.webhook('/a');
-    const outbox = createOutbox(clock, (delivery) => bench.deliverer.wake(delivery));
-    const rolledBack = store.transaction((tx) => {
-      outbox.enqueue(tx, { notificationId: channel, monitorId: 1, alert: alertOf(1, 'error') });
-      throw new Error('no');
-    });
-    await expect(rolledBack).rejects.toThrow('no');
-    expect(bench.deliverer.metrics).toMatchObject({ lanes: 0, sending: 0 });
-    expect(await deliveries()).toEqual([]);
   });
 });
 

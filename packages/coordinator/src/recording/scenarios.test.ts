@@ -1,13 +1,13 @@
-import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Attempt, Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { regionSet } from '../domain/region-set.ts';
-import { liveMonitor, PERIOD, Recording, THREE } from './test-support/recording.ts';
+import { type Facts, liveMonitor, PERIOD, Recording, THREE } from './test-support/recording.ts';
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const all = (outcome: Outcome) => ({ [A]: outcome, [B]: outcome, [C]: outcome });
 
-const ATTEMPT = { outcome: 'failed', started_ms: 136_000, latency: 45_000 } as const;
+const ATTEMPT: Attempt = { outcome: 'failed', started_ms: 136_000, latency: 45_000 };
 
 let it: Recording;
 
@@ -253,7 +253,7 @@ describe('slots', () => {
       for (const region of THREE) await it.skip(2, it.clock.wall(), region);
     }
     await it.pass(1_000);
-    const facts = { outcome: 'failed', latency: 45_000, attempts: [ATTEMPT] } as const;
+    const facts: Facts = { outcome: 'failed', latency: 45_000, attempts: [ATTEMPT] };
     await it.report(2, down, A, facts);
     expect(told()).toEqual([]);
     await it.report(2, down, B, facts);

@@ -151,6 +151,7 @@ export class Retention {
   }
 
   #pause(): Promise<void> {
+    if (this.#stopping.signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const cancel = this.#clock.after(PAUSE_MS, () => {
         this.#stopping.signal.removeEventListener('abort', stop);

@@ -12,7 +12,7 @@ import {
   type SummaryRange,
 } from '../domain/summary-range.ts';
 import { uptimePercent } from '../domain/uptime.ts';
-import { ReadingProgress } from '../results/reading-progress.ts';
+import { ReadingProgress } from '../recording/reading-progress.ts';
 import { liveMonitor, Recording, THREE } from '../recording/test-support/recording.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { Rollups } from './rollups.ts';
@@ -104,7 +104,8 @@ function counting(store: Store): { store: Store; written: number[]; failNext: ()
   const failNext = () => {
     fails = true;
   };
-  return { store: { read: store.read, close: () => store.close(), transaction }, written, failNext };
+  const commit: Store['commit'] = (steps) => store.commit(steps);
+  return { store: { read: store.read, close: () => store.close(), commit, transaction }, written, failNext };
 }
 
 describe('a summary is what a count of all results says', () => {

@@ -1,17 +1,12 @@
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { Kysely } from 'kysely';
-import { Migrator } from 'kysely/migration';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import { DAY_MS, HOUR_MS } from '../domain/summary-range.ts';
-import * as initial from '../store/migrations/0001-initial.ts';
 import { openStore } from '../store/open.ts';
-import { sqliteDialect } from '../store/sqlite-dialect.ts';
-import { Statements } from '../store/statements.ts';
 import type { Store } from '../store/store.ts';
+import { makeOldDatabase, type OldDatabase } from '../store/test-support/old-database.ts';
 import { Rollups } from './rollups.ts';
 import { readSummary } from './summary.ts';
 import { caughtUp } from './test-support/rolled-up-recording.ts';
@@ -29,37 +24,35 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** A database as the version without roll-ups left it: a result every two hours for three days. */
-async function oldDatabase(path: string): Promise<void> {
-  const sqlite = new DatabaseSync(path);
-  sqlite.exec('PRAGMA journal_mode = WAL');
-  const statements = new Statements(sqlite);
-  const db = new Kysely({ dialect: sqliteDialect(async (text, values) => statements.run(text, values)) });
-  const provider = { getMigrations: async () => ({ '0001-initial': initial }) };
-  const { error } = await new Migrator({ db, provider }).migrateToLatest();
-  expect(error).toBeUndefined();
-  sqlite.exec("INSERT INTO workspaces (id, name, created_at) VALUES (1, 'default', 0)");
-  const monitor = sqlite.prepare(`INSERT INTO monitors (id, workspace_id, type, name, active, attributes,
-    activated_at, created_at, updated_at) VALUES (?, 1, 'http', 'x', 1, '{}', 0, 0, 0)`);
-  const change =
-    sqlite.prepare(`INSERT INTO transitions (monitor_id, from_status, to_status, reason, at, votes)
-    VALUES (?, 'unknown', 'active', 'all-passed', ?, '[]')`);
-  const result =
-    sqlite.prepare(`INSERT INTO results (slot, monitor_id, region, outcome, version, latency, recorded_at)
-    VALUES (?, ?, 'hosta-fra', 'passed', 1, 20, 0)`);
+/** A result every two hours for three days, and one change of status. */
+function fill(tx: OldDatabase): void {
+  tx.runEach("INSERT INTO workspaces (id, name, created_at) VALUES (1, 'default', 0)", [[]]);
   for (let id = 1; id <= MONITORS; id += 1) {
-    monitor.run(id);
-    change.run(id, NOW - 3 * DAY_MS);
+    tx.runEach(
+      `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
+         updated_at) VALUES (?, 1, 'http', 'x', 1, '{}', 0, 0, 0)`,
+      [[id]],
+    );
+    tx.runEach(
+      `INSERT INTO transitions (monitor_id, from_status, to_status, reason, at, votes)
+       VALUES (?, 'unknown', 'active', 'all-passed', ?, '[]')`,
+      [[id, NOW - 3 * DAY_MS]],
+    );
+    const slots: number[] = [];
     for (let at = NOW - 3 * DAY_MS; at < NOW - HOUR_MS; at += 2 * HOUR_MS) {
-      result.run(gridSlotFrom(at, 30_000, phaseOf(id, 30_000)), id);
+      slots.push(gridSlotFrom(at, 30_000, phaseOf(id, 30_000)));
     }
+    tx.runEach(
+      `INSERT INTO results (slot, monitor_id, region, outcome, version, latency, recorded_at)
+       VALUES (?, ?, 'hosta-fra', 'passed', 1, 20, 0)`,
+      slots.map((slot) => [slot, id]),
+    );
   }
-  sqlite.close();
 }
 
 test('a database of the version before is rolled up from its oldest result on', async () => {
   const path = join(folder.path, 'svc.db');
-  await oldDatabase(path);
+  await makeOldDatabase(path, '0001-initial', fill);
   store = await openStore({ path, log: silentLog });
   const clock = new FakeClock(NOW);
   const slotNow = () => clock.wall();
@@ -71,10 +64,10 @@ test('a database of the version before is rolled up from its oldest result on', 
     isCaughtUp: () => true,
     log: silentLog,
   });
-  const reading = store;
-  const { read } = store;
+  const opened = store;
+  const { read } = opened;
   const summary = async () => {
-    const { total, times } = await readSummary(reading, 7, '30d', NOW);
+    const { total, times } = await readSummary(opened, 7, '30d', NOW);
     return { passed: total.passed, active: times.active };
   };
   // Before anything is rolled up, and after.

@@ -165,8 +165,14 @@ test('effects are asked for once per commit, up to its last entry, and awaited',
   const changes = await log();
   expect(applied).toEqual(changes.map((entry) => entry.id));
 
-  let finish = () => {};
-  const effects = { applied: () => new Promise<void>((resolve) => (finish = resolve)) };
+  const asked = Promise.withResolvers<void>();
+  const effectsDone = Promise.withResolvers<void>();
+  const effects = {
+    applied: () => {
+      asked.resolve();
+      return effectsDone.promise;
+    },
+  };
   const leading = new StoredConfiguration({ ...parts, effects });
   let isAnswered = false;
   const context = { workspaceId: parts.workspaceId, actor: 'api' } as const;
@@ -175,9 +181,10 @@ test('effects are asked for once per commit, up to its last entry, and awaited',
     .then(() => {
       isAnswered = true;
     });
-  while ((await log()).length === changes.length);
+  await asked.promise;
+  expect((await log()).length).toBeGreaterThan(changes.length);
   expect(isAnswered).toBe(false);
-  finish();
+  effectsDone.resolve();
   await answer;
 });
 

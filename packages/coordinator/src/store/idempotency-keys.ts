@@ -1,4 +1,5 @@
 import type { Transaction } from './store.ts';
+import { wholeMs } from './whole-ms.ts';
 
 /** What a request with an `Idempotency-Key` made. */
 export type KeptRequest = {
@@ -30,7 +31,7 @@ export async function keepRequest({ db }: Transaction, request: KeptRequest, now
   const kept = {
     fingerprint: request.fingerprint,
     resource_id: request.resourceId,
-    created_at: Math.floor(now),
+    created_at: wholeMs(now),
   };
   await db
     .insertInto('idempotency_keys')

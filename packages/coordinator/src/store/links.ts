@@ -1,4 +1,4 @@
-import { queriesOn, type RowSource } from './row-source.ts';
+import { type Reading, readingOf } from './reading-of.ts';
 import type { Transaction } from './store.ts';
 
 /** A channel is enabled for a monitor by a link, which keeps what the channel was last told about it. */
@@ -7,12 +7,12 @@ export type Announced = (typeof ANNOUNCED)[number];
 
 /** The linked monitors of these channels, ascending; a channel without any is missing. */
 export async function linkedMonitors(
-  source: RowSource,
+  source: Reading,
   notificationIds: readonly number[],
 ): Promise<Map<number, number[]>> {
   const linked = new Map<number, number[]>();
   if (notificationIds.length === 0) return linked;
-  const rows = await queriesOn(source)
+  const rows = await readingOf(source)
     .selectFrom('links')
     .select(['notification_id', 'monitor_id'])
     .where('notification_id', 'in', notificationIds)

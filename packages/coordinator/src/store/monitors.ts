@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Announced } from './links.ts';
+import { type Reading, readingOf } from './reading-of.ts';
 import type { NewRow, Row } from './resources.ts';
-import { queriesOn, type RowSource } from './row-source.ts';
 import type { Store, Transaction } from './store.ts';
 
 /** Ids named in one query; SQLite takes no more than 32,766 parameters. */
@@ -19,10 +19,10 @@ export function monitorsAfter(store: Store, afterId: number, limit: number): Pro
 }
 
 /** Those of these monitors that are there, of whatever workspace, in no order. */
-export async function monitorsOf(source: RowSource, ids: readonly number[]): Promise<Row<'monitors'>[]> {
+export async function monitorsOf(source: Reading, ids: readonly number[]): Promise<Row<'monitors'>[]> {
   const rows: Row<'monitors'>[] = [];
   for (const some of chunks(ids)) {
-    const query = queriesOn(source).selectFrom('monitors').selectAll().where('id', 'in', some);
+    const query = readingOf(source).selectFrom('monitors').selectAll().where('id', 'in', some);
     rows.push(...(await query.execute()));
   }
   return rows;
@@ -30,13 +30,13 @@ export async function monitorsOf(source: RowSource, ids: readonly number[]): Pro
 
 /** Which of these ids are monitors of the workspace. */
 export async function existingMonitors(
-  source: RowSource,
+  source: Reading,
   workspaceId: number,
   ids: readonly number[],
 ): Promise<ReadonlySet<number>> {
   const found = new Set<number>();
   for (const some of chunks(ids)) {
-    const rows = await queriesOn(source)
+    const rows = await readingOf(source)
       .selectFrom('monitors')
       .select('id')
       .where('workspace_id', '=', workspaceId)

@@ -25,13 +25,14 @@ export async function* decidedSlots({ read }: Store): AsyncGenerator<MonitorSlot
   }
 }
 
-/** The newest slot off the grid of each monitor that has one, deleted monitors' included. By id. */
-export async function* newestOffGridSlots({ read }: Store): AsyncGenerator<MonitorSlot> {
+/** The newest slot off the grid, up to `until`, of each monitor that has one, deleted monitors' included. By id. */
+export async function* newestOffGridSlots({ read }: Store, until: number): AsyncGenerator<MonitorSlot> {
   for (let after = 0; ; ) {
     const rows = await read
       .selectFrom('off_grid_slots')
       .select(({ fn }) => ['monitor_id as id', fn.max('slot').as('slot')])
       .where('monitor_id', '>', after)
+      .where('slot', '<=', until)
       .groupBy('monitor_id')
       .orderBy('monitor_id')
       .limit(CHUNK)

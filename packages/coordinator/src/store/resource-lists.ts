@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { containsText, jsonMember } from './dialect.ts';
+import { type Reading, readingOf } from './reading-of.ts';
 import type { ResourceTable, Row } from './resources.ts';
-import { queriesOn, type RowSource } from './row-source.ts';
 
 /** A part of a list by ascending id. */
 export type Page = { readonly limit: number; readonly offset: number };
@@ -31,13 +31,13 @@ const FILTERED: {
 
 /** A page of a table's rows with the number of all that the filter lets through. */
 export async function listResources<T extends ResourceTable>(
-  source: RowSource,
+  source: Reading,
   table: T,
   scope: ListScope,
   { limit, offset }: Page,
   filter: Filter,
 ): Promise<{ rows: Row<T>[]; total: number }> {
-  const selected = queriesOn(source)
+  const selected = readingOf(source)
     .selectFrom<ResourceTable>(table)
     .where(sql<boolean>`${sql.join([...scoped(scope), ...filtered(table, filter)], sql` AND `)}`);
   const rows = await selected.selectAll().orderBy('id').limit(limit).offset(offset).execute();

@@ -1,5 +1,5 @@
 import type { Insertable, Selectable, Updateable } from 'kysely';
-import { queriesOn, type RowSource } from './row-source.ts';
+import { type Reading, readingOf } from './reading-of.ts';
 import type { Database } from './schema.ts';
 import type { Transaction } from './store.ts';
 
@@ -26,12 +26,12 @@ const PAGE_ROWS = 100;
 
 /** What all tables of declared resources have in common. Undefined: it is not there, or another workspace's. */
 export async function findResource<T extends ResourceTable>(
-  source: RowSource,
+  source: Reading,
   table: T,
   workspaceId: number,
   id: number,
 ): Promise<Row<T> | undefined> {
-  const row = await queriesOn(source)
+  const row = await readingOf(source)
     .selectFrom<ResourceTable>(table)
     .selectAll()
     .where('id', '=', id)
@@ -41,12 +41,12 @@ export async function findResource<T extends ResourceTable>(
 }
 
 export async function hasResource(
-  source: RowSource,
+  source: Reading,
   table: ResourceTable,
   workspaceId: number,
   id: number,
 ): Promise<boolean> {
-  const row = await queriesOn(source)
+  const row = await readingOf(source)
     .selectFrom(table)
     .select('id')
     .where('id', '=', id)
@@ -94,13 +94,13 @@ export async function removeResource({ db }: Transaction, table: ResourceTable, 
  * @param owner null: those that a start without a file set free
  */
 export async function* namedByFile<T extends ResourceTable>(
-  source: RowSource,
+  source: Reading,
   table: T,
   workspaceId: number,
   owner: 'file' | null,
 ): AsyncGenerator<Row<T>[]> {
   for (let after = 0; ; ) {
-    const rows = await queriesOn(source)
+    const rows = await readingOf(source)
       .selectFrom<ResourceTable>(table)
       .selectAll()
       .where('workspace_id', '=', workspaceId)

@@ -75,14 +75,15 @@ export function deleteDeliveries(store: Store, cutoff: number): Promise<number> 
   );
 }
 
-/** Entries of the history that changed the reason and not the status. */
+/** Entries of the history that changed the reason and not the status, by when the reason was last given. */
 export function deleteReasonChanges(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(
       tx,
       `DELETE FROM transitions WHERE id IN (
-         SELECT id FROM transitions WHERE from_status = to_status AND at < ? LIMIT ${CHUNK_ROWS})`,
-      [cutoff],
+         SELECT id FROM transitions WHERE from_status = to_status AND at < ? AND coalesce(until, at) < ?
+         LIMIT ${CHUNK_ROWS})`,
+      [cutoff, cutoff],
     ),
   );
 }

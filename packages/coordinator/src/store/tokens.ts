@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Store, Transaction } from './store.ts';
+import { wholeMs } from './whole-ms.ts';
 
 export type TokenScope = 'read' | 'write';
 
@@ -88,7 +89,7 @@ export class Tokens {
     await this.#store.transaction(async (tx) => {
       await tx.db
         .updateTable('tokens')
-        .set({ revoked_at: Math.floor(now) })
+        .set({ revoked_at: wholeMs(now) })
         .where('id', '=', id)
         .execute();
       tx.onCommit(() => this.#byHash.delete(hash));
@@ -128,7 +129,7 @@ export class Tokens {
     now: number,
   ): Promise<Token> {
     const hash = hashOf(secret);
-    const createdAt = Math.floor(now);
+    const createdAt = wholeMs(now);
     const { insertId } = await tx.db
       .insertInto('tokens')
       .values({

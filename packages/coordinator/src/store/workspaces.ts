@@ -1,10 +1,11 @@
 import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
 import { containsText } from './dialect.ts';
+import { type Reading, readingOf } from './reading-of.ts';
 import type { Page } from './resource-lists.ts';
-import { queriesOn, type RowSource } from './row-source.ts';
 import type { Database } from './schema.ts';
 import type { Store, Transaction } from './store.ts';
+import { wholeMs } from './whole-ms.ts';
 
 export const DEFAULT_WORKSPACE = 'default';
 
@@ -15,7 +16,7 @@ export async function ensureDefaultWorkspace(store: Store, now: number): Promise
   return store.transaction(async ({ db }) => {
     await db
       .insertInto('workspaces')
-      .values({ name: DEFAULT_WORKSPACE, created_at: Math.floor(now) })
+      .values({ name: DEFAULT_WORKSPACE, created_at: wholeMs(now) })
       .onConflict((conflict) => conflict.column('name').doNothing())
       .execute();
     const { id } = await db
@@ -43,8 +44,8 @@ export async function listWorkspaces(
   return { rows, total };
 }
 
-export async function findWorkspace(source: RowSource, id: number): Promise<Workspace | null> {
-  const query = queriesOn(source).selectFrom('workspaces').selectAll().where('id', '=', id);
+export async function findWorkspace(source: Reading, id: number): Promise<Workspace | null> {
+  const query = readingOf(source).selectFrom('workspaces').selectAll().where('id', '=', id);
   return (await query.executeTakeFirst()) ?? null;
 }
 
@@ -56,7 +57,7 @@ export async function insertWorkspace(
 ): Promise<number | null> {
   const row = await db
     .insertInto('workspaces')
-    .values({ name, created_at: Math.floor(now) })
+    .values({ name, created_at: wholeMs(now) })
     .onConflict((conflict) => conflict.column('name').doNothing())
     .returning('id')
     .executeTakeFirst();

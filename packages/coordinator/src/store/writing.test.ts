@@ -7,7 +7,7 @@ import { silentLog, temporaryFolder } from '../../../../test/support/configured-
 import { addLatency, emptyHistogram, encodeHistogram } from '../domain/latency-histogram.ts';
 import { StoreError } from './errors.ts';
 import { openStore } from './open.ts';
-import type { Store, Transaction, WriteStep } from './store.ts';
+import type { SqlStep, Store, Transaction } from './store.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let path: string;
@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 const INSERT = 'INSERT INTO facts (key, value) VALUES (?, ?)';
-const facts = (...keys: string[]): WriteStep => ({ sql: INSERT, rows: keys.map((key) => [key, '']) });
+const facts = (...keys: string[]): SqlStep => ({ sql: INSERT, rows: keys.map((key) => [key, '']) });
 const add = (tx: Transaction, ...keys: string[]) => tx.runEach(INSERT, facts(...keys).rows);
 
 const keys = async () => {
@@ -143,7 +143,7 @@ describe('a whole transaction at once', () => {
   test('a full disk is a retryable error, and the same steps succeed once there is room', async () => {
     const limit = (pages: number) => store.transaction((tx) => tx.query(`PRAGMA max_page_count = ${pages}`));
     await limit(1);
-    const big: WriteStep = { sql: INSERT, rows: [['big', 'x'.repeat(1_000_000)]] };
+    const big: SqlStep = { sql: INSERT, rows: [['big', 'x'.repeat(1_000_000)]] };
     await expect(store.commit([facts('a'), big])).rejects.toMatchObject({
       code: 'store-full',
       retryable: true,

@@ -39,6 +39,8 @@ function viewOf(row: TransitionRow): TransitionView {
     at: row.at,
     slot: row.slot,
     incident: row.incident,
+    until: row.until,
+    slots: row.slots,
     votes: transitionVotes.parse(JSON.parse(row.votes)),
   };
 }

@@ -118,6 +118,7 @@ export class TestAgent {
   /** How it answers batches; null: not at all. */
   answer: 'accept' | Refusal | null = 'accept';
   isDraining = false;
+  capacity = 100;
   /** What it announces; nothing: an agent of version 0.1. */
   understands: readonly Capability[] = [];
   onOffer: () => void = () => {};
@@ -137,7 +138,7 @@ export class TestAgent {
       kind: 'heartbeat',
       agent: this.id,
       version: '1.2.3',
-      capacity: 100,
+      capacity: this.capacity,
       running: 0,
       held: this.held,
       loop_delay_ms: 0,

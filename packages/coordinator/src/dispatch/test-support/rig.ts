@@ -2,6 +2,7 @@ import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { FakeClock } from '../../../../../test/support/fake-clock.ts';
 import { MemoryBus } from '../../../../../test/support/memory-bus.ts';
+import type { Backlog } from '../../domain/admission.ts';
 import type { LiveMonitor } from '../../domain/monitor.ts';
 import type { SlotRecovery, UndecidedSlot } from '../../domain/slots.ts';
 import type { Store } from '../../store/store.ts';
@@ -37,6 +38,8 @@ export type RigOptions<B extends Bus, C extends Clock> = {
   clock: C;
   monitors?: readonly LiveMonitor[];
   newest?: Record<number, number>;
+  /** Newest slot of a clock that was ahead. */
+  ahead?: number;
 };
 
 /** Dispatch with everything around it that a test looks at. */
@@ -52,14 +55,15 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
   readonly slotClock: SlotClock;
   readonly dispatch: Dispatch;
   isCaughtUp = true;
+  backlog: Backlog = { events: 0, oldestMs: 0 };
 
-  constructor({ store, bus, clock, monitors = [], newest = {} }: RigOptions<B, C>) {
+  constructor({ store, bus, clock, monitors = [], newest = {}, ahead }: RigOptions<B, C>) {
     this.bus = bus;
     this.clock = clock;
     this.store = store;
     this.monitors = new DeclaredMonitors(monitors);
     const slots = new Map(Object.entries(newest).map(([id, slot]) => [Number(id), slot]));
-    this.slotClock = new SlotClock(clock, newestOf(slots), log);
+    this.slotClock = new SlotClock(clock, newestOf(slots), log, ahead ?? null);
     this.presence = new RegionPresence({ store, clock, log });
     this.dispatch = new Dispatch({
       bus,
@@ -73,18 +77,23 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
       newestSlot: (id) => slots.get(id) ?? null,
       readerCaughtUp: () => this.isCaughtUp,
       recovery: this.recovery,
+      backlog: () => this.backlog,
     });
   }
 }
 
 /** A rig in memory, under a clock that stands still. */
-export function memoryRig(options: Omit<RigOptions<MemoryBus, FakeClock>, 'bus' | 'clock'>): Rig {
-  return new Rig({ ...options, bus: new MemoryBus(), clock: new FakeClock() });
+export function memoryRig({
+  at,
+  ...options
+}: Omit<RigOptions<MemoryBus, FakeClock>, 'bus' | 'clock'> & { /** Epoch ms. */ at?: number }): Rig {
+  return new Rig({ ...options, bus: new MemoryBus(), clock: new FakeClock(at) });
 }
 
 /** Empties what dispatch writes. */
 export async function forgetRegions(store: Store): Promise<void> {
-  await store.transaction(({ sqlite }) => {
-    sqlite.exec('DELETE FROM region_presence; DELETE FROM region_absences');
-  });
+  await store.commit([
+    { sql: 'DELETE FROM region_presence', rows: [[]] },
+    { sql: 'DELETE FROM region_absences', rows: [[]] },
+  ]);
 }

@@ -1,0 +1,104 @@
+import {
+  type Admission,
+  admittedPerSecond,
+  type Earned,
+  earn,
+  fairParts,
+  type Load,
+  nextAdmission,
+  OPEN,
+  type Pressure,
+} from '../domain/admission.ts';
+import { phaseOf } from '../domain/schedule.ts';
+
+/** Credits begin spread over this many values, so that not all monitors are skipped in the same round. */
+const FIRST_CREDITS = 1_000;
+
+/** What was earned is forgotten when the gate has been open for so long, ms. */
+const FORGET_AFTER_MS = 600_000;
+
+/** With what had been withheld from the workspace by then, and when that was, both in ms of the gate's time. */
+type Account = Earned & { readonly withheldMs: number; readonly atMs: number };
+
+/** Lets through as many jobs as can be done: all of them, or each workspace's fair part. */
+export class Gate {
+  #admission: Admission = OPEN;
+  /** By workspace; who is not in it is let through whole. */
+  #parts: ReadonlyMap<number, number> = new Map();
+  /** Of each workspace: its missing part, added up over time, ms. */
+  readonly #withheldMs = new Map<number, number>();
+  /**
+   * Of each monitor that was limited here. Kept when the gate opens: who was skipped last is the first to
+   * run when it closes again.
+   */
+  readonly #accounts = new Map<number, Account>();
+  /** Time of all steps, ms. */
+  #nowMs = 0;
+  #closedAtMs = 0;
+
+  get isOpen(): boolean {
+    return this.#admission.is === 'open';
+  }
+
+  /** Jobs per second; infinite while it is open. */
+  get perSecond(): number {
+    return admittedPerSecond(this.#admission);
+  }
+
+  /**
+   * @param asked jobs per second by workspace; called only where it matters
+   * @returns true when it has just closed
+   */
+  step(
+    pressure: Pressure,
+    donePerSecond: number,
+    asked: () => ReadonlyMap<number, number>,
+    elapsedMs: number,
+  ): boolean {
+    this.#pass(elapsedMs);
+    if (this.isOpen && pressure !== 'overloaded') return false;
+    const wanted = asked();
+    let askedPerSecond = 0;
+    for (const rate of wanted.values()) askedPerSecond += rate;
+    const load: Load = { pressure, donePerSecond, askedPerSecond };
+    const wasOpen = this.isOpen;
+    this.#admission = nextAdmission(this.#admission, load, elapsedMs);
+    this.#parts = this.isOpen ? new Map() : fairParts(wanted, this.perSecond);
+    return wasOpen && !this.isOpen;
+  }
+
+  /** Whether this slot of the monitor is let through. To be asked once per slot. */
+  admits(monitorId: number, workspaceId: number): boolean {
+    const part = this.#parts.get(workspaceId);
+    if (part === undefined) return true;
+    const withheldMs = this.#withheldMs.get(workspaceId) ?? 0;
+    const before = this.#accounts.get(monitorId);
+    const { isAdmitted, credit } =
+      before === undefined
+        ? earn({ credit: phaseOf(monitorId, FIRST_CREDITS) / FIRST_CREDITS, part }, part, part)
+        : earn(before, part, this.#averageSince(before, withheldMs));
+    this.#accounts.set(monitorId, { credit, part, withheldMs, atMs: this.#nowMs });
+    return isAdmitted;
+  }
+
+  #averageSince({ part, withheldMs: before, atMs }: Account, withheldMs: number): number {
+    const elapsedMs = this.#nowMs - atMs;
+    return elapsedMs > 0 ? 1 - (withheldMs - before) / elapsedMs : part;
+  }
+
+  #pass(elapsedMs: number): void {
+    this.#nowMs += elapsedMs;
+    if (!this.isOpen) this.#closedAtMs = this.#nowMs;
+    for (const [workspaceId, part] of this.#parts) {
+      const before = this.#withheldMs.get(workspaceId) ?? 0;
+      this.#withheldMs.set(workspaceId, before + (1 - part) * elapsedMs);
+    }
+    if (this.#accounts.size === 0 || this.#nowMs - this.#closedAtMs < FORGET_AFTER_MS) return;
+    this.#accounts.clear();
+    this.#withheldMs.clear();
+  }
+
+  forget(monitorId: number): void {
+    if (this.#accounts.size > 0) this.#accounts.delete(monitorId);
+  }
+}

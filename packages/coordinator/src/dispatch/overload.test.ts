@@ -1,0 +1,224 @@
+import { join } from 'node:path';
+import { CAPABILITIES } from '@svc/shared/messages/heartbeat.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../../../../test/support/configured-store.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
+import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
+import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { FRA, liveMonitor, log, PAR, TestAgent } from './test-support/parts.ts';
+import { forgetRegions, memoryRig, type Rig } from './test-support/rig.ts';
+
+let folder: { path: string; remove(): Promise<void> };
+let store: Store;
+let rig: Rig;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  store = await openStore({ path: join(folder.path, 'svc.db'), log });
+});
+afterAll(async () => {
+  await store.close();
+  await folder.remove();
+});
+beforeEach(() => forgetRegions(store));
+afterEach(() => rig.dispatch.stop());
+
+const TICK_MS = 50;
+
+/** Agents and a recorder that do as much as they can, in the order in which it comes. */
+class World {
+  readonly agents: ReadonlyMap<Region, TestAgent>;
+  /** Jobs per second that each region's agent runs. */
+  readonly runs = new Map<Region, number>();
+  /** Results per second that are recorded. */
+  records = Number.POSITIVE_INFINITY;
+  readonly #toRecord: { id: number; slot: number; region: Region; at: number }[] = [];
+  #earned = 0;
+
+  constructor(regions: readonly Region[]) {
+    this.agents = new Map(regions.map((region) => [region, new TestAgent(rig.bus, region)]));
+    for (const agent of this.agents.values()) {
+      agent.understands = CAPABILITIES;
+      agent.capacity = 400;
+      agent.beat();
+      rig.clock.every(2_000, () => agent.beat());
+    }
+  }
+
+  async run(seconds: number): Promise<void> {
+    for (let tick = 0; tick < (seconds * 1_000) / TICK_MS; tick += 1) {
+      await rig.clock.advanceSettling(TICK_MS);
+      for (const agent of this.agents.values()) this.#runJobs(agent);
+      this.#record();
+    }
+  }
+
+  #runJobs(agent: TestAgent): void {
+    const now = rig.slotClock.now();
+    const most = Math.ceil(((this.runs.get(agent.region) ?? 1e6) * TICK_MS) / 1_000);
+    const started = agent.held.filter(([, slot]) => slot <= now).slice(0, most);
+    const ended = new Set(started);
+    agent.held = agent.held.filter((key) => !ended.has(key));
+    for (const [id, slot] of started) this.#toRecord.push({ id, slot, region: agent.region, at: now });
+    // What does not fit is refused, as agents do from four times their capacity on.
+    agent.answer = agent.held.length >= 4 * agent.capacity ? 'full' : 'accept';
+  }
+
+  #record(): void {
+    this.#earned = Math.min(this.records, this.#earned + (this.records * TICK_MS) / 1_000);
+    const recorded = this.#toRecord.splice(0, Math.floor(this.#earned));
+    this.#earned -= recorded.length;
+    for (const { id, slot, region } of recorded) {
+      rig.dispatch.settled({ monitorId: id, slot, region, is: 'reported', timedOut: false });
+    }
+    const [oldest] = this.#toRecord;
+    const oldestMs = oldest === undefined ? 0 : rig.slotClock.now() - oldest.at;
+    rig.backlog = { events: this.#toRecord.length, oldestMs };
+    rig.isCaughtUp = oldest === undefined;
+  }
+}
+
+function monitors(count: number, change: (id: number) => Partial<LiveMonitor> = () => ({})): LiveMonitor[] {
+  return Array.from({ length: count }, (_, index) => liveMonitor(index + 1, change(index + 1)));
+}
+
+async function begin(declared: readonly LiveMonitor[], regions: readonly Region[] = [FRA]): Promise<World> {
+  rig = memoryRig({ store, monitors: declared });
+  await rig.dispatch.start();
+  return new World(regions);
+}
+
+/** How often each monitor was run, by id. */
+function runsOf(opens: readonly { id: number }[]): Map<number, number> {
+  const runs = new Map<number, number>();
+  for (const { id } of opens) runs.set(id, (runs.get(id) ?? 0) + 1);
+  return runs;
+}
+
+const shed = () => {
+  const { shedRegion, shedRecording, shedScheduling } = rig.dispatch.counters;
+  return shedRegion + shedRecording + shedScheduling;
+};
+
+describe('below capacity nothing is skipped', () => {
+  test('by a burst of first slots', async () => {
+    const world = await begin([]);
+    world.records = 700;
+    await world.run(2);
+    for (const monitor of monitors(2_000, () => ({ periodMs: 600_000 }))) rig.monitors.set(monitor);
+    await world.run(10);
+    expect(rig.sink.opens).toHaveLength(2_000);
+    expect(shed()).toBe(0);
+  });
+
+  test('by a disk that stands still for three seconds', async () => {
+    const world = await begin(monitors(6_000));
+    world.records = 1_000;
+    await world.run(60);
+    world.records = 0;
+    await world.run(3);
+    world.records = 1_000;
+    await world.run(20);
+    expect(shed()).toBe(0);
+  });
+
+  test('by an agent that hangs while another works, but for the moment until it is noticed', async () => {
+    const world = await begin(monitors(6_000));
+    await world.run(45);
+    new TestAgent(rig.bus, FRA, 'hangs').answer = null;
+    await world.run(60);
+    expect(rig.dispatch.counters.shedRecording).toBe(0);
+  });
+});
+
+describe('beyond the capacity of the recording', () => {
+  test('what can be recorded is, in time, and after it everything', async () => {
+    // 400 jobs a second.
+    const world = await begin(monitors(12_000));
+    world.records = 1_000;
+    await world.run(60);
+    expect(shed()).toBe(0);
+    world.records = 150;
+    await world.run(30);
+    const before = { opens: rig.sink.opens.length, missed: rig.dispatch.counters.slotsMissed };
+    let worstMs = 0;
+    for (let second = 0; second < 60; second += 1) {
+      await world.run(1);
+      worstMs = Math.max(worstMs, rig.backlog.oldestMs);
+    }
+    expect(worstMs).toBeLessThanOrEqual(5_000);
+    expect(rig.dispatch.inFlight).toBeLessThanOrEqual(1_000);
+    expect((rig.sink.opens.length - before.opens) / 60).toBeGreaterThanOrEqual(140);
+    expect(rig.dispatch.counters.slotsMissed).toBe(before.missed);
+    expect(rig.dispatch.counters.shedRecording).toBeGreaterThan(10_000);
+    expect(rig.dispatch.counters.overloads).toBeGreaterThanOrEqual(1);
+    expect(rig.sink.skips).toEqual([]);
+
+    world.records = 1_000;
+    await world.run(30);
+    const since = shed();
+    await world.run(30);
+    expect(shed()).toBe(since);
+  });
+
+  test('monitors lose alike, and a small workspace nothing', async () => {
+    const world = await begin(monitors(11_000, (id) => ({ workspaceId: id % 11 === 0 ? 2 : 1 })));
+    world.records = 1_000;
+    await world.run(45);
+    world.records = 150;
+    await world.run(10);
+    rig.sink.opens.length = 0;
+    const from = rig.slotClock.now();
+    await world.run(300);
+    // Those that were due ten times, whatever the edges of that time: slots are opened 400 ms ahead.
+    const isTenTimes = (id: number) => {
+      const sinceMs = gridSlotFrom(from, 30_000, phaseOf(id, 30_000)) - from;
+      return sinceMs > 1_000 && sinceMs < 29_000;
+    };
+    const runs = runsOf(rig.sink.opens.filter(({ id }) => isTenTimes(id)));
+    const small = [...runs].filter(([id]) => id % 11 === 0).map(([, count]) => count);
+    const large = [...runs].filter(([id]) => id % 11 !== 0).map(([, count]) => count);
+    expect(small.length).toBeGreaterThan(850);
+    expect(new Set(small)).toEqual(new Set([10]));
+    expect(large.length).toBeGreaterThan(8_500);
+    expect(Math.max(...large) - Math.min(...large)).toBeLessThanOrEqual(2);
+  });
+});
+
+test('a region that is overloaded alone skips its own checks only', async () => {
+  // 200 checks a second in each.
+  const world = await begin(
+    monitors(6_000, () => ({ regions: [FRA, PAR] })),
+    [FRA, PAR],
+  );
+  await world.run(45);
+  world.runs.set(PAR, 80);
+  await world.run(60);
+  expect(rig.dispatch.counters.shedRegion).toBeGreaterThan(3_000);
+  expect(rig.dispatch.counters).toMatchObject({ shedRecording: 0, shedScheduling: 0 });
+  const overloaded = rig.sink.skips.filter(({ reason }) => reason === 'overloaded');
+  expect(overloaded.length).toBe(rig.dispatch.counters.shedRegion);
+  expect(new Set(overloaded.map(({ region }) => region))).toEqual(new Set([PAR]));
+  const before = world.agents.get(FRA)?.offers.length ?? 0;
+  await world.run(30);
+  expect(world.agents.get(FRA)?.offers.length).toBeGreaterThanOrEqual(before + 5_900);
+
+  world.runs.delete(PAR);
+  await world.run(30);
+  const since = shed();
+  await world.run(30);
+  expect(shed()).toBe(since);
+});
+
+test('a thread that comes late to most of its ticks skips checks', async () => {
+  const world = await begin(monitors(6_000));
+  await world.run(45);
+  for (let tick = 0; tick < 40; tick += 1) {
+    rig.clock.stall(200);
+    await rig.clock.advanceSettling(1);
+  }
+  await world.run(2);
+  expect(rig.dispatch.counters.shedScheduling).toBeGreaterThan(0);
+});

@@ -1,0 +1,212 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { HEARTBEAT_INTERVAL_MS } from '@svc/shared/messages/heartbeat.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import {
+  type Backlog,
+  type Pressure,
+  recordingPressure,
+  regionPressure,
+  tickPressure,
+} from '../domain/admission.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
+import type { Agents } from './agents.ts';
+import type { DispatchCounters } from './counters.ts';
+import { Demand } from './demand.ts';
+import { Gate } from './gate.ts';
+import { regionIndex } from './job.ts';
+import { Recent } from './recent.ts';
+
+/** The signs of overload are looked at this often, ms; each time those of the last 2 s. */
+const STEP_MS = 500;
+const WINDOW_S = 2;
+/** What is recorded is compared with what is opened over this many of them, so that a cut shows at once. */
+const SHORT_STEPS = 2;
+const SHORT_S = 1;
+/** Something was recorded in each of so many of them: the disk does not stand still and did not just now. */
+const STEADY_STEPS = 3;
+/** A tick that came later than this is late, ms. */
+const LATE_MS = 50;
+/** An agent that was heard of within this time answers offers too, unless it has too much to do, ms. */
+const HEARD_WITHIN_MS = HEARTBEAT_INTERVAL_MS + 500;
+/** The alarm of one kind is repeated at most this often, ms. */
+const ALARM_EVERY_MS = 60_000;
+
+const ADVICE = {
+  recording:
+    'results come faster than they are recorded: checks are skipped; the coordinator needs a faster disk or CPU, or fewer checks',
+  scheduling:
+    'there is more to do than this process can: checks are skipped; the coordinator needs a faster CPU, or fewer checks',
+  region:
+    'the agents of a region cannot run all its checks: some are skipped there; add agents in the region',
+} as const;
+
+export type OverloadOptions = {
+  clock: Clock;
+  log: Logger;
+  agents: Agents;
+  counters: DispatchCounters;
+  /** What waits to be recorded. Asked twice a second. */
+  backlog: () => Backlog;
+  /** The server has said that nobody listens in the region. */
+  isDeaf: (region: Region) => boolean;
+};
+
+/** What is counted about a region. */
+type Signs = { offers: Recent; unanswered: Recent; turnedAway: Recent; done: Recent };
+
+/**
+ * Sees when more is asked for than the agents of a region can run, or than this process can record and
+ * schedule, and says which slots are skipped then. What a sign means and how much is admitted is decided
+ * in the domain; here it is counted.
+ */
+export class Overload {
+  readonly #options: OverloadOptions;
+  readonly #demand = new Demand();
+  readonly #gate = new Gate();
+  readonly #regions: readonly { gate: Gate; signs: Signs }[] = REGIONS.map(() => ({
+    gate: new Gate(),
+    signs: { offers: new Recent(), unanswered: new Recent(), turnedAway: new Recent(), done: new Recent() },
+  }));
+  readonly #opened = new Recent();
+  readonly #done = new Recent();
+  readonly #ticks = new Recent();
+  readonly #lateTicks = new Recent();
+  readonly #alarmedAt = new Map<string, number>();
+  /** What closed the gate of the whole. */
+  #cause: 'recording' | 'scheduling' = 'recording';
+  #steppedAt: number;
+  #excusedUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(options: OverloadOptions) {
+    this.#options = options;
+    this.#steppedAt = options.clock.monotonic();
+  }
+
+  changed(before: LiveMonitor | null, after: LiveMonitor | null): void {
+    this.#demand.changed(before, after);
+    if (before === null || after !== null) return;
+    this.#gate.forget(before.id);
+    for (const { gate } of this.#regions) gate.forget(before.id);
+  }
+
+  /** Whether the slot is run at all. To be asked once per slot; counts what is not run. */
+  admitsSlot({ id, workspaceId }: LiveMonitor, jobs: number): boolean {
+    if (this.#gate.isOpen || this.#gate.admits(id, workspaceId)) return true;
+    if (this.#cause === 'recording') this.#options.counters.shedRecording += jobs;
+    else this.#options.counters.shedScheduling += jobs;
+    return false;
+  }
+
+  /** Whether the slot is run in the region. To be asked once per slot and region; counts what is not run. */
+  admits({ id, workspaceId }: LiveMonitor, region: Region): boolean {
+    const { gate } = this.#of(region);
+    if (gate.isOpen || gate.admits(id, workspaceId)) return true;
+    this.#options.counters.shedRegion += 1;
+    return false;
+  }
+
+  opened(jobs: number): void {
+    this.#opened.add(jobs);
+  }
+
+  offered(region: Region): void {
+    this.#of(region).signs.offers.add(1);
+  }
+
+  /** Nobody has said in time that he took an offered job. */
+  unanswered(region: Region): void {
+    this.#of(region).signs.unanswered.add(1);
+  }
+
+  /** An agent had no room for a job. */
+  refused(region: Region): void {
+    this.#of(region).signs.turnedAway.add(1);
+  }
+
+  /** @param wasStarted false: an agent took the job, and its turn did not come in time */
+  reported(region: Region, wasStarted: boolean): void {
+    this.#done.add(1);
+    const { signs } = this.#of(region);
+    if (wasStarted) signs.done.add(1);
+    else signs.turnedAway.add(1);
+  }
+
+  /** For so long nobody's silence means anything. */
+  excuse(ms: number): void {
+    this.#excusedUntil = this.#options.clock.monotonic() + ms;
+  }
+
+  /**
+   * To be called in every tick.
+   *
+   * @param lateMs how late the tick came
+   */
+  tick(now: number, lateMs: number): void {
+    this.#ticks.add(1);
+    if (lateMs > LATE_MS) this.#lateTicks.add(1);
+    const elapsedMs = now - this.#steppedAt;
+    if (elapsedMs < STEP_MS) return;
+    this.#steppedAt = now;
+    this.#stepWhole(elapsedMs);
+    for (const region of REGIONS) this.#stepRegion(region, now, elapsedMs);
+  }
+
+  #stepWhole(elapsedMs: number): void {
+    const donePerSecond = this.#done.last(SHORT_STEPS) / SHORT_S;
+    const recording = recordingPressure(this.#options.backlog(), {
+      donePerSecond,
+      openedPerSecond: this.#opened.last(SHORT_STEPS) / SHORT_S,
+      isSteady: this.#done.isSteady(STEADY_STEPS),
+    });
+    const scheduling = tickPressure(this.#ticks.sum, this.#lateTicks.sum);
+    const cause = recording === 'overloaded' || scheduling !== 'overloaded' ? 'recording' : 'scheduling';
+    const asked = () => this.#demand.askedIn(this.#options.agents.live());
+    const hasClosed = this.#gate.step(worse(recording, scheduling), donePerSecond, asked, elapsedMs);
+    if (hasClosed) {
+      this.#cause = cause;
+      this.#alarm(cause, { perSecond: Math.round(this.#gate.perSecond) });
+    }
+    for (const each of [this.#opened, this.#done, this.#ticks, this.#lateTicks]) each.step();
+  }
+
+  #stepRegion(region: Region, now: number, elapsedMs: number): void {
+    const { agents, isDeaf } = this.#options;
+    const { gate, signs } = this.#of(region);
+    const load = agents.loadOf(region);
+    const isHeard = now - load.silentSince <= HEARD_WITHIN_MS && now >= this.#excusedUntil && !isDeaf(region);
+    if (!isHeard) signs.unanswered.clear();
+    const pressure = regionPressure({
+      offers: signs.offers.sum,
+      unanswered: signs.unanswered.sum,
+      turnedAway: signs.turnedAway.sum,
+      held: load.held,
+      capacity: load.capacity,
+    });
+    const asked = () => this.#demand.askedIn(agents.isLive(region) ? [region] : []);
+    if (gate.step(pressure, signs.done.sum / WINDOW_S, asked, elapsedMs)) {
+      this.#alarm('region', { region, perSecond: Math.round(gate.perSecond) });
+    }
+    for (const each of Object.values(signs)) each.step();
+  }
+
+  #alarm(kind: keyof typeof ADVICE, details: { perSecond: number; region?: Region }): void {
+    const { clock, counters, log } = this.#options;
+    counters.overloads += 1;
+    const key = `${kind} ${details.region ?? ''}`;
+    const now = clock.monotonic();
+    if (now - (this.#alarmedAt.get(key) ?? Number.NEGATIVE_INFINITY) < ALARM_EVERY_MS) return;
+    this.#alarmedAt.set(key, now);
+    log.error(details, ADVICE[kind]);
+  }
+
+  #of(region: Region): { gate: Gate; signs: Signs } {
+    return this.#regions[regionIndex(region)] as { gate: Gate; signs: Signs };
+  }
+}
+
+const BY_WEIGHT: readonly Pressure[] = ['overloaded', 'busy', 'free'];
+
+function worse(one: Pressure, other: Pressure): Pressure {
+  return BY_WEIGHT.find((each) => each === one || each === other) ?? 'free';
+}

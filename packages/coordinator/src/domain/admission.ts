@@ -1,0 +1,206 @@
+/**
+ * How many jobs a second may be opened when more are asked for than can be done, and whose. Values in,
+ * values out: what is measured, and what follows, lies with the caller.
+ *
+ *              overloaded              free, or 10 s
+ *     open ───────────────▶ draining ───────────────▶ limited ──▶ open
+ *                              ▲                         │ grows until all that is asked fits
+ *                              └────── overloaded ───────┘
+ *
+ * The first sign of overload makes what was done lately the limit, for that is what can be done. Half of
+ * it is admitted until the backlog is gone, so that what runs is in time again; then the limit grows,
+ * slowly at first, until overload shows again or everything is admitted.
+ */
+
+/** Fewer jobs a second than these are never refused: no machine that runs this is too weak for them. */
+export const LEAST_PER_SECOND = 50;
+/** Part of the limit that is admitted while a backlog is worked off. */
+const DRAINING_PART = 0.5;
+/** A backlog that is not gone by then is one of something else, a slow disk for example, ms. */
+const LONGEST_DRAIN_MS = 10_000;
+/** Overload that goes on for so long after a cut calls for another one, ms. */
+const CUT_AGAIN_MS = 3_000;
+/** A new limit lies between these parts of the former one. */
+const LEAST_CUT = 0.95;
+const DEEPEST_CUT = 0.25;
+/** Growth of the limit per second, at first and added for each second without overload. */
+const GROWTH = 0.04;
+const GROWTH_PER_SECOND = 0.01;
+const MOST_GROWTH = 0.25;
+/** Growth per second while there is some backlog. */
+const BUSY_GROWTH = 0.01;
+/** The limit ends when it is so many times what is asked. */
+const ENOUGH = 1.1;
+
+/** `busy`: there is some backlog, but it does not grow. */
+export type Pressure = 'free' | 'busy' | 'overloaded';
+
+export type Load = {
+  readonly pressure: Pressure;
+  /** Jobs that were done, per second, over the last seconds. */
+  readonly donePerSecond: number;
+  /** Jobs that all monitors ask for, per second. */
+  readonly askedPerSecond: number;
+};
+
+export type Admission =
+  | { readonly is: 'open' }
+  | {
+      readonly is: 'draining' | 'limited';
+      /** What can be done, as far as known. */
+      readonly perSecond: number;
+      /** Time in this state, ms. */
+      readonly forMs: number;
+    };
+
+export const OPEN: Admission = { is: 'open' };
+
+/** Jobs that may be opened, per second. */
+export function admittedPerSecond(admission: Admission): number {
+  switch (admission.is) {
+    case 'open':
+      return Number.POSITIVE_INFINITY;
+    case 'draining':
+      return Math.max(LEAST_PER_SECOND, admission.perSecond * DRAINING_PART);
+    case 'limited':
+      return admission.perSecond;
+  }
+}
+
+/** @param elapsedMs since the step before */
+export function nextAdmission(before: Admission, load: Load, elapsedMs: number): Admission {
+  if (load.askedPerSecond <= LEAST_PER_SECOND) return OPEN;
+  if (before.is === 'open') return load.pressure === 'overloaded' ? cut(load.askedPerSecond, load) : OPEN;
+  const forMs = before.forMs + elapsedMs;
+  if (load.pressure === 'overloaded') {
+    const hasBeenCut = before.is === 'draining' && forMs < CUT_AGAIN_MS;
+    return hasBeenCut ? { ...before, forMs } : cut(Math.min(before.perSecond, load.askedPerSecond), load);
+  }
+  if (before.is === 'draining') {
+    const isOver = load.pressure === 'free' || forMs >= LONGEST_DRAIN_MS;
+    return isOver ? { is: 'limited', perSecond: before.perSecond, forMs: 0 } : { ...before, forMs };
+  }
+  return grown(before.perSecond, forMs, load, elapsedMs);
+}
+
+function cut(was: number, { donePerSecond }: Load): Admission {
+  const perSecond = Math.min(was * LEAST_CUT, Math.max(was * DEEPEST_CUT, donePerSecond));
+  return { is: 'draining', perSecond: Math.max(LEAST_PER_SECOND, perSecond), forMs: 0 };
+}
+
+function grown(was: number, forMs: number, { pressure, askedPerSecond }: Load, elapsedMs: number): Admission {
+  const free = Math.min(MOST_GROWTH, GROWTH + (GROWTH_PER_SECOND * forMs) / 1_000);
+  const growth = pressure === 'free' ? free : BUSY_GROWTH;
+  const perSecond = was * (1 + (growth * elapsedMs) / 1_000);
+  return perSecond >= askedPerSecond * ENOUGH ? OPEN : { is: 'limited', perSecond, forMs };
+}
+
+/** What waits to be recorded. */
+export type Backlog = {
+  /** Results and what dispatch has told. */
+  readonly events: number;
+  /** Age of the oldest of them, ms; 0: none. */
+  readonly oldestMs: number;
+};
+
+/** Something waits for longer than a few transactions take, ms. */
+const RECORDING_BUSY_MS = 500;
+const RECORDING_LATE_MS = 1_500;
+/** As much as may wait whatever the reason: a disk that stands still fills the memory as well. */
+const MOST_WAITING_MS = 15_000;
+const MOST_WAITING_EVENTS = 100_000;
+
+/** What was recorded lately, and what was opened. */
+export type Flow = {
+  readonly donePerSecond: number;
+  readonly openedPerSecond: number;
+  /** It has not paused. */
+  readonly isSteady: boolean;
+};
+
+/**
+ * A disk that stands still for some seconds is no overload: nothing is done meanwhile, and all of it
+ * afterwards. Overload is a backlog that grows although it is steadily worked off.
+ */
+export function recordingPressure({ events, oldestMs }: Backlog, flow: Flow): Pressure {
+  if (oldestMs >= MOST_WAITING_MS || events >= MOST_WAITING_EVENTS) return 'overloaded';
+  const isGrowing = flow.isSteady && flow.donePerSecond < flow.openedPerSecond;
+  if (oldestMs >= RECORDING_LATE_MS && isGrowing) return 'overloaded';
+  return oldestMs >= RECORDING_BUSY_MS ? 'busy' : 'free';
+}
+
+/** What was seen of a region's agents over the last seconds. */
+export type RegionSigns = {
+  /** Jobs published, every offer counted. */
+  readonly offers: number;
+  /** Offers that nobody answered in time, while all agents were heard of. */
+  readonly unanswered: number;
+  /** Jobs that were refused for want of room, or accepted and then not started in time. */
+  readonly turnedAway: number;
+  /** Jobs that the agents hold. */
+  readonly held: number;
+  /** Attempts that they run at once. */
+  readonly capacity: number;
+};
+
+/** Parts of the offers from which on it counts, and the least number: a handful may have any reason. */
+const TURNED_AWAY_PART = 0.05;
+const UNANSWERED_PART = 0.2;
+const LEAST_SIGNS = 5;
+/** Agents take up to four times their capacity; more than three is nearly full. */
+const HELD_OVERLOADED = 3;
+const HELD_BUSY = 1.5;
+
+export function regionPressure({ offers, unanswered, turnedAway, held, capacity }: RegionSigns): Pressure {
+  const isTurningAway = turnedAway >= Math.max(LEAST_SIGNS, offers * TURNED_AWAY_PART);
+  const isMute = unanswered >= Math.max(LEAST_SIGNS, offers * UNANSWERED_PART);
+  if (isTurningAway || isMute || held > capacity * HELD_OVERLOADED) return 'overloaded';
+  return turnedAway > 0 || held > capacity * HELD_BUSY ? 'busy' : 'free';
+}
+
+/** Most ticks are late: there is more to do than this thread can. A single late one is a pause. */
+export function tickPressure(ticks: number, lateTicks: number): Pressure {
+  if (lateTicks >= LEAST_SIGNS && lateTicks > ticks / 2) return 'overloaded';
+  return lateTicks > ticks / 4 ? 'busy' : 'free';
+}
+
+/**
+ * The part of its jobs that each workspace is admitted: the limit is divided equally, and what a
+ * workspace does not need goes to the others. One that asks for less than its share loses nothing.
+ *
+ * @param asked jobs per second by workspace
+ * @returns parts below 1; who is not in it is admitted whole
+ */
+export function fairParts(asked: ReadonlyMap<number, number>, perSecond: number): Map<number, number> {
+  const parts = new Map<number, number>();
+  const rising = [...asked].sort(([, a], [, b]) => a - b);
+  let left = perSecond;
+  rising.forEach(([workspaceId, wanted], index) => {
+    const share = left / (rising.length - index);
+    if (wanted > share) parts.set(workspaceId, share / wanted);
+    left -= Math.min(wanted, share);
+  });
+  return parts;
+}
+
+/** What a monitor has earned at its last slot, and the part that held then. */
+export type Earned = { readonly credit: number; readonly part: number };
+
+/**
+ * Whether a monitor's next slot is run where only a part of its slots is. Each slot earns that part; one
+ * that is run costs 1. The part changes between the slots, and monitors meet it at different instants: each
+ * slot also makes up for the difference between the last one's part and the average since. So over any time
+ * the numbers of skipped slots of two monitors with the same period differ by one or two at most, and none
+ * starves.
+ *
+ * @param part in [0, 1]
+ * @param averagePart since the last slot, in [0, 1]
+ */
+export function earn(
+  before: Earned,
+  part: number,
+  averagePart: number,
+): { readonly isAdmitted: boolean; readonly credit: number } {
+  const credit = before.credit + part + averagePart - before.part;
+  return credit >= 1 ? { isAdmitted: true, credit: credit - 1 } : { isAdmitted: false, credit };
+}

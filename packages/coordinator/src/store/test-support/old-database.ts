@@ -1,0 +1,32 @@
+import { DatabaseSync } from 'node:sqlite';
+import { Kysely } from 'kysely';
+import { Migrator } from 'kysely/migration';
+import { MIGRATIONS } from '../migrations/index.ts';
+import { sqliteDialect } from '../sqlite-dialect.ts';
+import { Statements } from '../statements.ts';
+import type { SqlValue } from '../store.ts';
+
+export type OldDatabase = { runEach(sql: string, rows: readonly (readonly SqlValue[])[]): void };
+
+/** Makes a database as an older version left it: with the migrations up to this one, and what `fill` writes. */
+export async function makeOldDatabase(
+  path: string,
+  lastMigration: string,
+  fill: (database: OldDatabase) => void,
+): Promise<void> {
+  const sqlite = new DatabaseSync(path);
+  sqlite.exec('PRAGMA journal_mode = WAL');
+  const statements = new Statements(sqlite);
+  const db = new Kysely({ dialect: sqliteDialect(async (text, values) => statements.run(text, values)) });
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => MIGRATIONS } });
+  const { error } = await migrator.migrateTo(lastMigration);
+  if (error !== undefined) throw error;
+  sqlite.exec('BEGIN');
+  fill({
+    runEach(sql, rows) {
+      for (const row of rows) statements.run(sql, row);
+    },
+  });
+  sqlite.exec('COMMIT');
+  sqlite.close();
+}
