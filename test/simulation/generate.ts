@@ -7,6 +7,7 @@ const MOST_REGIONS = REGIONS.length;
 /** Something in the world happens about so often: a job, a report, a move. */
 const FEWEST_EVENTS = 200;
 const MOST_EVENTS = 2_000;
+const USUALLY_MOST_EVENTS = 600;
 /** What follows from the last thing that is done is still watched for so many periods. */
 const QUIET_PERIODS = 3;
 
@@ -17,7 +18,7 @@ export function generateWorld(seed: number): World {
   const random = new Random(seed);
   const regions = someRegions(random);
   const period = periodMs(random.chance(0.4) ? '30s' : random.pick(PERIODICITIES));
-  const events = random.logarithmic(FEWEST_EVENTS, MOST_EVENTS);
+  const events = random.logarithmic(FEWEST_EVENTS, random.chance(0.3) ? MOST_EVENTS : USUALLY_MOST_EVENTS);
   const slots = Math.max(QUIET_PERIODS + 4, Math.round(events / (2 * regions.length + 1)));
   const isDeclared = random.chance(0.8);
   const frame: Frame = {

@@ -91,6 +91,7 @@ export class Service {
     this.#inFlight = new InFlight({
       events: this.#events,
       counters: newCounters(),
+      overload: NO_OVERLOAD,
       readerCaughtUp: () => true,
     });
   }
@@ -125,6 +126,7 @@ export class Service {
       inFlight: this.#inFlight,
       events: this.#events,
       counters,
+      overload: NO_OVERLOAD,
       newestSlot: () => newestSlot,
     });
     this.#scheduler.start();
@@ -382,6 +384,16 @@ export class Service {
     };
   }
 }
+
+/** One monitor is never too much. */
+const NO_OVERLOAD = {
+  admitsSlot: () => true,
+  admits: () => true,
+  opened() {},
+  offered() {},
+  unanswered() {},
+  refused() {},
+};
 
 /** While jobs are offered, dispatch looks at them so often, ms. */
 const OFFERING_TICK_MS = 250;

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +23,7 @@ export class SqliteWorldStore implements WorldStore {
   }
 
   static async open(): Promise<SqliteWorldStore> {
-    const directory = await mkdtemp(join(tmpdir(), 'svc-simulation-'));
+    const directory = await mkdtemp(join(folder(), 'svc-simulation-'));
     const store = await openStore({
       path: join(directory, 'svc.db'),
       log: createLogger('simulation', 'silent'),
@@ -86,6 +87,13 @@ export class SqliteWorldStore implements WorldStore {
     await this.#store.commit([{ sql, rows: [parameters] }]);
   }
 }
+
+/** No world depends on a disk: where the system keeps files in memory, a commit is a tenth of the cost. */
+function folder(): string {
+  return existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir();
+}
+
+const IN_MEMORY = '/dev/shm';
 
 const NEWEST_SLOT = `
   SELECT max(slot) AS slot FROM results WHERE monitor_id = ?

@@ -18,6 +18,7 @@ export class ConfirmedOutages {
   unannounced = 0;
   /** Regions that failed, by slot. */
   readonly #failed = new Map<number, Set<Region>>();
+  readonly #reported = new Set<string>();
   /** Newest slot about which a region said something else. */
   readonly #otherwise = new Map<Region, number>();
   /** The majority that waits for its announcement, since a monotonic instant. */
@@ -33,6 +34,10 @@ export class ConfirmedOutages {
     const { monitor } = picture;
     const { slot, outcome, version } = result;
     if (monitor === null || !monitor.active || version !== monitor.version || outcome === 'not_run') return;
+    // Of a region and slot the first outcome counts.
+    const key = `${region} ${slot}`;
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
     if (outcome !== 'failed') {
       this.#otherwise.set(region, Math.max(slot, this.#otherwise.get(region) ?? 0));
       return;
@@ -45,7 +50,7 @@ export class ConfirmedOutages {
       this.#failed.set(slot, failed);
     }
     failed.add(region);
-    if (status === 'error' || this.#waiting !== null || !this.#isMajority(slot, picture)) return;
+    if (status === 'error' || this.#waiting !== null || !this.#isMajority(slot, picture, now)) return;
     this.#waiting = { slot, since: now.monotonic };
     this.confirmed += 1;
   }
@@ -63,7 +68,7 @@ export class ConfirmedOutages {
   check(status: MonitorStatus, picture: Picture, now: Now): string | null {
     const waiting = this.#waiting;
     if (waiting === null) return null;
-    if (status === 'error' || !this.#isMajority(waiting.slot, picture)) {
+    if (status === 'error' || !this.#isMajority(waiting.slot, picture, now)) {
       this.#waiting = null;
       return null;
     }
@@ -73,11 +78,13 @@ export class ConfirmedOutages {
     return `a majority failed in slot ${waiting.slot}: ${[...(this.#failed.get(waiting.slot) ?? [])].join(', ')}; status ${status}`;
   }
 
-  #isMajority(slot: number, picture: Picture): boolean {
+  #isMajority(slot: number, picture: Picture, now: Now): boolean {
     const electorate = picture.widestElectorate();
     let failed = 0;
     for (const region of this.#failed.get(slot) ?? []) {
-      if (electorate.has(region) && (this.#otherwise.get(region) ?? 0) <= slot) failed += 1;
+      if (!electorate.has(region) || (this.#otherwise.get(region) ?? 0) > slot) continue;
+      // What has aged counts for nothing.
+      if ((picture.votes.get(region)?.surelyFreshUntil ?? now.age + 1) > now.age) failed += 1;
     }
     return failed > electorate.size / 2;
   }

@@ -84,8 +84,9 @@ export class Oracle {
   /** Everything that happened at an instant: `told` is committed, `seen` what the service shows then. */
   look(told: readonly Told[], seen: Seen, now: Now): void {
     const isJudging = now.monotonic >= this.#judgeFrom;
-    if (isJudging) this.#judgeTime(now);
     const steps = new Set([this.#picture.expected]);
+    if (isJudging) steps.add(this.#judgeTime(now));
+    steps.add(this.#picture.expected);
     for (const each of told) {
       this.#tell(each, now);
       steps.add(this.#picture.expected);
@@ -124,11 +125,13 @@ export class Oracle {
     }
   }
 
-  /** What should have changed by now with nothing but time. */
-  #judgeTime(now: Now): void {
+  /** What should have changed by now with nothing but time. Returns what the status should have become. */
+  #judgeTime(now: Now): MonitorStatus {
     this.#violated('unannounced', this.confirmed.check(this.#status, this.#picture, now), now);
     this.#picture.decide(now);
-    this.#judge(now, this.#picture.expectedSince);
+    const { expected, expectedSince } = this.#picture;
+    this.#judge(now, expectedSince);
+    return expected;
   }
 
   /** @param since when the status should have become what is expected, monotonic ms */
@@ -154,6 +157,8 @@ export class Oracle {
     if (this.#isTargetFine && (to === 'error' || to === 'degraded')) {
       this.#violated('own-failure', `${from} → ${to} (${reason})`, now);
     }
+    // While it reads what has waited for its start, votes have aged that are about to be renewed.
+    if (to === 'unknown' && now.monotonic < this.#judgeFrom) return;
     if (steps.has(to) || this.#picture.allowed(now, from).has(to)) return;
     this.#violated('unfounded', `${from} → ${to} (${reason}), expected ${this.#picture.expected}`, now);
   }

@@ -47,6 +47,8 @@ export class Picture {
   #decidedSlot = 0;
   /** What is about this slot or an older one never votes: votes were ended since. */
   endedSlot = 0;
+  /** When dispatch last resumed, monotonic ms. */
+  #upSince = 0;
   /** Newest slot with a vote at the last restart. */
   #newestVote = 0;
   #seen: Now = { monotonic: 0, slot: 0, age: 0 };
@@ -92,6 +94,7 @@ export class Picture {
   /** After a restart: only what was resumed is waited for. */
   allResumed(resumed: ReadonlySet<number>, now: Now): void {
     for (const open of this.#open) if (!resumed.has(open.slot)) open.given = new Set(open.answered);
+    this.#upSince = now.monotonic;
     if (this.monitor !== null) this.#renew(this.monitor, now);
     this.decide(now);
   }
@@ -127,8 +130,9 @@ export class Picture {
       this.#decidedSlot = Math.max(this.#decidedSlot, open.slot);
       for (const region of open.given ?? open.answered) this.#entered.add(region);
       this.#agesAt = Number.NEGATIVE_INFINITY;
-      const since = Math.min(now.monotonic, Math.max(open.endsAt, this.expectedSince));
-      this.#cast(open.reports, now, open.endsAt <= now.monotonic ? since : now.monotonic);
+      // What its end decides is decided then, whenever somebody looks; a service that is down decides when it is up.
+      const endedMs = Math.max(0, now.monotonic - Math.max(open.endsAt, this.#upSince));
+      this.#cast(open.reports, open.endsAt <= now.monotonic ? ago(now, endedMs) : now);
     }
     this.#grow(now);
   }
@@ -141,10 +145,11 @@ export class Picture {
       for (const reading of READINGS) {
         const question = { votes, electorate, age: now.age, standing };
         allowed.add(statusOf(question, reading));
-        // "Ageing alone changes status only to unknown": what was right when the votes were cast stays.
-        if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }, reading) === standing)
-          allowed.add(standing);
         if (isTooFew(question, reading)) allowed.add('unknown');
+        // "Ageing alone changes status only to unknown": what was right when the votes were cast stays.
+        else if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }, reading) === standing) {
+          allowed.add(standing);
+        }
       }
     }
     return allowed;
@@ -226,6 +231,7 @@ export class Picture {
       freshUntil,
       surelyFreshUntil: freshUntil,
       failedFrom: slot,
+      surelyFailedFrom: slot,
       failedUntil: slot + tookMs(result),
       heardAt: now.slot,
     };
@@ -238,7 +244,7 @@ export class Picture {
     }
     // "A report that comes after its slot was decided becomes its region's vote at once."
     this.#entered.add(region);
-    this.#cast([vote], now, now.monotonic);
+    this.#cast([vote], now);
   }
 
   #nextDecided(now: Now): number {
@@ -273,7 +279,7 @@ export class Picture {
     return EXTREMES.every((extreme) => statusWith(extreme) === status);
   }
 
-  #cast(news: readonly Vote[], now: Now, since: number): void {
+  #cast(news: readonly Vote[], now: Now): void {
     const { monitor } = this;
     if (monitor === null || news.length === 0) return;
     const freshUntil = now.age + freshMs(monitor.periodMs, monitor.longestCheckMs);
@@ -284,20 +290,25 @@ export class Picture {
       this.#reportedAt.set(vote.region, now.age - (now.slot - vote.heardAt));
       isNew = true;
     }
-    if (isNew) this.#judge(now, since);
+    if (isNew) this.#judge(now);
   }
 
   /** "Never in place of a newer slot's vote." */
   #castInto(votes: Map<Region, Vote>, vote: Vote, now: Now): boolean {
     const before = votes.get(vote.region);
     if (before !== undefined && before.slot >= vote.slot) return false;
-    const isRun = before?.outcome === 'failed' && vote.outcome === 'failed' && before.freshUntil > now.age;
-    votes.set(vote.region, isRun ? { ...vote, failedFrom: before.failedFrom } : vote);
+    if (before?.outcome !== 'failed' || vote.outcome !== 'failed') {
+      votes.set(vote.region, vote);
+    } else {
+      const isSure = before.surelyFreshUntil > now.age;
+      const surelyFailedFrom = isSure ? before.surelyFailedFrom : vote.surelyFailedFrom;
+      votes.set(vote.region, { ...vote, failedFrom: before.failedFrom, surelyFailedFrom });
+    }
     return true;
   }
 
-  #judge(now: Now, since: number): void {
-    this.#expect(statusOf(this.#question(now), PLAIN), since);
+  #judge(now: Now): void {
+    this.#expect(statusOf(this.#question(now), PLAIN), now.monotonic);
   }
 
   /** "Ageing alone changes status only to unknown, dated at the expiry." */
@@ -374,7 +385,7 @@ export class Picture {
     }
     for (const region of this.#entered) if (!declared.has(region)) this.#entered.delete(region);
     for (const region of this.#given) if (!declared.has(region)) this.#given.delete(region);
-    if (isChanged) this.#judge(now, now.monotonic);
+    if (isChanged) this.#judge(now);
   }
 }
 
@@ -386,6 +397,10 @@ const EXTREMES: readonly Extreme[] = ['failed', 'degraded', 'kept', 'aged'];
 function tookMs({ attempts }: CheckResult): number {
   const last = attempts.at(-1);
   return last === undefined ? 0 : last.started_ms + last.latency;
+}
+
+function ago({ monotonic, slot, age }: Now, ms: number): Now {
+  return { monotonic: monotonic - ms, slot: slot - ms, age: age - ms };
 }
 
 const untilAfter =
@@ -403,6 +418,7 @@ function supposed(region: Region, outcome: Vote['outcome'], slot: number): Vote 
     freshUntil: never,
     surelyFreshUntil: never,
     failedFrom: slot,
+    surelyFailedFrom: slot,
     failedUntil: slot,
     heardAt: slot,
   };

@@ -14,8 +14,9 @@ export type Vote = {
   /** It is fresh before this, and may be fresh or not between the two, on the clock by which votes age, ms. */
   readonly surelyFreshUntil: number;
   readonly freshUntil: number;
-  /** First slot of the unbroken run of failed votes; a run that an aged vote is part of may have begun with a later one. */
+  /** First slot of the unbroken run of failed votes, and of the run in which no vote had aged before the next. */
   readonly failedFrom: number;
+  readonly surelyFailedFrom: number;
   /** End of the failed check: the probe's own, and when it was heard of, epoch ms on the slots' clock. */
   readonly failedUntil: number;
   readonly heardAt: number;
@@ -35,7 +36,7 @@ export type Question = {
 export type Reading = {
   /** Votes that may have aged count for nothing. */
   readonly isEarlyAgeing: boolean;
-  /** A failure reaches until it was heard of. */
+  /** A failure goes on where a vote has aged, and until it was heard of. */
   readonly isLongFailure: boolean;
 };
 
@@ -87,8 +88,10 @@ function freshVotes({ votes, electorate, age }: Question, { isEarlyAgeing }: Rea
 function shareAMoment(failed: readonly Vote[], count: number, reading: Reading): boolean {
   const end = (vote: Vote) =>
     reading.isLongFailure ? Math.max(vote.failedUntil, vote.heardAt) : vote.failedUntil;
-  return failed.some(({ failedFrom: moment }) => {
-    const together = failed.filter((vote) => vote.failedFrom <= moment && moment <= end(vote));
+  const begin = (vote: Vote) => (reading.isLongFailure ? vote.failedFrom : vote.surelyFailedFrom);
+  return failed.some((one) => {
+    const moment = begin(one);
+    const together = failed.filter((vote) => begin(vote) <= moment && moment <= end(vote));
     return together.length > count / 2;
   });
 }

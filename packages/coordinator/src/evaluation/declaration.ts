@@ -142,6 +142,8 @@ function shiftExpiries(state: MonitorState, before: LiveMonitor, after: LiveMoni
 function dropRegions(evaluation: Evaluation, state: MonitorState, monitor: LiveMonitor): void {
   if (monitor.regions === null) return;
   const declared = regionSet(monitor.regions);
+  // One that is declared again later enters with its first slot then.
+  state.entered &= declared;
   for (const open of state.open) {
     open.given &= declared;
     open.answered &= declared;

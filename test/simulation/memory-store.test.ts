@@ -1,0 +1,23 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { generateWorld } from './generate.ts';
+import { MemoryStore } from './memory-store.ts';
+import { simulate } from './simulation.ts';
+import { SqliteWorldStore } from './sqlite-store.ts';
+
+let sqlite: SqliteWorldStore;
+
+beforeAll(async () => {
+  sqlite = await SqliteWorldStore.open();
+});
+
+afterAll(() => sqlite.close());
+
+/** Seeds whose worlds have restarts, changes of the monitor and channels. */
+const SEEDS = Array.from({ length: 12 }, (_, index) => 1_001 + index);
+
+test.each(SEEDS)('world %i is told in memory as it is in the database', async (seed) => {
+  await sqlite.clear();
+  const inDatabase = await simulate(generateWorld(seed), sqlite, { isTold: true });
+  const inMemory = await simulate(generateWorld(seed), new MemoryStore(), { isTold: true });
+  expect(inMemory.story).toEqual(inDatabase.story);
+});
