@@ -29,6 +29,9 @@ export type SlotDecision =
   /** One period has passed. */
   | 'period-over';
 
+/** A region that has passed is believed to have been up for this long after it, ms. */
+const UP_AFTER_PASS_MS = 5_000;
+
 /**
  * `votes` with `news` in their place: per region the newest slot's stays. A failed vote goes on with its
  * region's run of failures, unless the vote before it counts no more. Returns `votes` itself when nothing changes.
@@ -48,9 +51,15 @@ export function castVotes(votes: readonly Vote[], news: readonly Vote[], now: nu
   return cast ?? votes;
 }
 
+/**
+ * Since when the region's target may be down: its first failed slot, or shortly after it passed last where
+ * that is earlier. Of the forms that were simulated this one announces every real outage in time and still
+ * tells failures of different slots apart (decision 0152).
+ */
 function following(old: Vote, vote: Vote, now: number): Vote {
-  if (vote.failedSince === null || old.failedSince === null || old.expiresAt <= now) return vote;
-  return { ...vote, failedSince: old.failedSince };
+  if (vote.failedSince === null || old.expiresAt <= now) return vote;
+  const failedSince = old.failedSince ?? Math.min(vote.failedSince, old.endedAt + UP_AFTER_PASS_MS);
+  return failedSince === vote.failedSince ? vote : { ...vote, failedSince };
 }
 
 /** What a slot is decided on, beside itself. */

@@ -14,7 +14,10 @@ export type Vote = {
   readonly at: number;
   /** When the check it reports ended, epoch ms on the slots' clock; not before its slot. */
   readonly endedAt: number;
-  /** First slot of the region's unbroken run of failed votes, this one included, epoch ms. Null: it did not fail. */
+  /**
+   * Since when the region's unbroken run of failed votes says that the target is down, epoch ms: its first slot, or
+   * shortly after the end of the region's last pass where that is earlier. Null: it did not fail.
+   */
   readonly failedSince: number | null;
   /**
    * It counts before this instant, ms. On the monotonic clock plus all that the slots' clock has jumped
@@ -107,8 +110,8 @@ export function statusOf(failed: number, degraded: number, total: number, size: 
 }
 
 /**
- * Whether more than half of `total` votes failed at one moment. A region's failure reaches from the first
- * slot of its unbroken run of failed votes to the end of its last failed check.
+ * Whether more than half of `total` votes failed at one moment. A region's failure reaches from
+ * `failedSince` to the end of its last failed check.
  *
  * Without it, one region that fails now and another that failed in an older slot and has not answered since
  * would make an `error` together, although no majority ever saw the target down.
