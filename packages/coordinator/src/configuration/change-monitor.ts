@@ -74,12 +74,13 @@ export async function updateMonitor(
   const isSame = sameAttributes(kind, current, attributes);
   if (isSame && !changesOwnership(row, options)) return;
   const isSameProbe = isSame || probeFingerprint(current) === probeFingerprint(attributes);
-  const isActivated = attributes.active && !current.active;
+  // What is probed otherwise is checked at once too, also by a coordinator that starts meanwhile.
+  const isCheckedAnew = !isSameProbe || (attributes.active && !current.active);
   await updateResource(scope.tx, 'monitors', id, {
     ...monitorColumns(scope.secrets, kind, attributes),
     ...revision(scope, row, options),
     probe_version: row.probe_version + (isSameProbe ? 0 : 1),
-    activated_at: isActivated ? scope.now : row.activated_at,
+    activated_at: isCheckedAnew ? scope.now : row.activated_at,
   });
   if (!isSame) scope.changed({ kind: 'monitor', monitorId: id, removed: null });
 }

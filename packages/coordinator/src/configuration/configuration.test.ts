@@ -217,7 +217,7 @@ describe('monitors', () => {
     expect(await monitorRow(id)).toMatchObject({ probe_version: 1 + moved, row_version: 2 });
   });
 
-  test('activation dates from the creation, then from the last time it was switched on', async () => {
+  test('activation dates from the creation, then from the last time it was switched on or probed otherwise', async () => {
     const id = await create('svc_http_monitor');
     const created = parts.clock.wall();
     const set = (members: Record<string, unknown>) => {
@@ -230,6 +230,8 @@ describe('monitors', () => {
     expect(parts.monitors.get(id)).toMatchObject({ active: true, activatedAt: created + 2_000 });
     await set({ active: true, name: 'c' });
     expect(parts.monitors.get(id)?.activatedAt).toBe(created + 2_000);
+    await set({ active: true, name: 'c', url: 'https://example.com/other' });
+    expect(parts.monitors.get(id)?.activatedAt).toBe(created + 4_000);
   });
 
   test('instants are whole milliseconds, whatever the clock says', async () => {

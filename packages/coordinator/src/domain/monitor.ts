@@ -23,7 +23,7 @@ export type LiveMonitor = {
   readonly version: number;
   /** ms: every attempt at its time-out, with all back-off waits. */
   readonly longestCheckMs: number;
-  /** Epoch ms when it was created or last activated: it gets a first slot at once. */
+  /** Epoch ms when it was created, last activated, or last probed otherwise: it gets a first slot at once. */
   readonly activatedAt: number;
   /** JSON text of the {@link Check} that travels in jobs, secrets in clear: never logged. */
   readonly checkText: string;
