@@ -230,9 +230,10 @@ export class Picture {
       slot,
       freshUntil,
       surelyFreshUntil: freshUntil,
-      failedFrom: slot,
-      surelyFailedFrom: slot,
-      failedUntil: slot + tookMs(result),
+      downFrom: slot,
+      surelyDownFrom: slot,
+      endedAt: slot + tookMs(result),
+      surelyEndedAt: Math.min(slot + tookMs(result), Math.max(slot, now.slot)),
       heardAt: now.slot,
     };
     this.#given.add(region);
@@ -297,13 +298,7 @@ export class Picture {
   #castInto(votes: Map<Region, Vote>, vote: Vote, now: Now): boolean {
     const before = votes.get(vote.region);
     if (before !== undefined && before.slot >= vote.slot) return false;
-    if (before?.outcome !== 'failed' || vote.outcome !== 'failed') {
-      votes.set(vote.region, vote);
-    } else {
-      const isSure = before.surelyFreshUntil > now.age;
-      const surelyFailedFrom = isSure ? before.surelyFailedFrom : vote.surelyFailedFrom;
-      votes.set(vote.region, { ...vote, failedFrom: before.failedFrom, surelyFailedFrom });
-    }
+    votes.set(vote.region, vote.outcome === 'failed' ? downSince(vote, before, now) : vote);
     return true;
   }
 
@@ -393,10 +388,28 @@ type Extreme = Vote['outcome'] | 'kept' | 'aged';
 /** Beside `passed`, from the one that differs most. */
 const EXTREMES: readonly Extreme[] = ['failed', 'degraded', 'kept', 'aged'];
 
+/** A region that has passed is believed to have been up for so long after it, ms. */
+const UP_AFTER_PASS_MS = 5_000;
+
 /** From its slot to the end of its last attempt, ms. */
 function tookMs({ attempts }: CheckResult): number {
   const last = attempts.at(-1);
   return last === undefined ? 0 : last.started_ms + last.latency;
+}
+
+/**
+ * A failure begins with its slot. Where the region's vote before it still counts it begins earlier: with the
+ * run of failures that it goes on with, or as soon as 5 s after the region's last pass.
+ */
+function downSince(vote: Vote, before: Vote | undefined, now: Now): Vote {
+  if (before === undefined || before.freshUntil <= now.age) return vote;
+  const isRun = before.outcome === 'failed';
+  const downFrom = isRun ? before.downFrom : Math.min(vote.slot, before.surelyEndedAt + UP_AFTER_PASS_MS);
+  if (before.surelyFreshUntil <= now.age) return { ...vote, downFrom };
+  const surelyDownFrom = isRun
+    ? before.surelyDownFrom
+    : Math.min(vote.slot, before.endedAt + UP_AFTER_PASS_MS);
+  return { ...vote, downFrom, surelyDownFrom };
 }
 
 function ago({ monotonic, slot, age }: Now, ms: number): Now {
@@ -417,9 +430,10 @@ function supposed(region: Region, outcome: Vote['outcome'], slot: number): Vote 
     slot,
     freshUntil: never,
     surelyFreshUntil: never,
-    failedFrom: slot,
-    surelyFailedFrom: slot,
-    failedUntil: slot,
+    downFrom: slot,
+    surelyDownFrom: slot,
+    endedAt: slot,
+    surelyEndedAt: slot,
     heardAt: slot,
   };
 }
