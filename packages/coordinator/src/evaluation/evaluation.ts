@@ -14,6 +14,7 @@ import {
 } from '../domain/region-set.ts';
 import { isOnGrid } from '../domain/schedule.ts';
 import {
+  BELIEVED_AHEAD_MS,
   electorateOf,
   freshForMs,
   isCounted,
@@ -62,6 +63,11 @@ export type EvaluationInput = {
   readonly rolledUpUntil: number;
   readonly isHeld: (monitorId: number) => boolean;
   readonly newKey: () => string;
+  /**
+   * False after a start, until what was reported meanwhile is read: no slot is decided for its time then,
+   * because the reports that it waits for may come with the next message.
+   */
+  readonly isTimeUp: boolean;
 };
 
 /** A result as the stream has it. */
@@ -197,6 +203,8 @@ export class Evaluation {
     if (!isKept && result.outcome !== 'not_run') return false;
     const state = this.#evaluated(monitor.id, result.version, region);
     if (state === null || result.slot <= state.floorSlot) return isKept;
+    // Given before the clock was set back: it would stand in the way of all slots until then.
+    if (result.slot > this.frame.instants.slotNow + BELIEVED_AHEAD_MS) return isKept;
     if (result.outcome !== 'not_run') {
       this.#voted(state, monitor, this.#vote(monitor, result, result.outcome, region));
     } else if (!report.isOfferedAgain) {
@@ -333,7 +341,7 @@ export class Evaluation {
       electorate: this.electorate(state, monitor, joining),
       status: state.status,
       now: this.frame.now,
-      monotonic: this.frame.instants.monotonic,
+      monotonic: this.#input.isTimeUp ? this.frame.instants.monotonic : Number.NEGATIVE_INFINITY,
     });
   }
 
