@@ -17,6 +17,7 @@ import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
+import { holdDatabase } from './held-database.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
 import { ScaledClock } from './scaled-clock.ts';
 
@@ -238,6 +239,11 @@ export class LocalService {
     } finally {
       database.close();
     }
+  }
+
+  /** Another program locks the database against writing until told: no commit gets through. */
+  holdDatabase(): { release(): void } {
+    return holdDatabase(join(this.#folder, 'svc.db'));
   }
 
   async dispose(): Promise<void> {
