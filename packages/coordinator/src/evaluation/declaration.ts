@@ -30,6 +30,8 @@ export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): voi
   const state = evaluation.state(after.id);
   if (before !== undefined) evaluation.ageByJump(state, before);
   if (before?.periodMs !== after.periodMs) keepUndecidedFindable(evaluation, state, after);
+  // A region that is added again enters anew: until it is given a slot, nobody waits for its vote.
+  if (after.regions !== null) state.entered &= regionSet(after.regions);
   if (!after.active) {
     end(evaluation, state, after, 'deactivated', 'monitor-deactivated');
   } else if (state.version !== null && state.version !== after.version) {

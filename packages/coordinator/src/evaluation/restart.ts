@@ -1,5 +1,5 @@
 import type { LiveMonitor } from '../domain/monitor.ts';
-import { freshForMs, type Vote } from '../domain/status.ts';
+import { freshForMs, type Vote, votableForMs } from '../domain/status.ts';
 import type { Evaluation } from './evaluation.ts';
 import { type MonitorState, newState } from './state.ts';
 
@@ -45,10 +45,15 @@ export function restarted(
     .filter(({ slot }) => slot <= newestBelieved)
     .map((vote) => withExpiry(evaluation, vote, monitor));
   if (!monitor.active || (state.version !== null && state.version !== monitor.version)) return;
-  const believed = results.filter(({ slot }) => slot <= newestBelieved);
-  const newest = believed.at(-1)?.slot;
-  for (const result of believed) {
-    const vote = withExpiry(evaluation, dated(result, instants.slotNow), monitor);
+  const votableMs = votableForMs(monitor.periodMs, monitor.longestCheckMs);
+  const voted = results
+    .filter(({ slot }) => slot <= newestBelieved)
+    .map((result) => dated(result, instants.slotNow))
+    // Read late, after an outage of our own: they were recorded only.
+    .filter(({ slot, at }) => at - slot <= votableMs);
+  const newest = voted.at(-1)?.slot;
+  for (const result of voted) {
+    const vote = withExpiry(evaluation, result, monitor);
     evaluation.replayed(state, monitor, vote, result.slot === newest);
   }
 }

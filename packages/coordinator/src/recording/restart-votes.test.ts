@@ -1,0 +1,86 @@
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
+import { liveMonitor, PERIOD, Recording, THREE } from './test-support/recording.ts';
+
+/* What a start makes of the results and states that it finds. */
+
+const [A, B, C] = THREE as [Region, Region, Region];
+const HOUR = 3_600_000;
+const all = (outcome: Outcome) => ({ [A]: outcome, [B]: outcome, [C]: outcome });
+let it: Recording;
+
+beforeEach(async () => {
+  it = await Recording.open();
+  await it.declare(liveMonitor(1));
+  it.recorder.resumed();
+  await untilGrid(PERIOD);
+});
+afterEach(() => it.dispose());
+
+async function untilGrid(period: number): Promise<void> {
+  const now = it.clock.wall();
+  await it.pass(gridSlotFrom(now + 1, period, phaseOf(1, period)) - now);
+}
+
+async function period(outcome: Outcome): Promise<number> {
+  const slot = await it.slot(1, all(outcome));
+  await it.pass(PERIOD);
+  return slot;
+}
+
+async function restart(): Promise<void> {
+  await it.recorder.stop();
+  await it.restart();
+}
+
+test('a report about a slot that is still open behind a decided one is not lost', async () => {
+  const hourly = liveMonitor(1, { periodMs: HOUR, longestCheckMs: 182_000 });
+  const often = { ...hourly, periodMs: PERIOD };
+  await it.declare(hourly);
+  await untilGrid(HOUR);
+  const slot = it.clock.wall();
+  it.recorder.opened(hourly, slot, THREE);
+  await it.declare(often);
+  await it.pass(5 * PERIOD);
+  const newer = it.clock.wall();
+  it.recorder.opened(often, newer, THREE);
+  await it.report(1, newer, A, 'passed');
+  for (const region of [B, C]) await it.skip(1, newer, region);
+  await it.report(1, slot, B, 'failed');
+  // Writes the state.
+  await it.declare({ ...often, name: 'Another name' });
+  await restart();
+  it.recorder.resume(often, slot, [C]);
+  it.recorder.resumed();
+  await it.report(1, slot, C, 'failed');
+  expect(it.status(1)).toBe('error');
+});
+
+test('results that were read too late to vote do not vote', async () => {
+  await period('passed');
+  await it.pass(20 * PERIOD);
+  const late = it.clock.wall() - 9 * PERIOD;
+  for (const slot of [late, late + PERIOD]) {
+    for (const region of THREE) await it.report(1, slot, region, 'failed');
+  }
+  const votes = it.states.get(1)?.votes.map(({ outcome }) => outcome);
+  expect(votes).not.toContain('failed');
+  await restart();
+  it.recorder.resumed();
+  await it.recorder.flushed();
+  expect(it.states.get(1)?.votes.map(({ outcome }) => outcome)).toEqual(votes);
+  expect(it.status(1)).toBe('unknown');
+});
+
+test('results recorded long before are not new when they come again', async () => {
+  await period('passed');
+  const slot = await it.slot(1, { [A]: 'passed', [B]: 'passed' });
+  await it.recorder.stop();
+  it.clock.advance(HOUR);
+  await it.restart();
+  it.recorder.resumed();
+  await it.report(1, slot, A, 'passed');
+  expect(it.recorder.counts).toMatchObject({ results: 1, duplicates: 1 });
+});
