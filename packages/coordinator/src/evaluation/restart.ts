@@ -21,6 +21,7 @@ export type StoredState = Pick<
   | 'floorSlot'
   | 'entered'
   | 'incident'
+  | 'intervals'
   | 'links'
 > & {
   readonly votes: readonly StoredVote[];

@@ -87,3 +87,31 @@ test('results recorded long before are not new when they come again', async () =
   await it.report(1, slot, A, 'passed');
   expect(it.recorder.counts).toMatchObject({ results: 1, duplicates: 1 });
 });
+
+test.each([
+  { title: 'the reason that stands', outcomes: ['failed', 'failed'] as const },
+  { title: 'reasons that alternate', outcomes: ['failed', 'passed'] as const },
+])('intervals go on after a start: $title', async ({ outcomes }) => {
+  const rounds = async () => {
+    for (let round = 0; round < 8; round += 1) {
+      const [even, odd] = outcomes;
+      await it.slot(1, { [C]: round % 2 === 0 ? even : odd, [A]: 'passed', [B]: 'passed' });
+      await it.pass(PERIOD);
+    }
+  };
+  await period('passed');
+  await rounds();
+  await restart();
+  it.recorder.resumed();
+  const end = it.clock.wall() + 6 * PERIOD;
+  await rounds();
+  // Writes what is not written yet.
+  await it.declare(liveMonitor(1, { name: 'Another name' }));
+  const rows = await it.rows<{ reason: string; until: number }>(
+    'SELECT reason, until FROM transitions WHERE from_status = to_status ORDER BY id',
+  );
+  expect(rows.map(({ reason }) => reason)).toEqual(
+    outcomes[1] === 'failed' ? ['minority-failed'] : ['minority-failed', 'all-passed'],
+  );
+  expect(rows[0]?.until).toBeGreaterThanOrEqual(end);
+});
