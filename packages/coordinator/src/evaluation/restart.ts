@@ -41,6 +41,10 @@ export function restarted(
   const state = evaluation.drafts.put({ ...newState(stored.id, stored.since), ...rest, open: [] });
   if (state.decidedSlot > newestBelieved) state.decidedSlot = 0;
   if (state.floorSlot > newestBelieved) state.floorSlot = 0;
+  if (state.since > newestBelieved) {
+    state.since = instants.slotNow;
+    state.intervals = [];
+  }
   if (monitor === undefined) return;
   state.votes = votes
     .filter(({ slot }) => slot <= newestBelieved)

@@ -115,3 +115,30 @@ test.each([
   );
   expect(rows[0]?.until).toBeGreaterThanOrEqual(end);
 });
+
+test('a state of which the version is not known loses its votes with the first change of what is probed', async () => {
+  await period('failed');
+  await it.recorder.stop();
+  await it.write('UPDATE monitor_states SET version = NULL');
+  await it.restart();
+  it.recorder.resumed();
+  expect(it.status(1)).toBe('error');
+  await it.declare(liveMonitor(1, { version: 2 }));
+  expect(it.states.get(1)).toMatchObject({ status: 'unknown', reason: 'probe-changed', votes: [] });
+});
+
+test('a status of a clock that was ahead dates no later one', async () => {
+  it.clock.advance(24 * HOUR);
+  await period('passed');
+  await it.recorder.stop();
+  it.clock.stepWall(-24 * HOUR);
+  await it.restart();
+  it.recorder.resumed();
+  const slot = await period('failed');
+  expect(it.states.get(1)).toMatchObject({ status: 'error', since: slot });
+  // The history is in the order of its dates.
+  expect(await it.rows('SELECT to_status, at FROM transitions ORDER BY id')).toEqual([
+    { to_status: 'active', at: slot },
+    { to_status: 'error', at: slot },
+  ]);
+});
