@@ -98,6 +98,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
       floorSlot: state.floorSlot,
       entered: state.entered,
       incident: state.incident,
+      intervals: state.intervals,
       votes: state.votes,
       links: this.#links.get(state.id) ?? [],
       results: this.#resultsSince(state, monitors.get(state.id), now),

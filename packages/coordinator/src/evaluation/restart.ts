@@ -1,5 +1,5 @@
 import type { LiveMonitor } from '../domain/monitor.ts';
-import { freshForMs, type Vote } from '../domain/status.ts';
+import { freshForMs, type Vote, votableForMs } from '../domain/status.ts';
 import type { Evaluation } from './evaluation.ts';
 import { type MonitorState, newState } from './state.ts';
 
@@ -21,6 +21,7 @@ export type StoredState = Pick<
   | 'floorSlot'
   | 'entered'
   | 'incident'
+  | 'intervals'
   | 'links'
 > & {
   readonly votes: readonly StoredVote[];
@@ -40,15 +41,24 @@ export function restarted(
   const state = evaluation.drafts.put({ ...newState(stored.id, stored.since), ...rest, open: [] });
   if (state.decidedSlot > newestBelieved) state.decidedSlot = 0;
   if (state.floorSlot > newestBelieved) state.floorSlot = 0;
+  if (state.since > newestBelieved) {
+    state.since = instants.slotNow;
+    state.intervals = [];
+  }
   if (monitor === undefined) return;
   state.votes = votes
     .filter(({ slot }) => slot <= newestBelieved)
     .map((vote) => withExpiry(evaluation, vote, monitor));
   if (!monitor.active || (state.version !== null && state.version !== monitor.version)) return;
-  const believed = results.filter(({ slot }) => slot <= newestBelieved);
-  const newest = believed.at(-1)?.slot;
-  for (const result of believed) {
-    const vote = withExpiry(evaluation, dated(result, instants.slotNow), monitor);
+  const votableMs = votableForMs(monitor.periodMs, monitor.longestCheckMs);
+  const voted = results
+    .filter(({ slot }) => slot <= newestBelieved)
+    .map((result) => dated(result, instants.slotNow))
+    // Read late, after an outage of our own: they were recorded only.
+    .filter(({ slot, at }) => at - slot <= votableMs);
+  const newest = voted.at(-1)?.slot;
+  for (const result of voted) {
+    const vote = withExpiry(evaluation, result, monitor);
     evaluation.replayed(state, monitor, vote, result.slot === newest);
   }
 }

@@ -10,6 +10,7 @@ import {
   insertTransitions,
   lengthenIntervals,
   openIncidents,
+  redateTransitions,
 } from './history-writes.ts';
 import { storedStates, writeAnnouncements, writeStates } from './monitor-states.ts';
 import {
@@ -73,6 +74,7 @@ function stepsOf({ writes, position, changesUntil }: RecordedBatch): SqlStep[] {
     markForRepair(writes.repairs),
     openIncidents(writes.openedIncidents),
     closeIncidents(writes.closedIncidents),
+    redateTransitions(writes.transitions),
     insertTransitions(writes.transitions),
     insertIntervals(writes.intervals),
     lengthenIntervals(writes.longerIntervals),
