@@ -10,7 +10,7 @@ export const STORE_ERROR_CODES = [
   'store-readonly',
   'store-corrupt',
   'store-constraint',
-  /** Too many reads wait already. */
+  /** Too many reads, or too many transactions, wait already. */
   'store-overloaded',
   /** The thread that reads has died; the next read starts another. */
   'store-reader-lost',
