@@ -38,7 +38,7 @@ export interface Store {
    * goes before the transactions that wait, however many they are, and is never refused because of them.
    *
    * @returns per step what it did for each of its rows
-   * @throws StoreError for what the database could not do
+   * @throws StoreError for what the database could not do; `store-unanswered` where the commit stands all the same
    */
   commit(steps: readonly SqlStep[]): Promise<readonly (readonly RowOutcome[])[]>;
   /** Waits for what was asked for before; every later request fails with `store-closed`. */
