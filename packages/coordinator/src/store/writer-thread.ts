@@ -90,7 +90,9 @@ export class WriterThread {
     } catch (error) {
       if (Atomics.load(this.#commits, 0) === before) throw error;
       if (ifUnanswered !== undefined) return ifUnanswered;
-      throw new StoreError('store-error', 'database: committed, but the answer was lost', { cause: error });
+      throw new StoreError('store-unanswered', 'database: committed, but the answer was lost', {
+        cause: error,
+      });
     }
   }
 }
