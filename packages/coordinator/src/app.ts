@@ -6,7 +6,7 @@ import type { CoordinatorConfig } from './config.ts';
 import { Leading } from './leading.ts';
 import { Serving } from './serving.ts';
 import { StartedParts } from './started-parts.ts';
-import { loadInstallation } from './store/facts.ts';
+import { loadInstallation } from './store/installation.ts';
 import { openStore } from './store/open.ts';
 import { checkSecretKey, parseSecretKey, Secrets } from './store/secrets.ts';
 import { Tokens } from './store/tokens.ts';

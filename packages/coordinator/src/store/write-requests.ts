@@ -1,7 +1,8 @@
 import { type CheckpointRow, Checkpoints } from './checkpoints.ts';
+import type { PackedWritten } from './statements.ts';
 import type { SqlStep } from './store.ts';
 import { openWriteConnection, type WriteConnection } from './write-connection.ts';
-import type { PackedWritten, WriterAnswer, WriterRequest } from './write-protocol.ts';
+import type { WriterAnswer, WriterRequest } from './write-protocol.ts';
 
 type Parts = {
   readonly path: string;
