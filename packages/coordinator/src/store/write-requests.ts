@@ -1,7 +1,8 @@
 import { type CheckpointRow, Checkpoints, RESTART_WAIT_MS } from './checkpoints.ts';
+import type { PackedWritten } from './statements.ts';
 import type { SqlStep } from './store.ts';
 import { BUSY_LIMIT_MS, openWriteConnection, type WriteConnection } from './write-connection.ts';
-import type { PackedWritten, WriterAnswer, WriterRequest } from './write-protocol.ts';
+import type { WriterAnswer, WriterRequest } from './write-protocol.ts';
 
 type Parts = {
   readonly path: string;

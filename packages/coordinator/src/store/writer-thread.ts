@@ -1,15 +1,9 @@
 import type { Logger } from '@svc/shared/log.ts';
 import { closedError, StoreError } from './errors.ts';
-import type { StatementOutcome } from './statements.ts';
+import type { PackedWritten, StatementOutcome } from './statements.ts';
 import type { RowOutcome, SqlStep } from './store.ts';
 import { StoreThread } from './store-thread.ts';
-import type {
-  PackedWritten,
-  WriterAnswer,
-  WriterData,
-  WriterNotice,
-  WriterRequest,
-} from './write-protocol.ts';
+import type { WriterAnswer, WriterData, WriterNotice, WriterRequest } from './write-protocol.ts';
 
 /**
  * One life of the writing thread. A transaction belongs to the life it began in: when the thread dies, its
