@@ -10,6 +10,7 @@ import { loadNewestSlots, newestOf } from './dispatch/newest-slots.ts';
 import { RegionPresence } from './dispatch/region-presence.ts';
 import { SlotClock } from './dispatch/slot-clock.ts';
 import { JobTokens } from './dispatch/tokens.ts';
+import type { Backlog } from './domain/admission.ts';
 import { States } from './evaluation/state.ts';
 import { Deliverer } from './notify/deliverer.ts';
 import { createChannels } from './notify/registry.ts';
@@ -92,7 +93,6 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
   });
   const recorder = createRecorder(options, loaded, {
     states,
-    tokens,
     rollups,
     deliverer,
     slots: () => dispatch,
@@ -104,6 +104,7 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
   const dispatch: Dispatch = createDispatch(options, loaded, {
     tokens,
     recorder,
+    consumer,
     progress: consumerProgress,
   });
   const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });
@@ -126,21 +127,20 @@ function createRecorder(
   { monitors, slotClock, presence }: Loaded,
   parts: {
     readonly states: States;
-    readonly tokens: JobTokens;
     readonly rollups: Rollups;
     readonly deliverer: Deliverer;
     /** Dispatch, which needs the recorder to be built. */
     readonly slots: () => Dispatch;
   },
 ): Recorder {
-  const { states, tokens, rollups, deliverer, slots } = parts;
+  const { states, rollups, deliverer, slots } = parts;
   return new Recorder({
     store: createRecordingStore(store),
     states,
     monitors,
     presence,
     rollups,
-    tokens,
+    tokens: { isValid: (...given) => slots().isValidToken(...given) },
     slots: {
       isOfferedAgain: (...job) => slots().isOfferedAgain(...job),
       settled: (outcome) => slots().settled(outcome),
@@ -159,9 +159,14 @@ function createRecorder(
 function createDispatch(
   { bus, clock, log }: TermOptions,
   { monitors, newestSlots, slotClock, presence }: Loaded,
-  parts: { readonly tokens: JobTokens; readonly recorder: Recorder; readonly progress: ReadingProgress },
+  parts: {
+    readonly tokens: JobTokens;
+    readonly recorder: Recorder;
+    readonly consumer: ResultConsumer;
+    readonly progress: ReadingProgress;
+  },
 ): Dispatch {
-  const { tokens, recorder, progress } = parts;
+  const { tokens, recorder, consumer, progress } = parts;
   return new Dispatch({
     bus,
     clock,
@@ -174,7 +179,7 @@ function createDispatch(
     newestSlot: (monitorId) => newestSlots.get(monitorId) ?? null,
     readerCaughtUp: () => progress.isCaughtUp(),
     recovery: recorder,
-    backlog: () => recorder.backlog,
+    backlog: () => backlogOf(recorder, consumer),
   });
 }
 
@@ -187,4 +192,10 @@ function createDeliverer({ config, store, secrets, clock, log }: TermOptions): D
     channels: createChannels(createHttpPost({ clock, guard })),
     source: storedChannels(store, secrets),
   });
+}
+
+/** What waits to be recorded, in the stream or in memory. */
+function backlogOf(recorder: Recorder, consumer: ResultConsumer): Backlog {
+  const { events, oldestMs } = recorder.backlog;
+  return { events, oldestMs: Math.max(oldestMs, consumer.lagMs) };
 }

@@ -369,8 +369,8 @@ export class Evaluation {
     const votes = castVotes(state.votes, this.#votable(monitor, [vote]), this.frame.now);
     if (votes === state.votes) return;
     state.votes = votes;
-    // Slots after it are decided, so a restart would not read it back.
-    this.keep(state);
+    // Results of the newest decided slot and later ones are read back at a start.
+    if (vote.slot < state.decidedSlot) this.keep(state);
     this.ageByJump(state, monitor);
     this.judge(state, monitor, vote.slot);
     this.settle(state, monitor);
@@ -500,7 +500,7 @@ function unknownReason(electorate: RegionSet, expiredAt: number | null): Transit
   return expiredAt === null ? 'too-few-votes' : 'votes-expired';
 }
 
-/** Results after the written `decidedSlot` are read back at a start: those of an older slot that is still open are among them. */
+/** Results from the written `decidedSlot` on are read back at a start: those of an older slot that is still open are among them. */
 function asWritten(state: MonitorState): MonitorState {
   const oldest = state.open[0];
   return oldest === undefined || oldest.slot > state.decidedSlot

@@ -25,7 +25,7 @@ export type StoredState = Pick<
   | 'links'
 > & {
   readonly votes: readonly StoredVote[];
-  /** Of the present version of what is probed, after `decidedSlot`, by ascending slot. `at`: when it was recorded. */
+  /** Of the present version of what is probed, from `decidedSlot` on, by ascending slot. `at`: when it was recorded. */
   readonly results: readonly StoredVote[];
 };
 
@@ -59,7 +59,9 @@ export function restarted(
   const newest = voted.at(-1)?.slot;
   for (const result of voted) {
     const vote = withExpiry(evaluation, result, monitor);
-    evaluation.replayed(state, monitor, vote, result.slot === newest);
+    // What came after the decision of the stored slot is a late vote.
+    const isUndecided = result.slot === newest && result.slot > stored.decidedSlot;
+    evaluation.replayed(state, monitor, vote, isUndecided);
   }
 }
 

@@ -767,6 +767,18 @@ describe('a hold', () => {
   });
 });
 
+test('a state that stays is written with every eighth decision, and the last region to report adds no write', async () => {
+  await period('passed');
+  const written = () =>
+    it.rows<{ decided_slot: number }>('SELECT decided_slot FROM monitor_states WHERE monitor_id = 1');
+  const seen = new Set<number>();
+  for (let slots = 0; slots < 24; slots += 1) {
+    await period('passed');
+    for (const row of await written()) seen.add(row.decided_slot);
+  }
+  expect(seen.size).toBeLessThanOrEqual(4);
+});
+
 describe('restarts', () => {
   test('after a long downtime the status is unknown from the expiry on', async () => {
     const last = await period('passed');

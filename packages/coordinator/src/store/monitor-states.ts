@@ -196,7 +196,7 @@ type ResultRow = {
   detail: string | null;
 };
 
-/** Results after the decided slot that may matter, by monitor and ascending slot. */
+/** Results from the decided slot on that may matter, by monitor and ascending slot. */
 async function resultsSince(
   store: Store,
   states: readonly StateRow[],
@@ -212,7 +212,7 @@ async function resultsSince(
     // What is older neither counts nor may become a vote.
     const oldest = now - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs);
     const believed = decided > now + BELIEVED_AHEAD_MS ? 0 : decided;
-    const range = { from: Math.max(believed + 1, Math.floor(oldest)), until };
+    const range = { from: Math.max(believed, Math.floor(oldest)), until };
     for (const slot of candidateSlots(id, periodMs, range, offGrid.get(id) ?? [])) asked.push([slot, id]);
   }
   const { rows } = await sql<ResultRow>`
