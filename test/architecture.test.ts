@@ -25,8 +25,42 @@ function imports(pattern: string, options: { withTests: boolean }): Import[] {
     );
 }
 
+/** Imports of what runs in production: without tests and what only they use. */
+const production = (pattern: string) =>
+  imports(pattern, { withTests: false }).filter(({ file }) => !file.includes('/test-support/'));
+
 const offenders = (found: Import[]) =>
   found.map(({ file, line, target }) => `${file}:${line} imports ${target}`);
+
+/** Files of production whose text has this. */
+function sourcesWith(pattern: string, text: RegExp): string[] {
+  return globSync(pattern, { cwd: ROOT })
+    .filter((file) => !file.endsWith('.test.ts') && !file.includes('/test-support/'))
+    .filter((file) => text.test(readFileSync(join(ROOT, file), 'utf8')))
+    .sort();
+}
+
+/** Each circle that a walk in depth comes upon, as the files on its way. */
+function circlesIn(found: readonly Import[]): string[] {
+  const targets = Map.groupBy(found, ({ file }) => file);
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const way: string[] = [];
+  const walk = (file: string): void => {
+    if (done.has(file)) return;
+    const at = way.indexOf(file);
+    if (at !== -1) {
+      circles.push([...way.slice(at), file].join(' → '));
+      return;
+    }
+    way.push(file);
+    for (const { target } of targets.get(file) ?? []) walk(target);
+    way.pop();
+    done.add(file);
+  };
+  for (const file of targets.keys()) walk(file);
+  return circles;
+}
 
 const sources = { withTests: false };
 const everything = { withTests: true };
@@ -94,12 +128,37 @@ describe('imports point the right way', () => {
     expect(offenders(wrong)).toEqual([]);
   });
 
+  test('the evaluation is pure: events and states in, states and writes out', () => {
+    const allowed = /^(?:@svc\/shared\/|packages\/coordinator\/src\/(?:domain|evaluation)\/)/;
+    const wrong = production('packages/coordinator/src/evaluation/**/*.ts').filter(
+      ({ target }) => !allowed.test(target) || /\/(log|bus|nats-|clock|settings)/.test(target),
+    );
+    expect(offenders(wrong)).toEqual([]);
+    const impure =
+      /\bDate\.now\(|\bnew Date\(\)|\bperformance\.|\bMath\.random\(|\bset(?:Timeout|Interval)\(/;
+    expect(sourcesWith('packages/coordinator/src/{evaluation,domain}/**/*.ts', impure)).toEqual([]);
+  });
+
+  test('SQL lies in the store alone', () => {
+    const sql =
+      /node:sqlite|\.prepare\(|\bkysely\b|\b(?:selectFrom|insertInto|updateTable|deleteFrom)\(|\bsql`/;
+    const found = sourcesWith('packages/coordinator/src/**/*.ts', sql);
+    expect(found.some((file) => file.includes('/store/'))).toBe(true);
+    expect(found.filter((file) => !file.startsWith('packages/coordinator/src/store/'))).toEqual([]);
+  });
+
   test('what goes out is for alerts and exports alike: it knows neither, nor the database', () => {
     const own = /^(?:packages\/coordinator\/src\/outgoing\/|@svc\/shared\/|node:|undici$)/;
     const wrong = imports('packages/coordinator/src/outgoing/**/*.ts', sources).filter(
       ({ target }) => !own.test(target),
     );
     expect(offenders(wrong)).toEqual([]);
+  });
+
+  test('no file imports itself by way of others', () => {
+    expect(circlesIn(production('packages/*/src/**/*.ts'))).toEqual([]);
+    const circle = (file: string, target: string) => ({ file, line: 1, text: '', target });
+    expect(circlesIn([circle('a', 'b'), circle('b', 'c'), circle('c', 'b')])).toEqual(['b → c → b']);
   });
 
   test('what Terraform plans is pure', () => {
@@ -126,5 +185,96 @@ describe('imports point the right way', () => {
       /\bvi\s*\.\s*mock\(/.test(readFileSync(join(ROOT, file), 'utf8').replace(/\/\\b.*?\\\(\//, '')),
     );
     expect(mocking).toEqual([]);
+  });
+});
+
+/**
+ * What each folder of the coordinator may import of the others. It runs one way: no folder is reached from
+ * what it reaches. Dispatch and recording do not know each other: `domain/slots.ts` is what they share. The
+ * files beside the folders wire the parts, and no folder imports them.
+ */
+const FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  api: ['configuration', 'rollups', 'dispatch', 'notify', 'store', 'domain'],
+  declare: ['configuration', 'store'],
+  configuration: ['store', 'evaluation', 'domain'],
+  rollups: ['store', 'domain'],
+  retention: ['store', 'domain'],
+  recording: ['store', 'evaluation', 'domain'],
+  dispatch: ['store', 'domain'],
+  notify: ['outgoing', 'store', 'domain'],
+  outgoing: [],
+  store: ['evaluation', 'domain'],
+  evaluation: ['domain'],
+  domain: [],
+};
+
+const COORDINATOR = 'packages/coordinator/src/';
+const WIRING = '(wiring)';
+
+function folderOf(path: string): string {
+  const [folder = '', ...rest] = path.slice(COORDINATOR.length).split('/');
+  return rest.length === 0 ? WIRING : folder;
+}
+
+describe('the folders of the coordinator', () => {
+  const between = production(`${COORDINATOR}**/*.ts`)
+    .filter(({ target }) => target.startsWith(COORDINATOR))
+    .map((found) => ({ ...found, from: folderOf(found.file), to: folderOf(found.target) }))
+    .filter(({ from, to }) => from !== to);
+
+  test('are all in the table', () => {
+    const folders = new Set(globSync(`${COORDINATOR}*/`, { cwd: ROOT }).map((path) => path.split('/')[3]));
+    expect([...folders].sort()).toEqual(Object.keys(FOLDERS).sort());
+  });
+
+  test('import only what the table lets them', () => {
+    const wrong = between.filter(({ from, to }) => from !== WIRING && !FOLDERS[from]?.includes(to));
+    expect(offenders(wrong)).toEqual([]);
+  });
+
+  test('depend on each other one way', () => {
+    const table = Object.entries(FOLDERS).flatMap(([file, targets]) =>
+      targets.map((target) => ({ file, line: 0, text: '', target })),
+    );
+    expect(circlesIn(table)).toEqual([]);
+    console.info(folderGraph(between));
+  });
+});
+
+/** A line per folder with the number of its imports of each other one. */
+function folderGraph(between: readonly { from: string; to: string }[]): string {
+  const lines = [...Map.groupBy(between, ({ from }) => from)].map(([from, found]) => {
+    const counts = [...Map.groupBy(found, ({ to }) => to)].map(([to, { length }]) => `${to} ${length}`);
+    return `${from.padEnd(14)}→ ${counts.sort().join(', ')}`;
+  });
+  return lines.sort().join('\n');
+}
+
+describe('docs/architecture.md', () => {
+  const text = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8');
+  const files = globSync('{packages,test,deploy,docs}/**/*', {
+    cwd: ROOT,
+    exclude: (path) => /(?:^|\/)(?:node_modules|dist)(?:\/|$)/.test(path),
+  });
+
+  test('names files and folders that exist', () => {
+    const named = [...text.matchAll(/`([\w<>./-]*(?:\/|\.(?:ts|md|mjs)))`/g)].map(([, path]) => path ?? '');
+    expect(named.length).toBeGreaterThan(40);
+    const missing = named.filter((path) => {
+      const pattern = path.replace(/\/$/, '').replaceAll('.', '\\.').replaceAll(/<\w+>/g, '[^/]+');
+      const end = new RegExp(`(?:^|/)${pattern}$`);
+      return !files.some((file) => end.test(file));
+    });
+    expect(missing).toEqual([]);
+  });
+
+  test('names decisions that are recorded', () => {
+    const named = [...text.matchAll(/decisions? ((?:\d{4}(?:, | and )?)+)/g)].flatMap(
+      ([, numbers]) => numbers?.match(/\d{4}/g) ?? [],
+    );
+    const recorded = new Set(
+      globSync('docs/decisions/*.md', { cwd: ROOT }).map((path) => path.slice(15, 19)),
+    );
+    expect(named.filter((number) => !recorded.has(number))).toEqual([]);
   });
 });

@@ -16,7 +16,7 @@ export type Service = keyof typeof SERVICES;
  */
 export async function buildService(service: Service, root: string, outDir: string): Promise<Bundle> {
   const sources = join(root, 'packages', service, 'src');
-  const threads = threadsOf(sources);
+  const threads = await threadsOf(sources);
   const outfile = join(outDir, `${service}.mjs`);
   const made = await bundle({
     stdin: {

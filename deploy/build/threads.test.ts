@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -21,6 +21,8 @@ const WORKER = `
   parentPort!.postMessage(shouted(workerData));`;
 const SHOUTED = 'export const shouted = (text: string): string => text.toUpperCase();';
 const WORKING = { 'main.ts': MAIN, 'deep/shout-worker.ts': WORKER, 'deep/shouted.ts': SHOUTED };
+const LONG = `export const shouted = (text: string): string => text.toUpperCase() + '${'!'.repeat(70_000)}'.slice(0, 1);`;
+const FAILING = "throw new Error('it fails — as it must');";
 
 /** Bundles these files as the sources of a package, and returns the path of the one file. */
 async function bundled(files: Record<string, string>): Promise<string> {
@@ -31,7 +33,7 @@ async function bundled(files: Record<string, string>): Promise<string> {
     await mkdir(dirname(join(sources, name)), { recursive: true });
     await writeFile(join(sources, name), content);
   }
-  const threads = threadsOf(sources);
+  const threads = await threadsOf(sources);
   const outfile = join(root, 'example.mjs');
   await bundle({
     stdin: { contents: entryWithThreads(join(sources, 'main.ts'), sources, threads), resolveDir: sources },
@@ -43,15 +45,33 @@ async function bundled(files: Record<string, string>): Promise<string> {
   return outfile;
 }
 
-test('a thread runs from the one file, wherever that lies', async () => {
-  const file = await bundled(WORKING);
+test.each([
+  ['a small thread', SHOUTED, 'HELLO argument\n'],
+  ['a thread with much code', LONG, 'HELLO! argument\n'],
+])('%s runs from the one file, wherever that lies', async (_, shouted, said) => {
+  const file = await bundled({ ...WORKING, 'deep/shouted.ts': shouted });
   const folder = await mkdtemp(join(tmpdir(), 'svc 100% #moved? '));
   onTestFinished(() => rm(folder, { recursive: true }));
   const moved = join(folder, 'moved.mjs');
   await copyFile(file, moved);
   await rm(join(dirname(file), 'packages'), { recursive: true });
   const { stdout } = await run(process.execPath, [moved, 'argument']);
-  expect(stdout).toBe('HELLO argument\n');
+  expect(stdout).toBe(said);
+});
+
+test('what fails in a small thread is told with the name of its module, not with its code', async () => {
+  const file = await bundled({ ...WORKING, 'deep/shout-worker.ts': FAILING });
+  const { stderr } = await run(process.execPath, [file]).catch((error: { stderr: string }) => error);
+  expect(stderr).toContain('it fails — as it must');
+  expect(stderr).toMatch(/at (file:.*)?deep\/shout-worker\.ts:\d+/);
+  expect(stderr.length).toBeLessThan(1_000);
+});
+
+test('a bundle has no letter that takes its text two bytes', async () => {
+  const file = await bundled({ 'main.ts': "console.log('“…”');" });
+  const text = await readFile(file, 'latin1');
+  expect([...text].every((letter) => letter < '\u0080')).toBe(true);
+  expect((await run(process.execPath, [file])).stdout).toBe('“…”\n');
 });
 
 test('an address of a thread that the bundle does not have ends with an error', async () => {

@@ -3,25 +3,48 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Plugin } from 'esbuild';
+import { builtinsWhenNeeded, bundle } from './bundle.ts';
 
 /** How our sources name the module that a thread runs; bundlers in general look for this form. */
 const THREAD_URL = /new URL\(\s*'(\.{1,2}\/[\w/-]+\.ts)',\s*import\.meta\.url\s*\)/g;
 const THREAD_URL_MODULE = fileURLToPath(new URL('./thread-url.ts', import.meta.url));
 
+/** A thread with less code than this (bytes) carries it as text, so that it need not load the bundle: 12 MiB each. */
+const SMALL_CODE = 65_536;
+
+/** `code`: of a small thread, all of it; null: the thread imports the bundle. */
+export type Thread = { readonly name: string; readonly code: string | null };
+
 /** By convention the modules of threads are called `…-worker.ts`. The name of one is its path in the sources. */
-export function threadsOf(sources: string): string[] {
-  return globSync('**/*-worker.ts', { cwd: sources }).sort();
+export function threadsOf(sources: string): Promise<Thread[]> {
+  const names = globSync('**/*-worker.ts', { cwd: sources }).sort();
+  return Promise.all(names.map(async (name) => ({ name, code: await smallCode(sources, name) })));
+}
+
+async function smallCode(sources: string, name: string): Promise<string | null> {
+  const { outputFiles = [] } = await bundle({
+    entryPoints: [join(sources, name)],
+    format: 'esm',
+    write: false,
+    plugins: [builtinsWhenNeeded],
+  });
+  const [output] = outputFiles;
+  if (output === undefined || output.contents.byteLength >= SMALL_CODE) return null;
+  // A name for stack traces; the address of the text is the text.
+  return `${output.text}//# sourceURL=${name}\n`;
 }
 
 /**
  * Source of the bundle's first module: `main`, or, when a thread imports the bundle, that thread's module.
  * What is not asked for is not run.
  */
-export function entryWithThreads(main: string, sources: string, threads: readonly string[]): string {
-  const branches = threads.map(
-    (name) =>
-      `else if (thread === ${JSON.stringify(name)}) await import(${JSON.stringify(join(sources, name))});`,
-  );
+export function entryWithThreads(main: string, sources: string, threads: readonly Thread[]): string {
+  const branches = threads
+    .filter(({ code }) => code === null)
+    .map(
+      ({ name }) =>
+        `else if (thread === ${JSON.stringify(name)}) await import(${JSON.stringify(join(sources, name))});`,
+    );
   return [
     "const thread = new URL(import.meta.url).searchParams.get('thread');",
     `if (thread === null) await import(${JSON.stringify(main)});`,
@@ -35,7 +58,7 @@ export function entryWithThreads(main: string, sources: string, threads: readonl
  * bundle. Any other use of `import.meta` fails the build: what stands beside a source does not stand beside
  * the bundle.
  */
-export function threadsInOneFile(sources: string, threads: readonly string[]): Plugin {
+export function threadsInOneFile(sources: string, threads: readonly Thread[]): Plugin {
   return {
     name: 'threads-in-one-file',
     setup({ onLoad }) {
@@ -44,15 +67,18 @@ export function threadsInOneFile(sources: string, threads: readonly string[]): P
         if (!original.includes('import.meta')) return undefined;
         const contents = original.replace(THREAD_URL, (_, module: string) => {
           const name = relative(sources, join(dirname(path), module));
-          if (!threads.includes(name)) throw new Error(`${path}: the bundle has no thread ${name}`);
-          return `threadUrl(${JSON.stringify(name)})`;
+          const thread = threads.find((one) => one.name === name);
+          if (thread === undefined) throw new Error(`${path}: the bundle has no thread ${name}`);
+          return thread.code === null
+            ? `bundleUrl(${JSON.stringify(name)})`
+            : `codeUrl(${JSON.stringify(thread.code)})`;
         });
         if (contents.includes('import.meta')) {
           throw new Error(`${path}: what it finds by import.meta is not in a bundle of one file`);
         }
         // On the first line, so that line numbers stay as they are.
         return {
-          contents: `import { threadUrl } from ${JSON.stringify(THREAD_URL_MODULE)}; ${contents}`,
+          contents: `import { bundleUrl, codeUrl } from ${JSON.stringify(THREAD_URL_MODULE)}; ${contents}`,
           loader: 'ts',
         };
       });

@@ -98,6 +98,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
       floorSlot: state.floorSlot,
       entered: state.entered,
       incident: state.incident,
+      intervals: state.intervals,
       votes: state.votes,
       links: this.#links.get(state.id) ?? [],
       results: this.#resultsSince(state, monitors.get(state.id), now),
@@ -157,7 +158,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
     const decided = decidedSlot > now + BELIEVED_AHEAD_MS ? 0 : decidedSlot;
     const found: StoredVote[] = [];
     for (const [slot, rows] of this.#results.get(id) ?? []) {
-      if (slot <= decided || slot < oldest || slot > now + BELIEVED_AHEAD_MS) continue;
+      if (slot < decided || slot < oldest || slot > now + BELIEVED_AHEAD_MS) continue;
       for (const row of rows.values()) if (row.vote !== null && row.version === version) found.push(row.vote);
     }
     return found.sort((a, b) => a.slot - b.slot || (a.region < b.region ? -1 : 1));

@@ -47,6 +47,7 @@ export async function configuredStore(): Promise<ConfiguredStore> {
   const effects = new ChangeApplier({
     store,
     secrets,
+    clock,
     log: silentLog,
     sink: {
       async declare(changes, until) {

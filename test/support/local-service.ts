@@ -11,12 +11,14 @@ import { createTcpProbe } from '@svc/agent/probes/tcp/probe.ts';
 import type { Resolver } from '@svc/agent/resolve/resolver.ts';
 import { createSystemResolver } from '@svc/agent/resolve/system-resolver.ts';
 import { Coordinator } from '@svc/coordinator/app.ts';
+import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
+import { holdDatabase } from './held-database.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
 import { ScaledClock } from './scaled-clock.ts';
 
@@ -30,6 +32,8 @@ export type LocalServiceOptions = {
   dnsServers?: readonly string[];
   /** How far the wall clock of a region's agent is off, ms. */
   agentClockOffset?: (region: Region) => number;
+  /** Put between the coordinator and its connection and clock, to count what it holds. */
+  observe?: { bus(bus: Bus): Bus; clock(clock: Clock): Clock };
   /** Further configuration of the NATS server, and the nkey seeds with which it is entered then. */
   accounts?: { configuration: string; seedOf: (part: 'coordinator' | Region) => string };
 };
@@ -57,6 +61,8 @@ export class LocalService {
   readonly transitions: Transition[] = [];
   /** What coordinator, agents and their connections complained about. */
   readonly warnings: Warning[] = [];
+  /** How often each message was logged, at level info or above. */
+  readonly said = new Map<string, number>();
   /** The operator's. */
   readonly token = TOKEN;
   url = '';
@@ -91,6 +97,7 @@ export class LocalService {
   }
 
   async startCoordinator(): Promise<void> {
+    const { observe } = this.#options;
     const bus = await connectBus({
       url: this.nats.url,
       name: 'coordinator',
@@ -107,13 +114,13 @@ export class LocalService {
         retentionDays: 14,
         resultsMaxBytes: 64 * 1024 ** 2,
         metricsToken: undefined,
-        databasePath: join(this.#folder, 'svc.db'),
+        databasePath: this.databasePath,
         secretKey: SECRET_KEY,
         apiToken: TOKEN,
       },
-      bus,
+      bus: observe?.bus(bus) ?? bus,
       stream: new NatsResultStream(bus),
-      clock: this.clock,
+      clock: observe?.clock(this.clock) ?? this.clock,
       log: this.#log,
       environment: {},
     });
@@ -124,6 +131,16 @@ export class LocalService {
   async stopCoordinator(): Promise<void> {
     await this.#coordinator?.stop();
     this.#coordinator = null;
+  }
+
+  /** The coordinator takes up leading again, after {@link stopLeading}. */
+  async lead(): Promise<void> {
+    await this.#coordinator?.lead();
+  }
+
+  /** The coordinator only serves from now on. */
+  async stopLeading(): Promise<void> {
+    await this.#coordinator?.stopLeading();
   }
 
   async startAgent(region: Region): Promise<void> {
@@ -231,13 +248,23 @@ export class LocalService {
     return this.query<{ id: number }>('SELECT id FROM monitors WHERE name = ?', name)[0]?.id ?? -1;
   }
 
+  /** Path of the database file. */
+  get databasePath(): string {
+    return join(this.#folder, 'svc.db');
+  }
+
   query<Row>(sql: string, ...parameters: (string | number)[]): Row[] {
-    const database = new DatabaseSync(join(this.#folder, 'svc.db'), { readOnly: true, timeout: 5_000 });
+    const database = new DatabaseSync(this.databasePath, { readOnly: true, timeout: 5_000 });
     try {
       return database.prepare(sql).all(...parameters) as Row[];
     } finally {
       database.close();
     }
+  }
+
+  /** Another program locks the database against writing until told: no commit gets through. */
+  holdDatabase(): { release(): void } {
+    return holdDatabase(join(this.#folder, 'svc.db'));
   }
 
   async dispose(): Promise<void> {
@@ -274,6 +301,7 @@ export class LocalService {
     const line = JSON.parse(text) as { event?: string } & Warning;
     if (line.event === 'transition') this.transitions.push(line as unknown as Transition);
     if (line.level >= 40) this.warnings.push(line);
+    this.said.set(line.msg, (this.said.get(line.msg) ?? 0) + 1);
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
   }

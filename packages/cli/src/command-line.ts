@@ -1,28 +1,10 @@
 import { messageOf } from '@svc/shared/errors.ts';
 import { nearest } from '@svc/shared/nearest.ts';
 import { SettingsError } from '@svc/shared/settings.ts';
+import type { Command, Surroundings } from './command.ts';
 import { exportCommand } from './export/command.ts';
 import { UsageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
-
-/** What a command is given of its process. */
-export type Surroundings = {
-  readonly environment: NodeJS.ProcessEnv;
-  /** What the command is for: nothing else is written here. */
-  readonly out: Output;
-  /** For people. */
-  readonly err: Output;
-};
-
-export type Output = { write(text: string): unknown; readonly isTTY?: boolean };
-
-export type Command = {
-  /** One line, for the list of commands. */
-  readonly summary: string;
-  readonly help: string;
-  /** @throws UsageError, SettingsError, or another Error when it failed */
-  run(args: readonly string[], surroundings: Surroundings): Promise<void>;
-};
 
 const COMMANDS: Readonly<Record<string, Command>> = { export: exportCommand };
 

@@ -6,7 +6,7 @@ import type { CoordinatorConfig } from './config.ts';
 import { Leading } from './leading.ts';
 import { Serving } from './serving.ts';
 import { StartedParts } from './started-parts.ts';
-import { loadInstallation } from './store/facts.ts';
+import { loadInstallation } from './store/installation.ts';
 import { openStore } from './store/open.ts';
 import { checkSecretKey, parseSecretKey, Secrets } from './store/secrets.ts';
 import { Tokens } from './store/tokens.ts';
@@ -75,11 +75,21 @@ export class Coordinator {
     await this.#leading?.reload();
   }
 
-  /** Gives up leading and takes it up again; the API is served all the time. */
-  async leadAnew(): Promise<void> {
+  /**
+   * Takes up leading again after {@link stopLeading}. Resolves when jobs are given out. After a failure nobody
+   * leads, and it may be called again.
+   *
+   * @throws StoreError, DeclarationError, TermEnded (it is stopped meanwhile)
+   */
+  async lead(): Promise<void> {
+    if (this.#leading === null || this.#stopping !== null) throw new Error('the coordinator does not run');
+    const { dispatching } = await this.#leading.start();
+    await dispatching;
+  }
+
+  /** Gives up leading; the API is served on. May be called while leading starts. */
+  async stopLeading(): Promise<void> {
     await this.#leading?.stop();
-    const begun = await this.#leading?.start();
-    await begun?.dispatching;
   }
 
   /** May be called twice, and during the start. */
@@ -115,8 +125,7 @@ export class Coordinator {
       isConnected: () => bus.isConnected,
     });
     this.#started.add('serving', () => serving.stop());
-    const listening = await serving.start();
-    await dispatching;
+    const [listening] = await Promise.all([serving.start(), dispatching]);
     return listening;
   }
 
@@ -125,7 +134,6 @@ export class Coordinator {
     // A start that is still under way ends soon on what is closed now; what it began until then follows.
     await this.#starting?.catch(() => {});
     await this.#started.stop();
-    await this.#leading?.stop();
   }
 }
 

@@ -1,6 +1,7 @@
-import { SvcError } from '@svc/shared/errors.ts';
+import type { Clock } from '@svc/shared/clock.ts';
 import type { AgentDirectory, CheckRunner, MonitorStates } from './api/dependencies.ts';
 import type { Metric } from './api/metrics.ts';
+import { NotLeading } from './api/not-leading.ts';
 import type { LiveMonitors } from './domain/monitor.ts';
 import type { Deliveries } from './notify/deliveries.ts';
 
@@ -18,18 +19,13 @@ export type Live = {
   readonly metrics: () => readonly Metric[];
 };
 
-/** This coordinator does not lead now: what only a leader can do is not done here. */
-export class NotLeading extends SvcError {
-  readonly retryable = true;
-
-  constructor() {
-    super('not-leading', 'this coordinator does not lead at this moment');
-  }
-}
-
 /**
- * The live state as it is served, over every time of leading: what was known last stays to be read, and what
- * has to be done by a leader is refused while there is none.
+ * The live state as it is served, over every time of leading. While nobody leads:
+ *
+ * - statuses and votes are what was known last, as no verdict is made meanwhile; before the first time of
+ *   leading every monitor is `unknown`;
+ * - no agent is shown, as none is listened to, and there are no metrics of parts that do not run;
+ * - what a leader has to do is refused.
  *
  * @param current what is known now or was known last; null: this coordinator has not led yet
  * @param isLeading whether `current` is a leader's
@@ -37,7 +33,8 @@ export class NotLeading extends SvcError {
 export function servedLive(
   current: () => Live | null,
   isLeading: () => boolean,
-): Omit<Live, 'isRecording' | 'metrics'> {
+  clock: Pick<Clock, 'wall'>,
+): Live {
   const leader = (): Live => {
     const live = current();
     if (live === null || !isLeading()) throw new NotLeading();
@@ -55,6 +52,9 @@ export function servedLive(
       replay: async (id) => leader().deliveries.replay(id),
       sendTest: async (id) => leader().deliveries.sendTest(id),
     },
-    slotNow: () => current()?.slotNow() ?? Date.now(),
+    slotNow: () => current()?.slotNow() ?? Math.floor(clock.wall()),
+    // A recorder that has stopped says nothing about the database.
+    isRecording: () => !isLeading() || (current()?.isRecording() ?? true),
+    metrics: () => (isLeading() ? (current()?.metrics() ?? []) : []),
   };
 }

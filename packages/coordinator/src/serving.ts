@@ -31,6 +31,7 @@ export class Serving {
 
   constructor(options: ServingOptions) {
     const { config, store, secrets, tokens, effects, live, isLeading, isConnected, clock, log } = options;
+    const served = servedLive(live, isLeading, clock);
     this.#api = createApi({
       listen: config.listen,
       publicUrl: config.publicUrl,
@@ -39,9 +40,8 @@ export class Serving {
       reading: new Reading(store, secrets),
       tokens,
       configuration: new StoredConfiguration({ store, secrets, effects, clock }),
-      ...servedLive(live, isLeading),
-      readiness: () => ({ nats: isConnected(), database: live()?.isRecording() ?? true }),
-      metrics: () => live()?.metrics() ?? [],
+      ...served,
+      readiness: () => ({ nats: isConnected(), database: served.isRecording() }),
       metricsToken: config.metricsToken ?? null,
       clock,
       log,

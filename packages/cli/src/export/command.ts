@@ -1,7 +1,7 @@
 import { ApiError } from '@svc/shared/api/api-error.ts';
 import { ApiClient } from '@svc/shared/api/client.ts';
 import { describeSettings, readEnvironment } from '@svc/shared/settings.ts';
-import type { Command, Surroundings } from '../command-line.ts';
+import type { Command, Surroundings } from '../command.ts';
 import { describeOptions, type Given, parseOptions } from '../options.ts';
 import { CLI_SETTINGS } from '../settings.ts';
 import { type FoundToken, findToken } from '../token.ts';

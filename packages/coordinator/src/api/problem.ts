@@ -8,6 +8,7 @@ import {
   PreconditionFailed,
 } from '../configuration/errors.ts';
 import { StoreError } from '../store/errors.ts';
+import { NotLeading } from './not-leading.ts';
 
 /** What can go wrong with a request. `type` of the answer is `urn:svc:problem:<code>`. */
 export const PROBLEMS = {
@@ -139,6 +140,11 @@ export function problemOf(error: unknown): Problem | null {
       return new Problem('invalid', 'one thing is wrong; nothing was changed', { errors });
     }
     return new Problem('conflict', error.message, error.path.length === 0 ? {} : { errors });
+  }
+  if (error instanceof NotLeading) {
+    return new Problem('unavailable', `${error.message}; nothing was done`, {
+      headers: { 'retry-after': '2' },
+    });
   }
   if (error instanceof StoreError && error.retryable) {
     return new Problem('unavailable', 'the database cannot do this at the moment; nothing was changed', {

@@ -1,14 +1,15 @@
 import { parseResource } from '@svc/shared/resources/registry.ts';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   type ConfiguredStore,
   configuredStore,
   silentLog,
 } from '../../../../test/support/configured-store.ts';
 import { VALID } from '../../../../test/support/resources.ts';
-import { rowsOf } from '../../../../test/support/store-rows.ts';
+import { changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import type { DeclaredChange } from '../evaluation/declared-change.ts';
 import { removeChanges } from '../store/changes.ts';
+import { StoreError } from '../store/errors.ts';
 import { ChangeApplier } from './change-applier.ts';
 import type { ConfigurationChange } from './configuration.ts';
 import { StoredConfiguration } from './transactions.ts';
@@ -17,7 +18,9 @@ let parts: ConfiguredStore;
 let applier: ChangeApplier;
 /** What the evaluation was told. */
 let told: string[];
+/** What it throws, by monitor or for everything. */
 let failure: Error | null;
+let refused: { monitorId: number; error: Error } | null;
 
 /** Another process begins, with what the database holds. */
 function begin(): void {
@@ -25,9 +28,14 @@ function begin(): void {
     store: parts.store,
     secrets: parts.secrets,
     log: silentLog,
+    clock: parts.clock,
     sink: {
       async declare(changes, until) {
         if (failure !== null) throw failure;
+        const isRefused = changes.some(
+          (change) => 'monitorId' in change && change.monitorId === refused?.monitorId,
+        );
+        if (refused !== null && isRefused) throw refused.error;
         await parts.store.commit([removeChanges(until)]);
         told.push(...changes.map(said));
       },
@@ -37,8 +45,14 @@ function begin(): void {
 
 function said(change: DeclaredChange): string {
   switch (change.kind) {
-    case 'monitor':
-      return `${change.monitorId}: ${change.monitor?.name ?? `gone, was ${change.removed?.name ?? 'unknown'}`}`;
+    case 'monitor': {
+      const { monitorId, monitor, removed } = change;
+      if (monitor !== null) return `${monitorId}: ${monitor.name}`;
+      const incidents = removed?.links.map(
+        ({ notificationId, incident }) => ` ${incident} on ${notificationId}`,
+      );
+      return `${monitorId}: gone, was ${removed?.name ?? 'unknown'}${incidents?.join() ?? ''}`;
+    }
     case 'linked':
       return `${change.notificationId} (${change.providerType}) hears of ${change.monitorId}`;
     case 'unlinked':
@@ -50,7 +64,7 @@ function said(change: DeclaredChange): string {
 
 beforeEach(async () => {
   parts = await configuredStore();
-  [told, failure] = [[], null];
+  [told, failure, refused] = [[], null, null];
   begin();
 });
 afterEach(() => parts.dispose());
@@ -76,6 +90,8 @@ function channel(...monitorIds: number[]) {
   };
 }
 
+const busy = () => new StoreError('store-busy', 'another program holds the database');
+
 const logged = () => rowsOf(parts.store, 'changes');
 
 test('effects come in the order of the log, monitors before their links, and empty it', async () => {
@@ -99,7 +115,7 @@ test('a link to a channel that is gone since is not told of', async () => {
 });
 
 test('a write whose effects fail is answered, and they are applied with the next one', async () => {
-  failure = new Error('not now');
+  failure = busy();
   const id = await change((open) => open.create('svc_tcp_monitor', monitor('a')));
   expect(told).toEqual([]);
   expect(await logged()).toHaveLength(1);
@@ -110,7 +126,7 @@ test('a write whose effects fail is answered, and they are applied with the next
 });
 
 test('what a process has left, the next one applies, each monitor as it is now', async () => {
-  failure = new Error('killed');
+  failure = busy();
   const gone = await change((open) => open.create('svc_tcp_monitor', monitor('gone')));
   await change((open) => open.create('svc_tcp_monitor', monitor('a')));
   await change((open) => open.remove('svc_tcp_monitor', gone));
@@ -121,4 +137,128 @@ test('what a process has left, the next one applies, each monitor as it is now',
   expect(await logged()).toEqual([]);
   await applier.resume();
   expect(told).toHaveLength(2);
+});
+
+test('what the database cannot do for now is tried again by itself, after growing waits', async () => {
+  failure = busy();
+  await change((open) => open.create('svc_tcp_monitor', monitor('a')));
+  parts.clock.advance(1_000);
+  await applier.applied(0);
+  expect(told).toEqual([]);
+  failure = null;
+  parts.clock.advance(2_000);
+  await applier.applied(0);
+  expect(told).toEqual(['1: a']);
+  expect(parts.clock.pendingTimers).toBe(0);
+});
+
+describe('what cannot be applied for a reason of its own is left out, and stops no other', () => {
+  test('a change that the evaluation refuses', async () => {
+    failure = busy();
+    for (const name of ['a', 'b', 'c']) {
+      await change((open) => open.create('svc_tcp_monitor', monitor(name)));
+    }
+    failure = null;
+    refused = { monitorId: 2, error: new TypeError('a defect') };
+    await applier.resume();
+    expect(told).toEqual(['1: a', '3: c']);
+    expect(await logged()).toEqual([]);
+    refused = null;
+    await change((open) => open.update('svc_tcp_monitor', 2, monitor('mended')));
+    expect(told).toEqual(['1: a', '3: c', '2: mended']);
+  });
+
+  test('a monitor whose secrets do not open', async () => {
+    failure = busy();
+    const sealed = await change((open) => open.create('svc_tcp_monitor', monitor('a')));
+    await change((open) => open.create('svc_tcp_monitor', monitor('b')));
+    await changeRow(parts.store, 'monitors', sealed, { secrets_sealed: new Uint8Array(40) });
+    failure = null;
+    await applier.resume();
+    expect(told).toEqual(['2: b']);
+    expect(await logged()).toEqual([]);
+  });
+
+  test('a detail that cannot be read: what it names is applied without it', async () => {
+    const gone = await change((open) => open.create('svc_tcp_monitor', monitor('gone')));
+    const id = await change((open) => open.create('svc_tcp_monitor', monitor('a')));
+    const notification = await change((open) => open.create('svc_notification', channel(id)));
+    told = [];
+    failure = busy();
+    await change((open) => open.remove('svc_tcp_monitor', gone));
+    await change((open) => open.update('svc_notification', notification, channel()));
+    await change((open) => open.create('svc_tcp_monitor', monitor('b')));
+    await parts.store.transaction((tx) =>
+      tx.query(
+        `UPDATE changes SET detail = CASE kind WHEN 'monitor' THEN '{"name"' ELSE '{}' END WHERE detail IS NOT NULL`,
+      ),
+    );
+    failure = null;
+    await applier.resume();
+    expect(told).toEqual([`${gone}: gone, was unknown`, `${notification} hears no more of ${id}`, '3: b']);
+    expect(await logged()).toEqual([]);
+  });
+});
+
+test('who waits for effects is answered when this stops, and later ones at once', async () => {
+  const entered = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<void>();
+  const declare = () => {
+    entered.resolve();
+    return end.promise;
+  };
+  applier = new ChangeApplier({ ...parts, log: silentLog, sink: { declare } });
+  const answer = change((open) => open.create('svc_tcp_monitor', monitor('a')));
+  await entered.promise;
+  applier.stop();
+  await answer;
+  await change((open) => open.create('svc_tcp_monitor', monitor('b')));
+  expect(await logged()).toHaveLength(2);
+  end.resolve();
+});
+
+test('a monitor that is removed behind the entries that were read is told of once, with what ends its incident', async () => {
+  failure = busy();
+  const id = await change((open) => open.create('svc_tcp_monitor', monitor('a')));
+  await change(async (open) => {
+    // With the entries above and below more than one step.
+    const others = Array.from({ length: 250 }, () => ({ attributes: monitor('other') }));
+    await open.createMonitors('svc_tcp_monitor', others);
+  });
+  await change((open) => open.remove('svc_tcp_monitor', id));
+  failure = null;
+  await applier.resume();
+  expect(told.filter((line) => line.startsWith(`${id}:`))).toEqual([`${id}: gone, was a`]);
+  expect(await logged()).toEqual([]);
+});
+
+test('a monitor that is unlinked and then removed while nobody leads ends its incident on that channel too', async () => {
+  const id = await change((open) => open.create('svc_tcp_monitor', monitor('a')));
+  const notification = await change((open) => open.create('svc_notification', channel(id)));
+  await parts.store.transaction((tx) => tx.query(`UPDATE links SET announced = 'error', incident = 'key'`));
+  told = [];
+  failure = busy();
+  await change((open) => open.update('svc_notification', notification, channel()));
+  await change((open) => open.remove('svc_tcp_monitor', id));
+  failure = null;
+  begin();
+  await applier.resume();
+  expect(told).toEqual([
+    `${notification} hears no more of ${id}`,
+    `${id}: gone, was a key on ${notification}`,
+  ]);
+});
+
+test('15,000 changes are applied in their order', async () => {
+  failure = busy();
+  const ids = await change((open) =>
+    open.createMonitors(
+      'svc_tcp_monitor',
+      Array.from({ length: 15_000 }, (_, index) => ({ attributes: monitor(`m${index}`) })),
+    ),
+  );
+  failure = null;
+  await applier.resume();
+  expect(told).toEqual(ids.map((id, index) => `${id}: m${index}`));
+  expect(await logged()).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, MONITOR_KINDS } from '@svc/shared/resources/registry.ts';
 import { masked } from '@svc/shared/resources/secrets.ts';
+import { openSettings, sealSettings } from '../store/channels.ts';
 import type { ResourceTable, Row } from '../store/resources.ts';
 import type { SealPurpose, Secrets } from '../store/secrets.ts';
 import type { AttributesOf, MonitorKind, ResourceKind } from './kinds.ts';
@@ -49,7 +50,6 @@ export function metadataOf(
 }
 
 const SEAL = {
-  notifications: 'notifications.settings',
   status_pages: 'status_pages.secrets',
 } as const satisfies Record<string, SealPurpose>;
 
@@ -94,17 +94,8 @@ export function notificationColumns(secrets: Secrets, attributes: AttributesOf<'
   return {
     name: attributes.name,
     provider_type: attributes.provider_type,
-    settings_sealed: secrets.seal(SEAL.notifications, JSON.stringify(attributes.settings)),
+    settings_sealed: sealSettings(secrets, attributes.settings),
   };
-}
-
-/**
- * A channel's settings in clear, as {@link notificationColumns} sealed them.
- *
- * @throws StoreError `store-key`
- */
-export function openSettings(secrets: Secrets, sealedSettings: Uint8Array): unknown {
-  return JSON.parse(secrets.open(SEAL.notifications, sealedSettings));
 }
 
 /** @param monitorIds the linked monitors, ascending */

@@ -1,6 +1,5 @@
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
-import type { Agent } from './agents.ts';
 import type { Due } from './due-queue.ts';
 
 /** A job is taken within this long after its slot, or its region abstains, ms. */
@@ -20,6 +19,9 @@ export const JOB_STATES = [
   'ended',
 ] as const;
 export type JobState = (typeof JOB_STATES)[number];
+
+/** An agent, as its jobs know it. */
+export type JobHolder = { readonly jobs: Set<Job> };
 
 /**
  * One check in one region, from the opening of its slot until its result is recorded. Owned by the
@@ -41,7 +43,7 @@ export class Job implements Due {
   isAwaited = true;
   state: JobState = 'queued';
   /** Who accepted it. */
-  agent: Agent | null = null;
+  agent: JobHolder | null = null;
   /** When it was accepted, monotonic ms. */
   acceptedAt = 0;
   offers = 0;

@@ -24,7 +24,8 @@ export function announce(
   if (status === 'unknown' || frame.isHeld(state.id)) return;
   state.links = updated(state.links, (link) => {
     const told = announcement(link.announced, status);
-    const incident = state.incident ?? link.incident;
+    // What a channel was told of keeps its key, also where another incident has begun during a hold.
+    const incident = link.incident ?? state.incident;
     if (told === null || incident === null) return link;
     deliver(frame, state.id, link, alertOf({ monitor, status: told, votes: counted, at, reason, incident }));
     return written(frame, state.id, {

@@ -30,9 +30,11 @@ export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): voi
   const state = evaluation.state(after.id);
   if (before !== undefined) evaluation.ageByJump(state, before);
   if (before?.periodMs !== after.periodMs) keepUndecidedFindable(evaluation, state, after);
+  // A region that is added again enters anew: until it is given a slot, nobody waits for its vote.
+  if (after.regions !== null) state.entered &= regionSet(after.regions);
   if (!after.active) {
     end(evaluation, state, after, 'deactivated', 'monitor-deactivated');
-  } else if (state.version !== null && state.version !== after.version) {
+  } else if (isProbedOtherwise(state, before, after)) {
     end(evaluation, state, after, 'probe-changed', null);
   } else {
     if (before !== undefined) shiftExpiries(state, before, after);
@@ -96,6 +98,16 @@ export function channelRemoved(evaluation: Evaluation, notificationId: number): 
   for (const state of evaluation.linkedTo(notificationId)) {
     state.links = state.links.filter((link) => link.notificationId !== notificationId);
   }
+}
+
+/** A state of an earlier version of svc does not say which version its votes are about: they are about the one declared before. */
+function isProbedOtherwise(
+  state: MonitorState,
+  before: LiveMonitor | undefined,
+  after: LiveMonitor,
+): boolean {
+  const version = state.version ?? before?.version ?? after.version;
+  return version !== after.version;
 }
 
 /** What is known is about something that is not checked any more; a result on its way will not vote either. */

@@ -26,6 +26,7 @@ import {
   verdict,
   votableForMs,
 } from '../domain/status.ts';
+import type { TransitionReason } from '../domain/transition.ts';
 import { announce } from './announcing.ts';
 import type { Frame, Instants, StatusChange } from './frame.ts';
 import { DECISIONS_PER_WRITE, Drafts, type MonitorState, type States } from './state.ts';
@@ -204,7 +205,7 @@ export class Evaluation {
     const state = this.#evaluated(monitor.id, result.version, region);
     if (state === null || result.slot <= state.floorSlot) return isKept;
     // Given before the clock was set back: it would stand in the way of all slots until then.
-    if (result.slot > this.frame.instants.slotNow + BELIEVED_AHEAD_MS) return isKept;
+    if (this.#isAhead(result.slot)) return isKept;
     if (result.outcome !== 'not_run') {
       this.#voted(state, monitor, this.#vote(monitor, result, result.outcome, region));
     } else if (!report.isOfferedAgain) {
@@ -252,13 +253,15 @@ export class Evaluation {
 
   /**
    * Whether only the store knows if the region's result of the slot is recorded. A slot that is open, or to
-   * come, has no result of a region that has not answered: every result since the last decision is in memory.
+   * come, has no outcome of a region that has not answered: every outcome since the last decision that may be
+   * a vote is in memory. A recorded `not_run` may not be.
    */
-  needsPrior({ monitor: monitorId, version, slot }: CheckResult, region: Region): boolean {
+  needsPrior({ monitor: monitorId, version, slot, outcome }: CheckResult, region: Region): boolean {
     const monitor = this.monitor(monitorId);
     const state = this.#input.states.get(monitorId);
-    if (monitor === undefined || state === undefined) return true;
-    if (!monitor.active || monitor.version !== version || slot <= state.floorSlot) return true;
+    if (monitor === undefined || state === undefined || outcome === 'not_run') return true;
+    if (!isEvaluated(monitor, version, region) || slot <= state.floorSlot) return true;
+    if (slot < this.#oldestVotable(monitor) || this.#isAhead(slot)) return true;
     const open = state.open.find((each) => each.slot === slot);
     return open === undefined ? slot <= state.decidedSlot : hasRegion(open.answered, region);
   }
@@ -270,7 +273,7 @@ export class Evaluation {
       if (this.drafts.find(state.id) !== state) continue;
       flushIntervals(this.frame, state);
       state.unwrittenDecisions = 0;
-      this.writes.states.push(state);
+      this.writes.states.push(asWritten(state));
     }
     this.#unwritten.clear();
   }
@@ -348,7 +351,8 @@ export class Evaluation {
   /** What was reported becomes the regions' votes, and the votes a verdict. */
   #decide(state: MonitorState, monitor: LiveMonitor, open: OpenSlot): void {
     state.decidedSlot = Math.max(state.decidedSlot, open.slot);
-    const entered = state.entered | open.given;
+    // Who had no agent for 24 h enters anew, with the first slot that it is given then.
+    const entered = (state.entered & this.frame.electable) | open.given;
     if (entered !== state.entered) this.keep(state);
     state.entered = entered;
     const votes = castVotes(state.votes, this.#votable(monitor, open.reports), this.frame.now);
@@ -373,8 +377,8 @@ export class Evaluation {
     const votes = castVotes(state.votes, this.#votable(monitor, [vote]), this.frame.now);
     if (votes === state.votes) return;
     state.votes = votes;
-    // Slots after it are decided, so a restart would not read it back.
-    this.keep(state);
+    // Results of the newest decided slot and later ones are read back at a start.
+    if (vote.slot < state.decidedSlot) this.keep(state);
     this.ageByJump(state, monitor);
     this.judge(state, monitor, vote.slot);
     this.settle(state, monitor);
@@ -410,8 +414,7 @@ export class Evaluation {
   /** The state to evaluate for, or null when what is reported has no vote in it. */
   #evaluated(monitorId: number, version: number, region?: Region): MonitorState | null {
     const monitor = this.monitor(monitorId);
-    if (monitor === undefined || !monitor.active || monitor.version !== version) return null;
-    if (region !== undefined && monitor.regions !== null && !monitor.regions.includes(region)) return null;
+    if (monitor === undefined || !isEvaluated(monitor, version, region)) return null;
     return this.state(monitorId);
   }
 
@@ -434,13 +437,23 @@ export class Evaluation {
   /** Of these the ones that are not too old to say something about now, as votes that are cast now. */
   #votable(monitor: LiveMonitor, reports: readonly Vote[]): Vote[] {
     const { slotNow } = this.frame.instants;
-    const oldest = slotNow - votableForMs(monitor.periodMs, monitor.longestCheckMs);
+    const oldest = this.#oldestVotable(monitor);
     const expiresAt = this.frame.now + freshForMs(monitor.periodMs, monitor.longestCheckMs);
     return reports
       .filter(({ slot }) => slot >= oldest)
       .map((vote) =>
         vote.at === slotNow && vote.expiresAt === expiresAt ? vote : { ...vote, at: slotNow, expiresAt },
       );
+  }
+
+  /** Oldest slot that may still become a vote, epoch ms. */
+  #oldestVotable({ periodMs, longestCheckMs }: LiveMonitor): number {
+    return this.frame.instants.slotNow - votableForMs(periodMs, longestCheckMs);
+  }
+
+  /** It was given under a clock that was ahead. */
+  #isAhead(slot: number): boolean {
+    return slot > this.frame.instants.slotNow + BELIEVED_AHEAD_MS;
   }
 
   /** The open slot, made when a result or an abstention is the first to speak of it. */
@@ -470,18 +483,42 @@ export class Evaluation {
     const electorate = this.electorate(state, monitor);
     const { failed, degraded, total } = tally(state.votes, electorate, now);
     if (statusOf(failed, degraded, total, sizeOf(electorate)) !== 'unknown') return;
-    const expiredAt = quorumEndsAt(state.votes, electorate) ?? now;
-    const at = Math.floor(instants.slotNow - Math.max(0, now - expiredAt));
-    const reason = electorate === NO_REGIONS ? 'no-electorate' : 'votes-expired';
+    const expiredAt = quorumEndsAt(state.votes, electorate);
+    const at = Math.floor(instants.slotNow - Math.max(0, now - (expiredAt ?? now)));
+    const reason = unknownReason(electorate, expiredAt);
     changeStatus(this.frame, state, monitor, { status: 'unknown', reason, at, slot: null, electorate });
     this.keep(state);
   }
+}
+
+/** What is reported of this version (by this region) may be a vote. */
+function isEvaluated(
+  { active, version: declared, regions }: LiveMonitor,
+  version: number,
+  region?: Region,
+): boolean {
+  if (!active || declared !== version) return false;
+  return region === undefined || regions === null || regions.includes(region);
 }
 
 /** Decided, or it never will be: nobody waits for anything about it. */
 function isOver(state: MonitorState, slot: number): boolean {
   if (slot <= state.floorSlot) return true;
   return slot <= state.decidedSlot && !state.open.some((open) => open.slot === slot);
+}
+
+/** @param expiredAt null: the votes were never enough for the electorate, which has grown */
+function unknownReason(electorate: RegionSet, expiredAt: number | null): TransitionReason {
+  if (electorate === NO_REGIONS) return 'no-electorate';
+  return expiredAt === null ? 'too-few-votes' : 'votes-expired';
+}
+
+/** Results from the written `decidedSlot` on are read back at a start: those of an older slot that is still open are among them. */
+function asWritten(state: MonitorState): MonitorState {
+  const oldest = state.open[0];
+  return oldest === undefined || oldest.slot > state.decidedSlot
+    ? state
+    : { ...state, decidedSlot: oldest.slot - 1 };
 }
 
 function keyOf(monitorId: number, slot: number, region: Region): string {

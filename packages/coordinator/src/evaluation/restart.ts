@@ -1,5 +1,5 @@
 import type { LiveMonitor } from '../domain/monitor.ts';
-import { BELIEVED_AHEAD_MS, freshForMs, type Vote } from '../domain/status.ts';
+import { BELIEVED_AHEAD_MS, freshForMs, type Vote, votableForMs } from '../domain/status.ts';
 import type { Evaluation } from './evaluation.ts';
 import { type MonitorState, newState } from './state.ts';
 
@@ -18,10 +18,11 @@ export type StoredState = Pick<
   | 'floorSlot'
   | 'entered'
   | 'incident'
+  | 'intervals'
   | 'links'
 > & {
   readonly votes: readonly StoredVote[];
-  /** Of the present version of what is probed, after `decidedSlot`, by ascending slot. `at`: when it was recorded. */
+  /** Of the present version of what is probed, from `decidedSlot` on, by ascending slot. `at`: when it was recorded. */
   readonly results: readonly StoredVote[];
 };
 
@@ -37,16 +38,27 @@ export function restarted(
   const state = evaluation.drafts.put({ ...newState(stored.id, stored.since), ...rest, open: [] });
   if (state.decidedSlot > newestBelieved) state.decidedSlot = 0;
   if (state.floorSlot > newestBelieved) state.floorSlot = 0;
+  if (state.since > newestBelieved) {
+    state.since = instants.slotNow;
+    state.intervals = [];
+  }
   if (monitor === undefined) return;
   state.votes = votes
     .filter(({ slot }) => slot <= newestBelieved)
     .map((vote) => withExpiry(evaluation, vote, monitor));
   if (!monitor.active || (state.version !== null && state.version !== monitor.version)) return;
-  const believed = results.filter(({ slot }) => slot <= newestBelieved);
-  const newest = believed.at(-1)?.slot;
-  for (const result of believed) {
-    const vote = withExpiry(evaluation, dated(result, instants.slotNow), monitor);
-    evaluation.replayed(state, monitor, vote, result.slot === newest);
+  const votableMs = votableForMs(monitor.periodMs, monitor.longestCheckMs);
+  const voted = results
+    .filter(({ slot }) => slot <= newestBelieved)
+    .map((result) => dated(result, instants.slotNow))
+    // Read late, after an outage of our own: they were recorded only.
+    .filter(({ slot, at }) => at - slot <= votableMs);
+  const newest = voted.at(-1)?.slot;
+  for (const result of voted) {
+    const vote = withExpiry(evaluation, result, monitor);
+    // What came after the decision of the stored slot is a late vote.
+    const isUndecided = result.slot === newest && result.slot > stored.decidedSlot;
+    evaluation.replayed(state, monitor, vote, isUndecided);
   }
 }
 

@@ -8,7 +8,7 @@ import type { MonitorState, ReasonInterval } from './state.ts';
 import type { CountedVote } from './writes.ts';
 
 /** A reason that comes back within this time goes on with its interval, ms. */
-const SAME_INTERVAL_MS = 3_600_000;
+export const SAME_INTERVAL_MS = 3_600_000;
 
 const NONE: readonly never[] = [];
 

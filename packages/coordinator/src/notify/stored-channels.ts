@@ -1,6 +1,5 @@
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
-import { openSettings } from '../configuration/rows.ts';
-import { findChannel } from '../store/channels.ts';
+import { findChannel, openSettings } from '../store/channels.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { ChannelSource } from './deliverer.ts';

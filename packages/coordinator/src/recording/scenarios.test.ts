@@ -75,6 +75,21 @@ describe('regions that join', () => {
     expect(it.status(2)).toBe('active');
   });
 
+  test('after more than a day away make nothing unknown before they are given a slot', async () => {
+    for (const region of [B, C]) it.presence.had.add(region);
+    await it.slot(2, votes([A, B, C]));
+    await it.pass(PERIOD);
+    for (const region of [B, C]) it.presence.had.delete(region);
+    for (let slots = 0; slots < 4; slots += 1) {
+      await it.slot(2, votes([A]));
+      await it.pass(PERIOD);
+    }
+    it.recorder.opened(everywhere, it.clock.wall(), [A]);
+    for (const region of [B, C]) it.presence.had.add(region);
+    await it.report(2, it.clock.wall(), A, 'passed');
+    expect(it.status(2)).toBe('active');
+  });
+
   test('are still asked after a restart', async () => {
     for (const region of [B, C, D]) it.presence.had.add(region);
     await it.slot(2, votes([A, B, C, D]));
@@ -362,6 +377,19 @@ describe('slots', () => {
     ]);
   });
 
+  test('a repeated not_run, and a repeated result of a removed region, are not new', async () => {
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    it.isOfferedAgain = () => true;
+    for (let times = 0; times < 2; times += 1) {
+      await it.report(1, slot, A, { outcome: 'not_run', reason: 'shutting-down' });
+    }
+    expect(it.recorder.counts).toMatchObject({ results: 2, duplicates: 1 });
+    await it.declare(liveMonitor(1, { regions: [A, B] }));
+    for (let times = 0; times < 2; times += 1) await it.report(1, slot, C, 'passed');
+    expect(it.recorder.counts).toMatchObject({ results: 4, duplicates: 2 });
+  });
+
   test('repeated results change nothing', async () => {
     await period('passed');
     const slot = await it.slot(1, all('failed'));
@@ -544,13 +572,6 @@ describe('changed declarations', () => {
     expect(it.status(1)).toBe('active');
   });
 
-  test('a region that was removed and is declared again is asked from its first slot on', async () => {
-    await period('passed');
-    await it.declare(liveMonitor(1, { regions: [A] }));
-    await it.declare(liveMonitor(1));
-    expect(it.status(1)).toBe('active');
-  });
-
   test('under a shorter period votes have aged at once, and the status is unknown since their expiry', async () => {
     const monitor = liveMonitor(2, { periodMs: 10 * PERIOD });
     await it.declare(monitor);
@@ -559,6 +580,28 @@ describe('changed declarations', () => {
     await it.declare({ ...monitor, periodMs: PERIOD });
     expect(it.status(2)).toBe('unknown');
     expect((await transitions()).at(-1)).toMatchObject({ reason: 'votes-expired', at: last + 3 * PERIOD });
+  });
+
+  test.each([1, 2])(
+    'regions removed and added again make nothing unknown, by version %i',
+    async (version) => {
+      await period('passed');
+      await it.declare(liveMonitor(1, { regions: [A], version }));
+      await it.slot(1, { [A]: 'passed' });
+      await it.declare(liveMonitor(1, { version }));
+      await it.pass(5_000);
+      expect(it.status(1)).toBe('active');
+    },
+  );
+
+  test('regions that are given a slot and have no vote leave too few votes', async () => {
+    await it.declare(liveMonitor(1, { regions: [A] }));
+    await period('passed');
+    await it.declare(liveMonitor(1));
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    for (const region of THREE) await it.abstain(1, slot, region, 'job-lost');
+    expect(it.states.get(1)).toMatchObject({ status: 'unknown', reason: 'too-few-votes', since: slot });
   });
 
   test('deactivated in an incident: incident kinds are told why, others nothing; active again, it starts anew', async () => {
@@ -720,6 +763,20 @@ describe('a hold', () => {
     ]);
   });
 
+  test('a channel that was told of an incident hears of the next one under the same key', async () => {
+    it.isHeld = () => false;
+    await period('failed');
+    it.isHeld = () => true;
+    await period('passed');
+    await period('degraded');
+    await end();
+    await period('passed');
+    expect(told().map(([, status]) => status)).toEqual([
+      ...['error', 'error', 'degraded', 'degraded', 'recovered', 'recovered'],
+    ]);
+    expect(new Set(it.enqueued.map(({ alert }) => alert.incident)).size).toBe(1);
+  });
+
   test('leaves nothing to tell about what was over before its end', async () => {
     await period('passed');
     await period('failed');
@@ -727,6 +784,18 @@ describe('a hold', () => {
     await end();
     expect(told()).toEqual([]);
   });
+});
+
+test('a state that stays is written with every eighth decision, and the last region to report adds no write', async () => {
+  await period('passed');
+  const written = () =>
+    it.rows<{ decided_slot: number }>('SELECT decided_slot FROM monitor_states WHERE monitor_id = 1');
+  const seen = new Set<number>();
+  for (let slots = 0; slots < 24; slots += 1) {
+    await period('passed');
+    for (const row of await written()) seen.add(row.decided_slot);
+  }
+  expect(seen.size).toBeLessThanOrEqual(4);
 });
 
 describe('restarts', () => {

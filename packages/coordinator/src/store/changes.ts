@@ -46,11 +46,19 @@ export type NewChange =
   /** With its links and its pending deliveries. */
   | { readonly kind: 'channel-removed'; readonly notificationId: number };
 
-/** `providerType`: of the channel as it is now; null: it is gone already. */
-type Linked = Extract<NewChange, { kind: 'linked' }> & { readonly providerType: string | null };
+/** In place of a detail that this version cannot read: what it names is applied nevertheless. */
+export const UNREADABLE = 'unreadable';
+
+type Of<K extends NewChange['kind']> = Extract<NewChange, { kind: K }>;
 
 /** An entry of the log. Ids grow in the order of the commits. */
-export type Change = { readonly id: number } & (Exclude<NewChange, { kind: 'linked' }> | Linked);
+export type Change = { readonly id: number } & (
+  | (Omit<Of<'monitor'>, 'removed'> & { readonly removed: RemovedMonitor | typeof UNREADABLE | null })
+  /** `providerType`: of the channel as it is now; null: it is gone already. */
+  | (Of<'linked'> & { readonly providerType: string | null })
+  | (Omit<Of<'unlinked'>, 'link'> & { readonly link: RemovedLink | typeof UNREADABLE })
+  | Of<'channel-removed'>
+);
 
 const INSERT = 'INSERT INTO changes (kind, monitor_id, notification_id, detail) VALUES (?, ?, ?, ?)';
 
@@ -60,11 +68,7 @@ export async function appendChanges(tx: Transaction, changes: readonly NewChange
   return written.at(-1)?.lastInsertRowid ?? null;
 }
 
-/**
- * The next entries in their order.
- *
- * @throws SyntaxError or ZodError for an entry that this version cannot read
- */
+/** The next entries in their order. */
 export async function changesAfter(store: Store, afterId: number, limit: number): Promise<Change[]> {
   const rows = await store.read
     .selectFrom('changes as c')
@@ -88,16 +92,26 @@ type LoggedRow = Selectable<Database['changes']> & { provider_type: string | nul
 function changeOf({ id, kind, monitor_id, notification_id, detail, provider_type }: LoggedRow): Change {
   const monitorId = monitor_id ?? 0;
   const notificationId = notification_id ?? 0;
-  const parsed: unknown = detail === null ? null : JSON.parse(detail);
   switch (kind) {
     case 'monitor':
-      return { id, kind, monitorId, removed: monitorDetail.nullable().parse(parsed) };
+      return { id, kind, monitorId, removed: detail === null ? null : read(monitorDetail, detail) };
     case 'linked':
       return { id, kind, monitorId, notificationId, providerType: provider_type };
     case 'unlinked':
-      return { id, kind, monitorId, notificationId, link: linkDetail.parse(parsed) };
+      return { id, kind, monitorId, notificationId, link: read(linkDetail, detail ?? '') };
     case 'channel-removed':
       return { id, kind, notificationId };
+  }
+}
+
+/** One entry that cannot be read must not keep all that follow it. */
+function read<T>(schema: z.ZodType<T>, detail: string): T | typeof UNREADABLE {
+  try {
+    const parsed = schema.safeParse(JSON.parse(detail));
+    return parsed.success ? parsed.data : UNREADABLE;
+  } catch {
+    // No JSON at all.
+    return UNREADABLE;
   }
 }
 

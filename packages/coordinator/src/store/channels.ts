@@ -1,4 +1,7 @@
+import type { SealPurpose, Secrets } from './secrets.ts';
 import type { Store } from './store.ts';
+
+const SEAL: SealPurpose = 'notifications.settings';
 
 /** A declared channel as it is stored: its settings are sealed. */
 export type SealedChannel = { readonly kind: string; readonly settingsSealed: Uint8Array };
@@ -11,4 +14,18 @@ export async function findChannel(store: Store, notificationId: number): Promise
     .where('id', '=', notificationId)
     .executeTakeFirst();
   return row === undefined ? null : { kind: row.provider_type, settingsSealed: row.settings_sealed };
+}
+
+/** As a channel's row keeps them. Sealed as a whole: addresses of most channels are secrets themselves. */
+export function sealSettings(secrets: Secrets, settings: object): Uint8Array {
+  return secrets.seal(SEAL, JSON.stringify(settings));
+}
+
+/**
+ * A channel's settings in clear, as {@link sealSettings} sealed them.
+ *
+ * @throws StoreError `store-key`
+ */
+export function openSettings(secrets: Secrets, sealed: Uint8Array): unknown {
+  return JSON.parse(secrets.open(SEAL, sealed));
 }

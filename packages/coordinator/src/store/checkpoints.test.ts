@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { JOURNAL_FRAMES_LIMIT } from './checkpoints.ts';
 import { openStore } from './open.ts';
@@ -43,6 +43,23 @@ test('no checkpoint comes into an open transaction; one that is due follows it',
     expect(await sizeOf(path)).toBeLessThan(1_000_000);
   });
   await expect.poll(() => sizeOf(path), { timeout: 10_000 }).toBeGreaterThan(3_000_000);
+});
+
+test('a read that never ends holds no commit for long, however long the journal is', async () => {
+  const reading = new DatabaseSync(path, { readOnly: true });
+  onTestFinished(() => reading.close());
+  reading.exec('BEGIN');
+  reading.prepare('SELECT count(*) FROM facts').get();
+  for (let round = 0; round < 9; round += 1) await write(`big:${round}`, 8_000_000);
+  const took: number[] = [];
+  // Several checkpoints are due meanwhile.
+  for (const until = performance.now() + 3_500; performance.now() < until; ) {
+    const began = performance.now();
+    await write('small', 10);
+    took.push(performance.now() - began);
+  }
+  expect(Math.max(...took)).toBeLessThan(1_000);
+  expect(took.length).toBeGreaterThan(20);
 });
 
 test('a journal that a long read has let grow starts anew after it', async () => {

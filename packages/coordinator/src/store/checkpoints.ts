@@ -4,13 +4,21 @@ const INTERVAL_MS = 4_000;
 /** Frames of 4 KiB (64 MiB) above which the next transaction waits until no read uses the journal. */
 export const JOURNAL_FRAMES_LIMIT = 16_384;
 
+/** Transactions wait for at most so long until no read uses the journal, ms. */
+export const RESTART_WAIT_MS = 250;
+/** Where a read has outlasted that, it is tried again after so long, doubled each time up to the longest, ms. */
+const RESTART_AGAIN_MS = 2_000;
+const RESTART_AGAIN_LONGEST_MS = 60_000;
+
+const FRAME_BYTES = 4_096;
+
 /** The one row of `PRAGMA wal_checkpoint`: frames in the journal, and how many of them are in the database file now. */
 export type CheckpointRow = { busy: number; log: number; checkpointed: number };
 
 type Parts = {
   /**
-   * PASSIVE moves what no read holds back and waits for nobody; RESTART waits for reads as well (for as
-   * long as the connection waits for locks), so that the next transaction writes from the beginning.
+   * PASSIVE moves what no read holds back and waits for nobody; RESTART waits for reads as well, for
+   * {@link RESTART_WAIT_MS} at most (`busy` is 1 then), so that the next transaction writes from the beginning.
    */
   readonly checkpoint: (mode: 'PASSIVE' | 'RESTART') => CheckpointRow;
   readonly isInTransaction: () => boolean;
@@ -21,12 +29,16 @@ type Parts = {
  * Moves the journal into the database file, on the writing thread, between two transactions. SQLite starts
  * the journal anew when a transaction begins after all of it was moved and no read uses it. Between reads
  * that happens by itself; under reads so dense that it never does, it is waited for once the journal is
- * too long.
+ * too long. A read that does not end (a shell with an open transaction) costs transactions only this wait,
+ * ever more seldom; the journal grows until it ends.
  */
 export class Checkpoints {
   readonly #parts: Parts;
   #timer: NodeJS.Timeout | null = null;
   #isDue = false;
+  /** No read is waited for before this instant of `performance.now()`; the wait doubles with each failure. */
+  #restartAt = 0;
+  #restartAgainMs = RESTART_AGAIN_MS;
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -48,11 +60,25 @@ export class Checkpoints {
     this.#isDue = false;
     try {
       const { log } = this.#parts.checkpoint('PASSIVE');
-      if (log > JOURNAL_FRAMES_LIMIT) this.#parts.checkpoint('RESTART');
+      if (log > JOURNAL_FRAMES_LIMIT && performance.now() >= this.#restartAt) this.#restart();
     } catch (error) {
       // The journal is kept and grows; the next commit tries again.
       this.#parts.onFailure(error);
     }
+  }
+
+  #restart(): void {
+    const { busy, log } = this.#parts.checkpoint('RESTART');
+    if (busy === 0) {
+      this.#restartAgainMs = RESTART_AGAIN_MS;
+      return;
+    }
+    this.#restartAt = performance.now() + this.#restartAgainMs;
+    this.#restartAgainMs = Math.min(2 * this.#restartAgainMs, RESTART_AGAIN_LONGEST_MS);
+    const mebibytes = Math.round((log * FRAME_BYTES) / 2 ** 20);
+    this.#parts.onFailure(
+      new Error(`a program has been reading it for long; the journal has ${mebibytes} MiB`),
+    );
   }
 
   stop(): void {

@@ -4,6 +4,8 @@ import { pairsAs } from './dialect.ts';
 import type { SqlStep, Store, Transaction } from './store.ts';
 import { wholeMs } from './whole-ms.ts';
 
+const UIDS_PER_READ = 500;
+
 /** The deliveries of one monitor to one channel: sent one after the other, in order of their ids. */
 export type LaneId = { notificationId: number; monitorId: number };
 
@@ -71,6 +73,17 @@ export function insertDeliveries(rows: readonly DeliveryRow[]): SqlStep {
       SELECT ?, id, ?, ?, 'pending', ? FROM notifications WHERE id = ?`,
     rows: rows.map((row) => [row.uid, row.monitorId, row.alert, wholeMs(row.createdAt), row.notificationId]),
   };
+}
+
+/** Ids of queued deliveries, in the order of their uids; null: the channel was gone. */
+export async function deliveryIds({ read }: Store, uids: readonly string[]): Promise<(number | null)[]> {
+  const ids = new Map<string, number>();
+  for (let start = 0; start < uids.length; start += UIDS_PER_READ) {
+    const some = uids.slice(start, start + UIDS_PER_READ);
+    const rows = await read.selectFrom('deliveries').select(['id', 'uid']).where('uid', 'in', some).execute();
+    for (const { id, uid } of rows) ids.set(uid, id);
+  }
+  return uids.map((uid) => ids.get(uid) ?? null);
 }
 
 /**

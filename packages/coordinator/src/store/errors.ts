@@ -10,12 +10,14 @@ export const STORE_ERROR_CODES = [
   'store-readonly',
   'store-corrupt',
   'store-constraint',
-  /** Too many reads wait already. */
+  /** Too many reads, or too many transactions, wait already. */
   'store-overloaded',
   /** The thread that reads has died; the next read starts another. */
   'store-reader-lost',
   /** The thread that writes has died, and what it had not committed is rolled back; the next transaction starts another. */
   'store-writer-lost',
+  /** The thread that writes has died after the commit: it stands, but what it did is not told. Not to be repeated. */
+  'store-unanswered',
   'store-closed',
   /** Another coordinator uses this file. */
   'store-in-use',

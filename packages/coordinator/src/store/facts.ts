@@ -1,32 +1,6 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Database } from './schema.ts';
-import type { Secrets } from './secrets.ts';
-import type { Store, Transaction } from './store.ts';
-
-const JOB_KEY_BYTES = 32;
-
-/** What makes this installation different from every other; made at the first start and never changed. */
-export type Installation = {
-  /** Goes into what must be unique across installations: incident keys, delivery ids. */
-  readonly id: string;
-  /** 32 bytes: signs the tokens of jobs, so that a result can be checked without memory of its job. */
-  readonly jobKey: Uint8Array;
-};
-
-/** @throws StoreError `store-key` when the job key was sealed under another secret key */
-export async function loadInstallation(store: Store, secrets: Secrets): Promise<Installation> {
-  return store.transaction(async ({ db }) => {
-    const id = await factOrNew(db, 'installation', randomUUID);
-    const sealed = await factOrNew(db, 'job_key', () =>
-      Buffer.from(secrets.seal('facts.job_key', randomBytes(JOB_KEY_BYTES).toString('base64'))).toString(
-        'base64',
-      ),
-    );
-    const jobKey = Buffer.from(secrets.open('facts.job_key', Buffer.from(sealed, 'base64')), 'base64');
-    return { id, jobKey: new Uint8Array(jobKey) };
-  });
-}
+import type { Transaction } from './store.ts';
 
 /** Single values that belong to no table. Known keys: installation, job_key, secret_probe, declared_digest, believed_time. */
 export async function readFact(db: Kysely<Database>, key: string): Promise<string | null> {

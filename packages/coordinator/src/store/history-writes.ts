@@ -24,6 +24,15 @@ export function insertTransitions(transitions: readonly NewTransition[]): SqlSte
   };
 }
 
+/** Changes of these monitors that are dated after the newest one were written under a clock that was ahead. */
+export function redateTransitions(transitions: readonly NewTransition[]): SqlStep {
+  return {
+    sql: `UPDATE transitions SET at = ?
+      WHERE monitor_id = ? AND at > ? AND from_status <> to_status`,
+    rows: transitions.map(({ monitorId, at }) => [at, monitorId, at]),
+  };
+}
+
 export function insertIntervals(intervals: readonly NewInterval[]): SqlStep {
   return {
     sql: INSERT,

@@ -6,7 +6,8 @@ import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, type VoteOutcome, votableForMs } from '../domain/status.ts';
 import type { Announced, TransitionReason } from '../domain/transition.ts';
 import type { StoredState, StoredVote } from '../evaluation/restart.ts';
-import type { Link, MonitorState } from '../evaluation/state.ts';
+import type { Link, MonitorState, ReasonInterval } from '../evaluation/state.ts';
+import { SAME_INTERVAL_MS } from '../evaluation/status-change.ts';
 import type { Writes } from '../evaluation/writes.ts';
 import { pairsAs } from './dialect.ts';
 import { readResultDetail } from './result-detail.ts';
@@ -92,17 +93,19 @@ export async function* storedStates(
     const last = rows.at(-1)?.monitor_id;
     if (last === undefined) return;
     const links = await linksBetween(store, after, last);
+    const intervals = await intervalsBetween(store, after, last, now);
     const results = await resultsSince(store, rows, monitors, { now, until });
     yield rows.map((row) => ({
       ...stateOf(row),
       links: links.get(row.monitor_id) ?? [],
+      intervals: intervals.get(row.monitor_id) ?? [],
       results: results.get(row.monitor_id) ?? [],
     }));
     after = last;
   }
 }
 
-function stateOf(row: StateRow): Omit<StoredState, 'links' | 'results'> {
+function stateOf(row: StateRow): Omit<StoredState, 'links' | 'intervals' | 'results'> {
   return {
     id: row.monitor_id,
     status: row.status,
@@ -149,6 +152,37 @@ async function linksBetween(store: Store, after: number, until: number): Promise
   return links;
 }
 
+/** The intervals that may go on, each reason's newest: those of the status as it is, of its present reason or recent ones. */
+async function intervalsBetween(
+  store: Store,
+  after: number,
+  until: number,
+  now: number,
+): Promise<Map<number, ReasonInterval[]>> {
+  const rows = await store.read
+    .selectFrom('transitions as t')
+    .innerJoin('monitor_states as s', 's.monitor_id', 't.monitor_id')
+    .select(['t.monitor_id as monitorId', 't.reason', 't.at', 't.until', 't.slots'])
+    .$narrowType<{ reason: TransitionReason }>()
+    .where('t.monitor_id', '>', after)
+    .where('t.monitor_id', '<=', until)
+    .whereRef('t.from_status', '=', 't.to_status')
+    .whereRef('t.at', '>=', 's.since')
+    .where(({ eb, or, ref }) =>
+      or([eb('t.reason', '=', ref('s.reason')), eb('t.until', '>=', now - SAME_INTERVAL_MS)]),
+    )
+    .orderBy('t.monitor_id')
+    .orderBy('t.at')
+    .execute();
+  const intervals = new Map<number, ReasonInterval[]>();
+  for (const { monitorId, reason, at, until: last, slots } of rows) {
+    const older = (intervals.get(monitorId) ?? []).filter((interval) => interval.reason !== reason);
+    const newest = { reason, at, until: last ?? at, slots: slots ?? 1, isUnwritten: false };
+    intervals.set(monitorId, [...older, newest]);
+  }
+  return intervals;
+}
+
 type ResultRow = {
   slot: number;
   monitor_id: number;
@@ -162,7 +196,7 @@ type ResultRow = {
   detail: string | null;
 };
 
-/** Results after the decided slot that may matter, by monitor and ascending slot. */
+/** Results from the decided slot on that may matter, by monitor and ascending slot. */
 async function resultsSince(
   store: Store,
   states: readonly StateRow[],
@@ -178,7 +212,7 @@ async function resultsSince(
     // What is older neither counts nor may become a vote.
     const oldest = now - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs);
     const believed = decided > now + BELIEVED_AHEAD_MS ? 0 : decided;
-    const range = { from: Math.max(believed + 1, Math.floor(oldest)), until };
+    const range = { from: Math.max(believed, Math.floor(oldest)), until };
     for (const slot of candidateSlots(id, periodMs, range, offGrid.get(id) ?? [])) asked.push([slot, id]);
   }
   const { rows } = await sql<ResultRow>`

@@ -3,13 +3,15 @@ import type { LiveMonitor } from '../domain/monitor.ts';
 import type { StoredState } from '../evaluation/restart.ts';
 import type { Writes } from '../evaluation/writes.ts';
 import { removeChanges } from './changes.ts';
-import { insertDeliveries } from './delivery-ledger.ts';
+import { deliveryIds, insertDeliveries } from './delivery-ledger.ts';
+import { StoreError } from './errors.ts';
 import {
   closeIncidents,
   insertIntervals,
   insertTransitions,
   lengthenIntervals,
   openIncidents,
+  redateTransitions,
 } from './history-writes.ts';
 import { storedStates, writeAnnouncements, writeStates } from './monitor-states.ts';
 import {
@@ -56,11 +58,20 @@ export function createRecordingStore(store: Store): RecordingStore {
     position: () => readPosition(store),
 
     async record(batch) {
-      const deliveries = insertDeliveries(batch.writes.deliveries.map(toRow));
-      const outcomes = await store.commit([deliveries, ...stepsOf(batch)]);
-      return (outcomes[0] ?? []).map(({ changes, lastInsertRowid }) =>
-        changes === 0 ? null : lastInsertRowid,
-      );
+      const deliveries = batch.writes.deliveries.map(toRow);
+      try {
+        const outcomes = await store.commit([insertDeliveries(deliveries), ...stepsOf(batch)]);
+        return (outcomes[0] ?? []).map(({ changes, lastInsertRowid }) =>
+          changes === 0 ? null : lastInsertRowid,
+        );
+      } catch (error) {
+        // The batch stands. Recorded again its results would be known ones without votes, its alerts new ones.
+        if (!(error instanceof StoreError) || error.code !== 'store-unanswered') throw error;
+        return deliveryIds(
+          store,
+          deliveries.map(({ uid }) => uid),
+        );
+      }
     },
   };
 }
@@ -73,6 +84,7 @@ function stepsOf({ writes, position, changesUntil }: RecordedBatch): SqlStep[] {
     markForRepair(writes.repairs),
     openIncidents(writes.openedIncidents),
     closeIncidents(writes.closedIncidents),
+    redateTransitions(writes.transitions),
     insertTransitions(writes.transitions),
     insertIntervals(writes.intervals),
     lengthenIntervals(writes.longerIntervals),

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
-import { loadInstallation, readFact, writeFact } from './facts.ts';
+import { readFact, writeFact } from './facts.ts';
+import { loadInstallation } from './installation.ts';
 import { openStore } from './open.ts';
 import { checkSecretKey, generateSecretKey, parseSecretKey, Secrets } from './secrets.ts';
 

@@ -1,12 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from '@svc/shared/log.ts';
 import { Kysely } from 'kysely';
-import { Mutex } from './mutex.ts';
+import { closedError } from './errors.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { Reader } from './reader.ts';
 import type { Database } from './schema.ts';
 import { type Execute, sqliteDialect } from './sqlite-dialect.ts';
 import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
+import { WriteQueue } from './write-queue.ts';
 import type { Writer } from './writer.ts';
 
 /** ms that tasks after a commit may hold the thread. */
@@ -24,7 +25,7 @@ type Parts = {
 export class SqliteStore implements Store {
   readonly read: Kysely<Database>;
   readonly #parts: Parts;
-  readonly #writers = new Mutex();
+  readonly #writes = new WriteQueue();
   #closing: Promise<void> | null = null;
 
   constructor(parts: Parts) {
@@ -38,15 +39,17 @@ export class SqliteStore implements Store {
   }
 
   transaction<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T> {
-    return this.#writers.run(() => this.#transact(work));
+    if (this.#closing !== null) return Promise.reject(closedError());
+    return this.#writes.runIfRoom(() => this.#transact(work));
   }
 
   commit(steps: readonly SqlStep[]): Promise<RowOutcome[][]> {
-    return this.#writers.run(() => this.#parts.writer.commit(steps));
+    if (this.#closing !== null) return Promise.reject(closedError());
+    return this.#writes.runUrgent(() => this.#parts.writer.commit(steps));
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#writers.run(() => this.#close());
+    this.#closing ??= this.#writes.run(() => this.#close());
     return this.#closing;
   }
 

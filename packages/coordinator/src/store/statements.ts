@@ -1,8 +1,10 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import type { PackedWritten } from './write-protocol.ts';
 
 /** `changes` is the number of rows written, 0 for statements that only read. */
 export type StatementOutcome = { rows: unknown[]; changes: number; lastInsertRowid: number };
+
+/** `changes` and `lastInsertRowid` of each row, one after the other: one block of memory instead of objects. */
+export type PackedWritten = Float64Array;
 
 type Prepared = { readonly statement: StatementSync; readonly answersRows: boolean };
 

@@ -29,14 +29,16 @@ export interface Store {
    * is a message to the writing thread); the next transaction starts after it. `work` must not ask for
    * another transaction and wait for it: that would wait for itself.
    *
-   * @throws StoreError for what the database could not do; `retryable` says whether it may work later
+   * @throws StoreError for what the database could not do, `store-overloaded` when too many transactions wait;
+   *   `retryable` says whether it may work later
    */
   transaction<T>(work: (tx: Transaction) => T | Promise<T>): Promise<T>;
   /**
-   * A whole transaction in one message: runs all steps and commits, or leaves nothing.
+   * A whole transaction in one message: runs all steps and commits, or leaves nothing. For the recorder: it
+   * goes before the transactions that wait, however many they are, and is never refused because of them.
    *
    * @returns per step what it did for each of its rows
-   * @throws StoreError as {@link transaction}
+   * @throws StoreError for what the database could not do; `store-unanswered` where the commit stands all the same
    */
   commit(steps: readonly SqlStep[]): Promise<readonly (readonly RowOutcome[])[]>;
   /** Waits for what was asked for before; every later request fails with `store-closed`. */

@@ -7,7 +7,7 @@ import { Statements } from './statements.ts';
  * ms that a transaction waits for another program's lock (a backup, a shell) before it fails as
  * `store-busy`. The wait holds the thread it is on, which is the writing one.
  */
-const BUSY_LIMIT_MS = 5_000;
+export const BUSY_LIMIT_MS = 5_000;
 
 /** A connection that writes, with its prepared statements. */
 export type WriteConnection = { readonly sqlite: DatabaseSync; readonly statements: Statements };

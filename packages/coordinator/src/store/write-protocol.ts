@@ -1,5 +1,5 @@
 import type { SqliteFailure } from './errors.ts';
-import type { StatementOutcome } from './statements.ts';
+import type { PackedWritten, StatementOutcome } from './statements.ts';
 import type { SqlStep } from './store.ts';
 
 /** What the writing thread is started with. */
@@ -30,9 +30,6 @@ export type WriterRequest =
   | { readonly kind: 'script'; readonly steps: readonly SqlStep[] }
   /** Closes the connection, which moves the journal into the file. */
   | { readonly kind: 'close' };
-
-/** `changes` and `lastInsertRowid` of each row, one after the other: one block of memory instead of objects. */
-export type PackedWritten = Float64Array;
 
 export type WriterAnswer = StatementOutcome | PackedWritten | PackedWritten[] | null;
 

@@ -1,7 +1,8 @@
-import { type CheckpointRow, Checkpoints } from './checkpoints.ts';
+import { type CheckpointRow, Checkpoints, RESTART_WAIT_MS } from './checkpoints.ts';
+import type { PackedWritten } from './statements.ts';
 import type { SqlStep } from './store.ts';
-import { openWriteConnection, type WriteConnection } from './write-connection.ts';
-import type { PackedWritten, WriterAnswer, WriterRequest } from './write-protocol.ts';
+import { BUSY_LIMIT_MS, openWriteConnection, type WriteConnection } from './write-connection.ts';
+import type { WriterAnswer, WriterRequest } from './write-protocol.ts';
 
 type Parts = {
   readonly path: string;
@@ -25,7 +26,7 @@ export class WriteRequests {
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#checkpoints = new Checkpoints({
-      checkpoint: (mode) => this.#rows(`PRAGMA wal_checkpoint(${mode})`)[0] as CheckpointRow,
+      checkpoint: (mode) => this.#checkpoint(mode),
       isInTransaction: () => this.#connection?.sqlite.isTransaction === true,
       onFailure: parts.onCheckpointFailure,
     });
@@ -133,7 +134,13 @@ export class WriteRequests {
     return null;
   }
 
-  #rows(sql: string): unknown[] {
-    return this.#opened().statements.run(sql, []).rows;
+  #checkpoint(mode: 'PASSIVE' | 'RESTART'): CheckpointRow {
+    const { sqlite } = this.#opened();
+    sqlite.exec(`PRAGMA busy_timeout = ${RESTART_WAIT_MS}`);
+    try {
+      return sqlite.prepare(`PRAGMA wal_checkpoint(${mode})`).get() as CheckpointRow;
+    } finally {
+      sqlite.exec(`PRAGMA busy_timeout = ${BUSY_LIMIT_MS}`);
+    }
   }
 }

@@ -1,15 +1,9 @@
 import type { Logger } from '@svc/shared/log.ts';
 import { closedError, StoreError } from './errors.ts';
-import type { StatementOutcome } from './statements.ts';
+import type { PackedWritten, StatementOutcome } from './statements.ts';
 import type { RowOutcome, SqlStep } from './store.ts';
 import { StoreThread } from './store-thread.ts';
-import type {
-  PackedWritten,
-  WriterAnswer,
-  WriterData,
-  WriterNotice,
-  WriterRequest,
-} from './write-protocol.ts';
+import type { WriterAnswer, WriterData, WriterNotice, WriterRequest } from './write-protocol.ts';
 
 /**
  * One life of the writing thread. A transaction belongs to the life it began in: when the thread dies, its
@@ -90,7 +84,9 @@ export class WriterThread {
     } catch (error) {
       if (Atomics.load(this.#commits, 0) === before) throw error;
       if (ifUnanswered !== undefined) return ifUnanswered;
-      throw new StoreError('store-error', 'database: committed, but the answer was lost', { cause: error });
+      throw new StoreError('store-unanswered', 'database: committed, but the answer was lost', {
+        cause: error,
+      });
     }
   }
 }

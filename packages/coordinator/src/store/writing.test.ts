@@ -8,6 +8,7 @@ import { addLatency, emptyHistogram, encodeHistogram } from '../domain/latency-h
 import { StoreError } from './errors.ts';
 import { openStore } from './open.ts';
 import type { SqlStep, Store, Transaction } from './store.ts';
+import { MAX_WAITING_TRANSACTIONS } from './write-queue.ts';
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let path: string;
@@ -153,18 +154,18 @@ describe('a whole transaction at once', () => {
     expect(await keys()).toEqual(['a', 'big']);
   });
 
-  test('queues behind transactions that were asked for before', async () => {
+  test('waits for the transaction in progress and goes before those that wait', async () => {
     const seen: string[][] = [];
     const first = store.transaction(async (tx) => {
       await add(tx, 'a');
       await setImmediate();
       await add(tx, 'b');
     });
-    const second = store.commit([facts('c')]);
-    const third = store.transaction(async (tx) => {
+    const second = store.transaction(async (tx) => {
       const rows = await tx.query<{ key: string }>('SELECT key FROM facts ORDER BY key');
       seen.push(rows.map(({ key }) => key));
     });
+    const third = store.commit([facts('c')]);
     await Promise.all([first, second, third]);
     expect(seen).toEqual([['a', 'b', 'c']]);
   });
@@ -202,6 +203,22 @@ describe('while the writing thread is held', () => {
     expect(hasBegun).toBe(false);
     other.release();
     await store.commit([facts('a')]);
+  });
+
+  test('so many transactions may wait; a whole one at once is not refused and does not wait for them', async () => {
+    const other = otherProgram();
+    const ends: string[] = [];
+    const waiting = Array.from({ length: MAX_WAITING_TRANSACTIONS + 1 }, (_, index) =>
+      store.transaction((tx) => add(tx, `${index}`)).then(() => ends.push('waiting')),
+    );
+    expect(await codeOf(store.transaction(() => {}))).toBe('store-overloaded');
+    const whole = store.commit([facts('whole')]).then(() => ends.push('whole'));
+    other.release();
+    await whole;
+    // One was in progress.
+    expect(ends).toEqual(['waiting', 'whole']);
+    await Promise.all(waiting);
+    expect(await keys()).toHaveLength(MAX_WAITING_TRANSACTIONS + 2);
   });
 
   test('closing waits for the transaction in progress', async () => {

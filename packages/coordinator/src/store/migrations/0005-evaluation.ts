@@ -10,6 +10,8 @@ const STATEMENTS = [
   'ALTER TABLE monitor_states ADD COLUMN entered INTEGER NOT NULL DEFAULT 268435455',
   `UPDATE monitor_states SET reason = (SELECT reason FROM transitions
     WHERE monitor_id = monitor_states.monitor_id ORDER BY id DESC LIMIT 1)`,
+  // Votes that ended: results of their slot do not come back.
+  "UPDATE monitor_states SET floor_slot = decided_slot WHERE votes = '[]'",
   // Where `from_status` = `to_status` the row is an interval: the reason was given first at `at` and last at
   // `until`, by `slots` decided slots. Rows of before are intervals of one slot.
   'ALTER TABLE transitions ADD COLUMN until INTEGER',

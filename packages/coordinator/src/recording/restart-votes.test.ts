@@ -1,0 +1,144 @@
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
+import { liveMonitor, PERIOD, Recording, THREE } from './test-support/recording.ts';
+
+/* What a start makes of the results and states that it finds. */
+
+const [A, B, C] = THREE as [Region, Region, Region];
+const HOUR = 3_600_000;
+const all = (outcome: Outcome) => ({ [A]: outcome, [B]: outcome, [C]: outcome });
+let it: Recording;
+
+beforeEach(async () => {
+  it = await Recording.open();
+  await it.declare(liveMonitor(1));
+  it.recorder.resumed();
+  await untilGrid(PERIOD);
+});
+afterEach(() => it.dispose());
+
+async function untilGrid(period: number): Promise<void> {
+  const now = it.clock.wall();
+  await it.pass(gridSlotFrom(now + 1, period, phaseOf(1, period)) - now);
+}
+
+async function period(outcome: Outcome): Promise<number> {
+  const slot = await it.slot(1, all(outcome));
+  await it.pass(PERIOD);
+  return slot;
+}
+
+async function restart(): Promise<void> {
+  await it.recorder.stop();
+  await it.restart();
+}
+
+test('a report about a slot that is still open behind a decided one is not lost', async () => {
+  const hourly = liveMonitor(1, { periodMs: HOUR, longestCheckMs: 182_000 });
+  const often = { ...hourly, periodMs: PERIOD };
+  await it.declare(hourly);
+  await untilGrid(HOUR);
+  const slot = it.clock.wall();
+  it.recorder.opened(hourly, slot, THREE);
+  await it.declare(often);
+  await it.pass(5 * PERIOD);
+  const newer = it.clock.wall();
+  it.recorder.opened(often, newer, THREE);
+  await it.report(1, newer, A, 'passed');
+  for (const region of [B, C]) await it.skip(1, newer, region);
+  await it.report(1, slot, B, 'failed');
+  // Writes the state.
+  await it.declare({ ...often, name: 'Another name' });
+  await restart();
+  it.recorder.resume(often, slot, [C]);
+  it.recorder.resumed();
+  await it.report(1, slot, C, 'failed');
+  expect(it.status(1)).toBe('error');
+});
+
+test('results that were read too late to vote do not vote', async () => {
+  await period('passed');
+  await it.pass(20 * PERIOD);
+  const late = it.clock.wall() - 9 * PERIOD;
+  for (const slot of [late, late + PERIOD]) {
+    for (const region of THREE) await it.report(1, slot, region, 'failed');
+  }
+  const votes = it.states.get(1)?.votes.map(({ outcome }) => outcome);
+  expect(votes).not.toContain('failed');
+  await restart();
+  it.recorder.resumed();
+  await it.recorder.flushed();
+  expect(it.states.get(1)?.votes.map(({ outcome }) => outcome)).toEqual(votes);
+  expect(it.status(1)).toBe('unknown');
+});
+
+test('results recorded long before are not new when they come again', async () => {
+  await period('passed');
+  const slot = it.clock.wall();
+  it.recorder.opened(liveMonitor(1), slot, THREE);
+  // Decided, and the state is not written for it.
+  for (const region of [A, B]) await it.report(1, slot, region, 'passed');
+  await it.recorder.stop();
+  it.clock.advance(HOUR);
+  await it.restart();
+  it.recorder.resumed();
+  await it.report(1, slot, A, 'passed');
+  expect(it.recorder.counts).toMatchObject({ results: 1, duplicates: 1 });
+});
+
+test.each([
+  { title: 'the reason that stands', outcomes: ['failed', 'failed'] as const },
+  { title: 'reasons that alternate', outcomes: ['failed', 'passed'] as const },
+])('intervals go on after a start: $title', async ({ outcomes }) => {
+  const rounds = async () => {
+    for (let round = 0; round < 8; round += 1) {
+      const [even, odd] = outcomes;
+      await it.slot(1, { [C]: round % 2 === 0 ? even : odd, [A]: 'passed', [B]: 'passed' });
+      await it.pass(PERIOD);
+    }
+  };
+  await period('passed');
+  await rounds();
+  await restart();
+  it.recorder.resumed();
+  const end = it.clock.wall() + 6 * PERIOD;
+  await rounds();
+  // Writes what is not written yet.
+  await it.declare(liveMonitor(1, { name: 'Another name' }));
+  const rows = await it.rows<{ reason: string; until: number }>(
+    'SELECT reason, until FROM transitions WHERE from_status = to_status ORDER BY id',
+  );
+  expect(rows.map(({ reason }) => reason)).toEqual(
+    outcomes[1] === 'failed' ? ['minority-failed'] : ['minority-failed', 'all-passed'],
+  );
+  expect(rows[0]?.until).toBeGreaterThanOrEqual(end);
+});
+
+test('a state of which the version is not known loses its votes with the first change of what is probed', async () => {
+  await period('failed');
+  await it.recorder.stop();
+  await it.write('UPDATE monitor_states SET version = NULL');
+  await it.restart();
+  it.recorder.resumed();
+  expect(it.status(1)).toBe('error');
+  await it.declare(liveMonitor(1, { version: 2 }));
+  expect(it.states.get(1)).toMatchObject({ status: 'unknown', reason: 'probe-changed', votes: [] });
+});
+
+test('a status of a clock that was ahead dates no later one', async () => {
+  it.clock.advance(24 * HOUR);
+  await period('passed');
+  await it.recorder.stop();
+  it.clock.stepWall(-24 * HOUR);
+  await it.restart();
+  it.recorder.resumed();
+  const slot = await period('failed');
+  expect(it.states.get(1)).toMatchObject({ status: 'error', since: slot });
+  // The history is in the order of its dates.
+  expect(await it.rows('SELECT to_status, at FROM transitions ORDER BY id')).toEqual([
+    { to_status: 'active', at: slot },
+    { to_status: 'error', at: slot },
+  ]);
+});

@@ -1,0 +1,75 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
+import { type NewDelivery, noWrites } from '../evaluation/writes.ts';
+import { StoreError } from './errors.ts';
+import { createRecordingStore } from './recording-store.ts';
+import type { Store } from './store.ts';
+
+let parts: ConfiguredStore;
+let channel: number;
+
+beforeEach(async () => {
+  parts = await configuredStore();
+  const { configuration, workspaceId } = parts;
+  channel = await configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
+    change.create('svc_notification', {
+      name: null,
+      provider_type: 'webhook',
+      monitor_ids: [],
+      settings: { endpoint: 'http://receiver.example/', headers: null },
+    }),
+  );
+});
+afterEach(() => parts.dispose());
+
+const ALERT: Alert = {
+  monitor: { id: 1, name: 'Shop', url: 'http://shop.example/', type: 'http' },
+  status: 'error',
+  cronTimestamp: 1,
+  at: 1,
+  reason: 'test',
+  incident: 'test',
+  regions: [],
+};
+
+const delivery = (uid: string, notificationId = channel): NewDelivery => ({
+  uid,
+  notificationId,
+  monitorId: 1,
+  alert: ALERT,
+  queuedAt: 1,
+});
+
+const batch = (...deliveries: NewDelivery[]) => ({
+  writes: { ...noWrites(1), deliveries },
+  position: null,
+  changesUntil: null,
+});
+
+/** The store, whose writing thread dies between each commit and its answer. */
+const answeringNothing = (store: Store): Store => ({
+  read: store.read,
+  transaction: (work) => store.transaction(work),
+  close: () => store.close(),
+  async commit(steps) {
+    await store.commit(steps);
+    throw new StoreError('store-unanswered', 'the answer was lost');
+  },
+});
+
+test('a batch answers the ids of its deliveries, and null where the channel is gone', async () => {
+  const ids = await createRecordingStore(parts.store).record(
+    batch(delivery('first'), delivery('gone', channel + 1), delivery('second')),
+  );
+  expect(ids).toEqual([1, null, 2]);
+});
+
+test('a batch that was committed and not answered counts as written, with the same answer', async () => {
+  const recording = createRecordingStore(answeringNothing(parts.store));
+  const uids = Array.from({ length: 1_200 }, (_, index) => `uid ${index}`);
+  const ids = await recording.record(
+    batch(delivery('gone', channel + 1), ...uids.map((uid) => delivery(uid))),
+  );
+  expect(ids).toEqual([null, ...uids.map((_, index) => index + 1)]);
+});

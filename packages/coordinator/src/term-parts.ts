@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto';
+import type { Bus, ResultStream } from '@svc/shared/bus.ts';
+import type { Clock } from '@svc/shared/clock.ts';
+import { createEgressGuard } from '@svc/shared/egress.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import type { CoordinatorConfig } from './config.ts';
+import { MonitorsInMemory } from './configuration/live-monitors.ts';
+import { Dispatch } from './dispatch/dispatch.ts';
+import { loadNewestSlots, newestOf } from './dispatch/newest-slots.ts';
+import { RegionPresence } from './dispatch/region-presence.ts';
+import { SlotClock } from './dispatch/slot-clock.ts';
+import { JobTokens } from './dispatch/tokens.ts';
+import type { Backlog } from './domain/admission.ts';
+import { States } from './evaluation/state.ts';
+import { Deliverer } from './notify/deliverer.ts';
+import { createChannels } from './notify/registry.ts';
+import { storedChannels } from './notify/stored-channels.ts';
+import { createHttpPost } from './outgoing/http-post.ts';
+import { ResultConsumer } from './recording/consumer.ts';
+import { ReadingProgress } from './recording/reading-progress.ts';
+import { Recorder } from './recording/recorder.ts';
+import { BelievedClock } from './retention/believed-clock.ts';
+import { Retention } from './retention/retention.ts';
+import { DATED_BACK_MS, Rollups } from './rollups/rollups.ts';
+import { createRecordingStore } from './store/recording-store.ts';
+import type { Secrets } from './store/secrets.ts';
+import type { Store } from './store/store.ts';
+
+export type TermOptions = {
+  readonly config: Pick<
+    CoordinatorConfig,
+    'config' | 'allowsDelete' | 'channelEgressAllow' | 'retentionDays' | 'resultsMaxBytes'
+  > & { readonly publicUrl: string };
+  readonly store: Store;
+  readonly secrets: Secrets;
+  /** Signs the tokens of jobs, 32 bytes. */
+  readonly jobKey: Uint8Array;
+  /** The workspace that the declared file declares. */
+  readonly workspaceId: number;
+  readonly bus: Bus;
+  readonly stream: ResultStream;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** What `${env.NAME}` in the declared file inserts. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+};
+
+/** What leads for one term, built and not started. */
+export type TermParts = {
+  readonly monitors: MonitorsInMemory;
+  readonly states: States;
+  readonly slotClock: SlotClock;
+  readonly recorder: Recorder;
+  readonly consumer: ResultConsumer;
+  readonly dispatch: Dispatch;
+  readonly deliverer: Deliverer;
+  readonly rollups: Rollups;
+  readonly retention: Retention;
+};
+
+/** What is read from the database before the parts can be built. */
+type Loaded = {
+  readonly monitors: MonitorsInMemory;
+  /** Newest believed slot by monitor. */
+  readonly newestSlots: ReadonlyMap<number, number>;
+  readonly slotClock: SlotClock;
+  readonly believed: BelievedClock;
+  readonly presence: RegionPresence;
+};
+
+/**
+ * Builds everything that one term needs, anew from what is stored. Nothing runs yet, so nothing has to be
+ * stopped when it fails.
+ *
+ * @throws StoreError
+ */
+export async function buildTermParts(options: TermOptions): Promise<TermParts> {
+  const loaded = await load(options);
+  const { store, clock, log, config } = options;
+  const { monitors, slotClock, believed } = loaded;
+  const states = new States();
+  const tokens = new JobTokens(options.jobKey);
+  const deliverer = createDeliverer(options);
+  // The readers of `consumer` and `dispatch` run when all of them are there.
+  const progress = () => consumerProgress;
+  const rollups = await Rollups.load({
+    store,
+    clock,
+    slotNow: () => slotClock.now(),
+    believedNow: () => believed.now(),
+    isCaughtUp: () => progress().isCaughtUp() && !slotClock.hasJumpedWithin(DATED_BACK_MS),
+    log,
+  });
+  const recorder = createRecorder(options, loaded, {
+    states,
+    rollups,
+    deliverer,
+    slots: () => dispatch,
+  });
+  const maxBytes = config.resultsMaxBytes;
+  const { bus, stream } = options;
+  const consumer = new ResultConsumer({ bus, stream, recorder, clock, log, maxBytes });
+  const consumerProgress = new ReadingProgress(consumer, clock);
+  const dispatch: Dispatch = createDispatch(options, loaded, {
+    tokens,
+    recorder,
+    consumer,
+    progress: consumerProgress,
+  });
+  const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });
+  return { monitors, states, slotClock, recorder, consumer, dispatch, deliverer, rollups, retention };
+}
+
+async function load({ store, secrets, clock, log }: TermOptions): Promise<Loaded> {
+  const monitors = await MonitorsInMemory.load(store, secrets);
+  const given = await loadNewestSlots(store, monitors, Math.floor(clock.wall()));
+  const newest = newestOf(given.newest);
+  const slotClock = new SlotClock(clock, newest, log, given.ahead);
+  const believed = await BelievedClock.load({ store, clock, log }, newest);
+  const presence = new RegionPresence({ store, clock, log });
+  await presence.load();
+  return { monitors, newestSlots: given.newest, slotClock, believed, presence };
+}
+
+function createRecorder(
+  { store, clock, log }: TermOptions,
+  { monitors, slotClock, presence }: Loaded,
+  parts: {
+    readonly states: States;
+    readonly rollups: Rollups;
+    readonly deliverer: Deliverer;
+    /** Dispatch, which needs the recorder to be built. */
+    readonly slots: () => Dispatch;
+  },
+): Recorder {
+  const { states, rollups, deliverer, slots } = parts;
+  return new Recorder({
+    store: createRecordingStore(store),
+    states,
+    monitors,
+    presence,
+    rollups,
+    tokens: { isValid: (...given) => slots().isValidToken(...given) },
+    slots: {
+      isOfferedAgain: (...job) => slots().isOfferedAgain(...job),
+      settled: (outcome) => slots().settled(outcome),
+    },
+    clock,
+    slotClock,
+    log,
+    newKey: randomUUID,
+    isHeld: () => false,
+    onDeclared: (id, monitor) => monitors.replace(monitors.get(id) ?? null, monitor),
+    onQueued: (id, { uid, notificationId, monitorId, alert, queuedAt }) =>
+      deliverer.wake({ id, uid, notificationId, monitorId, alert, attempts: 0, tries: 0, queuedAt }),
+  });
+}
+
+function createDispatch(
+  { bus, clock, log }: TermOptions,
+  { monitors, newestSlots, slotClock, presence }: Loaded,
+  parts: {
+    readonly tokens: JobTokens;
+    readonly recorder: Recorder;
+    readonly consumer: ResultConsumer;
+    readonly progress: ReadingProgress;
+  },
+): Dispatch {
+  const { tokens, recorder, consumer, progress } = parts;
+  return new Dispatch({
+    bus,
+    clock,
+    log,
+    monitors,
+    events: recorder,
+    tokens,
+    slotClock,
+    presence,
+    newestSlot: (monitorId) => newestSlots.get(monitorId) ?? null,
+    readerCaughtUp: () => progress.isCaughtUp(),
+    recovery: recorder,
+    backlog: () => backlogOf(recorder, consumer),
+  });
+}
+
+function createDeliverer({ config, store, secrets, clock, log }: TermOptions): Deliverer {
+  const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
+  return new Deliverer({
+    store,
+    clock,
+    log,
+    channels: createChannels(createHttpPost({ clock, guard })),
+    source: storedChannels(store, secrets),
+  });
+}
+
+/** What waits to be recorded, in the stream or in memory. */
+function backlogOf(recorder: Recorder, consumer: ResultConsumer): Backlog {
+  const { events, oldestMs } = recorder.backlog;
+  return { events, oldestMs: Math.max(oldestMs, consumer.lagMs) };
+}

@@ -1,0 +1,179 @@
+import { SvcError } from '@svc/shared/errors.ts';
+import { ChangeApplier } from './configuration/change-applier.ts';
+import type { ChangeEffects } from './configuration/configuration.ts';
+import { StoredConfiguration } from './configuration/transactions.ts';
+import { DeclaredFile } from './declare/declared-file.ts';
+import type { Live } from './live.ts';
+import { coordinatorMetrics } from './metrics.ts';
+import { createDeliveries } from './notify/deliveries.ts';
+import { unavailableReason } from './notify/registry.ts';
+import { logTransitions } from './recording/transition-log.ts';
+import { StartedParts } from './started-parts.ts';
+import { buildTermParts, type TermOptions, type TermParts } from './term-parts.ts';
+
+/** The term was stopped before its start had ended. */
+export class TermEnded extends SvcError {
+  constructor() {
+    super('term-ended', 'leading was stopped while it started');
+  }
+}
+
+/**
+ * One time of leading, from its start to its stop; it is not started a second time.
+ *
+ *     new ── start ──▶ loading ──▶ leading ── stop ──▶ ended
+ *                         └──── stop, or a failure ─────▲
+ *
+ * Order matters twice. At the start the states are loaded before anything can change them, and jobs are
+ * given out only after results are read and the declaration stands. At the end it is the other way
+ * round: no new slots, then no more results, then no more alerts.
+ */
+export class Term {
+  readonly #options: TermOptions;
+  readonly #started: StartedParts;
+  #starting: Promise<unknown> = Promise.resolve();
+  #stopping: Promise<void> | null = null;
+  #applier: ChangeApplier | null = null;
+  #declaredFile: DeclaredFile | null = null;
+  #live: Live | null = null;
+  #isLeading = false;
+
+  constructor(options: TermOptions) {
+    this.#options = options;
+    this.#started = new StartedParts(options.log);
+  }
+
+  /** What is known; null until it is loaded. */
+  get live(): Live | null {
+    return this.#live;
+  }
+
+  /** Started, and not being stopped. */
+  get isLeading(): boolean {
+    return this.#isLeading;
+  }
+
+  /**
+   * Resolves when the declaration stands and results are read; jobs are given out some seconds later at most.
+   *
+   * @throws StoreError, DeclarationError (an invalid declared file at the first start), TermEnded; nothing
+   *   runs any more then
+   */
+  async start(): Promise<{ dispatching: Promise<void> }> {
+    const starting = this.#start();
+    this.#starting = starting;
+    try {
+      return await starting;
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+
+  /** May be called during the start, which fails then. Waits for no database that takes nothing. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  /** Resolves when the changes up to this one in the log are applied, or when this is stopped. */
+  async applied(lastChangeId: number): Promise<void> {
+    await this.#applier?.applied(lastChangeId);
+  }
+
+  /** Applies the declared file again. */
+  async reload(): Promise<void> {
+    await this.#declaredFile?.reload();
+  }
+
+  async #start(): Promise<{ dispatching: Promise<void> }> {
+    const parts = await buildTermParts(this.#options);
+    const { recorder, deliverer, consumer, rollups, retention, dispatch } = parts;
+    await this.#begin('recorder', recorder, () => recorder.load());
+    recorder.onTransition((change) => logTransitions(this.#options.log, change));
+    this.#live = this.#liveOf(parts);
+    await this.#begin('deliverer', deliverer, () => deliverer.start());
+    const applier = this.#createApplier(parts);
+    this.#applier = applier;
+    await this.#begin('changes', applier, () => applier.resume());
+    recorder.announceAll();
+    await this.#begin('consumer', consumer, () => consumer.start());
+    await this.#begin('roll-ups', rollups, () => rollups.start());
+    await this.#begin('retention', retention, () => retention.start());
+    await this.#declare(applier);
+    this.#started.add('dispatch', () => dispatch.stop());
+    this.#isLeading = true;
+    return { dispatching: dispatch.start() };
+  }
+
+  /** Starts a part, unless the term is being stopped. It is stopped also where its start fails. */
+  async #begin(
+    name: string,
+    part: { stop(): Promise<void> | void },
+    start: () => Promise<void> | void,
+  ): Promise<void> {
+    this.#mustGoOn();
+    this.#started.add(name, () => part.stop());
+    await start();
+    this.#mustGoOn();
+  }
+
+  #mustGoOn(): void {
+    if (this.#stopping !== null) throw new TermEnded();
+  }
+
+  async #stop(): Promise<void> {
+    this.#isLeading = false;
+    // First: what waits for effects (a request, the declared file) would hold the end of what it waits in.
+    this.#applier?.stop();
+    await this.#started.stop();
+    // A start that is under way ends at its next part; what it began until then follows.
+    await this.#starting.catch(() => {});
+    await this.#started.stop();
+  }
+
+  #createApplier({ recorder }: TermParts): ChangeApplier {
+    const { store, secrets, clock, log } = this.#options;
+    return new ChangeApplier({ store, secrets, sink: recorder, clock, log });
+  }
+
+  /** The declared file from now on; without one, what an earlier file owned is released. */
+  async #declare(effects: ChangeEffects): Promise<void> {
+    const { config, store, secrets, workspaceId, environment, clock, log } = this.#options;
+    this.#mustGoOn();
+    const configuration = new StoredConfiguration({ store, secrets, effects, clock });
+    if (config.config === undefined) {
+      await configuration.releaseFileOwnership();
+      this.#mustGoOn();
+      return;
+    }
+    const declaredFile = new DeclaredFile({
+      path: config.config,
+      workspaceId,
+      configuration,
+      secrets,
+      env: environment,
+      allowsDelete: config.allowsDelete,
+      channelProblem: unavailableReason,
+      clock,
+      log,
+    });
+    this.#declaredFile = declaredFile;
+    await this.#begin('declared file', declaredFile, () => declaredFile.start());
+  }
+
+  #liveOf(parts: TermParts): Live {
+    const { store, clock, config } = this.#options;
+    const { monitors, states, dispatch, recorder, deliverer, slotClock } = parts;
+    return {
+      monitors,
+      states,
+      agents: dispatch.agents,
+      checks: dispatch,
+      deliveries: createDeliveries({ store, clock, deliverer, publicUrl: config.publicUrl }),
+      slotNow: () => slotClock.now(),
+      isRecording: () => !recorder.isFailing,
+      metrics: () => coordinatorMetrics(parts),
+    };
+  }
+}

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+
+const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
+
+test('while no commit gets through, checks and reads go on and nothing is announced; what is announced is durable', {
+  timeout: 90_000,
+}, async (context) => {
+  const opened = openedIn(context);
+  const web = await targetIn(opened);
+  const hook = await receiverIn(opened);
+  const service = await serviceIn(opened, {
+    regions: REGIONS,
+    declared: {
+      svc_http_monitor: {
+        web: { name: 'Web', url: web.url, periodicity: '30s', retry: 0, active: true, regions: REGIONS },
+      },
+      svc_notification: {
+        hook: {
+          provider_type: 'webhook',
+          webhook: { endpoint: hook.url },
+          monitor_ids: ['${svc_http_monitor.web.id}'],
+        },
+      },
+    },
+  });
+  await service.changed('Web', 'active');
+  const id = service.idOf('Web');
+  const errors = () =>
+    service.query("SELECT 1 FROM transitions WHERE monitor_id = ? AND to_status = 'error'", id).length;
+  const durableWhenReceived: number[] = [];
+  hook.answerWith((_request, response) => {
+    durableWhenReceived.push(errors());
+    response.end();
+  });
+
+  const held = service.holdDatabase();
+  web.answerWith((response) => {
+    response.statusCode = 503;
+    response.end('down');
+  });
+  const before = web.hits;
+  // Three more slots: the outage is certain, and the database has refused a commit by then.
+  await service.until(() => web.hits >= before + 3 * REGIONS.length);
+  const { status } = await service.get<{ status: string }>(`/v1/monitors/${id}`);
+  expect(status).toBe('active');
+  expect(await service.get<{ total: number }>('/v1/monitors')).toMatchObject({ total: 1 });
+  expect(hook.requests).toEqual([]);
+
+  held.release();
+  await hook.received(1);
+  expect(durableWhenReceived).toEqual([1]);
+  await service.changed('Web', 'error');
+  web.answerWith((response) => response.end());
+  await hook.received(2);
+  expect(hook.requests.map(({ json }) => (json as { status: string }).status)).toEqual([
+    'error',
+    'recovered',
+  ]);
+  // Nothing that was reported meanwhile is lost.
+  const slots = service.query<{ reports: number }>(
+    'SELECT count(*) AS reports FROM results WHERE monitor_id = ? GROUP BY slot ORDER BY slot',
+    id,
+  );
+  expect(slots.slice(0, -1).every(({ reports }) => reports === REGIONS.length)).toBe(true);
+});

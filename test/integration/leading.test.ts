@@ -1,0 +1,386 @@
+/**
+ * Leading ends and begins again in one process, while the API is served all the time.
+ */
+import type { ServerResponse } from 'node:http';
+import { DatabaseSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
+import type { Region } from '@svc/shared/regions.ts';
+import { describe, expect, test } from 'vitest';
+import { holdDatabase } from '../support/held-database.ts';
+import { HeldResources } from '../support/held-resources.ts';
+import type { HttpTarget } from '../support/http-target.ts';
+import { LocalService } from '../support/local-service.ts';
+import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+
+const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
+const TIMEOUT = { timeout: 60_000 };
+
+const monitorOf = (name: string, url: string, attributes: object = {}) => ({
+  type: 'http',
+  name,
+  url,
+  periodicity: '30s',
+  active: true,
+  retry: 0,
+  timeout: 120_000,
+  regions: REGIONS,
+  ...attributes,
+});
+
+const hookOf = (url: string, monitorIds: readonly number[]) => ({
+  name: 'Hook',
+  provider_type: 'webhook',
+  webhook: { endpoint: url },
+  monitor_ids: monitorIds.map(String),
+});
+
+const failing = (response: ServerResponse) => {
+  response.statusCode = 503;
+  response.end();
+};
+const well = (response: ServerResponse) => response.end('ok');
+
+/** `/good` answers, `/held` never does, everything else is down. */
+function byPath(target: HttpTarget): void {
+  target.answerWith((response, path) => {
+    if (path === '/good') well(response);
+    else if (!path.startsWith('/held')) failing(response);
+  });
+}
+
+async function started(opened: Opened, observed?: HeldResources): Promise<LocalService> {
+  return serviceIn(opened, {
+    regions: REGIONS,
+    declared: {},
+    ...(observed === undefined ? {} : { observe: observed }),
+  });
+}
+
+async function created(service: LocalService, path: string, body: object): Promise<number> {
+  const answer = await service.request('POST', path, body);
+  expect(answer).toMatchObject({ status: 201 });
+  return Number((answer.body as { id: string }).id);
+}
+
+async function write(service: LocalService, method: string, path: string, body?: object): Promise<void> {
+  const { status } = await service.request(method, path, body);
+  expect([method, path, status]).toEqual([method, path, method === 'DELETE' ? 204 : 200]);
+}
+
+type Queued = { monitor: number; status: string; closure: string | undefined; incident: string };
+
+/** Every alert that was queued, in its order. */
+const queued = (service: LocalService): Queued[] =>
+  service
+    .query<{ alert: string }>('SELECT alert FROM deliveries ORDER BY id')
+    .map(({ alert }) => JSON.parse(alert) as { monitor: { id: number } } & Omit<Queued, 'monitor'>)
+    .map(({ monitor: { id }, status, closure, incident }) => ({ monitor: id, status, closure, incident }));
+
+const logged = (service: LocalService) => service.query('SELECT * FROM changes');
+
+describe.concurrent('leading ends and begins again', () => {
+  test('during an incident: nothing is announced twice, and its end once', TIMEOUT, async (context) => {
+    const opened = openedIn(context);
+    const [web, hook] = [await targetIn(opened), await receiverIn(opened)];
+    const service = await started(opened);
+    web.answerWith(failing);
+    const id = await created(service, '/v1/monitors', monitorOf('Web', web.url));
+    await created(service, '/v1/notifications', hookOf(hook.url, [id]));
+    await hook.received(1);
+    for (let time = 0; time < 3; time++) {
+      await service.stopLeading();
+      await service.lead();
+      await service.decided(id, 1);
+    }
+    web.answerWith(well);
+    await hook.received(2);
+    await service.stopLeading();
+    await service.lead();
+    await service.decided(id, 1);
+    expect(hook.requests.map(({ json }) => (json as Queued).status)).toEqual(['error', 'recovered']);
+  });
+
+  test('in the middle of a check: its result is recorded', TIMEOUT, async (context) => {
+    const opened = openedIn(context);
+    const web = await targetIn(opened);
+    const held: ServerResponse[] = [];
+    web.answerWith((response) => void held.push(response));
+    const service = await started(opened);
+    const id = await created(service, '/v1/monitors', monitorOf('Web', web.url));
+    await service.until(() => held.length === REGIONS.length);
+    const before = service.clock.wall();
+    await service.stopLeading();
+    web.answerWith(well);
+    for (const response of held) well(response);
+    await service.lead();
+    await service.changed('Web', 'active');
+    const passed = service.query<{ slot: number; regions: number }>(
+      "SELECT slot, count(*) AS regions FROM results WHERE monitor_id = ? AND outcome = 'passed' GROUP BY slot ORDER BY slot LIMIT 1",
+      id,
+    );
+    expect(passed).toMatchObject([{ regions: REGIONS.length }]);
+    expect(passed[0]?.slot).toBeLessThanOrEqual(before);
+  });
+
+  test(
+    'reads are answered all the time; what a leader has to do is answered, or 503',
+    TIMEOUT,
+    async (context) => {
+      const opened = openedIn(context);
+      const [web, hook] = [await targetIn(opened), await receiverIn(opened)];
+      web.answerWith(well);
+      const service = await started(opened);
+      const id = await created(service, '/v1/monitors', monitorOf('Web', web.url, { timeout: 1_000 }));
+      const channel = await created(service, '/v1/notifications', hookOf(hook.url, [id]));
+      await service.changed('Web', 'active');
+      const asked = [
+        ['GET', `/v1/monitors/${id}`],
+        ['GET', '/v1/monitors'],
+        ['GET', '/v1/regions'],
+        ['GET', `/v1/monitors/${id}/summary`],
+        ['POST', `/v1/monitors/${id}/check`],
+        ['POST', `/v1/notifications/${channel}/test`],
+      ] as const;
+      const answers = new Set<string>();
+      const ask = async (method: string, path: string): Promise<void> => {
+        const headers = { authorization: `Bearer ${service.token}` };
+        const response = await fetch(`${service.url}${path}`, { method, headers });
+        await response.arrayBuffer();
+        const again = response.headers.get('retry-after') === null ? '' : ' again';
+        answers.add(`${method} ${path.replace(/\d+/g, 'N')} ${response.status}${again}`);
+      };
+      let isOver = false;
+      const asking = asked.map(async ([method, path]) => {
+        while (!isOver) await ask(method, path);
+      });
+      for (let time = 0; time < 3; time++) {
+        await service.stopLeading();
+        for (const [method, path] of asked) await ask(method, path);
+        expect(await service.get(`/v1/monitors/${id}`)).toMatchObject({ status: 'active' });
+        await service.lead();
+      }
+      isOver = true;
+      await Promise.all(asking);
+      for (const [method, path] of asked) await ask(method, path);
+      expect([...answers].sort()).toEqual([
+        'GET /vN/monitors 200',
+        'GET /vN/monitors/N 200',
+        'GET /vN/monitors/N/summary 200',
+        'GET /vN/regions 200',
+        'POST /vN/monitors/N/check 200',
+        'POST /vN/monitors/N/check 503 again',
+        'POST /vN/notifications/N/test 200',
+        'POST /vN/notifications/N/test 503 again',
+      ]);
+    },
+  );
+
+  test(
+    'what is written meanwhile waits in the log and takes effect at the next start',
+    TIMEOUT,
+    async (context) => {
+      const opened = openedIn(context);
+      const [web, hook] = [await targetIn(opened), await receiverIn(opened)];
+      byPath(web);
+      const service = await started(opened);
+      const add = (name: string, path: string) =>
+        created(service, '/v1/monitors', monitorOf(name, `${web.url}${path}`));
+      const off = await add('Off', '/a');
+      const gone = await add('Gone', '/b');
+      const apart = await add('Apart', '/c');
+      const moved = await add('Moved', '/d');
+      const channel = await created(
+        service,
+        '/v1/notifications',
+        hookOf(hook.url, [off, gone, apart, moved]),
+      );
+      await hook.received(4);
+      await service.stopLeading();
+      const errors = queued(service);
+      const incidentOf = new Map(errors.map(({ monitor, incident }) => [monitor, incident]));
+
+      asIncidentKind(service);
+      await write(service, 'PUT', `/v1/monitors/${off}`, monitorOf('Off', `${web.url}/a`, { active: false }));
+      await write(service, 'DELETE', `/v1/monitors/${gone}`);
+      await write(service, 'PUT', `/v1/notifications/${channel}`, hookOf(hook.url, [off, moved]));
+      await write(service, 'PUT', `/v1/monitors/${moved}`, monitorOf('Moved', `${web.url}/good`));
+      const made = await add('Made', '/good');
+      asIncidentKind(service);
+      expect(logged(service).length).toBeGreaterThanOrEqual(5);
+      expect(queued(service)).toEqual(errors);
+      expect(await service.get(`/v1/monitors/${made}`)).toMatchObject({ status: 'unknown' });
+      expect((await service.request('GET', `/v1/monitors/${gone}`)).status).toBe(404);
+      const seen = service.transitions.length;
+
+      await service.lead();
+      expect(logged(service)).toEqual([]);
+      expect(await service.get(`/v1/monitors/${off}`)).toMatchObject({ status: 'unknown' });
+      await service.changed('Made', 'active', seen);
+      await service.changed('Moved', 'active', seen);
+      const ended = queued(service).slice(errors.length);
+      const inOrder = ended.toSorted((a, b) => a.monitor - b.monitor);
+      const end = (monitor: number, closure?: string) => ({
+        monitor,
+        status: 'recovered',
+        closure,
+        incident: incidentOf.get(monitor),
+      });
+      expect(inOrder).toEqual([
+        end(off, 'monitor-deactivated'),
+        end(gone, 'monitor-deleted'),
+        end(apart, 'channel-unlinked'),
+        end(moved),
+      ]);
+    },
+  );
+
+  test(
+    'what it holds is given back each time, and the declared file is watched by one',
+    TIMEOUT,
+    async (context) => {
+      const opened = openedIn(context);
+      const web = await targetIn(opened);
+      web.answerWith(well);
+      const observed = new HeldResources();
+      const service = await started(opened, observed);
+      const { name: _name, ...rest } = monitorOf('Web', web.url);
+      const declare = (name: string) => ({ svc_http_monitor: { web: { ...rest, type: undefined, name } } });
+      await service.reload(declare('Web'));
+      await service.changed('Web', 'active');
+      const leading = leadingHolds(observed);
+      await service.stopLeading();
+      expect(observed.now).toEqual({ timers: 0, intervals: 0, subscriptions: 0, connectionListeners: 0 });
+      for (let time = 0; time < 5; time++) {
+        await service.lead();
+        expect(leadingHolds(observed)).toEqual(leading);
+        await service.stopLeading();
+        expect(observed.now).toEqual({ timers: 0, intervals: 0, subscriptions: 0, connectionListeners: 0 });
+      }
+
+      const applied = () => service.said.get('declaration applied') ?? 0;
+      const before = applied();
+      await service.declare(declare('Renamed'));
+      expect(service.idOf('Renamed')).toBe(-1);
+      await service.lead();
+      expect([service.idOf('Renamed') > 0, applied() - before]).toEqual([true, 1]);
+      await service.declare(declare('Renamed again'));
+      await service.until(() => service.idOf('Renamed again') > 0);
+      await service.decided(service.idOf('Renamed again'), 1);
+      expect(applied() - before).toBe(2);
+    },
+  );
+});
+
+describe.concurrent('a start that does not come to its end', () => {
+  const NOTHING = { timers: 0, intervals: 0, subscriptions: 0, connectionListeners: 0 };
+
+  test('an invalid declared file at the first start: nothing runs', TIMEOUT, async () => {
+    const observed = new HeldResources();
+    const starting = LocalService.start({ regions: [], declared: { svc_unheard: {} }, observe: observed });
+    await expect(starting).rejects.toThrow('svc_unheard');
+    expect(observed.now).toEqual(NOTHING);
+  });
+
+  test('a database that takes nothing: nothing runs, and it is tried again', TIMEOUT, async (context) => {
+    const opened = openedIn(context);
+    const web = await targetIn(opened);
+    web.answerWith(well);
+    const observed = new HeldResources();
+    const service = await started(opened, observed);
+    const id = await created(service, '/v1/monitors', monitorOf('Web', web.url));
+    await service.changed('Web', 'active');
+    await service.stopLeading();
+    const other = holdDatabase(service.databasePath);
+    await expect(service.lead()).rejects.toMatchObject({ code: 'store-busy' });
+    expect(observed.now).toEqual(NOTHING);
+    expect(await service.get(`/v1/monitors/${id}`)).toMatchObject({ status: 'active' });
+    other.release();
+    await service.lead();
+    await service.decided(id, 1);
+  });
+
+  test('a stop at any moment of it ends it, and leaves nothing', TIMEOUT, async (context) => {
+    const opened = openedIn(context);
+    const web = await targetIn(opened);
+    web.answerWith(well);
+    const observed = new HeldResources();
+    const service = await started(opened, observed);
+    const id = await created(service, '/v1/monitors', monitorOf('Web', web.url));
+    await service.changed('Web', 'active');
+    await service.stopLeading();
+    let ended = 0;
+    for (let turns = 0; turns < 200; turns += 1 + Math.floor(turns / 6)) {
+      const leading = service.lead().catch((error: { code?: string }) => {
+        expect(error.code).toBe('term-ended');
+        ended += 1;
+      });
+      for (let turn = 0; turn < turns; turn++) await setImmediate();
+      await service.stopLeading();
+      await leading;
+      expect([turns, observed.now]).toEqual([turns, NOTHING]);
+    }
+    expect(ended).toBeGreaterThan(5);
+    await service.lead();
+    await service.decided(id, 1);
+  });
+
+  test('a stop while the database takes nothing answers who waits, and ends', TIMEOUT, async (context) => {
+    const opened = openedIn(context);
+    const web = await targetIn(opened);
+    web.answerWith(well);
+    const service = await started(opened);
+    const id = await created(service, '/v1/monitors', monitorOf('Web', web.url));
+    await service.changed('Web', 'active');
+    const other = holdDatabase(service.databasePath);
+    const writing = service.request('PUT', `/v1/monitors/${id}`, monitorOf('Renamed', web.url));
+    await service.stopLeading();
+    expect([200, 503]).toContain((await writing).status);
+    other.release();
+    await service.lead();
+    await service.decided(id, 1);
+    expect(logged(service)).toEqual([]);
+  });
+});
+
+test('fifty writers at once: each is answered after its effects', TIMEOUT, async (context) => {
+  const opened = openedIn(context);
+  const [web, hook] = [await targetIn(opened), await receiverIn(opened)];
+  byPath(web);
+  const service = await started(opened);
+  const ids: number[] = [];
+  for (let index = 0; index < 10; index++) {
+    ids.push(await created(service, '/v1/monitors', monitorOf(`M${index}`, `${web.url}/good`)));
+  }
+  const channel = await created(service, '/v1/notifications', hookOf(hook.url, ids));
+  for (const index of ids.keys()) await service.changed(`M${index}`, 'active');
+
+  const moves = Array.from({ length: 40 }, async (_, index) => {
+    const id = ids[index % 8] ?? 0;
+    await write(service, 'PUT', `/v1/monitors/${id}`, monitorOf(`M${index % 8}`, `${web.url}/held/${index}`));
+    expect(await service.get(`/v1/monitors/${id}`)).toMatchObject({ status: 'unknown' });
+  });
+  const links = Array.from({ length: 8 }, (_, index) =>
+    write(service, 'PUT', `/v1/notifications/${channel}`, hookOf(hook.url, ids.slice(0, index))),
+  );
+  const removals = ids.slice(8).map(async (id) => {
+    await write(service, 'DELETE', `/v1/monitors/${id}`);
+    expect((await service.request('POST', `/v1/monitors/${id}/check`)).status).toBe(404);
+  });
+  await Promise.all([...moves, ...links, ...removals]);
+  expect(logged(service)).toEqual([]);
+  expect(await service.metric('svc_monitors')).toBe(8);
+  expect(hook.requests).toEqual([]);
+});
+
+/** What repeats or stays while it leads; single timers come and go. */
+function leadingHolds(observed: HeldResources) {
+  const { intervals, subscriptions, connectionListeners } = observed.now;
+  return { intervals, subscriptions, connectionListeners };
+}
+
+/** No kind that keeps incidents open can be declared yet: the rows say that the channel is one. */
+function asIncidentKind(service: LocalService): void {
+  const database = new DatabaseSync(service.databasePath, { timeout: 5_000 });
+  database.exec("UPDATE notifications SET provider_type = 'incident_a'");
+  database.close();
+}
