@@ -1,7 +1,7 @@
 import { checkEnd } from '@svc/coordinator/domain/check-end.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
-import { freshForMs, votableForMs } from '@svc/coordinator/domain/status.ts';
-import { BELIEVED_AHEAD_MS, type StoredState, type StoredVote } from '@svc/coordinator/evaluation/restart.ts';
+import { BELIEVED_AHEAD_MS, freshForMs, votableForMs } from '@svc/coordinator/domain/status.ts';
+import type { StoredState, StoredVote } from '@svc/coordinator/evaluation/restart.ts';
 import type { Link, MonitorState } from '@svc/coordinator/evaluation/state.ts';
 import type { ReportedResult, Writes } from '@svc/coordinator/evaluation/writes.ts';
 import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/recording-store.ts';

@@ -77,15 +77,25 @@ export class Service {
   readonly #agents = new Map<Region, Agent>();
   readonly #events: SlotEvents;
   readonly #newestSlot: number | null;
+  /** How much older votes are than this life's clocks say, ms. */
+  readonly #agedMs: number;
   #scheduler: Scheduler | null = null;
   #liveSerial = 0;
 
-  private constructor(around: Surroundings, monitor: LiveMonitor | null, newestSlot: number | null) {
+  private constructor(
+    around: Surroundings,
+    monitor: LiveMonitor | null,
+    newestSlot: number | null,
+    before: Now | null,
+  ) {
     this.#around = around;
     this.#clock = new MortalClock(around.clock);
     this.#monitors.current = monitor;
     this.#newestSlot = newestSlot;
     this.#slotClock = new SlotClock(this.#clock, newestSlot, log);
+    // What is stored is dated by the slots' clock, which may have been set while nobody ran.
+    this.#agedMs =
+      before === null ? 0 : before.age - before.slot + this.#slotClock.now() - this.#clock.monotonic();
     this.#recorder = this.#newRecorder();
     this.#events = this.#toldEvents();
     this.#inFlight = new InFlight({
@@ -96,10 +106,18 @@ export class Service {
     });
   }
 
-  /** Loads what is stored; the reading of results may begin. */
-  static async start(around: Surroundings, monitor: LiveMonitor | null): Promise<Service> {
+  /**
+   * Loads what is stored; the reading of results may begin.
+   *
+   * @param before when the life before ended, by its clocks
+   */
+  static async start(
+    around: Surroundings,
+    monitor: LiveMonitor | null,
+    before: Now | null,
+  ): Promise<Service> {
     const newest = monitor === null ? null : await around.store.newestSlot(monitor.id);
-    const service = new Service(around, monitor, newest);
+    const service = new Service(around, monitor, newest, before);
     await service.#recorder.load();
     return service;
   }
@@ -161,7 +179,7 @@ export class Service {
   get now(): Now {
     const slot = this.#slotClock.now();
     const monotonic = this.#clock.monotonic();
-    return { slot, monotonic, age: monotonic + this.#slotClock.jumpedMs };
+    return { slot, monotonic, age: monotonic + this.#slotClock.jumpedMs + this.#agedMs };
   }
 
   get status(): MonitorStatus {

@@ -7,7 +7,7 @@ import { type OutageCounts, Outages } from './outages.ts';
 import { Presence } from './presence.ts';
 import { Service } from './service.ts';
 import type { WorldStore } from './store.ts';
-import type { Announcement, Told, Transition } from './told.ts';
+import type { Announcement, Now, Told, Transition } from './told.ts';
 import { VirtualClock } from './virtual-clock.ts';
 import type { Move, World } from './world.ts';
 
@@ -60,6 +60,8 @@ class Simulation {
   /** What happens in the instant and takes the store: done one after the other before the commit. */
   #work: (() => Promise<void>)[] = [];
   #isResumed = false;
+  /** When the last life of the service ended, by its clocks. */
+  #endedAt: Now | null = null;
   #tickAt = Number.POSITIVE_INFINITY;
   #restart: (Move & { do: 'restart' }) | null = null;
   #events = 0;
@@ -136,9 +138,9 @@ class Simulation {
     };
     for (const region of this.#presence.live()) if (!this.#agents.has(region)) this.#presence.went(region);
     for (const region of this.#agents.regions()) this.#presence.came(region);
-    const service = await Service.start(around, monitor);
+    const service = await Service.start(around, monitor, this.#endedAt);
     this.#service = service;
-    this.#oracle.started();
+    this.#oracle.started(service.now);
     for (let sequence = service.position; sequence < this.#stream.length; sequence += 1) {
       service.record(this.#stream[sequence] as Report, sequence + 1);
     }
@@ -184,6 +186,7 @@ class Simulation {
     const restart = this.#restart;
     this.#restart = null;
     this.#note(`the coordinator is killed${restart?.isBeforeCommit ? ' before the commit' : ''}`);
+    this.#endedAt = this.#service?.now ?? null;
     this.#service?.kill();
     this.#service = null;
     this.#isResumed = false;

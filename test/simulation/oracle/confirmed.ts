@@ -18,13 +18,12 @@ export class ConfirmedOutages {
   unannounced = 0;
   /** Regions that failed, by slot. */
   readonly #failed = new Map<number, Set<Region>>();
-  readonly #reported = new Set<string>();
   /** Newest slot about which a region said something else. */
   readonly #otherwise = new Map<Region, number>();
   /** The majority that waits for its announcement, since a monotonic instant. */
   #waiting: { slot: number; since: number } | null = null;
 
-  /** A report was recorded. */
+  /** A report was recorded, the first outcome of its region and slot. */
   reported(
     { region, result }: Told & { is: 'reported' },
     picture: Picture,
@@ -34,10 +33,6 @@ export class ConfirmedOutages {
     const { monitor } = picture;
     const { slot, outcome, version } = result;
     if (monitor === null || !monitor.active || version !== monitor.version || outcome === 'not_run') return;
-    // Of a region and slot the first outcome counts.
-    const key = `${region} ${slot}`;
-    if (this.#reported.has(key)) return;
-    this.#reported.add(key);
     if (outcome !== 'failed') {
       this.#otherwise.set(region, Math.max(slot, this.#otherwise.get(region) ?? 0));
       return;

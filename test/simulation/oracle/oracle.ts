@@ -68,8 +68,8 @@ export class Oracle {
     this.#wrongSince = null;
   }
 
-  started(): void {
-    this.#picture.restarted();
+  started(now: Now): void {
+    this.#picture.restarted(now);
     this.#resumed = new Set();
   }
 
@@ -114,13 +114,14 @@ export class Oracle {
   #tell(told: Told, now: Now): void {
     if (told.is === 'resumed') this.#resumed.add(told.slot);
     if (told.is === 'declared') this.confirmed.excuse();
+    const isFirst = told.is !== 'reported' || !this.#picture.isRecorded(told.region, told.result.slot);
     this.#picture.tell(told, now);
     if (told.is === 'all-resumed') {
       this.#picture.allResumed(this.#resumed, now);
       this.#judgeFrom = now.monotonic + IN_TIME_MS;
       this.confirmed.excuse();
     }
-    if (told.is === 'reported' && now.monotonic >= this.#judgeFrom) {
+    if (told.is === 'reported' && isFirst && now.monotonic >= this.#judgeFrom) {
       this.confirmed.reported(told, this.#picture, this.#status, now);
     }
   }

@@ -20,7 +20,7 @@ type OpenSlot = {
   readonly endsAt: number;
   /** null: nobody has said, so all of the electorate may have been. */
   given: Set<Region> | null;
-  readonly answered: Set<Region>;
+  answered: Set<Region>;
   readonly reports: Vote[];
 };
 
@@ -65,6 +65,11 @@ export class Picture {
     return this.monitor?.active === true;
   }
 
+  /** The slot has an outcome of the region. */
+  isRecorded(region: Region, slot: number): boolean {
+    return this.#recorded.has(`${region} ${slot}`);
+  }
+
   tell(told: Told, now: Now): void {
     switch (told.is) {
       case 'opened':
@@ -103,15 +108,23 @@ export class Picture {
    * A restart reads votes back from results, whose instants are those of their recording; whether the newest
    * slot was decided is not known then, and it may be decided once more.
    */
-  restarted(): void {
+  restarted(now: Now): void {
     const { monitor } = this;
+    this.#upSince = Number.POSITIVE_INFINITY;
+    // What agents abstained from is not read back, and dispatch has yet to say to whom slots were given.
+    for (const open of this.#open) {
+      open.given = null;
+      open.answered = new Set(open.reports.map(({ region }) => region));
+    }
     if (monitor === null) return;
+    const freshFor = freshMs(monitor.periodMs, monitor.longestCheckMs);
     this.#newestVote = Math.max(0, ...[...this.votes.values()].map(({ slot }) => slot));
     for (const vote of this.votes.values()) {
-      const reported =
-        (this.#reportedAt.get(vote.region) ?? 0) + freshMs(monitor.periodMs, monitor.longestCheckMs);
-      const surelyFreshUntil = Math.min(vote.surelyFreshUntil, reported);
-      this.votes.set(vote.region, { ...vote, surelyFreshUntil });
+      const reported = (this.#reportedAt.get(vote.region) ?? 0) + freshFor;
+      // Of a clock that was set back since a vote counts for no longer.
+      const freshUntil = Math.min(vote.freshUntil, now.age + freshFor);
+      const surelyFreshUntil = Math.min(vote.surelyFreshUntil, reported, freshUntil);
+      this.votes.set(vote.region, { ...vote, freshUntil, surelyFreshUntil });
     }
   }
 
@@ -130,9 +143,9 @@ export class Picture {
       this.#decidedSlot = Math.max(this.#decidedSlot, open.slot);
       for (const region of open.given ?? open.answered) this.#entered.add(region);
       this.#agesAt = Number.NEGATIVE_INFINITY;
-      // What its end decides is decided then, whenever somebody looks; a service that is down decides when it is up.
-      const endedMs = Math.max(0, now.monotonic - Math.max(open.endsAt, this.#upSince));
-      this.#cast(open.reports, open.endsAt <= now.monotonic ? ago(now, endedMs) : now);
+      // What its end decides is decided then, whenever somebody looks.
+      const endedMs = Math.max(0, now.monotonic - this.#endOf(open));
+      this.#cast(open.reports, ago(now, endedMs));
     }
     this.#grow(now);
   }
@@ -215,6 +228,8 @@ export class Picture {
     const { monitor } = this;
     const { slot, version, outcome } = result;
     const key = `${region} ${slot}`;
+    // Given before the clock was set back: such slots are set aside.
+    if (slot > now.slot + SET_ASIDE_MS) return;
     if (this.#recorded.has(key)) return;
     if (outcome !== 'not_run') this.#recorded.add(key);
     if (monitor === null || !this.#isAbout(version, region) || slot <= this.endedSlot) return;
@@ -222,7 +237,7 @@ export class Picture {
       if (!isOfferedAgain) this.#answered(slot, region, now);
       return;
     }
-    if (slot < now.slot - votableMs(monitor.periodMs, monitor.longestCheckMs)) return;
+    if (isTooOld(slot, monitor, now)) return;
     const freshUntil = now.age + freshMs(monitor.periodMs, monitor.longestCheckMs);
     const vote: Vote = {
       region,
@@ -230,9 +245,10 @@ export class Picture {
       slot,
       freshUntil,
       surelyFreshUntil: freshUntil,
-      failedFrom: slot,
-      surelyFailedFrom: slot,
-      failedUntil: slot + tookMs(result),
+      downFrom: slot,
+      surelyDownFrom: slot,
+      endedAt: slot + tookMs(result),
+      surelyEndedAt: Math.min(slot + tookMs(result), Math.max(slot, now.slot)),
       heardAt: now.slot,
     };
     this.#given.add(region);
@@ -247,13 +263,18 @@ export class Picture {
     this.#cast([vote], now);
   }
 
+  /** A service that was down waits until it has read what was reported meanwhile. */
+  #endOf({ endsAt }: OpenSlot): number {
+    return Math.max(endsAt, this.#upSince);
+  }
+
   #nextDecided(now: Now): number {
     return this.#open.findIndex((open) => this.#isDecided(open, now));
   }
 
   /** "When every region given it has answered, or the missing ones cannot change the outcome, or one period has passed." */
   #isDecided(open: OpenSlot, now: Now): boolean {
-    if (now.monotonic >= open.endsAt) return true;
+    if (now.monotonic >= this.#endOf(open)) return true;
     const given = open.given ?? new Set([...this.#electorate(this.#given), ...open.answered]);
     const missing = [...given].filter((region) => !open.answered.has(region));
     return missing.length === 0 || this.#isCertain(open, given, missing, now);
@@ -261,9 +282,11 @@ export class Picture {
 
   /** Of all that the missing regions may say, the extremes: all pass, all fail, all abstain with their votes kept or aged. */
   #isCertain(open: OpenSlot, given: ReadonlySet<Region>, missing: readonly Region[], now: Now): boolean {
+    const electorate = this.#electorate(new Set([...this.#entered, ...given]));
+    // More than half may all pass, and may all fail together.
+    if (missing.filter((region) => electorate.has(region)).length > electorate.size / 2) return false;
     const cast = new Map(this.votes);
     for (const vote of open.reports) this.#castInto(cast, vote, now);
-    const electorate = this.#electorate(new Set([...this.#entered, ...given]));
     const statusWith = (extreme: Extreme) => {
       const votes = new Map(cast);
       for (const region of missing) {
@@ -286,6 +309,8 @@ export class Picture {
     this.#agesAt = Math.min(this.#agesAt, freshUntil);
     let isNew = false;
     for (const vote of news) {
+      // A service that was down may come to it late.
+      if (isTooOld(vote.slot, monitor, now)) continue;
       if (!this.#castInto(this.votes, { ...vote, freshUntil, surelyFreshUntil: freshUntil }, now)) continue;
       this.#reportedAt.set(vote.region, now.age - (now.slot - vote.heardAt));
       isNew = true;
@@ -297,13 +322,7 @@ export class Picture {
   #castInto(votes: Map<Region, Vote>, vote: Vote, now: Now): boolean {
     const before = votes.get(vote.region);
     if (before !== undefined && before.slot >= vote.slot) return false;
-    if (before?.outcome !== 'failed' || vote.outcome !== 'failed') {
-      votes.set(vote.region, vote);
-    } else {
-      const isSure = before.surelyFreshUntil > now.age;
-      const surelyFailedFrom = isSure ? before.surelyFailedFrom : vote.surelyFailedFrom;
-      votes.set(vote.region, { ...vote, failedFrom: before.failedFrom, surelyFailedFrom });
-    }
+    votes.set(vote.region, vote.outcome === 'failed' ? downSince(vote, before, now) : vote);
     return true;
   }
 
@@ -393,10 +412,35 @@ type Extreme = Vote['outcome'] | 'kept' | 'aged';
 /** Beside `passed`, from the one that differs most. */
 const EXTREMES: readonly Extreme[] = ['failed', 'degraded', 'kept', 'aged'];
 
+/** Slots further ahead are of a clock that was wrong, ms. */
+const SET_ASIDE_MS = 60_000;
+/** A region that has passed is believed to have been up for so long after it, ms. */
+const UP_AFTER_PASS_MS = 5_000;
+
+/** It says nothing about now. */
+function isTooOld(slot: number, { periodMs, longestCheckMs }: LiveMonitor, now: Now): boolean {
+  return slot < now.slot - votableMs(periodMs, longestCheckMs);
+}
+
 /** From its slot to the end of its last attempt, ms. */
 function tookMs({ attempts }: CheckResult): number {
   const last = attempts.at(-1);
   return last === undefined ? 0 : last.started_ms + last.latency;
+}
+
+/**
+ * A failure begins with its slot. Where the region's vote before it still counts it begins earlier: with the
+ * run of failures that it goes on with, or as soon as 5 s after the region's last pass.
+ */
+function downSince(vote: Vote, before: Vote | undefined, now: Now): Vote {
+  if (before === undefined || before.freshUntil <= now.age) return vote;
+  const isRun = before.outcome === 'failed';
+  const downFrom = isRun ? before.downFrom : Math.min(vote.slot, before.surelyEndedAt + UP_AFTER_PASS_MS);
+  if (before.surelyFreshUntil <= now.age) return { ...vote, downFrom };
+  const surelyDownFrom = isRun
+    ? before.surelyDownFrom
+    : Math.min(vote.slot, before.endedAt + UP_AFTER_PASS_MS);
+  return { ...vote, downFrom, surelyDownFrom };
 }
 
 function ago({ monotonic, slot, age }: Now, ms: number): Now {
@@ -417,9 +461,10 @@ function supposed(region: Region, outcome: Vote['outcome'], slot: number): Vote 
     slot,
     freshUntil: never,
     surelyFreshUntil: never,
-    failedFrom: slot,
-    surelyFailedFrom: slot,
-    failedUntil: slot,
+    downFrom: slot,
+    surelyDownFrom: slot,
+    endedAt: slot,
+    surelyEndedAt: slot,
     heardAt: slot,
   };
 }

@@ -14,11 +14,12 @@ export type Vote = {
   /** It is fresh before this, and may be fresh or not between the two, on the clock by which votes age, ms. */
   readonly surelyFreshUntil: number;
   readonly freshUntil: number;
-  /** First slot of the unbroken run of failed votes, and of the run in which no vote had aged before the next. */
-  readonly failedFrom: number;
-  readonly surelyFailedFrom: number;
-  /** End of the failed check: the probe's own, and when it was heard of, epoch ms on the slots' clock. */
-  readonly failedUntil: number;
+  /** Where it failed: since when the target may be down for it, and since when it surely is, epoch ms on the slots' clock. */
+  readonly downFrom: number;
+  readonly surelyDownFrom: number;
+  /** End of the check: by the probe's own account, and not after it was heard of, epoch ms on the slots' clock. */
+  readonly endedAt: number;
+  readonly surelyEndedAt: number;
   readonly heardAt: number;
 };
 
@@ -36,7 +37,7 @@ export type Question = {
 export type Reading = {
   /** Votes that may have aged count for nothing. */
   readonly isEarlyAgeing: boolean;
-  /** A failure goes on where a vote has aged, and until it was heard of. */
+  /** A failure goes on where a vote may have aged, and where an agent's clock may have been wrong. */
   readonly isLongFailure: boolean;
 };
 
@@ -86,9 +87,8 @@ function freshVotes({ votes, electorate, age }: Question, { isEarlyAgeing }: Rea
 
 /** More than half of `count` votes failed at one moment. The beginning of some failure is such a moment, if there is one. */
 function shareAMoment(failed: readonly Vote[], count: number, reading: Reading): boolean {
-  const end = (vote: Vote) =>
-    reading.isLongFailure ? Math.max(vote.failedUntil, vote.heardAt) : vote.failedUntil;
-  const begin = (vote: Vote) => (reading.isLongFailure ? vote.failedFrom : vote.surelyFailedFrom);
+  const end = (vote: Vote) => (reading.isLongFailure ? vote.endedAt : vote.surelyEndedAt);
+  const begin = (vote: Vote) => (reading.isLongFailure ? vote.downFrom : vote.surelyDownFrom);
   return failed.some((one) => {
     const moment = begin(one);
     const together = failed.filter((vote) => begin(vote) <= moment && moment <= end(vote));

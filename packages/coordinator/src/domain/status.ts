@@ -57,6 +57,9 @@ export type Tally = { failed: number; degraded: number; total: number };
 /** Results that are read this long after they could be votes of a service without outages of its own, ms. */
 const READ_LATE_MS = 2 * 60_000;
 
+/** Slots further ahead than this were given under a wrong clock: their votes would hide those of the slots to come, ms. */
+export const BELIEVED_AHEAD_MS = 60_000;
+
 /** How long a vote counts after it became one, ms. */
 export function freshForMs(periodMs: number, longestCheckMs: number): number {
   return Math.max(3 * periodMs, periodMs + longestCheckMs + 10_000);

@@ -14,6 +14,7 @@ import {
 } from '../domain/region-set.ts';
 import { isOnGrid } from '../domain/schedule.ts';
 import {
+  BELIEVED_AHEAD_MS,
   electorateOf,
   freshForMs,
   isCounted,
@@ -63,6 +64,11 @@ export type EvaluationInput = {
   readonly rolledUpUntil: number;
   readonly isHeld: (monitorId: number) => boolean;
   readonly newKey: () => string;
+  /**
+   * False after a start, until what was reported meanwhile is read: no slot is decided for its time then,
+   * because the reports that it waits for may come with the next message.
+   */
+  readonly isTimeUp: boolean;
 };
 
 /** A result as the stream has it. */
@@ -198,6 +204,8 @@ export class Evaluation {
     if (!isKept && result.outcome !== 'not_run') return false;
     const state = this.#evaluated(monitor.id, result.version, region);
     if (state === null || result.slot <= state.floorSlot) return isKept;
+    // Given before the clock was set back: it would stand in the way of all slots until then.
+    if (this.#isAhead(result.slot)) return isKept;
     if (result.outcome !== 'not_run') {
       this.#voted(state, monitor, this.#vote(monitor, result, result.outcome, region));
     } else if (!report.isOfferedAgain) {
@@ -253,7 +261,7 @@ export class Evaluation {
     const state = this.#input.states.get(monitorId);
     if (monitor === undefined || state === undefined || outcome === 'not_run') return true;
     if (!isEvaluated(monitor, version, region) || slot <= state.floorSlot) return true;
-    if (slot < this.#oldestVotable(monitor)) return true;
+    if (slot < this.#oldestVotable(monitor) || this.#isAhead(slot)) return true;
     const open = state.open.find((each) => each.slot === slot);
     return open === undefined ? slot <= state.decidedSlot : hasRegion(open.answered, region);
   }
@@ -336,7 +344,7 @@ export class Evaluation {
       electorate: this.electorate(state, monitor, joining),
       status: state.status,
       now: this.frame.now,
-      monotonic: this.frame.instants.monotonic,
+      monotonic: this.#input.isTimeUp ? this.frame.instants.monotonic : Number.NEGATIVE_INFINITY,
     });
   }
 
@@ -441,6 +449,11 @@ export class Evaluation {
   /** Oldest slot that may still become a vote, epoch ms. */
   #oldestVotable({ periodMs, longestCheckMs }: LiveMonitor): number {
     return this.frame.instants.slotNow - votableForMs(periodMs, longestCheckMs);
+  }
+
+  /** It was given under a clock that was ahead. */
+  #isAhead(slot: number): boolean {
+    return slot > this.frame.instants.slotNow + BELIEVED_AHEAD_MS;
   }
 
   /** The open slot, made when a result or an abstention is the first to speak of it. */

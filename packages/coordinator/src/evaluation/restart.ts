@@ -1,10 +1,7 @@
 import type { LiveMonitor } from '../domain/monitor.ts';
-import { freshForMs, type Vote, votableForMs } from '../domain/status.ts';
+import { BELIEVED_AHEAD_MS, freshForMs, type Vote, votableForMs } from '../domain/status.ts';
 import type { Evaluation } from './evaluation.ts';
 import { type MonitorState, newState } from './state.ts';
-
-/** Slots further ahead than this were recorded under a wrong clock: they would hide the ones to come, ms. */
-export const BELIEVED_AHEAD_MS = 60_000;
 
 /** A vote or a result as it is stored: its expiry follows from when it became one. */
 export type StoredVote = Omit<Vote, 'expiresAt'>;

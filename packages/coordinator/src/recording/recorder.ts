@@ -129,6 +129,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
   readonly #counts = { results: 0, duplicates: 0, transactions: 0 };
   readonly #ignoreJumps: () => void;
   #cancelResume: () => void = () => {};
+  /** What was reported before the start is read, and deadlines are looked at. */
+  #hasResumed = false;
   #position: StreamPosition | null = null;
 
   constructor(parts: RecorderParts) {
@@ -275,6 +277,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
    */
   resumed(): void {
     this.#cancelResume();
+    this.#hasResumed = true;
     for (const state of this.#parts.states.values()) {
       if (state.open.some((open) => !open.isGivenKnown)) {
         this.#queue.push({ kind: 'resumed-all', monitorId: state.id }, false);
@@ -440,6 +443,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
       rolledUpUntil: rollups.claimedUntil,
       isHeld,
       newKey,
+      isTimeUp: this.#hasResumed,
     });
   }
 

@@ -493,6 +493,15 @@ describe('the clock', () => {
     expect(told()).toEqual([]);
   });
 
+  test('was ahead when a slot was given: its reports are recorded, and hide no slot that comes', async () => {
+    await period('passed');
+    const ahead = it.clock.wall() + 7_200_000;
+    for (const region of THREE) await it.report(1, ahead, region, 'passed');
+    expect(await it.rows('SELECT 1 FROM results WHERE slot = ?', ahead)).toHaveLength(3);
+    await period('failed');
+    expect(told().map(([, status]) => status)).toEqual(['error', 'error']);
+  });
+
   test('is set back before a restart: votes do not count for longer', async () => {
     await period('passed');
     await it.recorder.stop();
@@ -561,6 +570,16 @@ describe('changed declarations', () => {
     await it.declare(liveMonitor(1, { regions: THREE }));
     await it.pass(1_000);
     expect(it.status(1)).toBe('active');
+  });
+
+  test('under a shorter period votes have aged at once, and the status is unknown since their expiry', async () => {
+    const monitor = liveMonitor(2, { periodMs: 10 * PERIOD });
+    await it.declare(monitor);
+    const last = await it.slot(2, all('passed'));
+    await it.pass(5 * PERIOD);
+    await it.declare({ ...monitor, periodMs: PERIOD });
+    expect(it.status(2)).toBe('unknown');
+    expect((await transitions()).at(-1)).toMatchObject({ reason: 'votes-expired', at: last + 3 * PERIOD });
   });
 
   test.each([1, 2])(
@@ -804,6 +823,40 @@ describe('restarts', () => {
     await it.pass(1_000);
     expect(told()).toEqual([]);
     expect(await it.rows('SELECT 1 FROM results WHERE slot = ?', slot)).toHaveLength(3);
+  });
+
+  test('time decides nothing before what was reported meanwhile is read', async () => {
+    await it.declare(liveMonitor(2, { regions: [A, B] }));
+    await it.link(2, 10, 'webhook');
+    const monitor = it.monitors.get(2) ?? liveMonitor(2);
+    await it.slot(2, { [A]: 'passed', [B]: 'passed' });
+    await it.pass(PERIOD);
+    const slot = it.clock.wall();
+    it.recorder.opened(monitor, slot, [A, B]);
+    await it.recorder.flushed();
+    await it.recorder.stop();
+    // The earlier votes have aged: A alone would be a majority.
+    it.clock.advance(4 * PERIOD);
+    await it.restart();
+    await it.report(2, slot, A, 'failed');
+    await it.report(2, slot, B, 'passed');
+    it.recorder.resumed();
+    await it.pass(1_000);
+    expect(told()).toEqual([]);
+    expect(it.status(2)).toBe('active');
+  });
+
+  test('in the first slot: it waits for regions that have not reported', async () => {
+    const slot = it.clock.wall();
+    it.recorder.opened(liveMonitor(1), slot, THREE);
+    await it.report(1, slot, A, 'failed');
+    await it.recorder.stop();
+    await it.restart();
+    await it.report(1, slot, B, 'passed');
+    expect(it.status(1) ?? 'unknown').toBe('unknown');
+    await it.report(1, slot, C, 'passed');
+    expect(it.status(1)).toBe('active');
+    expect(told()).toEqual([]);
   });
 
   test('what came after its slot was decided is a vote after a restart', async () => {
