@@ -4,6 +4,7 @@ import { BELIEVED_AHEAD_MS, freshForMs, votableForMs } from '@svc/coordinator/do
 import type { StoredState, StoredVote } from '@svc/coordinator/evaluation/restart.ts';
 import type { Link, MonitorState } from '@svc/coordinator/evaluation/state.ts';
 import type { ReportedResult, Writes } from '@svc/coordinator/evaluation/writes.ts';
+import { StoreError } from '@svc/coordinator/store/errors.ts';
 import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import type { StreamPosition } from '@svc/coordinator/store/stream-position.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
@@ -22,6 +23,9 @@ export class MemoryStore implements WorldStore, RecordingStore {
   readonly #links = new Map<number, Link[]>();
   readonly #results = new Map<number, Results>();
   readonly #offGrid = new Map<number, number>();
+  readonly #channels = new Set<number>();
+  #changes: number[] = [];
+  #lastChange = 0;
   #position: StreamPosition | null = null;
   #deliveries = 0;
 
@@ -41,6 +45,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
   }
 
   async link(id: number, notificationId: number, providerType: ChannelKind): Promise<void> {
+    this.#channels.add(notificationId);
     const links = this.#links.get(id) ?? [];
     if (links.some((link) => link.notificationId === notificationId)) return;
     this.#links.set(id, [...links, { notificationId, providerType, announced: 'active', incident: null }]);
@@ -52,6 +57,21 @@ export class MemoryStore implements WorldStore, RecordingStore {
       id,
       links.filter((link) => link.notificationId !== notificationId),
     );
+  }
+
+  async removeChannel(notificationId: number): Promise<void> {
+    this.#channels.delete(notificationId);
+    for (const id of this.#links.keys()) await this.unlink(id, notificationId);
+  }
+
+  async logChange(): Promise<number> {
+    this.#lastChange += 1;
+    this.#changes.push(this.#lastChange);
+    return this.#lastChange;
+  }
+
+  async loggedChanges(): Promise<readonly number[]> {
+    return this.#changes;
   }
 
   async newestSlot(id: number): Promise<number | null> {
@@ -68,7 +88,10 @@ export class MemoryStore implements WorldStore, RecordingStore {
     });
   }
 
-  async record({ writes, position }: RecordedBatch): Promise<readonly (number | null)[]> {
+  async record({ writes, position, changesUntil }: RecordedBatch): Promise<readonly (number | null)[]> {
+    if (writes.results.some(({ result }) => !Number.isInteger(result.slot))) {
+      throw new StoreError('store-constraint', 'a result without a slot');
+    }
     for (const result of writes.results) this.#recordResult(result, writes.recordedAt);
     for (const { monitorId, slot, region, version } of writes.abstentions) {
       this.#insert(monitorId, slot, region, { outcome: 'not_run', version, vote: null });
@@ -80,7 +103,10 @@ export class MemoryStore implements WorldStore, RecordingStore {
       if (this.#declared.has(state.id)) this.#states.set(state.id, { ...state });
     for (const announcement of writes.announcements) this.#announced(announcement);
     if (position !== null) this.#position = position;
-    return writes.deliveries.map(() => ++this.#deliveries);
+    if (changesUntil !== null) this.#changes = this.#changes.filter((id) => id > changesUntil);
+    return writes.deliveries.map(({ notificationId }) =>
+      this.#channels.has(notificationId) ? ++this.#deliveries : null,
+    );
   }
 
   async *states(

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import { appendChanges, changesAfter } from '@svc/coordinator/store/changes.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
 import { createRecordingStore, type RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import type { SqlValue, Store } from '@svc/coordinator/store/store.ts';
@@ -75,6 +76,23 @@ export class SqliteWorldStore implements WorldStore {
     return this.#write('DELETE FROM links WHERE monitor_id = ? AND notification_id = ?', monitorId, channel);
   }
 
+  removeChannel(channel: number): Promise<void> {
+    return this.#write('DELETE FROM notifications WHERE id = ?', channel);
+  }
+
+  logChange(monitorId: number): Promise<number> {
+    return this.#store.transaction(async (tx) => {
+      const id = await appendChanges(tx, [{ kind: 'monitor', monitorId, removed: null }]);
+      if (id === null) throw new Error('nothing was logged');
+      return id;
+    });
+  }
+
+  async loggedChanges(): Promise<readonly number[]> {
+    const changes = await changesAfter(this.#store, 0, 100);
+    return changes.map(({ id }) => id);
+  }
+
   newestSlot(monitorId: number): Promise<number | null> {
     return this.#store.transaction(async (tx) => {
       const rows = await tx.query<{ slot: number | null }>(NEWEST_SLOT, [monitorId, monitorId, monitorId]);
@@ -101,6 +119,7 @@ const NEWEST_SLOT = `
   UNION ALL SELECT max(slot) FROM off_grid_slots WHERE monitor_id = ?`;
 
 const TABLES = [
+  'changes',
   'results',
   'off_grid_slots',
   'rollup_repairs',

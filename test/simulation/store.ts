@@ -9,6 +9,12 @@ export interface WorldStore {
   remove(monitorId: number): Promise<void>;
   link(monitorId: number, channel: number, kind: ChannelKind): Promise<void>;
   unlink(monitorId: number, channel: number): Promise<void>;
+  /** The channel goes with its links and all that is queued for it. */
+  removeChannel(channel: number): Promise<void>;
+  /** Adds an entry to the log of changes of the declaration. Answers its id. */
+  logChange(monitorId: number): Promise<number>;
+  /** Ids of the entries whose effects are not applied. */
+  loggedChanges(): Promise<readonly number[]>;
   /** Newest slot that the monitor is known to have been given; null: none. */
   newestSlot(monitorId: number): Promise<number | null>;
 }

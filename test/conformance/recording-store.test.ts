@@ -1,0 +1,259 @@
+import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import { regionSet } from '@svc/coordinator/domain/region-set.ts';
+import type { Vote } from '@svc/coordinator/domain/status.ts';
+import type { StoredState } from '@svc/coordinator/evaluation/restart.ts';
+import { type MonitorState, newState } from '@svc/coordinator/evaluation/state.ts';
+import { noWrites, type Writes } from '@svc/coordinator/evaluation/writes.ts';
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { MemoryStore } from '../simulation/memory-store.ts';
+import { SqliteWorldStore } from '../simulation/sqlite-store.ts';
+import type { WorldStore } from '../simulation/store.ts';
+
+/** Every store that the recorder may be given keeps these promises. */
+
+const A: Region = 'hosta-fra';
+const B: Region = 'hostb-par';
+const NOW = Date.UTC(2026, 0, 1);
+const PERIOD = 30_000;
+/** On the grid of no period: found again because it is remembered. */
+const SLOT = NOW - 12_345;
+const MONITOR: LiveMonitor = {
+  id: 7,
+  workspaceId: 1,
+  type: 'http',
+  name: 'Monitor',
+  target: 'http://127.0.0.1/',
+  active: true,
+  periodMs: PERIOD,
+  regions: [A, B],
+  version: 1,
+  longestCheckMs: 10_000,
+  activatedAt: NOW,
+  checkText: '{}',
+};
+
+let sqlite: SqliteWorldStore;
+beforeAll(async () => {
+  sqlite = await SqliteWorldStore.open();
+});
+afterAll(() => sqlite.close());
+
+async function emptySqlite(): Promise<WorldStore> {
+  await sqlite.clear();
+  return sqlite;
+}
+
+describe.each([
+  ['the database', emptySqlite],
+  ['memory', async () => new MemoryStore()],
+] as const)('a recording store in %s', (_, open) => {
+  let store: WorldStore;
+
+  beforeEach(async () => {
+    store = await open();
+    await store.declare(MONITOR);
+  });
+
+  function write(writes: Partial<Writes>, changesUntil: number | null = null) {
+    return store.recording.record({ writes: { ...noWrites(NOW), ...writes }, position: null, changesUntil });
+  }
+
+  const outcomes = (...regions: Region[]) =>
+    store.recording.recordedOutcomes(regions.map((region) => ({ monitorId: 7, slot: SLOT, region })));
+
+  async function states(): Promise<StoredState[]> {
+    const all: StoredState[] = [];
+    for await (const some of store.recording.states(new Map([[7, MONITOR]]), NOW)) all.push(...some);
+    return all;
+  }
+
+  test('the first outcome of a region and slot stays, also in one batch', async () => {
+    await write({ results: [result(A, 'failed'), result(A, 'passed')] });
+    await write({ results: [result(A, 'degraded')], abstentions: [abstention(A)] });
+    expect(await outcomes(A)).toEqual(['failed']);
+  });
+
+  test('an outcome takes the place of not_run, and not the other way round', async () => {
+    await write({ results: [result(A, 'not_run')], abstentions: [abstention(B)] });
+    expect(await outcomes(A, B)).toEqual(['not_run', 'not_run']);
+    await write({ results: [result(A, 'passed'), result(B, 'failed')] });
+    expect(await outcomes(A, B)).toEqual(['passed', 'failed']);
+  });
+
+  test('answers in the order of what is asked; null where nothing is recorded', async () => {
+    await write({ results: [result(B, 'passed')] });
+    expect(await outcomes(A, B, A)).toEqual([null, 'passed', null]);
+    expect(await store.recording.recordedOutcomes([])).toEqual([]);
+  });
+
+  test('the position is the last that was written', async () => {
+    expect(await store.recording.position()).toBeNull();
+    const position = { created: 'stream', sequence: 5, messageId: 'm5', time: NOW };
+    await store.recording.record({ writes: noWrites(NOW), position, changesUntil: null });
+    await write({});
+    expect(await store.recording.position()).toEqual(position);
+    const next = { ...position, sequence: 6, messageId: 'm6' };
+    await store.recording.record({ writes: noWrites(NOW), position: next, changesUntil: null });
+    expect(await store.recording.position()).toEqual(next);
+  });
+
+  test('a state is read back as it was written last', async () => {
+    await write({ openedIncidents: [{ key: 'key-1', monitorId: 7, at: NOW - 500 }], states: [state({})] });
+    const written = state({ status: 'error', reason: 'majority-failed', incident: 'key-1' });
+    await write({ states: [written] });
+    const { id, since, status, reason, version, decidedSlot, floorSlot, entered, incident } = written;
+    const [read, ...others] = await states();
+    expect(others).toEqual([]);
+    expect(read).toMatchObject({ id, since, status, reason, version, decidedSlot, floorSlot, entered });
+    expect(read?.incident).toBe(incident);
+    expect(read?.votes).toHaveLength(2);
+    for (const { expiresAt: _, ...vote } of written.votes) {
+      expect(read?.votes).toContainEqual(expect.objectContaining(vote));
+    }
+  });
+
+  test('results of the decided slot and later ones are read back, of this version and with an outcome', async () => {
+    await write({
+      results: [
+        result(A, 'passed', SLOT - 1),
+        result(A, 'failed'),
+        result(B, 'passed', SLOT, 2),
+        result(B, 'not_run', SLOT + 1),
+        result(A, 'degraded', SLOT + 2),
+      ],
+      offGridSlots: [-1, 0, 1, 2].map((later) => ({ monitorId: 7, slot: SLOT + later })),
+      states: [state({ decidedSlot: SLOT })],
+    });
+    const [read] = await states();
+    expect(read?.results.map(({ region, outcome, slot }) => [region, outcome, slot])).toEqual([
+      [A, 'failed', SLOT],
+      [A, 'degraded', SLOT + 2],
+    ]);
+    expect(read?.results[0]?.at).toBe(NOW);
+  });
+
+  test('a state of a monitor that is gone is not kept', async () => {
+    await write({ states: [state({})] });
+    await store.remove(7);
+    expect(await states()).toEqual([]);
+    await write({ states: [state({})] });
+    expect(await states()).toEqual([]);
+  });
+
+  test('a link keeps what was announced on it, and another one does not have it', async () => {
+    await store.link(7, 10, 'webhook');
+    await store.link(7, 20, 'incident_a');
+    const announcement = { monitorId: 7, notificationId: 20, announced: 'error', incident: 'key-1' } as const;
+    await write({ states: [state({})], announcements: [announcement] });
+    const [read] = await states();
+    expect(read?.links).toHaveLength(2);
+    expect(read?.links).toEqual(
+      expect.arrayContaining([
+        { notificationId: 10, providerType: 'webhook', announced: 'active', incident: null },
+        { notificationId: 20, providerType: 'incident_a', announced: 'error', incident: 'key-1' },
+      ]),
+    );
+  });
+
+  test('unlinked, nothing is announced; linked again it starts from active', async () => {
+    await store.link(7, 10, 'webhook');
+    await store.unlink(7, 10);
+    const announcement = { monitorId: 7, notificationId: 10, announced: 'error', incident: 'key-1' } as const;
+    await write({ states: [state({})], announcements: [announcement] });
+    expect((await states())[0]?.links).toEqual([]);
+    await store.link(7, 10, 'webhook');
+    expect((await states())[0]?.links).toMatchObject([{ announced: 'active', incident: null }]);
+  });
+
+  test('deliveries have ids of their own in their order; of a channel that is gone there is none', async () => {
+    await store.link(7, 10, 'webhook');
+    await store.link(7, 20, 'webhook');
+    await store.removeChannel(20);
+    const ids = await write({ deliveries: [delivery('u1', 10), delivery('u2', 20), delivery('u3', 10)] });
+    const [first, gone, last] = ids;
+    expect(ids).toHaveLength(3);
+    expect(gone).toBeNull();
+    expect(last).toBeGreaterThan(first ?? Number.POSITIVE_INFINITY);
+  });
+
+  test('changes whose effects are kept leave the log, up to the one named', async () => {
+    const first = await store.logChange(7);
+    const second = await store.logChange(7);
+    await write({});
+    expect(await store.loggedChanges()).toEqual([first, second]);
+    await write({}, first);
+    expect(await store.loggedChanges()).toEqual([second]);
+  });
+
+  test('nothing of a batch that fails is kept', async () => {
+    const change = await store.logChange(7);
+    await store.link(7, 10, 'webhook');
+    const writes: Writes = {
+      ...noWrites(NOW),
+      results: [result(A, 'passed'), result(B, 'passed', null as unknown as number)],
+      states: [state({})],
+      deliveries: [delivery('u1', 10)],
+    };
+    const position = { created: 'stream', sequence: 1, messageId: 'm1', time: NOW };
+    const failing = store.recording.record({ writes, position, changesUntil: change });
+    await expect(failing).rejects.toMatchObject({ code: 'store-constraint' });
+    expect(await outcomes(A)).toEqual([null]);
+    expect(await states()).toEqual([]);
+    expect(await store.recording.position()).toBeNull();
+    expect(await store.loggedChanges()).toEqual([change]);
+  });
+});
+
+function result(region: Region, outcome: Outcome, slot = SLOT, version = 1): Writes['results'][number] {
+  const reported = { monitor: 7, version, slot, token: 'good', outcome, started_at: slot, attempts: [] };
+  return { region, agent: 'agent', result: reported };
+}
+
+function abstention(region: Region): Writes['abstentions'][number] {
+  return { monitorId: 7, version: 1, slot: SLOT, region, reason: 'no-agent' };
+}
+
+function state(changes: Partial<MonitorState>): MonitorState {
+  return {
+    ...newState(7, NOW - 1_000),
+    status: 'active',
+    reason: 'all-passed',
+    version: 1,
+    decidedSlot: SLOT,
+    floorSlot: SLOT - PERIOD,
+    entered: regionSet([A, B]),
+    votes: [vote(A), { ...vote(B), outcome: 'failed', failedSince: SLOT - 10, statusCode: 500 }],
+    ...changes,
+  };
+}
+
+function vote(region: Region): Vote {
+  return {
+    region,
+    outcome: 'passed',
+    slot: SLOT,
+    at: NOW - 100,
+    endedAt: SLOT + 40,
+    failedSince: null,
+    expiresAt: 0,
+    latency: 12.5,
+    statusCode: null,
+    errorMessage: null,
+  };
+}
+
+function delivery(uid: string, notificationId: number): Writes['deliveries'][number] {
+  const monitor = { id: 7, name: 'Monitor', url: 'http://127.0.0.1/', type: 'http' } as const;
+  const alert = {
+    monitor,
+    status: 'error',
+    cronTimestamp: SLOT,
+    at: NOW,
+    reason: 'majority-failed',
+    incident: 'key-1',
+    regions: [],
+  } as const;
+  return { uid, notificationId, monitorId: 7, alert: { ...alert, regions: [] }, queuedAt: NOW };
+}
