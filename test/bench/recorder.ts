@@ -53,7 +53,7 @@ const recorder = new Recorder({
   presence: { hadAgentWithin24h: (region) => REGIONS.includes(region) },
   rollups: { claimedUntil: 0 },
   tokens,
-  slots: { isOfferedAgain: () => false, settled: () => {} },
+  slots: { isOfferedAgain: () => false, arrived: () => {}, settled: () => {} },
   clock: systemClock,
   slotClock: { now: () => slotNow, jumpedMs: 0, jumpedAt: null, onJump: () => () => {} },
   log,

@@ -4,7 +4,7 @@ import { openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts'
 const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
 
 test('while no commit gets through, checks and reads go on and nothing is announced; what is announced is durable', {
-  timeout: 90_000,
+  timeout: 45_000,
 }, async (context) => {
   const opened = openedIn(context);
   const web = await targetIn(opened);
@@ -19,7 +19,7 @@ test('while no commit gets through, checks and reads go on and nothing is announ
         hook: {
           provider_type: 'webhook',
           webhook: { endpoint: hook.url },
-          monitor_ids: ['${svc_http_monitor.web.id}'],
+          monitor_ids: [`\${svc_http_monitor.web.id}`],
         },
       },
     },

@@ -321,6 +321,7 @@ export class Service {
       tokens: { isValid: (token) => token === 'good' },
       slots: {
         isOfferedAgain: (...job) => this.#isOfferedAgain(...job),
+        arrived: (...job) => this.#inFlight.recorded(...job),
         settled: (outcome) => this.#settled(outcome),
       },
       clock: this.#clock,

@@ -143,6 +143,7 @@ function createRecorder(
     tokens: { isValid: (...given) => slots().isValidToken(...given) },
     slots: {
       isOfferedAgain: (...job) => slots().isOfferedAgain(...job),
+      arrived: (...job) => slots().arrived(...job),
       settled: (outcome) => slots().settled(outcome),
     },
     clock,

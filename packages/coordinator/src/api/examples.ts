@@ -61,7 +61,13 @@ function created(id: string): Json {
 }
 
 function monitorMembers(id: string): Json {
-  const voted = { region: 'hosta-fra', vote: 'passed', at: 1_767_225_600_412, age_ms: 21_300 };
+  const voted = {
+    region: 'hosta-fra',
+    vote: 'passed',
+    slot: 1_767_225_600_000,
+    at: 1_767_225_600_412,
+    age_ms: 21_300,
+  };
   return { ...created(id), status: 'active', regions_status: [voted] };
 }
 

@@ -716,11 +716,11 @@ describe('ahead of their slots', () => {
     const ahead = agent?.offers.at(-1)?.slot ?? 0;
     expect(ahead).toBeGreaterThan(now);
     rig.monitors.set(liveMonitor(1, { version: 2 }));
-    await rig.clock.advanceSettling(50);
+    await nextBatch(agent as TestAgent);
     expect(agent?.offers.at(-1)).toMatchObject({ version: 2, slot: ahead + 1 });
     rig.monitors.set(liveMonitor(1, { version: 2, active: false }));
     rig.monitors.set(liveMonitor(1, { version: 2, activatedAt: now + 50 }));
-    await rig.clock.advanceSettling(50);
+    await nextBatch(agent as TestAgent);
     expect(agent?.offers.at(-1)).toMatchObject({ version: 2, slot: ahead + 2 });
   });
 

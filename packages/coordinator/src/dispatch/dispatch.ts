@@ -194,6 +194,11 @@ export class Dispatch implements SlotOutcomes {
     return this.#inFlight.isOfferedAgain(monitorId, slot, region, this.#options.clock.monotonic());
   }
 
+  arrived(monitorId: number, slot: number, region: Region): void {
+    this.#recordedInRound?.add(`${jobKey(monitorId, region)}:${slot}`);
+    this.#inFlight.recorded(monitorId, slot, region);
+  }
+
   settled({ monitorId, slot, region, is, timedOut, reason }: SlotOutcome): void {
     this.#recordedInRound?.add(`${jobKey(monitorId, region)}:${slot}`);
     switch (is) {

@@ -9,7 +9,7 @@ import {
   OPEN,
   type Pressure,
 } from '../domain/admission.ts';
-import { phaseOf } from '../domain/schedule.ts';
+import { spreadOf } from '../domain/schedule.ts';
 
 /** Credits begin spread over this many values, so that not all monitors are skipped in the same round. */
 const FIRST_CREDITS = 1_000;
@@ -75,7 +75,7 @@ export class Gate {
     const before = this.#accounts.get(monitorId);
     const { isAdmitted, credit } =
       before === undefined
-        ? earn({ credit: phaseOf(monitorId, FIRST_CREDITS) / FIRST_CREDITS, part }, part, part)
+        ? earn({ credit: spreadOf(monitorId, FIRST_CREDITS) / FIRST_CREDITS, part }, part, part)
         : earn(before, part, this.#averageSince(before, withheldMs));
     this.#accounts.set(monitorId, { credit, part, withheldMs, atMs: this.#nowMs });
     return isAdmitted;

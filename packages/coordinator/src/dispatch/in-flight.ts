@@ -217,7 +217,7 @@ export class InFlight {
     for (const job of agent.jobs) this.#missing.add(job);
   }
 
-  /** A result of the slot is recorded, or a row that says why there is none. */
+  /** A result of the slot has come, or a row is recorded that says why there is none. */
   recorded(monitorId: number, slot: number, region: Region): void {
     const job = this.#find(monitorId, slot, region);
     if (job !== null) this.#end(job);

@@ -8,6 +8,7 @@ import {
   gridSlotUntil,
   isOnGrid,
   phaseOf,
+  SLOT_STEP_MS,
   slotAfter,
   slotAfterRestart,
 } from './schedule.ts';
@@ -53,6 +54,7 @@ describe('the grid', () => {
         expect(phase).toBe(phaseOf(id, period));
         expect(phase).toBeGreaterThanOrEqual(0);
         expect(phase).toBeLessThan(period);
+        expect(phase % SLOT_STEP_MS).toBe(0);
       }),
     );
   });

@@ -16,18 +16,30 @@ export const FIRST_SLOT_SPACING_MS = 2;
 export const FINEST_PERIOD_MS = periodMs(PERIODICITIES[0]);
 
 /**
+ * Slots on the grid lie at multiples of this, ms: those of one instant are checked together, and a region's
+ * share of them costs an agent a third less than one check per millisecond. Every period is a multiple of it.
+ */
+export const SLOT_STEP_MS = 50;
+
+/**
  * Place of the monitor inside its period: spread evenly over all ids, the same at every start. One hash
  * for all periods: where one divides another, the longer one's grid is a part of the shorter one's.
  *
  * @param id positive integer
  */
 export function phaseOf(id: number, period: number): number {
+  const phase = spreadOf(id, period);
+  return phase - (phase % SLOT_STEP_MS);
+}
+
+/** {@link phaseOf} as svc 0.1 had it: at any millisecond. Its results are found by it. */
+export function spreadOf(id: number, size: number): number {
   // The finalizer of MurmurHash3: ids that follow each other land far apart.
   let hash = id | 0;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   hash = (hash ^ (hash >>> 16)) >>> 0;
-  return hash % period;
+  return hash % size;
 }
 
 /** Does the slot lie on the monitor's grid of this period? */

@@ -44,6 +44,11 @@ export interface SlotOutcomes {
    * when the result is evaluated; changes nothing.
    */
   isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean;
+  /**
+   * The region's outcome has come and waits to be recorded; the stream keeps it until then. Its check runs no
+   * more, so the next slot waits for nothing, least of all for a disk.
+   */
+  arrived(monitorId: number, slot: number, region: Region): void;
   /** After the commit. A job that was given back is offered again now, or abstains when its bound has passed. */
   settled(outcome: SlotOutcome): void;
 }

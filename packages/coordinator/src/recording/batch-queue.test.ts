@@ -101,9 +101,9 @@ describe('a database that takes nothing', () => {
   });
 
   test('makes no room until it does', async () => {
-    push(1, 4_095);
+    push(1, 16_383);
     expect(queue.room()).toBeUndefined();
-    push(4_096, 4_096);
+    push(16_384, 16_384);
     let hasRoom = false;
     void queue.room()?.then(() => {
       hasRoom = true;

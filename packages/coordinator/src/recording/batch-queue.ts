@@ -8,7 +8,7 @@ const BATCH_WEIGHT = 512;
 /** Longest that an event waits for others to share its transaction, ms. */
 const BATCH_WAIT_MS = 250;
 /** Weight that may wait; whoever can pause is asked to above. */
-const WAITING_WEIGHT = 4_096;
+const WAITING_WEIGHT = 16_384;
 const RETRY_FIRST_MS = 100;
 const RETRY_LONGEST_MS = 5_000;
 

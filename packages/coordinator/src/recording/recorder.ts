@@ -220,6 +220,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     const valid = region === null ? [] : results.filter((result) => this.#isValid(result, region));
     const isUrgent = region !== null && valid.some((result) => this.#isNews(result, region));
     this.#queue.push({ kind: 'message', region, agent, results: valid, position }, isUrgent);
+    if (region !== null) this.#tellArrived(valid, region);
     return this.#queue.room();
   }
 
@@ -473,6 +474,13 @@ export class Recorder implements SlotEvents, SlotRecovery {
     const { jumpedMs } = slotClock;
     if (isDue(state, monotonic, jumpedMs)) this.#queue.push({ kind: 'due', monitorId }, false);
     else this.#arm(state, monotonic + jumpedMs);
+  }
+
+  /** A `not_run` may be offered again, which is found out when it is evaluated. */
+  #tellArrived(results: readonly CheckResult[], region: Region): void {
+    for (const { outcome, monitor, slot } of results) {
+      if (outcome !== 'not_run') this.#parts.slots.arrived(monitor, slot, region);
+    }
   }
 
   #isValid({ monitor, slot, token }: CheckResult, region: Region): boolean {

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Database } from './schema.ts';
 import type { Transaction } from './store.ts';
 
-/** Single values that belong to no table. Known keys: installation, job_key, secret_probe, declared_digest, believed_time. */
+/** Single values that belong to no table. Known keys: installation, job_key, secret_probe, declared_digest, believed_time, fine_grid_until. */
 export async function readFact(db: Kysely<Database>, key: string): Promise<string | null> {
   const row = await db.selectFrom('facts').select('value').where('key', '=', key).executeTakeFirst();
   return row?.value ?? null;
@@ -23,6 +23,11 @@ export async function factOrNew(db: Kysely<Database>, key: string, make: () => s
   const made = make();
   await writeFact(db, key, made);
   return made;
+}
+
+/** Newest slot (epoch ms) that svc 0.1 has recorded, on a finer grid; 0: this database began later. */
+export async function readFineGridUntil(db: Kysely<Database>): Promise<number> {
+  return Number((await readFact(db, 'fine_grid_until')) ?? 0);
 }
 
 /** Fact that keeps the digest of the declared file that was applied last. */

@@ -10,6 +10,7 @@ import type { Link, MonitorState, ReasonInterval } from '../evaluation/state.ts'
 import { SAME_INTERVAL_MS } from '../evaluation/status-change.ts';
 import type { Writes } from '../evaluation/writes.ts';
 import { pairsAs } from './dialect.ts';
+import { readFineGridUntil } from './facts.ts';
 import { readResultDetail } from './result-detail.ts';
 import type { SqlStep, Store } from './store.ts';
 import { readVotes, votesText } from './stored-votes.ts';
@@ -204,6 +205,7 @@ async function resultsSince(
   { now, until }: { now: number; until: number },
 ): Promise<Map<number, StoredVote[]>> {
   const offGrid = await offGridSlots(store, states);
+  const fineGridUntil = await readFineGridUntil(store.read);
   const asked: [slot: number, monitorId: number][] = [];
   for (const { monitor_id: id, decided_slot: decided } of states) {
     const monitor = monitors.get(id);
@@ -213,7 +215,8 @@ async function resultsSince(
     const oldest = now - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs);
     const believed = decided > now + BELIEVED_AHEAD_MS ? 0 : decided;
     const range = { from: Math.max(believed, Math.floor(oldest)), until };
-    for (const slot of candidateSlots(id, periodMs, range, offGrid.get(id) ?? [])) asked.push([slot, id]);
+    for (const slot of candidateSlots(id, periodMs, range, { offGrid: offGrid.get(id) ?? [], fineGridUntil }))
+      asked.push([slot, id]);
   }
   const { rows } = await sql<ResultRow>`
     SELECT results.slot, results.monitor_id, region, outcome, version, recorded_at, latency, status_code,

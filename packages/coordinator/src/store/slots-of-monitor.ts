@@ -1,11 +1,12 @@
 import type { Kysely } from 'kysely';
 import { candidateSlots, type SlotRange } from '../domain/candidate-slots.ts';
 import { FINEST_PERIOD_MS } from '../domain/schedule.ts';
+import { readFineGridUntil } from './facts.ts';
 import type { Database } from './schema.ts';
 
 /**
  * The slots that results of a monitor may lie at, newest first, whatever its period was then: those
- * every 30 s on its grid and those remembered as off it.
+ * every 30 s on its grids and those remembered as off them.
  */
 export async function slotsOfMonitor(
   db: Kysely<Database>,
@@ -21,5 +22,6 @@ export async function slotsOfMonitor(
     .orderBy('slot', 'desc')
     .execute();
   const offGrid = rows.map(({ slot }) => slot);
-  return candidateSlots(monitorId, FINEST_PERIOD_MS, range, offGrid);
+  const fineGridUntil = await readFineGridUntil(db);
+  return candidateSlots(monitorId, FINEST_PERIOD_MS, range, { offGrid, fineGridUntil });
 }

@@ -132,6 +132,7 @@ export class Recording {
       tokens: { isValid: (token) => token === 'good' },
       slots: {
         isOfferedAgain: (...job) => this.isOfferedAgain(...job),
+        arrived: () => {},
         settled: (outcome) => this.outcomes.push(outcome),
       },
       clock,

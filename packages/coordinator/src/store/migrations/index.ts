@@ -5,6 +5,7 @@ import * as monitorNames from './0003-monitor-names.ts';
 import * as changes from './0004-changes.ts';
 import * as evaluation from './0005-evaluation.ts';
 import * as retention from './0006-retention.ts';
+import * as coarseGrid from './0007-coarse-grid.ts';
 
 /** All migrations by name, in the order of their names. A list and not a folder: it must survive bundling. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -14,4 +15,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004-changes': changes,
   '0005-evaluation': evaluation,
   '0006-retention': retention,
+  '0007-coarse-grid': coarseGrid,
 };

@@ -1,0 +1,11 @@
+import { type Kysely, sql } from 'kysely';
+
+/** Slots lay at any millisecond until here: results up to it are looked for on that grid too. */
+const STATEMENTS = [
+  `INSERT INTO facts (key, value)
+    SELECT 'fine_grid_until', CAST(max(slot) AS TEXT) FROM results HAVING max(slot) IS NOT NULL`,
+];
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of STATEMENTS) await sql.raw(statement).execute(db);
+}
