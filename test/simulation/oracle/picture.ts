@@ -132,9 +132,11 @@ export class Picture {
   }
 
   /** The votes of the slot that was the newest at the restart may have been cast anew. */
-  #renew({ periodMs, longestCheckMs }: LiveMonitor, now: Now): void {
+  #renew(monitor: LiveMonitor, now: Now): void {
+    const { periodMs, longestCheckMs } = monitor;
     const freshUntil = now.age + freshMs(periodMs, longestCheckMs);
     for (const vote of this.votes.values()) {
+      if (isTooOld(vote.slot, monitor, now)) continue;
       if (vote.slot === this.#newestVote) this.votes.set(vote.region, { ...vote, freshUntil });
     }
   }
@@ -156,19 +158,31 @@ export class Picture {
   /** All statuses that the sentences allow now, where one of them leaves room. */
   allowed(now: Now, standing: MonitorStatus): Set<MonitorStatus> {
     const allowed = new Set<MonitorStatus>();
-    const votes = [...this.votes.values()];
     for (const electorate of [this.#electorate(this.#entered), this.#electorate(this.#given)]) {
-      for (const reading of READINGS) {
-        const question = { votes, electorate, age: now.age, standing };
-        allowed.add(statusOf(question, reading));
-        if (isTooFew(question, reading)) allowed.add('unknown');
-        // "Ageing alone changes status only to unknown": what was right when the votes were cast stays.
-        else if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }, reading) === standing) {
-          allowed.add(standing);
+      for (const votes of this.#votesAllowed(now)) {
+        for (const reading of READINGS) {
+          const question = { votes, electorate, age: now.age, standing };
+          allowed.add(statusOf(question, reading));
+          if (isTooFew(question, reading)) allowed.add('unknown');
+          // "Ageing alone changes status only to unknown": what was right when the votes were cast stays.
+          else if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }, reading) === standing) {
+            allowed.add(standing);
+          }
         }
       }
     }
     return allowed;
+  }
+
+  /** The votes; and where one of them may have aged or not, so that open slots may be certain, those that are to come. */
+  *#votesAllowed(now: Now): Generator<Vote[]> {
+    const votes = [...this.votes.values()];
+    yield votes;
+    const isRoom = votes.some((vote) => vote.surelyFreshUntil <= now.age && now.age < vote.freshUntil);
+    if (!isRoom) return;
+    const cast = new Map(this.votes);
+    for (const open of this.#open) for (const vote of open.reports) this.#castInto(cast, vote, now);
+    yield [...cast.values()];
   }
 
   /** "The monitor's regions that had an agent within 24 h", each from the first slot it was given. */
