@@ -22,6 +22,8 @@ type OpenSlot = {
   given: Set<Region> | null;
   answered: Set<Region>;
   readonly reports: Vote[];
+  /** The service has started again since: whether and when it was decided may not be known to it. */
+  isOfRestart: boolean;
 };
 
 export type RegionsWithAgents = { hadAgentWithin24h(region: Region): boolean };
@@ -113,6 +115,7 @@ export class Picture {
     this.#upSince = Number.POSITIVE_INFINITY;
     // What agents abstained from is not read back, and dispatch has yet to say to whom slots were given.
     for (const open of this.#open) {
+      open.isOfRestart = true;
       open.given = null;
       open.answered = new Set(open.reports.map(({ region }) => region));
     }
@@ -145,7 +148,7 @@ export class Picture {
       this.#agesAt = Number.NEGATIVE_INFINITY;
       // What its end decides is decided then, whenever somebody looks.
       const endedMs = Math.max(0, now.monotonic - this.#endOf(open));
-      this.#cast(open.reports, ago(now, endedMs));
+      this.#cast(open.reports, ago(now, endedMs), open.isOfRestart);
     }
     this.#grow(now);
   }
@@ -213,7 +216,14 @@ export class Picture {
     if (known !== undefined) return known;
     const periodMs = this.monitor?.periodMs ?? 0;
     const endsAt = now.monotonic + Math.min(periodMs, slot + periodMs - now.slot);
-    const open: OpenSlot = { slot, endsAt, given: null, answered: new Set(), reports: [] };
+    const open: OpenSlot = {
+      slot,
+      endsAt,
+      given: null,
+      answered: new Set(),
+      reports: [],
+      isOfRestart: this.#upSince === Number.POSITIVE_INFINITY,
+    };
     this.#open.push(open);
     this.#open.sort((a, b) => a.slot - b.slot);
     return open;
@@ -302,7 +312,8 @@ export class Picture {
     return EXTREMES.every((extreme) => statusWith(extreme) === status);
   }
 
-  #cast(news: readonly Vote[], now: Now): void {
+  /** @param isOfRestart they may have become votes when they were reported */
+  #cast(news: readonly Vote[], now: Now, isOfRestart = false): void {
     const { monitor } = this;
     if (monitor === null || news.length === 0) return;
     const freshUntil = now.age + freshMs(monitor.periodMs, monitor.longestCheckMs);
@@ -311,7 +322,8 @@ export class Picture {
     for (const vote of news) {
       // A service that was down may come to it late.
       if (isTooOld(vote.slot, monitor, now)) continue;
-      if (!this.#castInto(this.votes, { ...vote, freshUntil, surelyFreshUntil: freshUntil }, now)) continue;
+      const surelyFreshUntil = isOfRestart ? vote.surelyFreshUntil : freshUntil;
+      if (!this.#castInto(this.votes, { ...vote, freshUntil, surelyFreshUntil }, now)) continue;
       this.#reportedAt.set(vote.region, now.age - (now.slot - vote.heardAt));
       isNew = true;
     }

@@ -161,9 +161,10 @@ export class Evaluation {
   }
 
   /** The slot was given to `regions`. */
-  opened(monitor: LiveMonitor, slot: number, given: RegionSet): void {
-    const state = this.#evaluated(monitor.id, monitor.version);
-    if (state === null || isOver(state, slot)) return;
+  opened({ id, version }: LiveMonitor, slot: number, given: RegionSet): void {
+    const evaluated = this.#evaluated(id, version);
+    if (evaluated === null || isOver(evaluated.state, slot)) return;
+    const { state, monitor } = evaluated;
     const open = this.#openSlot(state, monitor, slot);
     open.given |= given;
     open.isGivenKnown = true;
@@ -171,9 +172,10 @@ export class Evaluation {
   }
 
   /** After a restart: of the slot's regions only `waitedFor` may still report. */
-  resumed(monitor: LiveMonitor, slot: number, waitedFor: RegionSet): void {
-    const state = this.#evaluated(monitor.id, monitor.version);
-    if (state === null || isOver(state, slot)) return;
+  resumed({ id, version }: LiveMonitor, slot: number, waitedFor: RegionSet): void {
+    const evaluated = this.#evaluated(id, version);
+    if (evaluated === null || isOver(evaluated.state, slot)) return;
+    const { state, monitor } = evaluated;
     const open = this.#openSlot(state, monitor, slot);
     open.given |= open.answered | waitedFor;
     open.isGivenKnown = true;
@@ -202,8 +204,8 @@ export class Evaluation {
     const { result, region } = report;
     const isKept = this.#keepResult(monitor, report);
     if (!isKept && result.outcome !== 'not_run') return false;
-    const state = this.#evaluated(monitor.id, result.version, region);
-    if (state === null || result.slot <= state.floorSlot) return isKept;
+    const state = this.#evaluated(monitor.id, result.version, region)?.state;
+    if (state === undefined || result.slot <= state.floorSlot) return isKept;
     // Given before the clock was set back: it would stand in the way of all slots until then.
     if (this.#isAhead(result.slot)) return isKept;
     if (result.outcome !== 'not_run') {
@@ -229,9 +231,9 @@ export class Evaluation {
   }
 
   /** The region is given no job of the slot. */
-  skipped(monitor: LiveMonitor, slot: number, region: Region): void {
-    const state = this.#evaluated(monitor.id, monitor.version, region);
-    if (state !== null) this.#answered(state, monitor, slot, region);
+  skipped({ id, version }: LiveMonitor, slot: number, region: Region): void {
+    const evaluated = this.#evaluated(id, version, region);
+    if (evaluated !== null) this.#answered(evaluated.state, evaluated.monitor, slot, region);
   }
 
   /** Time has passed: deadlines of slots, ages of votes. */
@@ -411,11 +413,18 @@ export class Evaluation {
     if (slot < this.#input.rolledUpUntil) this.writes.repairs.push({ monitorId, slot });
   }
 
-  /** The state to evaluate for, or null when what is reported has no vote in it. */
-  #evaluated(monitorId: number, version: number, region?: Region): MonitorState | null {
+  /**
+   * The state to evaluate for, or null when what is reported has no vote in it. The monitor is as it is declared
+   * now: what dispatch tells may be about a job from before its period or its regions were changed.
+   */
+  #evaluated(
+    monitorId: number,
+    version: number,
+    region?: Region,
+  ): { readonly state: MonitorState; readonly monitor: LiveMonitor } | null {
     const monitor = this.monitor(monitorId);
     if (monitor === undefined || !isEvaluated(monitor, version, region)) return null;
-    return this.state(monitorId);
+    return { state: this.state(monitorId), monitor };
   }
 
   #vote(monitor: LiveMonitor, result: CheckResult, outcome: VoteOutcome, region: Region): Vote {

@@ -572,6 +572,19 @@ describe('changed declarations', () => {
     expect(it.status(1)).toBe('active');
   });
 
+  test('votes count by the period that is declared, also where dispatch tells of a job from before', async () => {
+    const before = liveMonitor(2);
+    const after = { ...before, periodMs: 120 * PERIOD };
+    await it.declare(before);
+    const slot = it.clock.wall();
+    it.recorder.opened(before, slot, THREE);
+    for (const region of [A, B]) await it.report(2, slot, region, region === A ? 'passed' : 'failed');
+    await it.declare(after);
+    it.recorder.abstained(before, slot, C, 'job-lost');
+    await it.pass(4 * PERIOD);
+    expect(it.status(2)).toBe('active');
+  });
+
   test('under a shorter period votes have aged at once, and the status is unknown since their expiry', async () => {
     const monitor = liveMonitor(2, { periodMs: 10 * PERIOD });
     await it.declare(monitor);
