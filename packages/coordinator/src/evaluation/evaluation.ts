@@ -265,7 +265,9 @@ export class Evaluation {
     if (!isEvaluated(monitor, version, region) || slot <= state.floorSlot) return true;
     if (slot < this.#oldestVotable(monitor) || this.#isAhead(slot)) return true;
     const open = state.open.find((each) => each.slot === slot);
-    return open === undefined ? slot <= state.decidedSlot : hasRegion(open.answered, region);
+    if (open !== undefined) return hasRegion(open.answered, region);
+    if (slot === state.decidedSlot) return hasRegion(state.decidedAnswered, region);
+    return slot < state.decidedSlot;
   }
 
   /** Completes the writes. The last call. */
@@ -352,7 +354,10 @@ export class Evaluation {
 
   /** What was reported becomes the regions' votes, and the votes a verdict. */
   #decide(state: MonitorState, monitor: LiveMonitor, open: OpenSlot): void {
-    state.decidedSlot = Math.max(state.decidedSlot, open.slot);
+    if (open.slot > state.decidedSlot) {
+      state.decidedSlot = open.slot;
+      state.decidedAnswered = open.answered;
+    }
     // Who had no agent for 24 h enters anew, with the first slot that it is given then.
     const entered = (state.entered & this.frame.electable) | open.given;
     if (entered !== state.entered) this.keep(state);
@@ -376,6 +381,7 @@ export class Evaluation {
       this.#answer(state, monitor, open, vote.region);
       return;
     }
+    if (vote.slot === state.decidedSlot) state.decidedAnswered |= bitOf(vote.region);
     const votes = castVotes(state.votes, this.#votable(monitor, [vote]), this.frame.now);
     if (votes === state.votes) return;
     state.votes = votes;

@@ -1,6 +1,6 @@
 import type { OpenSlot } from '../domain/decision.ts';
 import type { MonitorStatus } from '../domain/monitor.ts';
-import { NO_REGIONS, type RegionSet } from '../domain/region-set.ts';
+import { ALL_REGIONS, NO_REGIONS, type RegionSet } from '../domain/region-set.ts';
 import type { Vote } from '../domain/status.ts';
 import type { Announced, TransitionReason } from '../domain/transition.ts';
 
@@ -41,6 +41,8 @@ export type MonitorState = {
   version: number | null;
   /** Newest decided slot; 0 before the first. */
   decidedSlot: number;
+  /** Regions that have said something about it, or may have: of the others nothing is recorded. */
+  decidedAnswered: RegionSet;
   /** Results of this slot and older ones never vote: what they are about has ended (deactivated, changed). */
   floorSlot: number;
   /** Regions that were given a slot which is decided: only these are asked for votes. */
@@ -73,6 +75,8 @@ export function newState(id: number, since: number): MonitorState {
     intervals: NONE,
     version: null,
     decidedSlot: 0,
+    // After a start nobody knows.
+    decidedAnswered: ALL_REGIONS,
     floorSlot: 0,
     entered: NO_REGIONS,
     votes: NONE,
