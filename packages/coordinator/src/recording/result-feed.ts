@@ -28,11 +28,6 @@ export class ResultFeed {
     this.#log = log;
   }
 
-  /** Nobody listens: what would be told need not be put together. */
-  get isIdle(): boolean {
-    return this.#listeners.size === 0;
-  }
-
   /** Returns a function that unregisters. */
   onResults(listener: ResultListener): () => void {
     this.#listeners.add(listener);
