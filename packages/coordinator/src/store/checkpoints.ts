@@ -1,5 +1,5 @@
 /** ms from a commit to the checkpoint that moves it, and with it all commits until then. */
-const INTERVAL_MS = 4_000;
+const INTERVAL_MS = 3_000;
 
 /** Frames of 4 KiB (64 MiB) above which the next transaction waits until no read uses the journal. */
 export const JOURNAL_FRAMES_LIMIT = 16_384;
