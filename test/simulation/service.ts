@@ -146,6 +146,7 @@ export class Service {
       counters,
       overload: NO_OVERLOAD,
       newestSlot: () => newestSlot,
+      hasReported: () => false,
     });
     this.#scheduler.start();
     recover({
@@ -160,6 +161,7 @@ export class Service {
           this.#recorder.resumed();
         },
       },
+      unrecorded: [],
       monitors: this.#monitors,
       regions,
       inFlight: this.#inFlight,

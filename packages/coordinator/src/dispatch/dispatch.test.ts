@@ -788,6 +788,54 @@ describe('the start', () => {
     expect(rig.recovery.resumes).toEqual([]);
   });
 
+  test('a job whose result was read before the heartbeats are heard is not taken up', async () => {
+    const slot = NOW - 5_000;
+    rig = memoryRig({ store, monitors: [liveMonitor(1)], newest: { 1: slot - 30_000 } });
+    rig.dispatch.arrived(1, slot, FRA);
+    rig.dispatch.settled({ monitorId: 1, slot, region: FRA, is: 'reported', timedOut: false });
+    const starting = rig.dispatch.start();
+    const agent = new TestAgent(rig.bus, FRA);
+    agent.held = [[1, slot]];
+    agent.beat();
+    await rig.clock.advanceSettling(2_600);
+    await starting;
+    expect(rig.dispatch.inFlight).toBe(0);
+    expect(rig.recovery.resumes).toEqual([]);
+  });
+
+  test('a slot whose result was read meanwhile is given only to the regions that have not reported', async () => {
+    const slot = gridSlotUntil(NOW, 30_000, phaseOf(1, 30_000));
+    rig = memoryRig({
+      store,
+      monitors: [liveMonitor(1, { regions: [FRA, PAR] })],
+      newest: { 1: slot - 30_000 },
+      at: slot + 1_000,
+    });
+    const starting = rig.dispatch.start();
+    const agents = [FRA, PAR].map((region) => new TestAgent(rig.bus, region));
+    for (const agent of agents) keepBeating(agent);
+    await rig.clock.advanceSettling(1_000);
+    rig.dispatch.arrived(1, slot, FRA);
+    await rig.clock.advanceSettling(2_000);
+    await starting;
+    expect(agents.map(({ offers }) => offers.map((job) => job.slot))).toEqual([[], [slot]]);
+    expect(rig.sink.opens).toEqual([{ id: 1, slot, regions: [FRA, PAR] }]);
+  });
+
+  test('a region whose result is read and not recorded is waited for and offered nothing', async () => {
+    const slot = NOW - 2_000;
+    const starting = restart([liveMonitor(1, { regions: [FRA, PAR] })], { 1: slot });
+    const agents = [FRA, PAR].map((region) => new TestAgent(rig.bus, region));
+    for (const agent of agents) keepBeating(agent);
+    rig.recovery.open = [{ monitorId: 1, slot, answered: [FRA] }];
+    await rig.clock.advanceSettling(2_400);
+    rig.dispatch.arrived(1, slot, PAR);
+    await rig.clock.advanceSettling(200);
+    await starting;
+    expect(agents.flatMap(({ offers }) => offers)).toEqual([]);
+    expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [PAR] }]);
+  });
+
   test.each([
     { name: 'of a slot in the future', key: [1, NOW + 60_000] },
     { name: 'of a monitor that its region does not check', key: [2, NOW - 5_000] },

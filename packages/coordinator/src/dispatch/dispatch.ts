@@ -11,8 +11,8 @@ import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../dom
 import { AgentMessages } from './agent-messages.ts';
 import { type Agent, Agents } from './agents.ts';
 import { type DispatchCounters, newCounters } from './counters.ts';
+import { EarlyReports } from './early-reports.ts';
 import { InFlight } from './in-flight.ts';
-import { jobKey } from './job.ts';
 import { Overload } from './overload.ts';
 import { Publisher } from './publisher.ts';
 import { recover } from './recovery.ts';
@@ -33,6 +33,8 @@ const AFTER_LATE_MS = 500;
 const HEARTBEAT_ROUND_MS = HEARTBEAT_INTERVAL_MS + 500;
 /** Jobs that could not be published are looked at this often, ms. */
 const EXPIRE_EVERY_MS = 500;
+/** By then the slots that were missed over a restart are made up for, ms. */
+const FORGET_REPORTS_MS = 60_000;
 /** Declared regions without an agent are looked at this often, ms. */
 const MISS_EVERY_MS = 60_000;
 
@@ -79,9 +81,12 @@ export class Dispatch implements SlotOutcomes {
   readonly #stopping = new AbortController();
   #subscription: BusSubscription | null = null;
   #stops: (() => void)[] = [];
-  /** While the table is rebuilt: jobs whose results were recorded since, by key and slot. */
-  #recordedInRound: Set<string> | null = null;
+  /** Until the slots of an earlier life are over; then null. */
+  #earlyReports: EarlyReports | null = new EarlyReports();
+  #forgetReportsAt = Number.POSITIVE_INFINITY;
   #hasRecovered = false;
+  /** While the table is rebuilt from heartbeats. */
+  #isHearingAgents = false;
   #tickDueAt = 0;
   #judgeFrom = 0;
   #isJudging = false;
@@ -119,6 +124,7 @@ export class Dispatch implements SlotOutcomes {
       counters,
       overload: this.#overload,
       newestSlot,
+      hasReported: (monitorId, slot, region) => this.#earlyReports?.has({ monitorId, slot, region }) === true,
     });
     this.#publisher = new Publisher({
       bus,
@@ -149,7 +155,7 @@ export class Dispatch implements SlotOutcomes {
    * and begins to dispatch. Resolves when it has begun, or was stopped before.
    */
   async start(): Promise<void> {
-    const { bus, clock, monitors, presence } = this.#options;
+    const { bus, clock, monitors, presence, slotClock } = this.#options;
     this.#subscription = bus.subscribe(ALL_AGENTS, (message) => this.#messages.handle(message));
     this.#publisher.start();
     this.#publisher.callRoll();
@@ -164,6 +170,8 @@ export class Dispatch implements SlotOutcomes {
       this.#overload.changed(null, monitor);
     }
     this.#stops.push(monitors.onChange((before, after) => this.#declarationChanged(before, after)));
+    this.#earlyReports?.endAt(slotClock.now() + AHEAD_MS);
+    this.#forgetReportsAt = clock.monotonic() + FORGET_REPORTS_MS;
     this.#scheduler.start();
     this.#tickDueAt = clock.monotonic();
     this.#missAt = clock.monotonic() + MISS_EVERY_MS;
@@ -195,12 +203,13 @@ export class Dispatch implements SlotOutcomes {
   }
 
   arrived(monitorId: number, slot: number, region: Region): void {
-    this.#recordedInRound?.add(`${jobKey(monitorId, region)}:${slot}`);
+    this.#earlyReports?.arrived({ monitorId, slot, region });
     this.#inFlight.recorded(monitorId, slot, region);
   }
 
   settled({ monitorId, slot, region, is, timedOut, reason }: SlotOutcome): void {
-    this.#recordedInRound?.add(`${jobKey(monitorId, region)}:${slot}`);
+    if (is === 'given-back') this.#earlyReports?.givenBack({ monitorId, slot, region });
+    else this.#earlyReports?.recorded({ monitorId, slot, region });
     switch (is) {
       case 'reported':
         this.#inFlight.recorded(monitorId, slot, region);
@@ -302,11 +311,11 @@ export class Dispatch implements SlotOutcomes {
    * jobs are sent would make the evaluation pass over all that come before it.
    */
   #heldUnknown(agent: Agent, monitorId: number, slot: number, now: number): void {
-    if (this.#recordedInRound === null) return;
+    if (!this.#isHearingAgents) return;
     const monitor = this.#options.monitors.get(monitorId);
     if (monitor === undefined || slot > this.#options.slotClock.now() + AHEAD_MS) return;
     if (monitor.regions !== null && !monitor.regions.includes(agent.region)) return;
-    if (this.#recordedInRound.has(`${jobKey(monitorId, agent.region)}:${slot}`)) return;
+    if (this.#earlyReports?.has({ monitorId, slot, region: agent.region }) === true) return;
     this.#inFlight.adopt(monitor, slot, agent, now);
   }
 
@@ -321,22 +330,24 @@ export class Dispatch implements SlotOutcomes {
 
   async #hearAgents(): Promise<void> {
     const { clock } = this.#options;
-    this.#recordedInRound = new Set();
+    this.#isHearingAgents = true;
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = clock.after(HEARTBEAT_ROUND_MS, resolve);
     this.#stopping.signal.addEventListener('abort', () => resolve(), { once: true });
     await promise;
     cancel();
-    this.#recordedInRound = null;
+    this.#isHearingAgents = false;
   }
 
   #recoverOnce(now: number): void {
+    if (now >= this.#forgetReportsAt) this.#earlyReports = null;
     if (this.#hasRecovered) return;
     const { recovery, monitors, events, slotClock, readerCaughtUp } = this.#options;
     if (!readerCaughtUp()) return;
     this.#hasRecovered = true;
     recover({
       recovery,
+      unrecorded: this.#earlyReports?.unrecorded() ?? [],
       monitors,
       regions: this.agents,
       inFlight: this.#inFlight,

@@ -1,12 +1,15 @@
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { SlotEvents, SlotRecovery } from '../domain/slots.ts';
+import type { Reported } from './early-reports.ts';
 import type { InFlight } from './in-flight.ts';
 import { offerBoundMs } from './job.ts';
 import type { LiveRegions } from './scheduler.ts';
 
 export type RecoverOptions = {
   recovery: SlotRecovery;
+  /** Read, and taken up by the evaluation before what it is told from here. */
+  unrecorded: Iterable<Reported>;
   monitors: LiveMonitors;
   regions: LiveRegions;
   inFlight: InFlight;
@@ -28,6 +31,10 @@ export function recover(options: RecoverOptions): void {
   const { recovery, monitors } = options;
   const waited = new WaitedFor();
   for (const job of options.inFlight.values()) waited.add(job.monitor, job.slot, job.region);
+  for (const { monitorId, slot, region } of options.unrecorded) {
+    const monitor = monitors.get(monitorId);
+    if (monitor?.active === true) waited.add(monitor, slot, region);
+  }
   for (const { monitorId, slot, answered } of recovery.undecidedSlots()) {
     const monitor = monitors.get(monitorId);
     if (monitor === undefined || !monitor.active) continue;
@@ -35,6 +42,7 @@ export function recover(options: RecoverOptions): void {
     const missing = declared.filter((region) => !answered.includes(region));
     waited.touch(monitor, slot);
     for (const region of missing) {
+      if (waited.has(monitor, slot, region)) continue;
       if (isOfferedAgain(options, monitor, slot, region)) waited.add(monitor, slot, region);
     }
   }
@@ -80,6 +88,10 @@ class WaitedFor {
     const waited: Waited = { monitor, slot, regions: [] };
     this.#slots.set(key, waited);
     return waited;
+  }
+
+  has(monitor: LiveMonitor, slot: number, region: Region): boolean {
+    return this.#slots.get(`${monitor.id}:${slot}`)?.regions.includes(region) === true;
   }
 
   add(monitor: LiveMonitor, slot: number, region: Region): void {

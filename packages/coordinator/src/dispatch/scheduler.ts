@@ -60,6 +60,8 @@ export type SchedulerOptions = {
   overload: Shedding;
   /** Newest slot that the monitor was given, as far as recorded and believed; null: none. Asked at the start. */
   newestSlot: (monitorId: number) => number | null;
+  /** Whether the region has reported the slot, which an earlier life has given it. */
+  hasReported: (monitorId: number, slot: number, region: Region) => boolean;
 };
 
 type Skip = { readonly region: Region; readonly reason: SkipReason };
@@ -209,7 +211,7 @@ export class Scheduler {
    * @returns how many jobs were opened
    */
   #open(monitor: LiveMonitor, slot: number, startAt: number): number {
-    const { regions, inFlight, events, counters, overload } = this.#options;
+    const { regions, inFlight, events, counters, overload, hasReported } = this.#options;
     const live =
       monitor.regions === null ? regions.live() : monitor.regions.filter((region) => regions.isLive(region));
     if (live.length === 0) {
@@ -226,7 +228,7 @@ export class Scheduler {
     let jobs = 0;
     for (const region of live) {
       // The job may also be this slot's, which an agent held over a restart.
-      if (inFlight.get(monitor.id, region) !== undefined) continue;
+      if (inFlight.get(monitor.id, region) !== undefined || hasReported(monitor.id, slot, region)) continue;
       if (skips.some((skip) => skip.region === region)) continue;
       inFlight.open(monitor, slot, region, startAt);
       jobs += 1;

@@ -4,6 +4,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { DropLog } from './drop-log.ts';
 import { parseResults } from './parse-results.ts';
+import { ReadingLag } from './reading-lag.ts';
 import type { Recorder } from './recorder.ts';
 
 const RETRY_MS = 500;
@@ -49,14 +50,13 @@ export class ResultConsumer {
   #expected = 1;
   #created = '';
   #purgedBelow = 0;
-  /** Difference between our clock and the server's, with what a message takes to come, ms; null before it is known. */
-  #usualAgeMs: number | null = null;
-  #lagMs = 0;
+  readonly #lag: ReadingLag;
   #history: { at: number; sequence: number }[] = [];
   #changeListeners = new Set<() => void>();
 
   constructor(parts: ConsumerParts) {
     this.#parts = parts;
+    this.#lag = new ReadingLag(parts.clock);
     this.#drops = new DropLog(DROPS, parts.clock, parts.log);
     this.#failures = new DropLog(['reading-failed'], parts.clock, parts.log);
   }
@@ -87,7 +87,7 @@ export class ResultConsumer {
 
   /** How much later than usual the last message was read, ms: what the stream holds unread is as old. */
   get lagMs(): number {
-    return this.#lagMs;
+    return this.#lag.ms;
   }
 
   /** Resolves when everything is recorded that the stream holds now; waits for a connection when there is none. */
@@ -171,7 +171,7 @@ export class ResultConsumer {
 
   #handle(message: StreamMessage): Promise<void> | undefined {
     const { recorder } = this.#parts;
-    this.#measureLag(message);
+    this.#lag.read(message);
     const { sequence, messageId, time } = message;
     if (sequence > this.#expected) this.#lost(sequence - this.#expected, time);
     this.#expected = sequence + 1;
@@ -193,13 +193,6 @@ export class ResultConsumer {
       this.#drops.add('handling-failed', { error, sequence }, 'dropped a message that could not be handled');
       return undefined;
     }
-  }
-
-  /** The server's clock may differ from ours: the age of a message that nothing follows is the usual one. */
-  #measureLag({ time, pending = 0 }: StreamMessage): void {
-    const ageMs = this.#parts.clock.wall() - time;
-    if (pending === 0) this.#usualAgeMs = ageMs;
-    this.#lagMs = pending === 0 || this.#usualAgeMs === null ? 0 : Math.max(0, ageMs - this.#usualAgeMs);
   }
 
   /** `room` at the latest when this is stopped: a database that takes nothing must not hold the end. */
