@@ -272,10 +272,13 @@ describe('taking jobs', () => {
     await probe.begun(2);
   });
 
-  test('jobs that wait for their slot count: a full agent is full', async () => {
+  test('jobs that wait for their slot take no place; an agent without a place refuses them too', async () => {
     await startAgent({ concurrency: 2 });
     const ahead = Array.from({ length: 9 }, (_, index) => ({ ...job(index + 1, 1_000), wait_ms: 60_000 }));
-    expect((await offer(ahead)).refused).toEqual([[9, 1_000, 'full']]);
+    expect((await offer(ahead)).refused).toEqual([]);
+    const now = Array.from({ length: 8 }, (_, index) => job(index + 1, 2_000));
+    expect((await offer(now)).refused).toEqual([]);
+    expect((await offer([{ ...job(10, 1_000), wait_ms: 60_000 }])).refused).toEqual([[10, 1_000, 'full']]);
   });
 
   test('a batch of 512 that names the subject of its results is reported there, in large messages', async () => {

@@ -36,7 +36,7 @@ export type IntakeOptions = {
   region: Region;
   agentId: string;
   concurrency: number;
-  runner: Pick<Runner, 'submit' | 'runNow' | 'running' | 'pending'>;
+  runner: Pick<Runner, 'submit' | 'runNow' | 'running' | 'pending' | 'ahead'>;
   held: HeldJobs;
   clock: Clock;
   metrics: Metrics;
@@ -137,6 +137,8 @@ export class Intake {
     };
     const subject = batch.results ?? null;
     const taken: CheckJob[] = [];
+    /** Of these, those whose slot has come. */
+    let takenNow = 0;
     for (const value of batch.jobs) {
       const read = readJob(value);
       if (read.is === 'invalid') {
@@ -144,7 +146,7 @@ export class Intake {
         continue;
       }
       const { monitor, slot } = read.job;
-      const refusal = this.#refusalOf(monitor, slot, taken.length);
+      const refusal = this.#refusalOf(monitor, slot, takenNow);
       if (refusal !== null) {
         metrics.refused[refusal]++;
         acceptance.refused.push([monitor, slot, refusal]);
@@ -153,8 +155,12 @@ export class Intake {
       metrics.accepted++;
       held.hold(monitor, slot, bytesPerJob);
       acceptance.accepted.push([monitor, slot]);
-      if (read.is === 'job') taken.push(read.job);
-      else onResult({ ...jobOf(read.job), ...notAttempted('unsupported', clock.wall()) }, subject);
+      if (read.is === 'job') {
+        taken.push(read.job);
+        if ((read.job.wait_ms ?? 0) === 0) takenNow += 1;
+      } else {
+        onResult({ ...jobOf(read.job), ...notAttempted('unsupported', clock.wall()) }, subject);
+      }
     }
     // The answer goes out before the first probe is begun: the coordinator waits for it.
     this.#say(acceptance);
@@ -166,7 +172,8 @@ export class Intake {
     if (this.#isDraining) return 'draining';
     const state = held.stateOf(monitor, slot);
     if (state !== 'unknown') return state;
-    const jobs = runner.running + runner.pending + takenFromBatch;
+    // Jobs that were sent ahead of their slots take no place yet; what bounds them is what may be held.
+    const jobs = runner.running + runner.pending - runner.ahead + takenFromBatch;
     const isFull =
       held.size >= MAX_HELD_JOBS || held.bytes >= MOST_HELD_BYTES || jobs >= JOBS_PER_PLACE * concurrency;
     return isFull ? 'full' : null;

@@ -57,6 +57,7 @@ export class Runner {
   readonly #attempting = new Set<CheckRun>();
   readonly #abort = new AbortController();
   #slowAttempts = 0;
+  #ahead = 0;
   #isDraining = false;
   #wakeAt = Number.POSITIVE_INFINITY;
   /** When checks were woken last. */
@@ -82,6 +83,11 @@ export class Runner {
     return this.#queue.size + this.#slowQueue.size + this.#waiting.size;
   }
 
+  /** Of the pending checks, those whose slot has not come: they take no place yet. */
+  get ahead(): number {
+    return this.#ahead;
+  }
+
   start(): void {
     this.#cancelSweep = this.#options.clock.every(SWEEP_MS, () => this.#sweep());
   }
@@ -105,6 +111,7 @@ export class Runner {
       done: (result) => onResult({ ...jobOf(job), ...result }, subject),
     });
     if (startAt > clock.monotonic()) {
+      this.#ahead++;
       this.#waitUntil(run, startAt);
       return;
     }
@@ -138,6 +145,7 @@ export class Runner {
     for (const heap of [this.#queue, this.#slowQueue, this.#waiting]) {
       for (const run of heap.takeWhere(everything)) this.#finish(run, notRun('shutting-down'));
     }
+    this.#ahead = 0;
     await this.#idleWithin(withinMs);
     this.#abort.abort();
     await this.#idleWithin(ABORT_GRACE_MS);
@@ -249,6 +257,7 @@ export class Runner {
     const now = this.#options.clock.monotonic();
     for (let run = this.#waiting.peek(); run !== undefined && run.wakeAt <= now; run = this.#waiting.peek()) {
       this.#waiting.pop();
+      if (run.attempts.length === 0) this.#ahead--;
       this.#enqueue(run);
       this.#wokeAt = now;
     }

@@ -159,7 +159,9 @@ describe('the pressure', () => {
     { name: 'acceptances are late', signs: { unanswered: 200 }, is: 'overloaded' },
     { name: 'there is no agent', signs: { held: 0, capacity: 0 }, is: 'free' },
     { name: 'many checks wait', signs: { held: 7_000 }, is: 'busy' },
-    { name: 'agents are nearly full', signs: { held: 12_001 }, is: 'overloaded' },
+    { name: 'small agents hold what was just offered', signs: { held: 700, capacity: 50 }, is: 'overloaded' },
+    { name: 'they hold no more than that', signs: { held: 550, capacity: 50 }, is: 'free' },
+    { name: 'agents are nearly full', signs: { held: 12_501 }, is: 'overloaded' },
   ])('of a region where $name: $is', ({ signs, is }) => {
     expect(regionPressure({ ...QUIET, ...signs })).toBe(is);
   });

@@ -129,7 +129,7 @@ export function recordingPressure({ events, oldestMs }: Backlog, flow: Flow): Pr
   return oldestMs >= RECORDING_BUSY_MS ? 'busy' : 'free';
 }
 
-/** What was seen of a region's agents over the last seconds. */
+/** What was seen of a region's agents over the last two seconds. */
 export type RegionSigns = {
   /** Jobs published, every offer counted. */
   readonly offers: number;
@@ -147,15 +147,19 @@ export type RegionSigns = {
 const TURNED_AWAY_PART = 0.05;
 const UNANSWERED_PART = 0.2;
 const LEAST_SIGNS = 5;
+/** Of the offers, those of the last second. */
+const JUST_OFFERED_PART = 0.5;
 /** Agents take up to four times their capacity; more than three is nearly full. */
 const HELD_OVERLOADED = 3;
 const HELD_BUSY = 1.5;
 
 export function regionPressure({ offers, unanswered, turnedAway, held, capacity }: RegionSigns): Pressure {
+  // They wait for their slots, or with their results for others: that takes no place.
+  const waiting = held - offers * JUST_OFFERED_PART;
   const isTurningAway = turnedAway >= Math.max(LEAST_SIGNS, offers * TURNED_AWAY_PART);
   const isMute = unanswered >= Math.max(LEAST_SIGNS, offers * UNANSWERED_PART);
-  if (isTurningAway || isMute || held > capacity * HELD_OVERLOADED) return 'overloaded';
-  return turnedAway > 0 || held > capacity * HELD_BUSY ? 'busy' : 'free';
+  if (isTurningAway || isMute || waiting > capacity * HELD_OVERLOADED) return 'overloaded';
+  return turnedAway > 0 || waiting > capacity * HELD_BUSY ? 'busy' : 'free';
 }
 
 /** Most ticks are late: there is more to do than this thread can. A single late one is a pause. */
