@@ -455,18 +455,18 @@ function tookMs({ attempts }: CheckResult): number {
 }
 
 /**
- * A failure begins with its slot. Where the region's vote before it still counts it begins earlier: with the
- * run of failures that it goes on with, or as soon as 5 s after the region's last pass.
+ * A failure begins with its slot. It begins earlier with the run of failures that it goes on with, however old
+ * the last of them is, or as soon as 5 s after the region's last pass while that still counts.
  */
 function downSince(vote: Vote, before: Vote | undefined, now: Now): Vote {
-  if (before === undefined || before.freshUntil <= now.age) return vote;
-  const isRun = before.outcome === 'failed';
-  const downFrom = isRun ? before.downFrom : Math.min(vote.slot, before.surelyEndedAt + UP_AFTER_PASS_MS);
+  if (before === undefined) return vote;
+  if (before.outcome === 'failed') {
+    return { ...vote, downFrom: before.downFrom, surelyDownFrom: before.surelyDownFrom };
+  }
+  if (before.freshUntil <= now.age) return vote;
+  const downFrom = Math.min(vote.slot, before.surelyEndedAt + UP_AFTER_PASS_MS);
   if (before.surelyFreshUntil <= now.age) return { ...vote, downFrom };
-  const surelyDownFrom = isRun
-    ? before.surelyDownFrom
-    : Math.min(vote.slot, before.endedAt + UP_AFTER_PASS_MS);
-  return { ...vote, downFrom, surelyDownFrom };
+  return { ...vote, downFrom, surelyDownFrom: Math.min(vote.slot, before.endedAt + UP_AFTER_PASS_MS) };
 }
 
 function ago({ monotonic, slot, age }: Now, ms: number): Now {

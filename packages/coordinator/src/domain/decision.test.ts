@@ -118,10 +118,15 @@ describe('votes', () => {
     expect(again).toMatchObject([{ slot: 9, failedSince: 9 }]);
   });
 
-  test('a run of failures ends with the vote that counts no more', () => {
+  test('a run of failures goes on over a vote that counts no more', () => {
     const votes = [{ ...vote(A, 'failed', 5), expiresAt: 100 }];
-    expect(castVotes(votes, [vote(A, 'failed', 7)], 99)).toMatchObject([{ failedSince: 5 }]);
-    expect(castVotes(votes, [vote(A, 'failed', 7)], 100)).toMatchObject([{ failedSince: 7 }]);
+    expect(castVotes(votes, [vote(A, 'failed', 7)], 100)).toMatchObject([{ failedSince: 5 }]);
+  });
+
+  test('a failure begins shortly after the last pass, unless that counts no more', () => {
+    const votes = [{ ...vote(A, 'passed', 5), expiresAt: 100 }];
+    expect(castVotes(votes, [vote(A, 'failed', 30_000)], 99)).toMatchObject([{ failedSince: 5_005 }]);
+    expect(castVotes(votes, [vote(A, 'failed', 30_000)], 100)).toMatchObject([{ failedSince: 30_000 }]);
   });
 });
 

@@ -34,7 +34,7 @@ const UP_AFTER_PASS_MS = 5_000;
 
 /**
  * `votes` with `news` in their place: per region the newest slot's stays. A failed vote goes on with its
- * region's run of failures, unless the vote before it counts no more. Returns `votes` itself when nothing changes.
+ * region's run of failures. Returns `votes` itself when nothing changes.
  *
  * @param now ms, as the votes' `expiresAt`
  */
@@ -57,7 +57,9 @@ export function castVotes(votes: readonly Vote[], news: readonly Vote[], now: nu
  * tells failures of different slots apart (decision 0152).
  */
 function following(old: Vote, vote: Vote, now: number): Vote {
-  if (vote.failedSince === null || old.expiresAt <= now) return vote;
+  if (vote.failedSince === null) return vote;
+  // A run goes on however old its last vote is; a pass that counts no more says nothing.
+  if (old.failedSince === null && old.expiresAt <= now) return vote;
   const failedSince = old.failedSince ?? Math.min(vote.failedSince, old.endedAt + UP_AFTER_PASS_MS);
   return failedSince === vote.failedSince ? vote : { ...vote, failedSince };
 }

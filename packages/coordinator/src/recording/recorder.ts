@@ -132,6 +132,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
   /** What was reported before the start is read, and deadlines are looked at. */
   #hasResumed = false;
   #position: StreamPosition | null = null;
+  #isStopped = false;
 
   constructor(parts: RecorderParts) {
     const { clock, log } = parts;
@@ -161,11 +162,13 @@ export class Recorder implements SlotEvents, SlotRecovery {
     }
     this.#position = await store.position();
     this.#armAll();
-    this.#cancelResume = clock.after(RESUME_WITHIN_MS, () => this.resumed());
+    // A stop that came meanwhile found no timer to cancel.
+    if (!this.#isStopped) this.#cancelResume = clock.after(RESUME_WITHIN_MS, () => this.resumed());
   }
 
   /** Records what is queued, as far as the database takes it, and stops. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     this.#ignoreJumps();
     this.#deadlines.stop();
     this.#cancelResume();
