@@ -48,6 +48,6 @@ test.each([
         expect(entries).toMatchObject([{ name: 'a', attributes: { title: 'a', description } }]);
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: 1_000, examples: [[' \n'], ['a\n \nb']] },
   );
 });

@@ -10,6 +10,10 @@ export function declaredYaml(document: ExportedDocument, secrets: SecretsAs, hea
     Seq(_key, sequence) {
       if (sequence.items.every((item) => 'value' in (item as object))) sequence.flow = true;
     },
+    // As a block, a line of blanks alone would be read as indentation.
+    Scalar(_key, scalar) {
+      if (typeof scalar.value === 'string' && /^[ \t]+$/m.test(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
+    },
   });
   yaml.commentBefore = ` ${heading}`;
   return yaml.toString({ lineWidth: 0, flowCollectionPadding: false });
