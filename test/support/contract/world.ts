@@ -54,6 +54,8 @@ export class World {
   async send({ method, path, body, headers = {} }: Sent): Promise<Answer> {
     const text = typeof body === 'object' && !(body instanceof Uint8Array) ? JSON.stringify(body) : body;
     const all = {
+      // A kept connection may be closed by the API while this process is busy generating.
+      connection: 'close',
       authorization: `Bearer ${this.token}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
