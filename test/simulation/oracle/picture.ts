@@ -422,7 +422,7 @@ function afterLate(vote: Vote, late: Vote): Vote {
   if (late.outcome === 'failed') {
     return late.slot < vote.downFrom ? { ...vote, downFrom: late.slot } : vote;
   }
-  const since = Math.min(vote.slot, late.endedAt);
+  const since = Math.min(vote.slot, Math.max(late.slot + UP_AFTER_PASS_MS, late.endedAt + 1));
   return { ...vote, upSlot: late.slot, downFrom: Math.max(vote.downFrom, since) };
 }
 

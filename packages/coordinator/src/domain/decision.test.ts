@@ -138,12 +138,14 @@ describe('votes', () => {
   });
 
   test('a late report of a pass breaks the run of failures that it lies in', () => {
-    const votes = cast([vote(A, 'failed', 5)], [vote(A, 'failed', 9)]);
-    const broken = cast(votes, [vote(A, 'passed', 7)]);
-    expect(broken).toMatchObject([{ slot: 9, outcome: 'failed', failedSince: 7 }]);
+    const votes = cast([vote(A, 'failed', 30_000)], [vote(A, 'failed', 90_000)]);
+    const broken = cast(votes, [vote(A, 'passed', 60_000)]);
+    expect(broken).toMatchObject([{ slot: 90_000, outcome: 'failed', failedSince: 65_000 }]);
+    const long = { ...vote(A, 'passed', 60_000), endedAt: 85_000 };
+    expect(cast(votes, [long])).toMatchObject([{ slot: 90_000, failedSince: 85_001 }]);
     // Of what was before it nothing belongs to the run any more.
-    expect(cast(broken, [vote(A, 'failed', 6)])).toBe(broken);
-    expect(cast(broken, [vote(A, 'degraded', 4)])).toBe(broken);
+    expect(cast(broken, [vote(A, 'failed', 45_000)])).toBe(broken);
+    expect(cast(broken, [vote(A, 'degraded', 15_000)])).toBe(broken);
   });
 
   test('a failure begins shortly after the last pass, unless that counts no more', () => {

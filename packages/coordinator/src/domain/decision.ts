@@ -90,8 +90,9 @@ function recounted(vote: Vote, late: Vote): Vote {
   if (late.failedSince !== null) {
     return late.failedSince < failedSince ? { ...vote, failedSince: late.failedSince } : vote;
   }
-  // Not some time after the pass: its region's next check may have begun and failed by then.
-  return { ...vote, upSlot: late.slot, failedSince: Math.max(failedSince, Math.min(slot, late.endedAt)) };
+  // Its region's next check, which may have failed, began after the pass and long after its slot.
+  const downAt = Math.min(slot, Math.max(late.endedAt + 1, late.slot + UP_AFTER_PASS_MS));
+  return { ...vote, upSlot: late.slot, failedSince: Math.max(failedSince, downAt) };
 }
 
 /** What a slot is decided on, beside itself. */
