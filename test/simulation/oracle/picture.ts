@@ -108,6 +108,13 @@ export class Picture {
 
   /** Time has passed: slots whose period is over are decided, and votes age. */
   decide(now: Now): void {
+    this.#decideOpen(now);
+    this.#grow(now);
+  }
+
+  /** Returns whether a verdict was made. */
+  #decideOpen(now: Now): boolean {
+    let isJudged = false;
     for (let index = this.#nextDecided(now); index >= 0; index = this.#nextDecided(now)) {
       const [open] = this.#open.splice(index, 1) as [OpenSlot];
       this.#decidedSlot = Math.max(this.#decidedSlot, open.slot);
@@ -115,9 +122,9 @@ export class Picture {
       this.#agesAt = Number.NEGATIVE_INFINITY;
       // What its end decides is decided then, whenever somebody looks.
       const endedMs = Math.max(0, now.monotonic - this.#endOf(open));
-      this.#cast(open.reports, ago(now, endedMs));
+      isJudged = this.#cast(open.reports, ago(now, endedMs)) || isJudged;
     }
-    this.#grow(now);
+    return isJudged;
   }
 
   /** All statuses that the sentences allow now, where one of them leaves room. */
@@ -228,7 +235,10 @@ export class Picture {
     }
     // "A report that comes after its slot was decided becomes its region's vote at once."
     this.#entered.add(region);
-    this.#cast([vote], now);
+    if (!this.#castInto(this.votes, vote, now)) return;
+    this.#agesAt = Math.min(this.#agesAt, freshUntil);
+    // "After it the open slot's certainty is looked at again": what follows from both is one verdict.
+    if (!this.#decideOpen(now)) this.#judge(now);
   }
 
   /** A service that was down waits until it has read what was reported meanwhile. */
@@ -269,9 +279,10 @@ export class Picture {
     return EXTREMES.every((extreme) => statusWith(extreme) === status);
   }
 
-  #cast(news: readonly Vote[], now: Now): void {
+  /** Returns whether a verdict was made. */
+  #cast(news: readonly Vote[], now: Now): boolean {
     const { monitor } = this;
-    if (monitor === null || news.length === 0) return;
+    if (monitor === null || news.length === 0) return false;
     const freshUntil = now.age + freshMs(monitor.periodMs, monitor.longestCheckMs);
     this.#agesAt = Math.min(this.#agesAt, freshUntil);
     let isNew = false;
@@ -281,6 +292,7 @@ export class Picture {
       isNew = this.#castInto(this.votes, { ...vote, freshUntil }, now) || isNew;
     }
     if (isNew) this.#judge(now);
+    return isNew;
   }
 
   /** "Never in place of a newer slot's vote." Returns whether the region's vote is another one now. */

@@ -285,9 +285,14 @@ export class Evaluation {
     this.#unwritten.clear();
   }
 
-  /** Decides the open slots that can be, each for itself: the votes of one may make another one certain. */
-  settle(state: MonitorState, monitor: LiveMonitor): void {
+  /**
+   * Decides the open slots that can be, each for itself: the votes of one may make another one certain.
+   *
+   * @returns whether there was a verdict on votes of one of them
+   */
+  settle(state: MonitorState, monitor: LiveMonitor): boolean {
     this.ageByJump(state, monitor);
+    let isDecided = false;
     for (let index = 0; index < state.open.length; ) {
       const open = state.open[index] as OpenSlot;
       if (this.#decision(state, monitor, open) === null) {
@@ -295,9 +300,12 @@ export class Evaluation {
         continue;
       }
       state.open.splice(index, 1);
+      const before = state.votes;
       this.#decide(state, monitor, open);
+      isDecided ||= state.votes !== before;
       index = 0;
     }
+    return isDecided;
   }
 
   /**
@@ -376,6 +384,8 @@ export class Evaluation {
 
   /** A region says how its check of the slot went: a report while the slot is open, else a vote at once. */
   #voted(state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
+    // Votes that have aged may have made a slot certain: it is decided without this report then.
+    if (state.votes.some(({ expiresAt }) => expiresAt <= this.frame.now)) this.settle(state, monitor);
     if (!isOver(state, vote.slot)) {
       const open = this.#openSlot(state, monitor, vote.slot);
       open.reports = [...open.reports.filter(({ region }) => region !== vote.region), vote];
@@ -389,6 +399,8 @@ export class Evaluation {
     // Results of the newest decided slot and later ones are read back at a start.
     if (vote.slot < state.decidedSlot) this.keep(state);
     this.ageByJump(state, monitor);
+    // What open slots make of it comes first: nothing is announced that they take back at once.
+    if (this.settle(state, monitor)) return;
     this.judge(state, monitor, vote.slot);
     this.settle(state, monitor);
   }
