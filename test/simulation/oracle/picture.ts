@@ -234,7 +234,7 @@ export class Picture {
       return;
     }
     // "A report that comes after its slot was decided becomes its region's vote at once."
-    this.#entered.add(region);
+    // It enters with a slot that is decided: a late report of before it was taken out and added again is none.
     if (!this.#castInto(this.votes, vote, now)) return;
     this.#agesAt = Math.min(this.#agesAt, freshUntil);
     // "After it the open slot's certainty is looked at again": what follows from both is one verdict.
