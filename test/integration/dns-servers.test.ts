@@ -45,7 +45,7 @@ const DNSMASQ = [
 
 const SERVERS = [
   { name: 'named', start: (program: string) => startNamed(program, 'example.test', ZONE) },
-  { name: 'dnsmasq', start: (program: string) => startDnsmasq(program, DNSMASQ) },
+  { name: 'dnsmasq', start: (program: string) => startDnsmasq(program, 'example.test', DNSMASQ) },
 ];
 
 describe.each(SERVERS)('beside $name', ({ name, start }) => {

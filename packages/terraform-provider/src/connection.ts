@@ -68,8 +68,8 @@ export class Connection {
     return this.#client.put(path, body, this.#finishing);
   }
 
-  async remove(path: string): Promise<void> {
-    const answer = await this.#client.delete(path, this.#finishing);
+  async remove(path: string, query: NonNullable<RequestOptions['query']> = {}): Promise<void> {
+    const answer = await this.#client.delete(path, { query, ...this.#finishing });
     if (answer.status !== 204) throw foreignAnswer(`DELETE ${path}`, answer);
   }
 

@@ -95,10 +95,10 @@ export class ResourceOverApi implements ManagedResource {
       const path = this.#member(prior);
       await this.#connection.confirmApi();
       try {
-        await this.#connection.remove(path);
+        await this.#connection.remove(path, this.#kind.removal);
       } catch (error) {
         // Already gone is as good.
-        if (!isNotFound(error)) throw this.#refused(error);
+        if (!isNotFound(error)) throw error;
       }
       return { state: null, diagnostics: [] };
     });
@@ -158,12 +158,6 @@ export class ResourceOverApi implements ManagedResource {
         this.#operation(`use the answer to the creation of the ${definition.kind}`),
       ),
     };
-  }
-
-  #refused(error: unknown): unknown {
-    if (!(error instanceof ApiError) || error.code !== 'conflict') return error;
-    const explanation = this.#kind.removalRefused?.(error.message) ?? null;
-    return explanation === null ? error : new ExplainedError(explanation);
   }
 
   /** @throws ExplainedError for an id that is none */
