@@ -268,12 +268,10 @@ describeBothWays('imports, data sources and order', (way) => {
   }, async () => {
     const workspace = await open();
     await applyForGood(workspace, showing({ web: WEB }, 'web'));
-    const { resource = {} } = showing({}, 'web');
     const port = { name: 'Port', uri: 'example.com:443', periodicity: '1m' };
     await applyForGood(workspace, {
       resource: {
-        ...resource,
-        svc_http_monitor: {},
+        svc_status_page: { page },
         svc_tcp_monitor: { port },
         svc_status_page_component: {
           part: { ...component('web'), monitor_id: ref('svc_tcp_monitor.port.id') },

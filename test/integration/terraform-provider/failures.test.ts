@@ -259,6 +259,14 @@ describe('what the API refuses', () => {
     const groups = monitors().svc.resource('svc_status_page_component_group');
     const state = await groups.imported(`${page?.id}/${id}`);
     const planned = groups.planned({ page_id: page!.id, name: 'Other' }, state);
+    const read = await groups.calls.read(state);
+    expect(read.diagnostics).toMatchObject([
+      {
+        severity: 'warning',
+        summary: 'A component group belongs to the declared file',
+        detail: expect.stringContaining('is declared in svc.yaml as "group"'),
+      },
+    ]);
     for (const outcome of [await groups.calls.update(state, planned), await groups.calls.remove(state)]) {
       expect(outcome.state).toEqual(state);
       expect(errorOf(outcome).detail).toContain('is declared in svc.yaml as "group"');

@@ -191,7 +191,13 @@ function readEndpoint<S extends AnyStored>(collection: Collection<S>): Endpoint 
     tag,
     summary: `Read a ${noun}`,
     headers: ['If-None-Match'],
-    answers: { 200: { description: `The ${noun}.`, schema: { resource: kinds }, headers: ['ETag'] } },
+    answers: {
+      200: {
+        description: `The ${noun}.`,
+        schema: { resource: kinds },
+        headers: ['ETag', 'Svc-Declared-As'],
+      },
+    },
     handle: (request) => requireMember(collection, request, shownTo(request)),
   });
 }
@@ -264,7 +270,9 @@ async function member<S extends AnyStored>(
   const stored = await find(scope, id, shown);
   if (stored === null) return null;
   const [view = {}] = await present([stored]);
-  return ok(view, { etag: entityTag(stored.rowVersion, view) });
+  const declared: Record<string, string> =
+    stored.owner === 'file' && stored.localName !== null ? { 'svc-declared-as': stored.localName } : {};
+  return ok(view, { etag: entityTag(stored.rowVersion, view), ...declared });
 }
 
 /** @throws Problem `not-found` */
