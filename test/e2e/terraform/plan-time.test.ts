@@ -76,7 +76,7 @@ describeBothWays('at plan time', (way) => {
   }, async () => {
     const workspace = await way.workspace(providerFor(api));
     const page = (title: string): Configuration => ({
-      resource: { svc_status_page: { page: { title, slug: `known-${way.name.replace(/[^a-z]/g, '')}` } } },
+      resource: { svc_status_page: { page: { title, slug: `known-${way.isReal ? 'real' : 'protocol'}` } } },
       output: { published: { value: ref('svc_status_page.page.published') } },
     });
     await applyForGood(workspace, page('One'));

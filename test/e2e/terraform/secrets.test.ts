@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => api.dispose());
 
 describeBothWays('write-only secrets', (way) => {
-  const slug = `wo-${way.name.replace(/[^a-z]/g, '')}`;
+  const slug = `wo-${way.isReal ? 'real' : 'protocol'}`;
   const configuration = (secret: string, version: number, more: Body = {}): Configuration => ({
     resource: {
       svc_status_page: {
