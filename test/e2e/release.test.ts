@@ -50,7 +50,7 @@ describe('the files', () => {
     const release = join(dist, 'release');
     const sums = 'terraform-provider-svc_0.1.0_SHA256SUMS';
     const manifest = 'terraform-provider-svc_0.1.0_manifest.json';
-    expect((await readdir(release)).sort()).toEqual([...ZIPS, manifest, sums].sort());
+    expect((await readdir(release)).sort()).toEqual(['docs', ...ZIPS, manifest, sums].sort());
     const { stdout } = await run('sha256sum', ['--check', '--strict', sums], { cwd: release });
     expect(stdout.match(/: OK$/gm)).toHaveLength(ZIPS.length + 1);
     expect(JSON.parse(await readFile(join(release, manifest), 'utf8'))).toEqual({

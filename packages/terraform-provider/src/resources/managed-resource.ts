@@ -246,7 +246,10 @@ export class ResourceOverApi implements ManagedResource {
     try {
       return await run();
     } catch (error) {
-      return { state, diagnostics: apiDiagnostics(error, this.#operation(what)) };
+      return {
+        state,
+        diagnostics: apiDiagnostics(error, { ...this.#operation(what), isChange: state !== null }),
+      };
     }
   }
 }
