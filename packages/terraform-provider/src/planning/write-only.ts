@@ -99,7 +99,8 @@ export function definitionForm(
   secrets: TerraformObject = values,
 ): TerraformObject {
   const folded = Object.entries(blocks).map(([name, block]): [string, TerraformValue] => {
-    const [members, given] = [values[name] ?? [], secrets[name] ?? []];
+    const members: TerraformValue = values[name] ?? [];
+    const given: TerraformValue = secrets[name] ?? [];
     if (!Array.isArray(members)) return [name, members];
     return [
       name,
