@@ -276,10 +276,11 @@ class Asking {
     this.#settle(reply);
   }
 
-  /** Those that kept this question waiting. The newest asked has not had its time yet. */
+  /** Those that kept this question waiting. Whoever was asked last, and only once, has not had its time yet. */
   #blameUnheard(): void {
     for (const [server, sentAt] of this.#unheard) {
-      if (server !== this.#newest) server.leftUnanswered(sentAt);
+      const hadItsTime = server !== this.#newest || (this.#triesAt.get(server) ?? 0) > 1;
+      if (hadItsTime) server.leftUnanswered(sentAt);
     }
   }
 }

@@ -14,12 +14,14 @@ import type { Diagnostic } from '../provider.ts';
 import { ExactNumber, type TerraformObject, type TerraformValue, UNKNOWN } from '../value.ts';
 import { resourceSchema } from './resource-schema.ts';
 import { validateConfig } from './validate.ts';
+import { terraformDefinition } from './write-only.ts';
 
 const CLIENT = { allowsWriteOnly: true };
 
 function diagnostics(type: string, body: Readonly<Record<string, unknown>>): Diagnostic[] {
   const definition = DEFINITIONS[type as ResourceKind];
-  return validateConfig(definition, typedConfiguration(resourceSchema(definition), body), CLIENT);
+  const schema = resourceSchema(terraformDefinition(definition));
+  return validateConfig(definition, typedConfiguration(schema, body), CLIENT);
 }
 
 /** Members laid over the smallest valid configuration; `path: detail` of each diagnostic. */
