@@ -15,7 +15,7 @@ import { invalid, Problem, problemOf } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
 import { readJson } from './request-body.ts';
 
-type Variables = { requestId: string; tokenId: number | null };
+type Variables = { requestId: string; tokenId: number | null; workspaceId: number | null };
 type ApiContext = Context<{ Variables: Variables }>;
 
 /** The whole API as a function from requests to answers. */
@@ -31,8 +31,12 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
     const requestId = given !== undefined && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
     context.set('requestId', requestId);
     context.set('tokenId', null);
+    context.set('workspaceId', null);
     await next();
     context.header('x-request-id', requestId);
+    // Whoever keeps ids finds out by it that a token belongs elsewhere.
+    const workspaceId = context.get('workspaceId');
+    if (workspaceId !== null) context.header('svc-workspace', String(workspaceId));
     context.header('cache-control', 'no-store');
     context.header('x-content-type-options', 'nosniff');
     log.debug(
@@ -52,6 +56,7 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
   function admit(context: ApiContext, access: Access): Token {
     const token = authenticate(dependencies.tokens, context.req.header('authorization'));
     context.set('tokenId', token.id);
+    context.set('workspaceId', token.workspaceId);
     const seconds = rateLimit.take(token.id, clock.monotonic());
     if (seconds > 0) {
       throw new Problem('rate-limited', `more requests than the token may send; try again in ${seconds} s`, {

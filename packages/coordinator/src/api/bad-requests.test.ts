@@ -386,7 +386,17 @@ const ROWS: Row[] = [
     [
       409,
       'conflict',
-      'monitor SHOWN is shown by component 1 of status page PAGE: remove what shows it first, or repeat with ?cascade=true',
+      'monitor SHOWN is shown by component 1 of status page PAGE: remove what shows it first, or repeat with ?cascade=true to remove that too, or with ?components=keep to leave it in place, showing nothing',
+    ],
+  ],
+  [
+    'components kept and removed at once',
+    ['DELETE', '/v1/monitors/SHOWN?cascade=true&components=keep'],
+    [
+      400,
+      'malformed-request',
+      QUERY,
+      [{ pointer: '', parameter: 'components', message: 'cannot be keep while cascade is true' }],
     ],
   ],
   // Tokens

@@ -1,6 +1,6 @@
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
-import type { ConfigurationChange } from '../configuration/configuration.ts';
+import type { ConfigurationChange, ShownBy } from '../configuration/configuration.ts';
 import type { AttributesOf } from '../configuration/kinds.ts';
 import type { Listed } from '../configuration/reading.ts';
 import type { SecretsShown } from '../configuration/rows.ts';
@@ -43,6 +43,8 @@ export type Collection<S extends AnyStored> = {
   readonly type?: ReturnType<typeof typeFilter>;
   /** What goes with a removed member, or keeps it from being removed. */
   readonly removal?: string;
+  /** Whether components of status pages show members: their removal then says what becomes of these. */
+  readonly isShown?: boolean;
   /** @throws Problem when what the path says it belongs to is not there, or another workspace's */
   requireParent?(scope: CollectionScope): Promise<void>;
   /** The kind a new resource is of. @throws Problem */
@@ -62,6 +64,25 @@ const removal = z.object({
     .default('false')
     .meta({ description: 'Also remove what shows it and cannot be without it.' }),
 });
+
+const removalOfShown = removal.extend({
+  components: z
+    .enum(['keep'], 'must be keep')
+    .optional()
+    .meta({ description: 'Leave in place what shows it, showing nothing.' }),
+});
+
+type Removal = z.infer<typeof removalOfShown>;
+
+/** @throws Problem when both are asked for */
+function shownByOf({ cascade, components }: Removal): ShownBy {
+  if (components !== 'keep') return cascade === 'true' ? 'remove' : 'refuse';
+  if (cascade !== 'true') return 'keep';
+  const message = 'cannot be keep while cascade is true';
+  throw new Problem('malformed-request', 'the query is not valid', {
+    errors: [{ pointer: '', parameter: 'components', message }],
+  });
+}
 
 type Parts = Pick<ApiDependencies, 'configuration' | 'secrets' | 'clock'>;
 
@@ -170,7 +191,13 @@ function readEndpoint<S extends AnyStored>(collection: Collection<S>): Endpoint 
     tag,
     summary: `Read a ${noun}`,
     headers: ['If-None-Match'],
-    answers: { 200: { description: `The ${noun}.`, schema: { resource: kinds }, headers: ['ETag'] } },
+    answers: {
+      200: {
+        description: `The ${noun}.`,
+        schema: { resource: kinds },
+        headers: ['ETag', 'Svc-Declared-As'],
+      },
+    },
     handle: (request) => requireMember(collection, request, shownTo(request)),
   });
 }
@@ -211,7 +238,7 @@ function removeEndpoint<S extends AnyStored>(
   collection: Collection<S>,
   { configuration }: Pick<Parts, 'configuration'>,
 ): Endpoint {
-  const { path, tag, noun, removal: description } = collection;
+  const { path, tag, noun, removal: description, isShown = false } = collection;
   return endpoint({
     method: 'DELETE',
     path: `${path}/{id}`,
@@ -219,7 +246,7 @@ function removeEndpoint<S extends AnyStored>(
     tag,
     summary: `Remove a ${noun}`,
     ...(description === undefined ? {} : { description }),
-    query: removal,
+    query: isShown ? removalOfShown : removal,
     headers: ['If-Match'],
     answers: { 204: { description: 'Removed.' } },
     problems: ['conflict'],
@@ -227,7 +254,7 @@ function removeEndpoint<S extends AnyStored>(
       const scope = scopeOf(request);
       const id = idOf(request);
       const { kind } = await existing(collection, scope, id, 'masked');
-      const options = { cascade: request.query.cascade === 'true', ...versionOptions(request) };
+      const options = { shownBy: shownByOf(request.query as Removal), ...versionOptions(request) };
       await configuration.transaction(contextOf(scope), (change) => change.remove(kind, id, options));
       return NO_CONTENT;
     },
@@ -243,7 +270,9 @@ async function member<S extends AnyStored>(
   const stored = await find(scope, id, shown);
   if (stored === null) return null;
   const [view = {}] = await present([stored]);
-  return ok(view, { etag: entityTag(stored.rowVersion, view) });
+  const declared: Record<string, string> =
+    stored.owner === 'file' && stored.localName !== null ? { 'svc-declared-as': stored.localName } : {};
+  return ok(view, { etag: entityTag(stored.rowVersion, view), ...declared });
 }
 
 /** @throws Problem `not-found` */

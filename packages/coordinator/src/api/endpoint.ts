@@ -27,7 +27,7 @@ export type ApiAnswer = {
 /** A schema in the OpenAPI document: a zod schema, or a declared resource (then by its definition). */
 export type DocumentedSchema = z.ZodType | { readonly resource: ResourceKind | readonly ResourceKind[] };
 
-export type AnswerHeader = 'ETag' | 'Location' | 'Idempotency-Replayed';
+export type AnswerHeader = 'ETag' | 'Location' | 'Idempotency-Replayed' | 'Svc-Declared-As';
 
 export type Documented = {
   readonly description: string;

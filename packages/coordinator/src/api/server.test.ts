@@ -344,7 +344,21 @@ describe('status pages', () => {
       body: { theme: 'dark', published: false },
     });
     expect((await api.call('DELETE', `/v1/monitors/${monitor.id}`)).status).toBe(409);
-    expect((await api.call('DELETE', `/v1/monitors/${monitor.id}?cascade=true`)).status).toBe(204);
+    expect((await api.call('DELETE', `/v1/monitors/${monitor.id}?components=keep`)).status).toBe(204);
+    const kept = await api.call('GET', `${path}/components/${component.id}`);
+    expect(kept.body).toMatchObject({
+      type: 'monitor',
+      monitor_id: null,
+      warnings: ['left out of the page: the monitor that it showed was removed'],
+    });
+    const other = await created('/v1/monitors', { ...MONITOR, public: true });
+    const shown = { type: 'monitor', monitor_id: other.id, group_id: group.id };
+    expect((await api.call('PUT', `${path}/components/${component.id}`, shown)).body).toMatchObject({
+      monitor_id: other.id,
+      warnings: [],
+    });
+    expect((await api.call('DELETE', `/v1/monitors/${other.id}?cascade=true`)).status).toBe(204);
+    expect((await api.call('GET', `${path}/components/${component.id}`)).status).toBe(404);
     expect((await api.call('DELETE', path)).status).toBe(204);
   });
 });

@@ -271,8 +271,20 @@ describe('monitors', () => {
       reason: 'in-use',
       message: expect.stringContaining('component 1 of status page 1'),
     });
-    await change((open) => open.remove('svc_http_monitor', id, { cascade: true }));
+    await change((open) => open.remove('svc_http_monitor', id, { shownBy: 'remove' }));
     expect(await parts.reading.component(parts.workspaceId, 1, 1)).toBeNull();
+  });
+
+  test('one that a component shows may leave it in place, showing nothing', async () => {
+    const id = await create('svc_http_monitor');
+    await create('svc_status_page');
+    await create('svc_status_page_component', { type: 'monitor', monitor_id: String(id), name: 'Shop' });
+    await change((open) => open.remove('svc_http_monitor', id, { shownBy: 'keep' }));
+    expect(await parts.reading.component(parts.workspaceId, 1, 1)).toMatchObject({
+      rowVersion: 2,
+      attributes: { type: 'monitor', monitor_id: null, name: 'Shop' },
+    });
+    expect(await parts.reading.monitor(parts.workspaceId, id, 'open')).toBeNull();
   });
 
   test('many are made and removed at once, with the components that show them', async () => {
@@ -427,7 +439,8 @@ describe('versions and owners', () => {
     const members = { type: 'monitor', monitor_id: String(monitor), group_id: String(group) };
     await declare('svc_status_page_component', 'line', members);
     for (const work of [
-      (open: ConfigurationChange) => open.remove('svc_http_monitor', monitor, { cascade: true }),
+      (open: ConfigurationChange) => open.remove('svc_http_monitor', monitor, { shownBy: 'remove' }),
+      (open: ConfigurationChange) => open.remove('svc_http_monitor', monitor, { shownBy: 'keep' }),
       (open: ConfigurationChange) => open.remove('svc_status_page', page),
       (open: ConfigurationChange) => open.remove('svc_status_page_component_group', group),
     ]) {

@@ -42,7 +42,7 @@ export const CHANNEL_BLOCKS = {
           { secret: true },
         ),
       }),
-      'Headers sent with the alert, for example a shared secret. They win over the ones we set.',
+      'Headers sent with the alert, for example a shared secret. They win over the ones we set, save `webhook-id`, by which receivers drop what comes twice.',
     ),
   }),
   sms: singleBlock('SMS.', { phone_number: required(phone, 'Recipient.') }),

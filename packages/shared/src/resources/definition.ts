@@ -79,6 +79,8 @@ export type Rule = {
   /** For the reference pages. */
   readonly description: string;
   check(given: Readonly<Record<string, unknown>>): readonly RuleBreach[];
+  /** What is wrong whatever a value will be that `check` looks at and that is not known yet, as during a plan. */
+  checkUnknown?(given: Readonly<Record<string, unknown>>): readonly RuleBreach[];
 };
 
 export type RuleBreach = { readonly path: readonly (string | number)[]; readonly message: string };

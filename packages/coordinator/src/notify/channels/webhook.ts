@@ -3,6 +3,9 @@ import type { ChannelSettings } from '@svc/shared/channels/settings.ts';
 import { type HttpPost, mergeHeaders, type PostResult } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 
+/** Receivers drop by it what comes a second time: a configured one does not take its place. */
+const DELIVERY_ID = 'webhook-id';
+
 /** A custom HTTP endpoint: the specification's flat JSON, with the configured headers and no signature. */
 export function webhookChannel(post: HttpPost): Channel<'webhook'> {
   return {
@@ -12,10 +15,10 @@ export function webhookChannel(post: HttpPost): Channel<'webhook'> {
           'content-type': 'application/json',
           'user-agent': 'svc',
           // Names from Standard Webhooks 1.0.0: the id stays over all attempts, the time is the attempt's, in seconds.
-          'webhook-id': context.deliveryId,
+          [DELIVERY_ID]: context.deliveryId,
           'webhook-timestamp': String(Math.floor(context.attemptAt / 1_000)),
         },
-        settings.headers ?? [],
+        (settings.headers ?? []).filter(({ key }) => key.toLowerCase() !== DELIVERY_ID),
       );
       const result = await post({
         url: settings.endpoint,
