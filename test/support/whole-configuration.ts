@@ -17,6 +17,7 @@ export const WHOLE_CONFIGURATION: Resources = {
       method: 'POST',
       body: `one\n\ttwo "quoted" \\ \${env.HOME} %{ if true }\n`,
       follow_redirects: false,
+      certificate_expiry_days: 21,
       periodicity: '30s',
       timeout: 5_000,
       degraded_at: 0.1,

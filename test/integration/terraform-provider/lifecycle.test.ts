@@ -31,6 +31,7 @@ const CASES: Record<string, Case> = {
       method: 'POST',
       body: '{"a":1}\n',
       follow_redirects: false,
+      certificate_expiry_days: 30,
       timeout: 0,
       degraded_at: 812.5,
       retry: 0,

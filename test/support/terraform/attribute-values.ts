@@ -59,6 +59,7 @@ export const SAMPLES: readonly Sample[] = [
       method: ['POST', 'HEAD', 'OPTIONS'],
       body: ['{"a": "ü"}', '', 'x'.repeat(1_000)],
       follow_redirects: [false, true],
+      certificate_expiry_days: [30, 0, 398],
       headers: [[header('X-A', 'a'), header('X-B', '')], [header('X-B', 'b')], []],
       status_code_assertions: [[{ target: 200, comparator: 'eq' }], [{ target: 599, comparator: 'lte' }], []],
       body_assertions: [

@@ -50,6 +50,13 @@ export const INVALID_MONITORS: readonly InvalidRow[] = [
   ],
   [
     HTTP,
+    'an expiry further away than certificates are valid for',
+    { certificate_expiry_days: 399 },
+    ['certificate_expiry_days'],
+    'certificate_expiry_days is 399: 0 to 398 is allowed.',
+  ],
+  [
+    HTTP,
     'a threshold too large to keep',
     { degraded_at: '9007199254740993' },
     ['degraded_at'],

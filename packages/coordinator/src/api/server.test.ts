@@ -63,6 +63,7 @@ describe('monitors', () => {
       method: 'GET',
       body: '',
       follow_redirects: true,
+      certificate_expiry_days: 0,
       periodicity: '1m',
       timeout: 45_000,
       degraded_at: 0,

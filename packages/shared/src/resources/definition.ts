@@ -38,7 +38,7 @@ export type Value<T = unknown> = {
   readonly maximumLength?: number;
   /** Most members of a set, list or map. */
   readonly maximumItems?: number;
-  readonly unit?: 'ms';
+  readonly unit?: 'ms' | 'days';
   /** The value (or each member) is the id of a resource of one of these kinds. */
   readonly references?: readonly string[];
   /** Members of each object of `objects`. */

@@ -45,6 +45,11 @@ export const httpMonitor = {
       'Request body, meant for POST, PUT and PATCH.',
     ),
     follow_redirects: withDefault(bool, true, 'Whether redirects are followed, at most ten.'),
+    certificate_expiry_days: withDefault(
+      number({ min: 0, max: LIMITS.certificateExpiryDays, unit: 'days' }),
+      0,
+      'A successful check whose TLS certificate expires sooner counts as degraded; with redirects the certificate that expires first. 0 means never.',
+    ),
     ...running,
   },
   blocks: {

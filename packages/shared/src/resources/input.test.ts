@@ -52,6 +52,7 @@ test('every member of a monitor is there after normalization', () => {
     method: 'GET',
     body: '',
     follow_redirects: true,
+    certificate_expiry_days: 0,
     timeout: 45_000,
     degraded_at: 0,
     retry: 3,

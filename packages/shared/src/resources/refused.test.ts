@@ -89,7 +89,22 @@ const REFUSED: Refused[] = [
   [
     'svc_http_monitor',
     { body: '\u0001'.repeat(262_144) },
-    [': has 1573204 bytes as JSON, at most 786432 are allowed'],
+    [': has 1573232 bytes as JSON, at most 786432 are allowed'],
+  ],
+  [
+    'svc_http_monitor',
+    { certificate_expiry_days: 399 },
+    ['certificate_expiry_days: is 399: 0 to 398 is allowed'],
+  ],
+  [
+    'svc_http_monitor',
+    { certificate_expiry_days: 0.5 },
+    ['certificate_expiry_days: is 0.5: must be a whole number'],
+  ],
+  [
+    'svc_tcp_monitor',
+    { certificate_expiry_days: 7 },
+    [expect.stringMatching('^certificate_expiry_days: is not known here')],
   ],
   ['svc_http_monitor', { follow_redirects: null, headers: {} }, ['headers: must be a list, not a mapping']],
   ['svc_http_monitor', { headers: times(21, header) }, ['headers: has 21 entries, at most 20 are allowed']],

@@ -69,7 +69,7 @@ export function choice<const T extends readonly [string, ...string[]]>(options: 
   return { type: 'string', schema: choiceSchema(options), oneOf: options };
 }
 
-type NumberBounds = { min: number; max: number; unit?: 'ms'; fraction?: boolean };
+type NumberBounds = { min: number; max: number; unit?: 'ms' | 'days'; fraction?: boolean };
 
 export function number({ min, max, unit, fraction = false }: NumberBounds): Value<number> {
   const outside = ({ input }: { input?: unknown }) =>

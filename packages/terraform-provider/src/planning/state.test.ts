@@ -127,6 +127,7 @@ test('the body of a monitor has all that can be set, and its type', () => {
     method: 'GET',
     body: '',
     follow_redirects: true,
+    certificate_expiry_days: 0,
     periodicity: '1m',
     timeout: 45_000,
     degraded_at: 0,
