@@ -61,6 +61,9 @@ const REFUSED: Refused[] = [
   ...refusedEach(MONITORS, { periodicty: '1m' }, [
     'periodicty: is not known here: did you mean "periodicity"?',
   ]),
+  ...refusedEach(MONITORS, { otlp_endpoint: 'https://user:secret@a/' }, [
+    'otlp_endpoint: must not contain a user name or password: send them in a header',
+  ]),
   ['svc_http_monitor', { url: undefined }, ['url: is required']],
   ['svc_http_monitor', { url: longUrl(2_049) }, ['url: has 2049 characters, at most 2048 are allowed']],
   ['svc_http_monitor', { url: 'example.com' }, ['url: must be a URL that starts with https:// or http://']],
@@ -76,8 +79,8 @@ const REFUSED: Refused[] = [
   ],
   [
     'svc_http_monitor',
-    { url: 'https://user:secret@a/' },
-    ['url: must not contain a user name or password: send them in a header'],
+    { url: 'https:///user:secret@a/' },
+    ['url: is not a valid URL: it has too many slashes'],
   ],
   [
     'svc_http_monitor',
