@@ -37,6 +37,7 @@ async function placeFor(context: TestContext) {
           config: join(folder, 'svc.json'),
           allowsDelete: false,
           channelEgressAllow: [],
+          probeCa: undefined,
           retentionDays: 14,
           resultsMaxBytes: 64 * 1024 ** 2,
           metricsToken: undefined,

@@ -111,6 +111,7 @@ export class LocalService {
         config: join(this.#folder, 'svc.json'),
         allowsDelete: true,
         channelEgressAllow: ['127.0.0.0/8'],
+        probeCa: undefined,
         retentionDays: 14,
         resultsMaxBytes: 64 * 1024 ** 2,
         metricsToken: undefined,

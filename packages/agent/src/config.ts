@@ -10,6 +10,7 @@ import {
   wholeNumber,
 } from '@svc/shared/setting-schemas.ts';
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
+import { TRUST_SETTINGS } from '@svc/shared/trust-settings.ts';
 import { z } from 'zod';
 import { parseServer } from './dns/servers.ts';
 
@@ -63,6 +64,7 @@ export const AGENT_SETTINGS = {
     defaultShown: "the system's",
     schema: dnsServers.optional(),
   },
+  ...TRUST_SETTINGS,
   egressDeny: {
     name: 'SVC_EGRESS_DENY',
     description: 'CIDRs that probes must not reach, besides link-local and cloud metadata addresses',

@@ -6,6 +6,7 @@ import { busOptionsOf } from '@svc/shared/nats-settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
+import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/trusted-authorities.ts';
 import { Agent } from './app.ts';
 import { AGENT_SETTINGS } from './config.ts';
 import { createProbeSet } from './probes/registry.ts';
@@ -48,6 +49,8 @@ export async function runAgent(args: readonly string[]): Promise<void> {
   endWhenAsked(config, end);
   // Under the supervisor the coordinator has the same environment and says it once for all.
   if (!config.isSupervised) for (const warning of warnings) log.warn(warning);
+
+  if (!trustsSystemStore()) log.warn(SYSTEM_STORE_UNUSED);
 
   // Waits for a server that is not up yet, for ever.
   const bus = await connectBus({

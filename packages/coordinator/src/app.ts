@@ -19,6 +19,7 @@ export type CoordinatorOptions = {
     | 'config'
     | 'allowsDelete'
     | 'channelEgressAllow'
+    | 'probeCa'
     | 'retentionDays'
     | 'resultsMaxBytes'
     | 'metricsToken'

@@ -29,7 +29,7 @@ import type { Store } from './store/store.ts';
 export type TermOptions = {
   readonly config: Pick<
     CoordinatorConfig,
-    'config' | 'allowsDelete' | 'channelEgressAllow' | 'retentionDays' | 'resultsMaxBytes'
+    'config' | 'allowsDelete' | 'channelEgressAllow' | 'probeCa' | 'retentionDays' | 'resultsMaxBytes'
   > & { readonly publicUrl: string };
   readonly store: Store;
   readonly secrets: Secrets;
@@ -190,7 +190,7 @@ function createDeliverer({ config, store, secrets, clock, log }: TermOptions): D
     store,
     clock,
     log,
-    channels: createChannels(createHttpPost({ clock, guard })),
+    channels: createChannels(createHttpPost({ clock, guard, ca: config.probeCa ?? [] })),
     source: storedChannels(store, secrets),
   });
 }

@@ -20,16 +20,18 @@ export type ProbeSetOptions = {
   userAgent: string;
   /** Resolvers for DNS monitors; undefined: the system's. */
   dnsServers: readonly string[] | undefined;
+  /** PEM certificates of authorities that HTTP probes trust beside those that this process trusts anyway. */
+  probeCa: readonly string[] | undefined;
   egressDeny: readonly string[];
   egressAllow: readonly string[];
 };
 
 export function createProbeSet(options: ProbeSetOptions): ProbeSet {
-  const { userAgent, dnsServers, egressDeny, egressAllow } = options;
+  const { userAgent, dnsServers, probeCa, egressDeny, egressAllow } = options;
   const egress = createEgressGuard({ base: 'agent', deny: egressDeny, allow: egressAllow });
   const resolver = createSystemResolver();
   const probes = {
-    http: createHttpProbe({ resolver, egress, userAgent }),
+    http: createHttpProbe({ resolver, egress, userAgent, tlsOptions: { ca: probeCa ?? [] } }),
     tcp: createTcpProbe({ resolver, egress }),
     dns: createDnsProbe({ servers: dnsServers ?? 'system' }),
   } satisfies Probes;

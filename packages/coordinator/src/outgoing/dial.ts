@@ -1,4 +1,5 @@
 import { isIP, type LookupFunction } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { buildConnector } from 'undici';
 import { fairly, type Resolve } from './names.ts';
@@ -10,13 +11,24 @@ const ABANDONED_AFTER_MS = 10_000;
  * Connector for undici that asks the guard about the address that is dialled. A `lookup` alone is not
  * enough: sockets never call it for IP literals. TLS is verified, HTTP/1.1 only, no proxy. Whoever dials
  * has the time-out; the one here only ends sockets that nobody waits for any more.
+ *
+ * @param secureContext asked for once, at the first connection
  */
-export function guardedConnector(guard: EgressGuard, resolve: Resolve): buildConnector.connector {
-  const connect = buildConnector({
-    allowH2: false,
-    timeout: ABANDONED_AFTER_MS,
-    lookup: guardedLookup(guard, resolve),
-  });
+export function guardedConnector(
+  guard: EgressGuard,
+  resolve: Resolve,
+  secureContext: () => SecureContext,
+): buildConnector.connector {
+  let connect: buildConnector.connector | undefined;
+  const connector = () => {
+    connect ??= buildConnector({
+      secureContext: secureContext(),
+      allowH2: false,
+      timeout: ABANDONED_AFTER_MS,
+      lookup: guardedLookup(guard, resolve),
+    });
+    return connect;
+  };
   return (options, callback) => {
     if (isIP(options.hostname) !== 0) {
       const verdict = guard.verdict(options.hostname);
@@ -26,7 +38,7 @@ export function guardedConnector(guard: EgressGuard, resolve: Resolve): buildCon
         return;
       }
     }
-    connect(options, callback);
+    connector()(options, callback);
   };
 }
 

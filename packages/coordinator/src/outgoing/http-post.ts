@@ -1,5 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
+import { trustedContext } from '@svc/shared/trusted-authorities.ts';
 import { Client, type Dispatcher } from 'undici';
 import { guardedConnector } from './dial.ts';
 import { excerptOf, maskSecrets } from './mask.ts';
@@ -56,14 +57,23 @@ export type HttpPostOptions = {
   clock: Clock;
   guard: EgressGuard;
   resolve?: Resolve;
+  /** PEM certificates of authorities that are trusted beside those that this process trusts anyway. */
+  ca?: readonly string[];
 };
 
 /**
  * A fresh connection per request: alerts are rare, and a kept connection that the receiver closed in
  * the meantime would cost the alert its first attempt. TLS sessions are resumed.
  */
-export function createHttpPost({ clock, guard, resolve = resolveAsSystem }: HttpPostOptions): HttpPost {
-  const connect = guardedConnector(guard, resolve);
+export function createHttpPost({
+  clock,
+  guard,
+  resolve = resolveAsSystem,
+  ca = [],
+}: HttpPostOptions): HttpPost {
+  // With further authorities it takes long: not when an alert waits for it.
+  const further = ca.length === 0 ? undefined : trustedContext(ca);
+  const connect = guardedConnector(guard, resolve, () => further ?? trustedContext());
 
   return async (request) => {
     const abort = new AbortController();

@@ -2,8 +2,6 @@ import { isIP, type OnReadOpts, type Socket } from 'node:net';
 import {
   checkServerIdentity,
   connect,
-  createSecureContext,
-  getCACertificates,
   type PeerCertificate,
   type SecureContext,
   type TLSSocket,
@@ -13,12 +11,6 @@ export type TlsOptions = {
   /** PEM certificates trusted beside the usual ones. */
   ca?: readonly string[];
 };
-
-/** Made once: reading the trusted certificates takes tens of milliseconds. */
-export function trustedContext({ ca = [] }: TlsOptions): SecureContext {
-  if (ca.length === 0) return createSecureContext();
-  return createSecureContext({ ca: [...getCACertificates('default'), ...ca] });
-}
 
 export type Secured =
   | { kind: 'trusted'; certificateExpiresAt: number | undefined }
@@ -50,7 +42,9 @@ export function openTls({ serverName, context, via, onSecured }: SecureOptions):
     rejectUnauthorized: false,
     checkServerIdentity: (_host, peer) => {
       certificate = peer;
-      return checkServerIdentity(serverName, peer);
+      // Without the subject: node would take its common name where there is no alternative name for it, which
+      // browsers and curl do not (RFC 9525, section 6.3).
+      return checkServerIdentity(serverName, { subjectaltname: peer.subjectaltname } as PeerCertificate);
     },
   });
   socket.once('secureConnect', () => {
@@ -86,7 +80,9 @@ function describeDistrust(code: string, serverName: string, facts: CertificateFa
     case 'CERT_NOT_YET_VALID':
       return `${certificate} is not valid yet`;
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return `the certificate is not for ${serverName} but for ${facts.names?.slice(0, 200) ?? 'no name at all'}`;
+      return facts.names === undefined
+        ? `${certificate} has no subject alternative name, and its common name (CN) counts no more`
+        : `the certificate is not for ${serverName} but for ${facts.names.slice(0, 200)}`;
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
       return `${certificate} is self-signed`;
     case 'SELF_SIGNED_CERT_IN_CHAIN':
