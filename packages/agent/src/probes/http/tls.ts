@@ -12,31 +12,40 @@ export type TlsOptions = {
   ca?: readonly string[];
 };
 
+/** What is offered to the target (ALPN, RFC 7301). */
+export type Protocol = 'http/1.1' | 'h2';
+
 export type Secured =
-  | { kind: 'trusted'; certificateExpiresAt: number | undefined }
+  | {
+      kind: 'trusted';
+      certificateExpiresAt: number | undefined;
+      /** Agreed on; a target that knows nothing of the extension speaks HTTP/1.1. */
+      protocol: Protocol;
+    }
   | { kind: 'untrusted'; certificateExpiresAt: number | undefined; message: string };
 
 export type SecureOptions = {
   /** Name or IP literal that the certificate must be for. */
   serverName: string;
   context: SecureContext;
+  offers: Protocol;
   /** Where to connect to, or the connection to use. */
-  via: { address: string; port: number; onread: OnReadOpts } | { socket: Socket };
+  via: { address: string; port: number; onread?: OnReadOpts } | { socket: Socket };
   /** Handshake done; nothing was sent yet, and nothing may be when it is `untrusted`. */
   onSecured: (secured: Secured) => void;
 };
 
 /** Opens a verified TLS connection; failures before the end of the handshake are the socket's `error`. */
-export function openTls({ serverName, context, via, onSecured }: SecureOptions): TLSSocket {
+export function openTls({ serverName, context, offers, via, onSecured }: SecureOptions): TLSSocket {
   let certificate: PeerCertificate | undefined;
   const socket = connect({
     ...('socket' in via
       ? { socket: via.socket }
-      : { host: via.address, port: via.port, onread: via.onread, autoSelectFamily: false }),
+      : { host: via.address, port: via.port, autoSelectFamily: false, ...onreadOf(via.onread) }),
     secureContext: context,
     // SNI has names only (RFC 6066, section 3).
     servername: isIP(serverName) === 0 ? serverName : '',
-    ALPNProtocols: ['http/1.1'],
+    ALPNProtocols: [offers],
     // Verified all the same, below: node would drop a connection it does not trust before its
     // certificate can be read, and the expiry of an expired certificate is worth knowing.
     rejectUnauthorized: false,
@@ -52,7 +61,8 @@ export function openTls({ serverName, context, via, onSecured }: SecureOptions):
     const validTo = certificate?.valid_to ?? socket.getPeerX509Certificate()?.validTo;
     const certificateExpiresAt = validTo === undefined ? undefined : Date.parse(validTo);
     if (socket.authorized) {
-      onSecured({ kind: 'trusted', certificateExpiresAt });
+      const protocol = socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1';
+      onSecured({ kind: 'trusted', certificateExpiresAt, protocol });
       return;
     }
     const names = certificate?.subjectaltname;
@@ -63,6 +73,10 @@ export function openTls({ serverName, context, via, onSecured }: SecureOptions):
     onSecured({ kind: 'untrusted', certificateExpiresAt, message });
   });
   return socket;
+}
+
+function onreadOf(onread: OnReadOpts | undefined): { onread?: OnReadOpts } {
+  return onread === undefined ? {} : { onread };
 }
 
 type CertificateFacts = { certificateExpiresAt: number | undefined; names: string | undefined };
