@@ -38,6 +38,8 @@ async function placeFor(context: TestContext) {
           allowsDelete: false,
           channelEgressAllow: [],
           probeCa: undefined,
+          channelProxy: undefined,
+          noProxy: () => true,
           retentionDays: 14,
           resultsMaxBytes: 64 * 1024 ** 2,
           metricsToken: undefined,

@@ -112,6 +112,8 @@ export class LocalService {
         allowsDelete: true,
         channelEgressAllow: ['127.0.0.0/8'],
         probeCa: undefined,
+        channelProxy: undefined,
+        noProxy: () => true,
         retentionDays: 14,
         resultsMaxBytes: 64 * 1024 ** 2,
         metricsToken: undefined,

@@ -20,6 +20,8 @@ export type CoordinatorOptions = {
     | 'allowsDelete'
     | 'channelEgressAllow'
     | 'probeCa'
+    | 'channelProxy'
+    | 'noProxy'
     | 'retentionDays'
     | 'resultsMaxBytes'
     | 'metricsToken'

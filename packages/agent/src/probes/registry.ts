@@ -1,5 +1,6 @@
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Check, CheckKind } from '@svc/shared/messages/check.ts';
+import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
 import { createSystemResolver } from '../resolve/system-resolver.ts';
 import { createDnsProbe } from './dns/probe.ts';
 import { createHttpProbe } from './http/probe.ts';
@@ -22,16 +23,18 @@ export type ProbeSetOptions = {
   dnsServers: readonly string[] | undefined;
   /** PEM certificates of authorities that HTTP probes trust beside those that this process trusts anyway. */
   probeCa: readonly string[] | undefined;
+  /** Which proxy HTTP probes go by; undefined: none. */
+  proxyFor: ProxyFor | undefined;
   egressDeny: readonly string[];
   egressAllow: readonly string[];
 };
 
 export function createProbeSet(options: ProbeSetOptions): ProbeSet {
-  const { userAgent, dnsServers, probeCa, egressDeny, egressAllow } = options;
+  const { userAgent, dnsServers, probeCa, proxyFor, egressDeny, egressAllow } = options;
   const egress = createEgressGuard({ base: 'agent', deny: egressDeny, allow: egressAllow });
   const resolver = createSystemResolver();
   const probes = {
-    http: createHttpProbe({ resolver, egress, userAgent, tlsOptions: { ca: probeCa ?? [] } }),
+    http: createHttpProbe({ resolver, egress, userAgent, proxyFor, tlsOptions: { ca: probeCa ?? [] } }),
     tcp: createTcpProbe({ resolver, egress }),
     dns: createDnsProbe({ servers: dnsServers ?? 'system' }),
   } satisfies Probes;

@@ -1,8 +1,10 @@
 import { connect, type OnReadOpts, type Socket } from 'node:net';
 import type { SecureContext, TLSSocket } from 'node:tls';
 import type { EgressGuard } from '@svc/shared/egress.ts';
-import type { ResolvedAddress } from '../../resolve/resolver.ts';
+import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
+import type { ResolvedAddress, Resolver } from '../../resolve/resolver.ts';
 import { type DialOptions, type DialResult, dial } from '../dial.ts';
+import { dialBy, type ProxyDialResult } from './dial-by-proxy.ts';
 import { type Hop, hostOf, portOf, serverNameOf } from './hop.ts';
 import { Http2Conversation } from './http2-conversation.ts';
 import { isHttp2 } from './http2-frame.ts';
@@ -26,6 +28,8 @@ export type ExchangeFailure =
   | { kind: 'failed'; message: string; timedOut?: boolean }
   /** This machine is out of descriptors, ports or memory. */
   | { kind: 'unable'; message: string }
+  /** The operator's proxy cannot be reached or does not take us. */
+  | { kind: 'no-proxy'; message: string }
   | { kind: 'denied'; message: string }
   | { kind: 'aborted' }
   /** Thrown by our own code. */
@@ -35,8 +39,10 @@ export type ExchangeOptions = {
   hop: Hop;
   /** As {@link renderRequest} made it. */
   request: string;
-  /** Not empty, every one allowed by the guard. */
+  /** Every one allowed by the guard; empty only {@link by} a proxy. */
   addresses: readonly ResolvedAddress[];
+  /** The proxy that opens a tunnel to the host, and what resolves the proxy's name. */
+  by: { proxy: HttpProxy; resolver: Resolver } | undefined;
   egress: EgressGuard;
   secureContext: () => SecureContext;
   /** What is left of the attempt, ms; only choosing among several addresses needs it. */
@@ -70,9 +76,10 @@ export class Exchange {
   }
 
   start(): void {
-    const { addresses } = this.#options;
+    const { addresses, by } = this.#options;
     const [only] = addresses;
-    if (only !== undefined && addresses.length === 1) this.#openDirectly(only.address);
+    if (by !== undefined) this.#openBy(by);
+    else if (only !== undefined && addresses.length === 1) this.#openDirectly(only.address);
     else this.#openBestOf(addresses);
   }
 
@@ -103,6 +110,14 @@ export class Exchange {
     socket.on('connect', this.#connected);
   }
 
+  #openBy({ proxy, resolver }: NonNullable<ExchangeOptions['by']>): void {
+    const { hop, remainingMs, signal } = this.#options;
+    const target = { host: hostOf(hop.url), port: portOf(hop.url) };
+    dialBy(proxy, target, { resolver, remainingMs, signal }).then((result) =>
+      this.#guarded(() => this.#dialled(result)),
+    );
+  }
+
   #openBestOf(addresses: readonly ResolvedAddress[]): void {
     const { hop, egress, remainingMs: timeoutMs, signal } = this.#options;
     const host = addresses[0]?.address ?? '';
@@ -120,7 +135,7 @@ export class Exchange {
     return { buffer: readBuffer(), callback: this.#received };
   }
 
-  #dialled(result: DialResult): void {
+  #dialled(result: DialResult | ProxyDialResult): void {
     if (result.kind !== 'connected') {
       this.#fail(result);
       return;
@@ -136,8 +151,15 @@ export class Exchange {
       this.#handshaking();
     } else {
       this.#listenTo(socket);
+      if (this.#options.by !== undefined) this.#readFrom(socket);
       this.#connected();
     }
+  }
+
+  /** For sockets without `onread`, which may have been paused. */
+  #readFrom(socket: Socket): void {
+    socket.on('data', (bytes: Buffer) => this.#received(bytes.length, bytes));
+    socket.resume();
   }
 
   #openTls(via: { address: string; port: number; onread?: OnReadOpts } | { socket: Socket }): Socket {
@@ -172,7 +194,7 @@ export class Exchange {
     if (secured.kind === 'untrusted') this.#fail({ kind: 'failed', message: secured.message });
     else if (secured.protocol === 'h2') this.#converse(socket).catch((error) => this.#thrown(error));
     else {
-      if (!readsItself) socket.on('data', (bytes: Buffer) => this.#received(bytes.length, bytes));
+      if (!readsItself) this.#readFrom(socket);
       this.#connected();
     }
   }

@@ -1,6 +1,7 @@
 import type { SecureContext } from 'node:tls';
 import type { EgressGuard } from '@svc/shared/egress.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
+import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
 import { trustedContext } from '@svc/shared/trusted-authorities.ts';
 import type { Resolver } from '../../resolve/resolver.ts';
 import { VERSION } from '../../version.ts';
@@ -19,6 +20,8 @@ export type HttpProbeOptions = {
   /** What monitors send unless they configure their own; default `svc/<version>`. */
   userAgent?: string;
   tlsOptions?: TlsOptions;
+  /** Undefined: every connection goes directly. */
+  proxyFor?: ProxyFor | undefined;
 };
 
 /** The probe of HTTP monitors, over our own HTTP/1.1 client (decision 0020). */
@@ -32,6 +35,7 @@ export function createHttpProbe(options: HttpProbeOptions): Probe<HttpCheck> {
     keptBodies: options.keptBodies ?? new KeptBodies(),
     heavyDecoders: new Turns(HEAVY_DECODERS),
     userAgent: options.userAgent ?? `svc/${VERSION}`,
+    proxyFor: options.proxyFor,
     secureContext: () => {
       context ??= trustedContext();
       return context;
