@@ -37,10 +37,12 @@ type Asked = { target: string | undefined; credentials: string | undefined };
 /** A proxy whose tunnels lead to one port of loopback, whatever is asked for, or that answers something else. */
 async function proxy({ to, answer }: { to?: number; answer?: string }) {
   const asked: Asked[] = [];
+  const ended = Promise.withResolvers<void>();
   const server = createHttpServer((_request, response) => response.writeHead(400).end());
   server.on('connect', ({ url, headers }, client: Socket) => {
     asked.push({ target: url, credentials: headers['proxy-authorization'] });
-    client.on('error', () => {});
+    client.on('error', () => {}).on('close', ended.resolve);
+    client.resume();
     if (to === undefined) {
       if (answer !== undefined) client.end(answer);
       return;
@@ -52,7 +54,7 @@ async function proxy({ to, answer }: { to?: number; answer?: string }) {
     client.on('close', () => target.destroy());
     client.pipe(target).pipe(client);
   });
-  return { port: await listening(server), asked };
+  return { port: await listening(server), asked, ended: ended.promise };
 }
 
 function probeBy(port: number, userInfo = '') {
@@ -171,11 +173,12 @@ describe('HTTP probes by a proxy', () => {
     expect(outcome.errorMessage).toMatch(/the proxy cannot be reached: connection refused/);
   });
 
-  test('a tunnel that never opens is the target’s time-out', async () => {
-    const { port } = await proxy({});
+  test('a tunnel that never opens is the target’s time-out, and left alone then', async () => {
+    const { port, ended } = await proxy({});
     const outcome = await run(probeBy(port), 'http://a.test/', {}, 400);
     expect(outcome).toMatchObject({ outcome: 'failed', timedOut: true });
     expect(outcome.errorMessage).toMatch(/while connecting/);
+    await ended;
   });
 
   test('a stop ends the wait for a tunnel', async () => {

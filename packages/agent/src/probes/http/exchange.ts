@@ -66,6 +66,8 @@ export class Exchange {
   #socket: Socket | undefined;
   #offers: Protocol = 'http/1.1';
   #conversation: Http2Conversation | undefined;
+  /** Ends the wait for a tunnel. */
+  #wait: AbortController | undefined;
   #isClosed = false;
   #hasFirstByte = false;
 
@@ -88,6 +90,7 @@ export class Exchange {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#parser.stop();
+    this.#wait?.abort();
     this.#conversation?.close();
     this.#socket?.destroy();
   }
@@ -111,9 +114,11 @@ export class Exchange {
   }
 
   #openBy({ proxy, resolver }: NonNullable<ExchangeOptions['by']>): void {
-    const { hop, remainingMs, signal } = this.#options;
+    const { hop, remainingMs } = this.#options;
     const target = { host: hostOf(hop.url), port: portOf(hop.url) };
-    dialBy(proxy, target, { resolver, remainingMs, signal }).then((result) =>
+    // A proxy that never answers is waited for no longer than this exchange.
+    this.#wait = new AbortController();
+    dialBy(proxy, target, { resolver, remainingMs, signal: this.#wait.signal }).then((result) =>
       this.#guarded(() => this.#dialled(result)),
     );
   }
@@ -204,6 +209,7 @@ export class Exchange {
     this.#leave(socket);
     const http2 = await import('node:http2');
     if (this.#isClosed) return;
+    if (socket.destroyed) throw new ResponseError('the target closed the connection without an answer');
     const { hop, request } = this.#options;
     const { origin } = hop.url;
     this.#conversation = new Http2Conversation(
@@ -213,7 +219,10 @@ export class Exchange {
         onHead: (head) => this.#listener.onHead(head),
         onBody: (bytes, start, end) => this.#listener.onBody(bytes, start, end),
         onComplete: () => this.#listener.onComplete(),
-        onError: (error) => this.#thrown(error),
+        onError: (error) => {
+          if (isOfConnection(error)) this.#errored(error);
+          else this.#thrown(error);
+        },
       },
     );
     this.#conversation.start();
@@ -331,6 +340,11 @@ const NEITHER_PROTOCOL = 'the target speaks neither HTTP/1.1 nor HTTP/2 (ALPN)';
 const HTTP2_WITHOUT_TLS =
   'the target speaks HTTP/2 without TLS, which is not probed: give it an https URL, or let it speak HTTP/1.1';
 const HTTP2_NOT_AGREED = 'the target speaks HTTP/2 without agreeing to it in the TLS handshake (ALPN)';
+
+/** Of the system or of TLS, not of our code. */
+function isOfConnection(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'code' in error && /^(?:E(?!RR_)|ERR_SSL_)/.test(String(error.code));
+}
 
 /** What surely fits one packet: the smallest usual MTU less headers. */
 const ONE_PACKET = 1_200;

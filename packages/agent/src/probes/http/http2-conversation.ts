@@ -43,6 +43,18 @@ export class Http2Conversation {
   }
 
   start(): void {
+    this.#guarded(() => this.#open());
+  }
+
+  /** Destroys the connection at once; may be called twice, and from within the listener. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#session?.destroy();
+    this.#options.socket.destroy();
+  }
+
+  #open(): void {
     const { http2, socket, origin, request } = this.#options;
     this.#listener.onPhase('first_byte');
     const session = http2.connect(origin, {
@@ -57,14 +69,6 @@ export class Http2Conversation {
     const stream = session.request(request.fields, { endStream: request.body === '' });
     this.#listenTo(stream);
     if (request.body !== '') stream.end(request.body);
-  }
-
-  /** Destroys the connection at once; may be called twice, and from within the listener. */
-  close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    this.#session?.destroy();
-    this.#options.socket.destroy();
   }
 
   #listenTo(stream: ClientHttp2Stream): void {

@@ -8,7 +8,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
@@ -79,7 +79,10 @@ const HALF = frame(0, 0, 1, Buffer.from('half'));
 const RESET = (code: number) => frame(3, 0, 1, Buffer.from([0, 0, 0, code]));
 
 /** A server that sends these frames to the first request. */
-async function serveFrames(frames: readonly Buffer[]): Promise<number> {
+async function serveFrames(
+  frames: readonly Buffer[],
+  then: (socket: TLSSocket) => void = () => {},
+): Promise<number> {
   const server = createTlsServer({ ...TRUSTED, ALPNProtocols: ['h2'] }, (socket) => {
     socket.on('error', () => {});
     socket.write(frame(4, 0, 0, Buffer.alloc(0)));
@@ -89,6 +92,7 @@ async function serveFrames(frames: readonly Buffer[]): Promise<number> {
       if (isAsked || !bytes.includes(Buffer.from([1, 5, 0, 0, 0, 1]))) return;
       isAsked = true;
       socket.write(Buffer.concat(frames));
+      then(socket);
     });
   });
   closing.push(() => server.close());
@@ -226,6 +230,13 @@ describe('a target that speaks HTTP/2 only', () => {
     const outcome = await run(`https://127.0.0.1:${port}/`);
     expect(outcome.outcome).toBe('failed');
     expect(outcome.errorMessage).toMatch(/closed the connection without an answer|broke off|reset/);
+  });
+
+  test('one that resets the connection fails', async () => {
+    const port = await serveFrames([], (socket) => socket.resetAndDestroy());
+    const outcome = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome.outcome).toBe('failed');
+    expect(outcome.errorMessage).toMatch(/the target reset the connection|closed the connection without/);
   });
 
   test('one that breaks the rules of HTTP/2 fails', async () => {
