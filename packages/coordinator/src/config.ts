@@ -1,7 +1,9 @@
 import { LOG_LEVELS } from '@svc/shared/log.ts';
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
+import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
 import { cidrList, listenAddress, onOff, urlOf, wholeNumber } from '@svc/shared/setting-schemas.ts';
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
+import { TRUST_SETTINGS } from '@svc/shared/trust-settings.ts';
 import { z } from 'zod';
 
 const GIBIBYTE = 1024 ** 3;
@@ -74,6 +76,13 @@ export const COORDINATOR_SETTINGS = {
     default: '',
     schema: cidrList,
   },
+  ...TRUST_SETTINGS,
+  channelProxy: {
+    name: 'SVC_CHANNEL_PROXY',
+    description: 'HTTP proxy for alerts, http://[user:password@]host:port; names are resolved by it',
+    schema: proxyUrl,
+  },
+  ...NO_PROXY_SETTINGS,
   retentionDays: {
     name: 'SVC_RESULT_RETENTION_DAYS',
     description: 'days for which single results are kept',

@@ -8,6 +8,7 @@ import { busOptionsOf } from '@svc/shared/nats-settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
+import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/trusted-authorities.ts';
 import { Coordinator, databasePathOf } from './app.ts';
 import { COORDINATOR_SETTINGS, type CoordinatorConfig } from './config.ts';
 import { DeclarationError } from './declare/located-error.ts';
@@ -31,6 +32,7 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
   const { values: config, warnings } = settings;
   const log = createLogger('coordinator', config.logLevel);
   for (const warning of warnings) log.warn(warning);
+  if (!trustsSystemStore()) log.warn(SYSTEM_STORE_UNUSED);
 
   let coordinator: Coordinator | null = null;
   let isEnding = false;

@@ -104,6 +104,15 @@ describe('svc_monitor', () => {
     });
   });
 
+  test('of HTTP, its user information is for tokens that may write', async () => {
+    const url = 'https://user:s3cret@example.com/health';
+    const id = await made('/v1/monitors', { type: 'http', name: 'a', url, periodicity: '1m' });
+    expect((await read('svc_monitor', { id })).state).toMatchObject({ url });
+    const reader = configuredProvider(api.url, api.reader);
+    const { state } = await read('svc_monitor', { id }, reader);
+    expect(state).toMatchObject({ url: 'https://example.com/health' });
+  });
+
   test.each(['tcp', 'dns'])('of %s has a URI, and neither URL nor method', async (type) => {
     const uri = type === 'tcp' ? 'example.com:443' : 'example.com';
     const id = await made('/v1/monitors', { type, name: 'a', uri, periodicity: '1m' });

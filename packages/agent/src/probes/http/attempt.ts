@@ -6,13 +6,14 @@ import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import type { HttpProxy, ProxyFor } from '@svc/shared/proxy/proxy.ts';
 import { onAbort } from '../../on-abort.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../../resolve/resolver.ts';
 import type { ProbeContext, ProbeOutcome } from '../probe.ts';
 import { type BodyEnd, type BodyListener, type BodySink, CountedBody, KeptBody } from './body.ts';
 import { DecodedBody, parseCodings } from './decoded-body.ts';
 import { Exchange, type ExchangeFailure, type ExchangeListener } from './exchange.ts';
-import { firstHop, type Hop, hostOf, isRedirect, redirectedHop } from './hop.ts';
+import { firstHop, type Hop, hostOf, isRedirect, portOf, redirectedHop } from './hop.ts';
 import type { KeptBodies } from './kept-bodies.ts';
 import { renderRequest } from './request.ts';
 import type { ResponseHead } from './response-head.ts';
@@ -26,6 +27,7 @@ export type AttemptParts = {
   heavyDecoders: Turns;
   userAgent: string;
   secureContext: () => SecureContext;
+  proxyFor: ProxyFor | undefined;
 };
 
 /**
@@ -81,6 +83,11 @@ export class Attempt implements ExchangeListener, BodyListener {
     try {
       const host = hostOf(hop.url);
       const family = isIP(host);
+      const proxy = this.#parts.proxyFor?.(host, portOf(hop.url));
+      if (proxy !== undefined) {
+        this.#openBy(proxy, host);
+        return;
+      }
       if (family !== 0) {
         this.#openTo([{ address: host, family: family === 4 ? 4 : 6 }]);
         return;
@@ -114,9 +121,14 @@ export class Attempt implements ExchangeListener, BodyListener {
     else this.#fail(error.message, error.code === 'ETIMEOUT');
   };
 
+  /** A name is the proxy's to resolve and to allow; an address that nobody has to resolve is judged here. */
+  #openBy(proxy: HttpProxy, host: string): void {
+    const verdict = isIP(host) === 0 ? undefined : this.#parts.egress.verdict(host);
+    if (verdict?.allowed === false) this.#denied(new EgressDeniedError(host, verdict.rule).message);
+    else this.#exchangeWith([], proxy);
+  }
+
   #openTo(addresses: readonly ResolvedAddress[]): void {
-    const hop = this.#hop;
-    if (hop === undefined) throw new TypeError('no hop to open');
     this.#lookup = undefined;
     let denied: EgressDeniedError | undefined;
     const allowed = addresses.filter(({ address }) => {
@@ -128,17 +140,24 @@ export class Attempt implements ExchangeListener, BodyListener {
       this.#denied(denied?.message ?? 'the host has no address');
       return;
     }
+    this.#exchangeWith(allowed);
+  }
+
+  #exchangeWith(addresses: readonly ResolvedAddress[], proxy?: HttpProxy): void {
+    const hop = this.#hop;
+    if (hop === undefined) throw new TypeError('no hop to open');
     const request = renderRequest(hop, this.#parts.userAgent);
     if ('problem' in request) {
       this.#fail(request.problem);
       return;
     }
     this.#stopwatch.enter('connect');
-    const { egress, secureContext } = this.#parts;
+    const { egress, secureContext, resolver } = this.#parts;
     const remainingMs = Math.max(1, this.#deadlineAt - performance.now());
     const { signal } = this.#context;
+    const by = proxy === undefined ? undefined : { proxy, resolver };
     this.#exchange = new Exchange(
-      { hop, request: request.text, addresses: allowed, egress, secureContext, remainingMs, signal },
+      { hop, request: request.text, addresses, egress, secureContext, remainingMs, signal, by },
       this,
     );
     this.#exchange.start();
@@ -242,6 +261,9 @@ export class Attempt implements ExchangeListener, BodyListener {
         return;
       case 'unable':
         this.#notRun('overloaded', failure.message);
+        return;
+      case 'no-proxy':
+        this.#notRun('network-down', failure.message);
         return;
       case 'denied':
         this.#denied(failure.message);

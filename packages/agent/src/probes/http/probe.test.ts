@@ -18,10 +18,12 @@ import { fixedResolver, httpCheck } from '../../../../../test/support/http-check
 import { SELF_SIGNED } from '../../../../../test/support/self-signed.ts';
 import {
   EXPIRED,
+  FOR_AN_ADDRESS_ONLY,
   NOT_YET_VALID,
   TEST_AUTHORITY,
   type TestCertificate,
   TRUSTED,
+  WITHOUT_ALTERNATIVE_NAME,
   WRONG_HOST,
 } from '../../../../../test/support/tls/certificates.ts';
 import { createHttpProbe } from './probe.ts';
@@ -368,6 +370,23 @@ describe('TLS', () => {
       signal,
     });
     expect(outcome.errorMessage).toMatch(/authority that is not trusted/);
+  });
+
+  test.each([
+    ['no alternative name', WITHOUT_ALTERNATIVE_NAME, /has no subject alternative name/],
+    ['another one', FOR_AN_ADDRESS_ONLY, /not for secure\.test but for IP Address:127\.0\.0\.9/],
+  ])('the common name of a certificate with %s does not count', async (_name, certificate, says) => {
+    const { port, seen } = await mirror(certificate);
+    const trusting = createHttpProbe({
+      resolver: fixedResolver(NAMES),
+      egress,
+      tlsOptions: { ca: [certificate.cert] },
+    });
+    const url = `https://secure.test:${port}/`;
+    const outcome = await trusting.run(httpCheck({ url }), { timeoutMs: LONG_MS, signal });
+    expect(outcome).toMatchObject({ outcome: 'failed', certificateExpiresAt: expect.any(Number) });
+    expect(outcome.errorMessage).toMatch(says);
+    expect(seen).toEqual([]);
   });
 
   test('a port that does not speak TLS is said', async () => {
