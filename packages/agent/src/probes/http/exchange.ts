@@ -4,6 +4,7 @@ import type { EgressGuard } from '@svc/shared/egress.ts';
 import type { ResolvedAddress } from '../../resolve/resolver.ts';
 import { type DialOptions, type DialResult, dial } from '../dial.ts';
 import { type Hop, hostOf, portOf, serverNameOf } from './hop.ts';
+import { type KeptBodies, NoRoomError } from './kept-bodies.ts';
 import { ResponseError } from './response-error.ts';
 import { type ResponseListener, ResponseParser } from './response-parser.ts';
 import { describeSocketError, isOurFailure } from './socket-failure.ts';
@@ -21,7 +22,7 @@ export interface ExchangeListener extends ResponseListener {
 export type ExchangeFailure =
   /** The target's doing. */
   | { kind: 'failed'; message: string; timedOut?: boolean }
-  /** This machine is out of descriptors, ports or memory. */
+  /** This machine is out of descriptors, ports or memory, or the agent out of room for bodies. */
   | { kind: 'unable'; message: string }
   | { kind: 'denied'; message: string }
   | { kind: 'aborted' }
@@ -36,6 +37,7 @@ export type ExchangeOptions = {
   addresses: readonly ResolvedAddress[];
   egress: EgressGuard;
   secureContext: () => SecureContext;
+  keptBodies: KeptBodies;
   /** What is left of the attempt, ms; only choosing among several addresses needs it. */
   remainingMs: number;
   signal: AbortSignal;
@@ -58,7 +60,7 @@ export class Exchange {
   constructor(options: ExchangeOptions, listener: ExchangeListener) {
     this.#options = options;
     this.#listener = listener;
-    this.#parser = new ResponseParser(options.hop.method, listener);
+    this.#parser = new ResponseParser(options.hop.method, listener, options.keptBodies);
   }
 
   start(): void {
@@ -220,8 +222,9 @@ export class Exchange {
   }
 
   #thrown(error: unknown): void {
-    const isTargets = error instanceof ResponseError;
-    this.#fail(isTargets ? { kind: 'failed', message: error.message } : { kind: 'defect', error });
+    if (error instanceof ResponseError) this.#fail({ kind: 'failed', message: error.message });
+    else if (error instanceof NoRoomError) this.#fail({ kind: 'unable', message: error.message });
+    else this.#fail({ kind: 'defect', error });
   }
 
   #fail(failure: ExchangeFailure): void {
