@@ -19,7 +19,8 @@ export async function startCorpusServer(corpus: readonly Answer[]): Promise<Corp
     const isFirst = place === '';
     const text = isFirst ? answer?.bytes : answer?.others[place];
     const cookie = /^cookie: (.*?)\r$/im.exec(request)?.[1] ?? '';
-    const bytes = text?.replace('{cookie}', () => cookie) ?? (request.startsWith('GET / ') ? PAGE : NOT_FOUND);
+    const bytes =
+      text?.replace('{cookie}', () => cookie) ?? (request.startsWith('GET / ') ? PAGE : NOT_FOUND);
     const isReset = isFirst && answer?.end === 'reset';
     if (!isReset) socket.end(bytes, 'latin1');
     else if (bytes === '') socket.resetAndDestroy();

@@ -7,9 +7,9 @@
  * Then `npm run docs` makes the table of it.
  */
 import { writeFileSync } from 'node:fs';
-import type { Client, Observation } from './clients/client.ts';
 import { startBlackbox } from './clients/blackbox.ts';
 import { startChromium } from './clients/chromium.ts';
+import type { Client, Observation } from './clients/client.ts';
 import { startCurl } from './clients/curl.ts';
 import { CORPUS } from './corpus.ts';
 import { startCorpusServer } from './corpus-server.ts';
@@ -18,12 +18,16 @@ import { startCorpusServer } from './corpus-server.ts';
 const MAX_STORED = 100;
 
 function stored(observation: Observation): Observation {
-  if ('refused' in observation) return { refused: observation.refused.replace(/127\.0\.0\.1:\d+/g, '127.0.0.1').slice(0, 200) };
+  if ('refused' in observation)
+    return { refused: observation.refused.replace(/127\.0\.0\.1:\d+/g, '127.0.0.1').slice(0, 200) };
   const { status, bytes, body } = observation;
   return body === undefined || body.length > MAX_STORED ? { status, bytes } : observation;
 }
 
-async function observe(client: Client, urlOf: (index: number) => string): Promise<Record<string, Observation>> {
+async function observe(
+  client: Client,
+  urlOf: (index: number) => string,
+): Promise<Record<string, Observation>> {
   const seen: Record<string, Observation> = {};
   for (const [index, answer] of CORPUS.entries()) {
     seen[answer.id] = stored(await client.ask(urlOf(index), answer));

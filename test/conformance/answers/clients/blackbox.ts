@@ -29,7 +29,10 @@ export async function startBlackbox(): Promise<Client> {
       const text = await (await fetch(`http://127.0.0.1:${port}/probe?${query}`)).text();
       const metric = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
       if (metric('probe_success') === 1) {
-        return { status: metric('probe_http_status_code'), bytes: metric('probe_http_uncompressed_body_length') };
+        return {
+          status: metric('probe_http_status_code'),
+          bytes: metric('probe_http_uncompressed_body_length'),
+        };
       }
       const errors = [...text.matchAll(/ err="((?:[^"\\]|\\.)*)"/g)];
       return { refused: errors.at(-1)?.[1]?.replaceAll('\\"', '"') ?? 'probe_success 0' };

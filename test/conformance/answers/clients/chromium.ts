@@ -5,14 +5,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client, Observation } from './client.ts';
 
-type Message = { id?: number; method?: string; params?: Record<string, unknown>; result?: Record<string, unknown> };
+type Message = {
+  id?: number;
+  method?: string;
+  params?: Record<string, unknown>;
+  result?: Record<string, unknown>;
+};
 
 /** Asks by `fetch` from a page of the same origin; the network's own word for an error comes along. */
 export async function startChromium(origin: string): Promise<Client> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-answers-'));
   const child = spawn(
     process.env.CHROMIUM ?? 'chromium',
-    ['--headless', '--no-sandbox', '--disable-gpu', '--no-proxy-server', '--remote-debugging-port=0', `--user-data-dir=${folder}`, 'about:blank'],
+    [
+      '--headless',
+      '--no-sandbox',
+      '--disable-gpu',
+      '--no-proxy-server',
+      '--remote-debugging-port=0',
+      `--user-data-dir=${folder}`,
+      'about:blank',
+    ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
   let said = '';
@@ -22,7 +35,9 @@ export async function startChromium(origin: string): Promise<Client> {
   }
   const { host } = new URL(/DevTools listening on (\S+)/.exec(said)?.[1] ?? '');
   const version = (await (await fetch(`http://${host}/json/version`)).json()) as { Browser: string };
-  const target = await fetch(`http://${host}/json/new?${encodeURIComponent(`${origin}/`)}`, { method: 'PUT' });
+  const target = await fetch(`http://${host}/json/new?${encodeURIComponent(`${origin}/`)}`, {
+    method: 'PUT',
+  });
   const { webSocketDebuggerUrl } = (await target.json()) as { webSocketDebuggerUrl: string };
   const page = await Devtools.connect(webSocketDebuggerUrl);
   const loaded = page.event('Page.loadEventFired');
@@ -76,6 +91,7 @@ class Devtools {
   }
 
   async fetch(url: string, method: string): Promise<Observation> {
+    await this.call('Network.clearBrowserCookies');
     let failure = '';
     this.#events.set('Network.loadingFailed', ({ errorText }) => {
       failure = String(errorText);
@@ -85,7 +101,11 @@ class Devtools {
         const bytes = new Uint8Array(await response.arrayBuffer());
         return { status: response.status, body: String.fromCharCode(...bytes.subarray(0, 8192)), bytes: bytes.length };
       }).catch((error) => ({ refused: String(error) }))`;
-    const { result } = await this.call('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
+    const { result } = await this.call('Runtime.evaluate', {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+    });
     const { value } = result as { value: Observation };
     return 'refused' in value && failure !== '' ? { refused: failure } : value;
   }

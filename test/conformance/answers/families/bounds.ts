@@ -8,7 +8,11 @@ const KIB = 1_024;
 export const BOUNDS: Answer[] = family('size of the head', [
   ...[50, 100, 101, 150, 200, 201, 300, 500, 800, 999, 1_000, 1_500, 3_000].map((count) => {
     const lines = Array.from({ length: count }, (_, index) => `X-${index}: y\r\n`).join('');
-    return [`${count} lines and a length`, `${OK}${lines}${rest}`, count < 1_000 ? 'hello' : TOO_MANY] as const;
+    return [
+      `${count} lines and a length`,
+      `${OK}${lines}${rest}`,
+      count < 1_000 ? 'hello' : TOO_MANY,
+    ] as const;
   }),
   ...[4, 8, 16, 32, 64, 90, 110, 128, 200, 250, 260, 300, 400].map((size) => {
     const line = `X: ${'y'.repeat(size * KIB)}\r\n`;
@@ -26,12 +30,18 @@ export const INTERIM: Answer[] = family('interim responses', [
   ...[100, 102, 103, 104, 150, 199].map(
     (status) => [`status ${status}`, `HTTP/1.1 ${status} Reason\r\n\r\n${OK}${rest}`, 'hello'] as const,
   ),
-  ...[2, 5, 6, 10, 50].map((count) => [`${count} of them`, `${EARLY.repeat(count)}${OK}${rest}`, 'hello'] as const),
+  ...[2, 5, 6, 10, 50].map(
+    (count) => [`${count} of them`, `${EARLY.repeat(count)}${OK}${rest}`, 'hello'] as const,
+  ),
   ['100 with a length', `HTTP/1.1 100 Continue\r\nContent-Length: 0\r\n\r\n${OK}${rest}`, 'hello'],
   ['100 with lone line feeds', `HTTP/1.1 100 Continue\n\n${OK}${rest}`, 'hello'],
   ['nothing after it', EARLY, { refused: /in the middle of the headers|without an answer|no final/ }],
   ['101', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n', { status: 101, body: '' }],
-  ['101 and a response after it', `HTTP/1.1 101 Switching Protocols\r\n\r\n${OK}${rest}`, { status: 101, body: '' }],
+  [
+    '101 and a response after it',
+    `HTTP/1.1 101 Switching Protocols\r\n\r\n${OK}${rest}`,
+    { status: 101, body: '' },
+  ],
 ]);
 
 const NO_HTTP: Expectation = { refused: /not HTTP\/1\.x|without an answer/ };

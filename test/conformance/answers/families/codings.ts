@@ -14,14 +14,21 @@ const undecodable = (coding: string): Expectation => ({
   refused: new RegExp(`cannot be decoded as ${coding}`),
 });
 
-const AFTER = ['\0\0\0\0', '\r\n', 'garbage', '<!-- cached -->', '\x1f', '\x1f\x8b', 'x'.repeat(10_000)];
+const AFTER = ['\0\0\0\0', '\r\n', 'garbage', '<!-- cached -->', '\x1f\x8b\x01', 'x'.repeat(10_000)];
 
 const OTHERS: readonly [name: string, coding: string, body: string, Expectation | string][] = [
   ['deflate without its wrapping', 'deflate', latin1(deflateRawSync('hello')), 'hello'],
   ['gzip twice', 'gzip, gzip', latin1(gzipSync(gzipSync('hello'))), 'hello'],
-  ['gzip twice, on two lines', 'gzip\r\nContent-Encoding: gzip', latin1(gzipSync(gzipSync('hello'))), 'hello'],
+  [
+    'gzip twice, on two lines',
+    'gzip\r\nContent-Encoding: gzip',
+    latin1(gzipSync(gzipSync('hello'))),
+    'hello',
+  ],
   ['br over gzip', 'gzip, br', latin1(brotliCompressSync(gzipSync('hello'))), 'hello'],
   ['two members of gzip', 'gzip', GZIP + GZIP, 'hellohello'],
+  ['gzip and the first byte of another member', 'gzip', `${GZIP}\x1f`, undecodable('gzip')],
+  ['gzip and half a member', 'gzip', GZIP + GZIP.slice(0, 12), undecodable('gzip')],
   ['gzip in capitals', 'GZIP', GZIP, 'hello'],
   ['no coding named', '', 'hello', 'hello'],
   ['identity', 'identity', 'hello', 'hello'],
@@ -33,9 +40,17 @@ const OTHERS: readonly [name: string, coding: string, body: string, Expectation 
   ['deflate that is none', 'deflate', 'hello', undecodable('deflate')],
   ['nothing, said to be gzip', 'gzip', '', ''],
   ['nothing, said to be br', 'br', '', ''],
-  ...['sdch', 'none', 'utf-8', 'compress', 'binary', 'aws-chunked', 'gzip; q=1', 'sdch, gzip', 'gzip, sdch'].map(
-    (coding): [string, string, string, string] => [`an unknown "${coding}"`, coding, 'hello', 'hello'],
-  ),
+  ...[
+    'sdch',
+    'none',
+    'utf-8',
+    'compress',
+    'binary',
+    'aws-chunked',
+    'gzip; q=1',
+    'sdch, gzip',
+    'gzip, sdch',
+  ].map((coding): [string, string, string, string] => [`an unknown "${coding}"`, coding, 'hello', 'hello']),
 ];
 
 export const CODINGS: Answer[] = family('Content-Encoding', [

@@ -43,7 +43,11 @@ export const LENGTHS_OF_BODIES = family(
   'Content-Length',
   LENGTHS.map(
     ([value, expected = NOT_A_NUMBER]) =>
-      [`"${JSON.stringify(value).slice(1, -1)}"`, `${OK}Content-Length: ${value}\r\n\r\nhello`, expected] as const,
+      [
+        `"${JSON.stringify(value).slice(1, -1)}"`,
+        `${OK}Content-Length: ${value}\r\n\r\nhello`,
+        expected,
+      ] as const,
   ),
 );
 

@@ -1,6 +1,7 @@
 import { type Expectation, family, HELLO_LENGTH, OK, spelled } from '../answer.ts';
 
 const ABOUT_LENGTH: Expectation = { refused: /malformed header line about its length/ };
+const NUL: Expectation = { refused: /NUL byte/ };
 const rest = `${HELLO_LENGTH}\r\nhello`;
 
 const characters = (codes: readonly number[]): string[] => codes.map((code) => String.fromCharCode(code));
@@ -20,7 +21,18 @@ const IN_NAMES = characters([
   0xff,
 ]);
 
-const IN_VALUES = characters([...range(0, 9), 0x0b, 0x0c, ...range(0x0e, 0x1f), 0x22, 0x3a, 0x7f, 0x80, 0xa0, 0xff]);
+const IN_VALUES = characters([
+  ...range(0, 9),
+  0x0b,
+  0x0c,
+  ...range(0x0e, 0x1f),
+  0x22,
+  0x3a,
+  0x7f,
+  0x80,
+  0xa0,
+  0xff,
+]);
 
 const LINES: readonly [string, string, (Expectation | string)?][] = [
   ['without a colon', 'nonsense'],
@@ -52,22 +64,44 @@ const LINES: readonly [string, string, (Expectation | string)?][] = [
   ['that hides chunks behind NUL', 'X: y\0Transfer-Encoding: chunked', ABOUT_LENGTH],
 ];
 
-/** Framing headers spelled so that one reader obeys and another skips them. */
-const SPELLINGS = ['{} : ', '{}\t: ', ' {}: ', '\t{}: ', '{}\x0b: ', '{}\0: ', '\x0b{}: ', '({}): ', '{};: ', '"{}": '];
+/** Framing headers spelled so that one reader may obey and another skip them. */
+const SPELLINGS = [
+  '{} : ',
+  '{}\t: ',
+  ' {}: ',
+  '\t{}: ',
+  '{}\x0b: ',
+  '{}\0: ',
+  '\x0b{}: ',
+  '({}): ',
+  '{};: ',
+  '"{}": ',
+];
 const framing = ['Content-Length', 'Transfer-Encoding'].flatMap((name) =>
   SPELLINGS.map((spelling) => {
     const line = `${spelling.replace('{}', name)}${name === 'Content-Length' ? '5' : 'chunked'}`;
-    return [`line "${spelled(line)}"`, `${OK}${line}\r\n\r\nhello`, ABOUT_LENGTH] as const;
+    const expected = /[(;"]/.test(spelling) ? 'hello' : ABOUT_LENGTH;
+    return [`line "${spelled(line)}"`, `${OK}${line}\r\n\r\nhello`, expected] as const;
   }),
 );
 
 export const HEADERS = family('header lines', [
   ...IN_NAMES.map((character) => {
-    return [`"${spelled(character)}" in a name`, `${OK}X${character}Y: z\r\n${rest}`, 'hello'] as const;
+    return [
+      `"${spelled(character)}" in a name`,
+      `${OK}X${character}Y: z\r\n${rest}`,
+      character === '\0' ? NUL : 'hello',
+    ] as const;
   }),
   ...IN_VALUES.map((character) => {
-    return [`"${spelled(character)}" in a value`, `${OK}X: y${character}z\r\n${rest}`, 'hello'] as const;
+    return [
+      `"${spelled(character)}" in a value`,
+      `${OK}X: y${character}z\r\n${rest}`,
+      character === '\0' ? NUL : 'hello',
+    ] as const;
   }),
-  ...LINES.map(([name, line, expected = 'hello']) => [`a line ${name}`, `${OK}${line}\r\n${rest}`, expected] as const),
+  ...LINES.map(
+    ([name, line, expected = 'hello']) => [`a line ${name}`, `${OK}${line}\r\n${rest}`, expected] as const,
+  ),
   ...framing,
 ]);

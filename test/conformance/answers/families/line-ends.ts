@@ -44,13 +44,21 @@ const MALFORMED: Expectation = { refused: /malformed|in the middle of the header
 export const LINE_ENDS = family('line ends', [
   ...heads,
   ...chunks,
-  ['\\r\\r\\n after the status line', 'HTTP/1.1 200 OK\r\r\nContent-Length: 5\r\n\r\nhello', MALFORMED],
+  ['\\r\\r\\n after the status line', 'HTTP/1.1 200 OK\r\r\nContent-Length: 5\r\n\r\nhello', 'hello'],
   ['\\r\\r\\n after a header', `${OK}X: y\r\r\nContent-Length: 5\r\n\r\nhello`, 'hello'],
-  ['\\r\\r\\n after the length', `${OK}Content-Length: 5\r\r\n\r\nhello`, MALFORMED],
+  ['\\r\\r\\n after the length', `${OK}Content-Length: 5\r\r\n\r\nhello`, 'hello'],
   ['\\r alone after a header', `${OK}X: y\rZ: z\r\nContent-Length: 5\r\n\r\nhello`, 'hello'],
   ['\\r alone before the length', `${OK}X: y\rContent-Length: 5\r\n\r\nhello`, MALFORMED],
   ['\\r alone everywhere', 'HTTP/1.1 200 OK\rContent-Length: 5\r\rhello', MALFORMED],
   ['\\n\\r after a header', `${OK}Content-Length: 5\n\r\r\nhello`, MALFORMED],
-  ['a chunk size that ends with \\r alone', `${OK}Transfer-Encoding: chunked\r\n\r\n5\rhello\r\n0\r\n\r\n`, MALFORMED],
-  ['a chunk size that ends with \\r\\r\\n', `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\r\nhello\r\n0\r\n\r\n`, MALFORMED],
+  [
+    'a chunk size that ends with \\r alone',
+    `${OK}Transfer-Encoding: chunked\r\n\r\n5\rhello\r\n0\r\n\r\n`,
+    MALFORMED,
+  ],
+  [
+    'a chunk size that ends with \\r\\r\\n',
+    `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\r\nhello\r\n0\r\n\r\n`,
+    MALFORMED,
+  ],
 ]);

@@ -30,7 +30,7 @@ const LOCATIONS: readonly [string, (Expectation | string)?][] = [
   ['location: next'],
   ['LOCATION: next'],
   ['Location: next#fragment'],
-  ['Location: ne\r\n xt', UNCHANGED],
+  ['Location: ne\r\n xt'],
   ['Location: next\r\nLocation: next'],
   ['Location: next\r\nLocation: next\r\nLocation: next'],
   ['Location: next\r\nLocation: other', { refused: /several Location lines/ }],

@@ -141,7 +141,16 @@ export class Attempt implements ExchangeListener, BodyListener {
     const remainingMs = Math.max(1, this.#deadlineAt - performance.now());
     const { signal } = this.#context;
     this.#exchange = new Exchange(
-      { hop, request: request.text, addresses: allowed, egress, secureContext, keptBodies, remainingMs, signal },
+      {
+        hop,
+        request: request.text,
+        addresses: allowed,
+        egress,
+        secureContext,
+        keptBodies,
+        remainingMs,
+        signal,
+      },
       this,
     );
     this.#exchange.start();

@@ -207,7 +207,11 @@ const TOO_MANY_CODINGS: BodyEnd = {
 };
 
 /** What zlib says where no gzip member begins. */
-const NO_MEMBER = new Set(['incorrect header check', 'unknown compression method', 'unknown header flags set']);
+const NO_MEMBER = new Set([
+  'incorrect header check',
+  'unknown compression method',
+  'unknown header flags set',
+]);
 
 /** Compression method 8: takes an inner `deflate` for zlib, as the RFC has it. */
 const ZLIB_FIRST_BYTE = 0x78;

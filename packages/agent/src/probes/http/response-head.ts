@@ -22,19 +22,23 @@ export type Framing =
 export const MAX_HEAD_BYTES = 256 * 1_024;
 export const MAX_HEAD_LINES = 1_000;
 
-/** Two blanks before the status are taken, as all clients do. */
-const STATUS_LINE = /^HTTP\/1\.[01] +([1-9]\d\d)(?: [^\0\r\n]*)?$/;
+/** Some servers name odd versions, and some send two blanks before the status: all clients take both. */
+const STATUS_LINE = /^HTTP\/\d(?:\.\d)? +([1-9]\d\d)(?: [^\0\n]*)?$/i;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const FORBIDDEN_IN_VALUE = /[\0\r]/;
-const FRAMING_NAME = /content-length|transfer-encoding/i;
+/**
+ * The name of a header that frames the body, at the start of a line or behind what some reader takes for the
+ * end of one; with what some reader takes for a blank around it.
+ */
+const FRAMING_NAME = /(?:^|[\0\r])[\0-\x20\x7f]*(?:content-length|transfer-encoding)[\0-\x20\x7f]*:/i;
 
 /**
  * Reads a status line and header section. Lines end with LF, with or without CR before it (RFC 9112,
  * section 2.2). Folded lines are joined by a space, as section 5.2 tells user agents to.
  *
- * An odd line (no colon, no name, a name that is no token, NUL or CR in its value) is skipped with the
- * folded lines after it, as clients do. It is refused where it names a header that frames the body: one
- * reader would skip it, another obey it, and the two would see different bodies.
+ * An odd line (no colon, no name, a name that is no token, CR in its value) is skipped with the folded
+ * lines after it, as clients do. It is refused where it names a header that frames the body: one reader
+ * would skip it, another obey it, and the two would see different bodies. NUL is refused by all.
  *
  * @param text the head without its final empty line, one character per byte
  * @throws ResponseError
@@ -44,9 +48,10 @@ export function parseHead(text: string): ResponseHead {
   const statusLine = text.slice(0, withoutReturn(text, 0, lineFeed));
   const status = STATUS_LINE.exec(statusLine);
   if (status === null) {
-    if (!text.startsWith('HTTP/1.')) throw notHttp(text);
+    if (!beginsAsHttp(text)) throw notHttp(text);
     throw new ResponseError(`the answer's status line is malformed: ${excerpt(statusLine)}`);
   }
+  if (statusLine.includes('\r') && FRAMING_NAME.test(statusLine)) throw malformedLength(statusLine);
   const fields = new Fields();
   for (let start = lineFeed + 1; start < text.length; start = lineFeed + 1) {
     lineFeed = endOfLine(text, start);
@@ -113,8 +118,9 @@ class Fields {
   }
 
   #skip(line: string): void {
-    if (FRAMING_NAME.test(line)) {
-      throw new ResponseError(`the answer has a malformed header line about its length: ${excerpt(line)}`);
+    if (FRAMING_NAME.test(line)) throw malformedLength(line);
+    if (line.includes('\0')) {
+      throw new ResponseError(`the answer has a header line with a NUL byte: ${excerpt(line)}`);
     }
     this.#name = '';
   }
@@ -176,7 +182,9 @@ function endOfLine(text: string, start: number): number {
 }
 
 function withoutReturn(text: string, start: number, end: number): number {
-  return end > start && text.charCodeAt(end - 1) === CARRIAGE_RETURN ? end - 1 : end;
+  let stop = end;
+  while (stop > start && text.charCodeAt(stop - 1) === CARRIAGE_RETURN) stop -= 1;
+  return stop;
 }
 
 /**
@@ -199,6 +207,17 @@ function fieldValue(text: string, start: number, end: number): string {
 function isBlank(code: number): boolean {
   return code === SPACE || code === TAB;
 }
+
+function malformedLength(line: string): ResponseError {
+  return new ResponseError(`the answer has a malformed header line about its length: ${excerpt(line)}`);
+}
+
+/** Whether `text`, of whatever length, is the beginning of an HTTP answer. One character per byte. */
+export function beginsAsHttp(text: string): boolean {
+  return HTTP.startsWith(text.slice(0, HTTP.length).toUpperCase());
+}
+
+const HTTP = 'HTTP/';
 
 /** @param text what the target sent first, one character per byte */
 export function notHttp(text: string): ResponseError {

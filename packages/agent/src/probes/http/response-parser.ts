@@ -2,6 +2,7 @@ import type { HttpCheck } from '@svc/shared/messages/check.ts';
 import { type KeptBodies, KeptBytes, NoRoomError } from './kept-bodies.ts';
 import { ResponseError } from './response-error.ts';
 import {
+  beginsAsHttp,
   excerpt,
   type Framing,
   framingOf,
@@ -232,7 +233,8 @@ export class ResponseParser {
       this.#complete();
     } else {
       this.#trailerBytes += line.length + 2;
-      if (this.#trailerBytes > MAX_HEAD_BYTES) throw badChunk(`the trailers are longer than ${MAX_HEAD_BYTES / 1_024} KiB`);
+      if (this.#trailerBytes > MAX_HEAD_BYTES)
+        throw badChunk(`the trailers are longer than ${MAX_HEAD_BYTES / 1_024} KiB`);
     }
   }
 
@@ -272,8 +274,7 @@ const LONE_END_OF_HEAD = Buffer.from('\n\n');
 const LINE_FEED = 0x0a;
 const MAX_LINE_BYTES = 4 * 1_024;
 const MAX_CHUNK_OVERHEAD = 256 * 1_024;
-const CHUNK_SIZE = /^0*([0-9a-f]{1,13})[ \t]*(?:;[^\0\r\n]*)?$/i;
-const HTTP_1 = Buffer.from('HTTP/1.');
+const CHUNK_SIZE = /^0*([0-9a-f]{1,13})[ \t]*(?:;[^\r\n]*)?$/i;
 
 /** Where the line feed before the first empty line is, at or after `from`, and the size with that line. */
 function endOfHead(bytes: Buffer, from: number): { lineFeed: number; size: number } | undefined {
@@ -285,12 +286,9 @@ function endOfHead(bytes: Buffer, from: number): { lineFeed: number; size: numbe
   return usual === -1 ? undefined : { lineFeed: usual, size: usual + END_OF_HEAD.length };
 }
 
-/** Fails at the first byte that no HTTP/1.x answer has, rather than wait for a head that never ends. */
+/** Fails at the first byte that no HTTP answer has, rather than wait for a head that never ends. */
 function expectHttp(head: Buffer): void {
-  const length = Math.min(head.length, HTTP_1.length);
-  if (head.compare(HTTP_1, 0, length, 0, length) !== 0) {
-    throw notHttp(head.toString('latin1', 0, 61));
-  }
+  if (!beginsAsHttp(head.toString('latin1', 0, 8))) throw notHttp(head.toString('latin1', 0, 61));
 }
 
 function headTooLong(): ResponseError {
