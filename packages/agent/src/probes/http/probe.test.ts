@@ -326,7 +326,13 @@ describe('redirects', () => {
     ['an empty Location is none', [''], { outcome: 'failed', statusCode: 302 }],
   ])('%s', async (_name, location, expected) => {
     const port = await serve((request, response) => {
-      if (request.url === '/') response.writeHead(302, { location }).end();
+      if (request.url === '/')
+        response
+          .writeHead(
+            302,
+            location.flatMap((value) => ['location', value]),
+          )
+          .end();
       else response.end();
     });
     expect(await run(`http://one.test:${port}/`)).toMatchObject(expected);
