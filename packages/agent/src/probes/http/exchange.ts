@@ -55,6 +55,7 @@ export class Exchange {
   readonly #parser: ResponseParser;
   #socket: Socket | undefined;
   #isClosed = false;
+  #hasSent = false;
   #hasFirstByte = false;
 
   constructor(options: ExchangeOptions, listener: ExchangeListener) {
@@ -167,6 +168,7 @@ export class Exchange {
     if (this.#isClosed) return;
     this.#listener.onPhase('first_byte');
     const { request } = this.#options;
+    this.#hasSent = true;
     // Nagle's algorithm would hold back the last packet of a request that needs several.
     if (request.length > ONE_PACKET) this.#socket?.setNoDelay();
     this.#socket?.write(request, 'utf8');
@@ -203,7 +205,9 @@ export class Exchange {
   };
 
   readonly #ended = (): void => {
-    if (!this.#isClosed) this.#guarded(() => this.#parser.end());
+    if (this.#isClosed) return;
+    if (this.#hasSent) this.#guarded(() => this.#parser.end());
+    else this.#fail({ kind: 'failed', message: 'the target closed the connection during the TLS handshake' });
   };
 
   readonly #errored = (error: NodeJS.ErrnoException): void => {
