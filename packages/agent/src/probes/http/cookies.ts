@@ -2,6 +2,8 @@
 const MAX_COOKIES = 50;
 /** Bound on name and value of one, as browsers have it (RFC 6265bis, section 5.6). */
 const MAX_COOKIE_BYTES = 4 * 1_024;
+/** Bound on a whole line with its attributes. */
+const MAX_LINE_BYTES = 8 * 1_024;
 /** Bound on all that one request sends; servers refuse header lines beyond 8 KiB. */
 const MAX_SENT_BYTES = 8_000;
 
@@ -60,6 +62,7 @@ function isUnder(path: string, cookiePath: string): boolean {
 }
 
 function parse(url: URL, line: string): { cookie: Cookie; isExpired: boolean } | undefined {
+  if (line.length > MAX_LINE_BYTES) return undefined;
   const [pair = '', ...attributes] = asSent(line).split(';');
   const equals = pair.indexOf('=');
   const name = pair.slice(0, Math.max(0, equals)).trim();

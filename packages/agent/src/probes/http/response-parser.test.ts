@@ -174,6 +174,23 @@ describe('the bounds of a head', () => {
     );
   });
 
+  test.each([
+    ['carriage returns', '\r'],
+    ['blanks', ' '],
+    ['NULs', '\0'],
+    ['carriage returns and blanks', '\r '],
+    ['line feeds and blanks', '\n '],
+    ['names that frame', 'Content-Length'],
+    ['commas', ','],
+  ])('a line of %s takes no time', (_name, piece) => {
+    const startedAt = performance.now();
+    for (const before of ['odd line ', 'X: ', 'Set-Cookie: ', 'Transfer-Encoding: ', 'Content-Length: ']) {
+      read([Buffer.from(`${start}${before}${piece.repeat(250_000 / piece.length)}x${end}${end}`)]);
+    }
+    // Generous: each takes milliseconds, and what is searched again from each byte takes minutes.
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  });
+
   test('a head without end is read no further than that', () => {
     const keptBodies = new KeptBodies();
     const { freeBytes } = keptBodies;
