@@ -24,7 +24,11 @@ import * as certificates from './support/tls/certificates.ts';
 const { signal } = new AbortController();
 const egress = createEgressGuard({ base: 'agent', deny: [], allow: [] });
 const SILENT: Resolver = { resolve: () => new Promise(() => {}), close: async () => {} };
-const resolver = fixedResolver({ 'secure.test': ['127.0.0.1'], 'two.test': ['127.0.0.1', '127.0.0.2'] });
+const resolver = fixedResolver({
+  '127.0.0.1': ['127.0.0.1'],
+  'secure.test': ['127.0.0.1'],
+  'two.test': ['127.0.0.1', '127.0.0.2'],
+});
 const tlsOptions = { ca: [certificates.TEST_AUTHORITY] };
 const probe = createHttpProbe({ resolver, egress, tlsOptions });
 
