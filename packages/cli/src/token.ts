@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { firstToken } from '@svc/shared/api/settings.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { CliSettings } from './settings.ts';
 import { UsageError } from './usage-error.ts';
@@ -29,7 +30,7 @@ export function findToken(settings: CliSettings, environment: NodeJS.ProcessEnv)
     throw new UsageError(`set SVC_API_TOKEN to a token of ${settings.baseUrl}`);
   }
   try {
-    const token = readFileSync(path, 'utf8').trim();
+    const token = firstToken(readFileSync(path, 'utf8').trim());
     if (token !== '') return { token, source: path };
   } catch (error) {
     if (!isMissing(error)) throw new UsageError(`cannot read the token in ${path}: ${messageOf(error)}`);

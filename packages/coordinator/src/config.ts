@@ -3,6 +3,7 @@ import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
 import { cidrList, listenAddress, onOff, urlOf, wholeNumber } from '@svc/shared/setting-schemas.ts';
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
 import { z } from 'zod';
+import { operatorTokens } from './operator-tokens.ts';
 
 const GIBIBYTE = 1024 ** 3;
 
@@ -16,10 +17,20 @@ export const COORDINATOR_SETTINGS = {
     default: '127.0.0.1:8080',
     schema: listenAddress,
   },
+  tlsCert: {
+    name: 'SVC_TLS_CERT',
+    description: "PEM file of the API's certificate with its chain, read again when it changes",
+    schema: optionalText,
+  },
+  tlsKey: {
+    name: 'SVC_TLS_KEY',
+    description: 'PEM file of the key of that certificate',
+    schema: optionalText,
+  },
   publicUrl: {
     name: 'SVC_PUBLIC_URL',
     description: 'address under which people reach it, for links',
-    defaultShown: 'http://<listen>',
+    defaultShown: 'http://<listen>, with TLS https://<listen>',
     schema: urlOf(['http:', 'https:']).optional(),
   },
   dataDir: {
@@ -40,9 +51,10 @@ export const COORDINATOR_SETTINGS = {
   ...NATS_SETTINGS,
   apiToken: {
     name: 'SVC_API_TOKEN',
-    description: 'first API token (write scope)',
+    description:
+      'first API token (scope admin); two in two lines are both valid, and a file is read again when it changes',
     defaultShown: 'generated, kept in the data folder',
-    schema: z.string().min(16, 'must have at least 16 characters').max(512).optional(),
+    schema: operatorTokens.optional(),
   },
   secretKey: {
     name: 'SVC_SECRET_KEY',

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { systemClock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
@@ -7,10 +8,13 @@ import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
 import { busOptionsOf } from '@svc/shared/nats-settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
+import { fileVariantOf } from '@svc/shared/setting-names.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
+import type { TlsFiles } from './api/tls-files.ts';
 import { Coordinator, databasePathOf } from './app.ts';
 import { COORDINATOR_SETTINGS, type CoordinatorConfig } from './config.ts';
 import { DeclarationError } from './declare/located-error.ts';
+import { operatorTokens } from './operator-tokens.ts';
 import { API_TOKEN_FILE, generatedSecret, SECRET_KEY_FILE } from './store/key-files.ts';
 import { generateSecretKey } from './store/secrets.ts';
 import { generateToken } from './store/tokens.ts';
@@ -71,23 +75,30 @@ async function createCoordinator(
   log: ReturnType<typeof createLogger>,
 ): Promise<Coordinator> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
-  const [bus, secretKey, apiToken] = await Promise.all([
+  const [bus, secretKey, apiTokens] = await Promise.all([
     connectBus({
       ...busOptionsOf(config),
       name: 'svc coordinator',
       log,
     }),
     config.secretKey ?? generatedSecret(config.dataDir, SECRET_KEY_FILE, generateSecretKey),
-    config.apiToken ?? generatedSecret(config.dataDir, API_TOKEN_FILE, generateToken),
+    config.apiToken ?? generatedTokens(config.dataDir),
   ]);
   const { host, port } = config.listen;
+  const tls = tlsFilesOf(config);
   return new Coordinator({
     config: {
       ...config,
       databasePath: databasePathOf(config.databaseUrl, config.dataDir),
-      publicUrl: config.publicUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+      publicUrl:
+        config.publicUrl ??
+        `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+      tls,
       secretKey,
-      apiToken,
+      apiTokens,
+      apiTokenFile:
+        process.env[fileVariantOf('SVC_API_TOKEN')] ||
+        (config.apiToken === undefined ? join(config.dataDir, API_TOKEN_FILE) : null),
     },
     bus,
     stream: new NatsResultStream(bus),
@@ -95,6 +106,20 @@ async function createCoordinator(
     log,
     environment: process.env,
   });
+}
+
+function tlsFilesOf({ tlsCert: cert, tlsKey: key }: CoordinatorConfig): TlsFiles | null {
+  if (cert === undefined && key === undefined) return null;
+  if (cert !== undefined && key !== undefined) return { cert, key };
+  throw new Error('SVC_TLS_CERT and SVC_TLS_KEY go together: set both or none');
+}
+
+async function generatedTokens(dataDir: string): Promise<readonly string[]> {
+  const text = await generatedSecret(dataDir, API_TOKEN_FILE, generateToken);
+  const parsed = operatorTokens.safeParse(text);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ message }) => message).join('; ');
+  throw new Error(`${join(dataDir, API_TOKEN_FILE)}: ${problems}`);
 }
 
 function explained(error: unknown, config: CoordinatorConfig): string {

@@ -1,4 +1,4 @@
-import { baseUrlProblem, tokenProblem } from '@svc/shared/api/settings.ts';
+import { baseUrlProblem, firstToken, tokenProblem } from '@svc/shared/api/settings.ts';
 import type { SettingName } from '@svc/shared/setting-names.ts';
 import { fileVariantOf } from '@svc/shared/setting-names.ts';
 import { readEnvironment, SettingsError } from '@svc/shared/settings.ts';
@@ -122,7 +122,7 @@ function fromEnvironment({ variable }: Argument, environment: NodeJS.ProcessEnv)
     const source = isDirect
       ? `the environment variable ${variable}`
       : `the file that ${fileVariantOf(variable)} names`;
-    return { value, source };
+    return { value: isDirect ? value : firstToken(value), source };
   } catch (error) {
     if (error instanceof SettingsError) return `${error.problems.join('; ')}.`;
     throw error;

@@ -3,6 +3,8 @@ import { messageOf } from '@svc/shared/errors.ts';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Token } from '../store/tokens.ts';
+import { AnswerCounters } from './answer-counters.ts';
+import { AuditTrail } from './audit.ts';
 import { authenticate, authorize } from './auth.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { docsPage } from './docs-page.ts';
@@ -10,20 +12,34 @@ import { DOCS_POLICY } from './docs-style.ts';
 import type { Access, ApiAnswer, Endpoint } from './endpoint.ts';
 import { apiEndpoints } from './endpoints.ts';
 import { isNotModified } from './entity-tag.ts';
+import { isExpectedHost, isLoopbackHost } from './host-check.ts';
 import { openApi } from './openapi.ts';
+import { peerKey, peerOf } from './peers.ts';
 import { invalid, Problem, problemOf } from './problem.ts';
-import { RateLimit } from './rate-limit.ts';
+import { DEFAULT_FAILURE_RATE, DEFAULT_RATE, RateLimit } from './rate-limit.ts';
+import { RequestAudit } from './request-audit.ts';
 import { readJson } from './request-body.ts';
 
-type Variables = { requestId: string; tokenId: number | null };
+type Variables = {
+  requestId: string;
+  tokenId: number | null;
+  audit: RequestAudit | null;
+  detail: string | null;
+};
 type ApiContext = Context<{ Variables: Variables }>;
 
 /** The whole API as a function from requests to answers. */
 export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Variables }> {
   const { clock, log } = dependencies;
-  const endpoints = apiEndpoints(dependencies);
+  const trail = new AuditTrail(dependencies);
+  const answers = new AnswerCounters();
+  const metrics = () => [...dependencies.metrics(), ...answers.metrics(), ...trail.metrics()];
+  const endpoints = apiEndpoints({ ...dependencies, metrics }, trail);
   const app = new Hono<{ Variables: Variables }>();
-  const rateLimit = new RateLimit(dependencies.rate);
+  const rateLimit = new RateLimit<number>(dependencies.rate ?? DEFAULT_RATE);
+  const failureLimit = new RateLimit<string>(dependencies.failureRate ?? DEFAULT_FAILURE_RATE);
+
+  const isHostChecked = isLoopbackHost(dependencies.listen.host);
 
   app.use(async (context, next) => {
     const startedAt = clock.monotonic();
@@ -31,7 +47,16 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
     const requestId = given !== undefined && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
     context.set('requestId', requestId);
     context.set('tokenId', null);
-    await next();
+    context.set('audit', null);
+    context.set('detail', null);
+    if (isHostChecked && !isExpectedHost(context.req.header('host'), dependencies.publicUrl)) {
+      context.res = misdirected().response(requestId);
+    } else {
+      await next();
+    }
+    const { status } = context.res;
+    answers.count(status);
+    context.get('audit')?.answered(status, context.get('detail'));
     context.header('x-request-id', requestId);
     context.header('cache-control', 'no-store');
     context.header('x-content-type-options', 'nosniff');
@@ -40,7 +65,7 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
         requestId,
         method: context.req.method,
         path: context.req.path,
-        status: context.res.status,
+        status,
         tokenId: context.get('tokenId'),
         ms: Math.round(clock.monotonic() - startedAt),
       },
@@ -48,22 +73,43 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
     );
   });
 
+  /**
+   * A peer that fails often is told to wait instead of why. A valid token passes also then: whoever shares a
+   * proxy's address with a stranger must not be shut out by him.
+   */
+  function identify(context: ApiContext): Token {
+    try {
+      return authenticate(dependencies.tokens, context.req.header('authorization'), clock.wall());
+    } catch (error) {
+      const seconds = failureLimit.take(peerKey(peerOf(context)), clock.monotonic());
+      if (seconds > 0)
+        throw tooMany('more requests without a valid token than one address may send', seconds);
+      throw error;
+    }
+  }
+
   /** Whoever sends too much is told so also when the token does not allow what is sent. */
   function admit(context: ApiContext, access: Access): Token {
-    const token = authenticate(dependencies.tokens, context.req.header('authorization'));
+    const token = identify(context);
     context.set('tokenId', token.id);
+    context.get('audit')?.identified(token);
+    dependencies.tokens.noteUse(token.id, clock.wall());
     const seconds = rateLimit.take(token.id, clock.monotonic());
-    if (seconds > 0) {
-      throw new Problem('rate-limited', `more requests than the token may send; try again in ${seconds} s`, {
-        headers: { 'retry-after': String(seconds) },
-      });
-    }
+    if (seconds > 0) throw tooMany('more requests than the token may send', seconds);
     authorize(token, access);
     return token;
   }
 
   for (const endpoint of endpoints) {
     app.on(endpoint.method, routePath(endpoint.path), async (context) => {
+      const audit = new RequestAudit(trail, {
+        endpoint,
+        path: context.req.path,
+        requestId: context.get('requestId'),
+        peer: peerOf(context),
+        at: clock.wall(),
+      });
+      if (endpoint.access !== 'public') context.set('audit', audit);
       const token = endpoint.access === 'public' ? null : admit(context, endpoint.access);
       const query = parseQuery(endpoint, new URL(context.req.url).searchParams);
       const body =
@@ -71,7 +117,8 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
       const ids = Object.fromEntries(
         Object.entries(context.req.param()).map(([name, text]) => [name, Number(text)]),
       );
-      const request = { token, ids, query, body, header: (name: string) => context.req.header(name) };
+      const header = (name: string) => context.req.header(name);
+      const request = { token, ids, query, body, header, audit };
       return respond(context, await endpoint.handle(request as never));
     });
   }
@@ -102,7 +149,10 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
   app.onError((error, context) => {
     const requestId = context.get('requestId');
     const known = problemOf(error);
-    if (known !== null) return known.response(requestId);
+    if (known !== null) {
+      context.set('detail', known.message);
+      return known.response(requestId);
+    }
     log.error(
       { error: messageOf(error), stack: error.stack, requestId, path: context.req.path },
       'request failed',
@@ -112,6 +162,19 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
   });
 
   return app;
+}
+
+function misdirected(): Problem {
+  return new Problem(
+    'misdirected',
+    'the API listens on this machine only, and this is not its name: use localhost, or set SVC_PUBLIC_URL to the address that a proxy serves it under',
+  );
+}
+
+function tooMany(what: string, seconds: number): Problem {
+  return new Problem('rate-limited', `${what}; try again in ${seconds} s`, {
+    headers: { 'retry-after': String(seconds) },
+  });
 }
 
 function routePath(path: string): string {

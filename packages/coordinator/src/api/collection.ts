@@ -6,6 +6,7 @@ import type { Listed } from '../configuration/reading.ts';
 import type { SecretsShown } from '../configuration/rows.ts';
 import type { AnyStored } from '../configuration/stored.ts';
 import type { Filter } from '../store/resource-lists.ts';
+import { scopeIncludes } from '../store/tokens.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import {
   type ApiAnswer,
@@ -141,6 +142,7 @@ function createEndpoint<S extends AnyStored>(
         const make = async () => {
           const made = await change.create(kind, attributes);
           await collection.written?.(change, made, attributes);
+          await request.audit.write(change.tx, made);
           return made;
         };
         if (key === null) return { id: await make(), isNew: true };
@@ -201,6 +203,7 @@ function replaceEndpoint<S extends AnyStored>(
       await configuration.transaction(contextOf(scope), async (change) => {
         await change.update(kind, id, attributes, options);
         await collection.written?.(change, id, attributes);
+        await request.audit.write(change.tx);
       });
       return requireMember(collection, request, 'open');
     },
@@ -228,7 +231,10 @@ function removeEndpoint<S extends AnyStored>(
       const id = idOf(request);
       const { kind } = await existing(collection, scope, id, 'masked');
       const options = { cascade: request.query.cascade === 'true', ...versionOptions(request) };
-      await configuration.transaction(contextOf(scope), (change) => change.remove(kind, id, options));
+      await configuration.transaction(contextOf(scope), async (change) => {
+        await change.remove(kind, id, options);
+        await request.audit.write(change.tx);
+      });
       return NO_CONTENT;
     },
   });
@@ -292,7 +298,7 @@ export function scopeOf(request: Pick<ApiRequest, 'token' | 'ids'>): CollectionS
 
 /** Secrets are open to those who may write them anyway. */
 export function shownTo({ token }: Pick<ApiRequest, 'token'>): SecretsShown {
-  return token?.scope === 'write' ? 'open' : 'masked';
+  return token !== null && scopeIncludes(token.scope, 'write') ? 'open' : 'masked';
 }
 
 function contextOf({ workspaceId }: CollectionScope) {

@@ -21,6 +21,7 @@ export const PROBLEMS = {
   conflict: { status: 409, title: 'In conflict with the present state' },
   'precondition-failed': { status: 412, title: 'Changed in between' },
   'too-large': { status: 413, title: 'The body is too large' },
+  misdirected: { status: 421, title: 'Meant for another host' },
   'unsupported-media-type': { status: 415, title: 'The body must be JSON' },
   invalid: { status: 422, title: 'The content is not valid' },
   'rate-limited': { status: 429, title: 'Too many requests' },

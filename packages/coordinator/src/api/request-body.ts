@@ -42,7 +42,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 async function readText(request: Request): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body ?? []) {
+  for await (const chunk of received(request)) {
     size += chunk.byteLength;
     if (size > LIMITS.apiBodyBytes) throw tooLarge();
     chunks.push(chunk);
@@ -51,6 +51,15 @@ async function readText(request: Request): Promise<string> {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
   } catch {
     throw malformed('the body is not valid UTF-8');
+  }
+}
+
+/** What comes until the client breaks off, which is its fault and none of ours. */
+async function* received({ body }: Request): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body ?? [];
+  } catch {
+    throw malformed('the connection ended before the body was complete');
   }
 }
 

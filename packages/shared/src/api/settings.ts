@@ -10,6 +10,11 @@ export function baseUrlProblem(text: string): string | null {
   return null;
 }
 
+/** The token that a client takes of a file: while one takes the place of another, it holds two in two lines. */
+export function firstToken(text: string): string {
+  return text.split(/\r?\n/)[0] ?? '';
+}
+
 /** What is wrong with a token, to follow its name; null when nothing is. Never tells the token. */
 export function tokenProblem(token: string): string | null {
   if (token === '') return 'is empty';
