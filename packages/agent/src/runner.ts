@@ -207,7 +207,7 @@ export class Runner {
     // A probe that settles after it was given up.
     if (run.state !== 'attempting' || run.attempts.length !== attempt) return;
     const delay = this.#options.starvation.delaySince(run.attemptStartedAt);
-    const verdict = judgeAttempt(found, run.check, delay);
+    const verdict = judgeAttempt(found, run.check, delay, this.#options.clock.wall());
     addAttempt(run, found, verdict);
     this.#leaveAttempt(run, verdict);
     this.#fill();

@@ -27,10 +27,11 @@ const CASES: Record<string, Case> = {
     path: '/v1/monitors',
     full: {
       ...MONITOR_LINES,
-      url: 'https://api.example.com/health',
+      url: 'https://user:s3cret@api.example.com/health',
       method: 'POST',
       body: '{"a":1}\n',
       follow_redirects: false,
+      certificate_expiry_days: 30,
       timeout: 0,
       degraded_at: 812.5,
       retry: 0,
@@ -122,7 +123,7 @@ const CASES: Record<string, Case> = {
 const CHANNELS: Record<string, [settings: Given, changed: Given]> = {
   email: [{ email: 'a@example.com' }, { email: 'b@example.com' }],
   webhook: [
-    { endpoint: 'https://example.com/a', headers: [{ key: 'Authorization', value: 'Bearer x' }] },
+    { endpoint: 'https://user:s3cret@example.com/a', headers: [{ key: 'Authorization', value: 'Bearer x' }] },
     { endpoint: 'https://example.com/b' },
   ],
   sms: [{ phone_number: '+4915112345678' }, { phone_number: '+4915112345679' }],
@@ -196,6 +197,15 @@ describe.each(Object.entries(CASES))('%s', (_name, { kind, path, full, changed, 
     const late = await resource.calls.update(restored, plannedChange);
     expect(late.state).toEqual(restored);
     expect(errorOf(late).detail).toMatch(/was deleted in the meantime\. Plan again/);
+  });
+
+  test('shows no difference to a token that only reads', async () => {
+    const resource = svc.resource(kind);
+    const state = await resource.created(full);
+    const reader = configuredProvider(api.url, api.reader).resource(kind);
+    expect(await reader.read(state)).toEqual(state);
+    expect(reader.planned(full, await reader.read(state))).toEqual(state);
+    await resource.calls.remove(state);
   });
 
   test('is imported with all that was declared', async () => {

@@ -1,6 +1,6 @@
 import type { Attribute, Attributes, ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
-import { MASK, secretPaths } from '@svc/shared/resources/secrets.ts';
+import { isMask, secretAt } from '@svc/shared/resources/secrets.ts';
 import type { LiveResource } from './live.ts';
 import { identifier, localNames, UniqueNames } from './names.ts';
 
@@ -192,19 +192,16 @@ class SecretNames {
   readonly #names = new UniqueNames();
 
   at(kind: ResourceKind, resource: string, place: Place, answered: Answered, value: string): Secret | null {
-    if (!secretPaths(kind).some((path) => matches(path, place))) return null;
+    const found = secretAt(kind, place, value);
+    if (found === null) return null;
     const words = [kind.replace(/^svc_/, ''), resource, ...spoken(place, answered)];
     const base = words.map((word) => identifier(word, 'x')).join('_');
     const name = this.#names.free(base);
     const where = [kind, resource, ...place].join('.');
-    const secret = new Secret(name, where, value === MASK ? null : value, hidingOf(kind, place));
+    const secret = new Secret(name, where, isMask(found) ? null : value, hidingOf(kind, place));
     this.all.push(secret);
     return secret;
   }
-}
-
-function matches(path: readonly string[], place: Place): boolean {
-  return path.length === place.length && path.every((step, index) => step === '*' || step === place[index]);
 }
 
 function hidingOf(kind: ResourceKind, place: Place): Hiding {

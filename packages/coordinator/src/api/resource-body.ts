@@ -1,5 +1,6 @@
+import type { SecretPart } from '@svc/shared/resources/definition.ts';
 import { parseResource, type ResourceKind } from '@svc/shared/resources/registry.ts';
-import { MASK, secretsIn } from '@svc/shared/resources/secrets.ts';
+import { isMask, secretsIn } from '@svc/shared/resources/secrets.ts';
 import type { AttributesOf } from '../configuration/kinds.ts';
 import { invalid } from './problem.ts';
 
@@ -12,9 +13,13 @@ export function attributesIn(kind: ResourceKind, body: unknown): AttributesOf<Re
   const result = parseResource(kind, body, 'api');
   // Somebody sends back what a read token was answered.
   const masks = secretsIn(kind, body)
-    .filter(({ value }) => value === MASK)
-    .map(({ path }) => ({ path, message: 'is the mask that read tokens are shown: send the secret itself' }));
+    .filter(isMask)
+    .map(({ path, part }) => ({ path, message: `${said(part)}: send the secret itself` }));
   if (!result.ok) throw invalid([...result.issues, ...masks]);
   if (masks.length > 0) throw invalid(masks);
   return result.value;
+}
+
+function said(part: SecretPart | undefined): string {
+  return `${part === undefined ? 'is' : `has as its ${part.name}`} the mask that read tokens are shown`;
 }

@@ -63,6 +63,7 @@ describe('monitors', () => {
       method: 'GET',
       body: '',
       follow_redirects: true,
+      certificate_expiry_days: 0,
       periodicity: '1m',
       timeout: 45_000,
       degraded_at: 0,
@@ -272,6 +273,31 @@ describe('notifications', () => {
         ],
       },
     });
+  });
+
+  test('the user information of an address is a secret, the rest of it is not', async () => {
+    const url = 'https://user:s3cret@shop.example/health';
+    const made = await created('/v1/monitors', { ...MONITOR, url });
+    expect(made).toMatchObject({ url });
+    const seen = await api.call('GET', `/v1/monitors/${made.id}`, undefined, asReader());
+    expect(seen.body).toMatchObject({ url: 'https://********@shop.example/health' });
+    expect(await api.call('PUT', `/v1/monitors/${made.id}`, seen.body)).toMatchObject({
+      status: 422,
+      body: {
+        errors: [
+          {
+            pointer: '/url',
+            message:
+              'has as its user information the mask that read tokens are shown: send the secret itself',
+          },
+        ],
+      },
+    });
+    const without = await api.call('PUT', `/v1/monitors/${made.id}`, {
+      ...MONITOR,
+      url: 'https://a.example',
+    });
+    expect(without.body).toMatchObject({ url: 'https://a.example' });
   });
 
   test('a kind that is not there yet is accepted and says so', async () => {

@@ -47,6 +47,7 @@ const monitorRow = async (id: number) => (await rowsOf(parts.store, 'monitors', 
 describe('every kind', () => {
   const MEMBERS: { [K in ResourceKind]: Record<string, unknown> } = {
     svc_http_monitor: {
+      url: 'https://probe:hush-6@example.com/health',
       headers: [{ key: 'Authorization', value: 'hush-1' }],
       otlp_endpoint: 'https://otlp.example.com',
       otlp_headers: { tenant: 'hush-2' },
@@ -59,7 +60,10 @@ describe('every kind', () => {
     svc_notification: {
       provider_type: 'webhook',
       email: null,
-      webhook: { endpoint: 'https://example.com/hush-3', headers: [{ key: 'X-Key', value: 'hush-4' }] },
+      webhook: {
+        endpoint: 'https://alerts:hush-7@example.com/hush-3',
+        headers: [{ key: 'X-Key', value: 'hush-4' }],
+      },
       monitor_ids: ['1', '2'],
     },
     svc_status_page: { access_type: 'password', password: 'hush-5', custom_domain: 'status.example.com' },
@@ -111,16 +115,28 @@ describe('every kind', () => {
     const notifications = await reading.notifications(workspaceId, page, 'masked');
     const pages = await reading.statusPages(workspaceId, page, 'masked');
     const all = JSON.stringify([monitors, notifications, pages]);
-    expect(all).not.toMatch(/hush-[1245]/);
+    expect(all).not.toMatch(/hush-[124567]/);
+    expect(all).toContain('https://********@example.com/hush-3');
     expect(monitors.data[0]?.attributes).toMatchObject({
+      url: 'https://********@example.com/health',
       headers: [{ key: 'Authorization', value: MASK }],
       otlp_headers: { tenant: MASK },
     });
     expect(pages.data[0]?.attributes.password).toBe(MASK);
     expect(monitors.total).toBe(3);
     expect(await reading.monitor(workspaceId, 1, 'open')).toMatchObject({
-      attributes: { headers: [{ key: 'Authorization', value: 'hush-1' }] },
+      attributes: {
+        url: 'https://probe:hush-6@example.com/health',
+        headers: [{ key: 'Authorization', value: 'hush-1' }],
+      },
     });
+  });
+
+  test('what alerts name a monitor by has no user information', async () => {
+    await createAll();
+    const [monitor] = (await MonitorsInMemory.load(parts.store, parts.secrets)).values();
+    expect(monitor?.target).toBe('https://example.com/health');
+    expect(monitor?.checkText).toContain('https://probe:hush-6@example.com/health');
   });
 
   test('is removed, the last dependent first or all at once', async () => {

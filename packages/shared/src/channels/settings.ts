@@ -6,11 +6,13 @@ import {
   email,
   headerValue,
   httpUrl,
+  httpUrlWithUserInfo,
   outgoingHeaderName,
   phoneNumber,
   topic,
 } from '../resources/texts.ts';
 import { choice, objects, text } from '../resources/values.ts';
+import { userInfo } from '../user-info.ts';
 
 const address = text({ min: 1, max: LIMITS.target, check: httpUrl, form: 'http(s) URL' });
 const secret = text({ min: 1, max: LIMITS.credential, check: credential });
@@ -29,7 +31,16 @@ export const CHANNEL_BLOCKS = {
     email: required(text({ min: 1, max: 320, check: email, form: 'e-mail address' }), 'Recipient.'),
   }),
   webhook: singleBlock('Custom HTTP endpoint: a POST with a JSON body.', {
-    endpoint: required(address, 'Address that the alert is posted to.'),
+    endpoint: required(
+      text({
+        min: 1,
+        max: LIMITS.target,
+        check: httpUrlWithUserInfo,
+        form: 'http(s) URL',
+        secretPart: userInfo,
+      }),
+      'Address that the alert is posted to. User information in it is sent as Basic credentials, unless an `Authorization` header is configured.',
+    ),
     headers: optional(
       objects(LIMITS.headers, {
         key: required(

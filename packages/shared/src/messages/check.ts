@@ -67,6 +67,8 @@ export const httpCheck = z.object({
   status_code_assertions: z.array(statusCodeAssertion).max(LIMITS.assertions),
   body_assertions: z.array(bodyAssertion).max(LIMITS.assertions),
   header_assertions: z.array(headerAssertion).max(LIMITS.assertions),
+  /** Absent: off, as for agents of 0.1, which pass over it. */
+  certificate_expiry_days: z.number().int().min(1).max(LIMITS.certificateExpiryDays).optional(),
   ...attempts,
 });
 

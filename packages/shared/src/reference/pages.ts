@@ -98,9 +98,12 @@ function attributeRow(name: string, attribute: Attribute): string[] {
   ];
 }
 
-function secrecy({ sensitive, secret }: Attribute): string {
+function secrecy({ sensitive, secret, value: { secretPart } }: Attribute): string {
   if (sensitive) return 'Sensitive.';
-  return secret ? 'Kept encrypted; masked for tokens that only read.' : '';
+  if (secret) return 'Kept encrypted; masked for tokens that only read.';
+  return secretPart === undefined
+    ? ''
+    : `Its ${secretPart.name} is kept encrypted, and masked for tokens that only read.`;
 }
 
 function typeOf({ type }: Value): string {

@@ -35,6 +35,7 @@ const ATTRIBUTES: Record<ResourceKind, Row[]> = {
     ['method', 'string', 'default', 'GET'],
     ['body', 'string', 'default', ''],
     ['follow_redirects', 'bool', 'default', true],
+    ['certificate_expiry_days', 'number', 'default', 0],
   ],
   svc_tcp_monitor: [...MONITOR, ['uri', 'string', 'required']],
   svc_dns_monitor: [...MONITOR, ['uri', 'string', 'required']],

@@ -1,5 +1,6 @@
 import { LIMITS } from '../limits.ts';
 import { HTTP_METHODS, NUMBER_COMPARATORS, STRING_COMPARATORS } from '../messages/check.ts';
+import { userInfo } from '../user-info.ts';
 import {
   type Normalized,
   type ResourceDefinition,
@@ -9,7 +10,7 @@ import {
   withDefault,
 } from './definition.ts';
 import { MONITOR_API_MEMBERS, naming, running } from './monitor-common.ts';
-import { headerName, headerValue, httpUrl, probeHeaderName } from './texts.ts';
+import { headerName, headerValue, httpUrlWithUserInfo, probeHeaderName } from './texts.ts';
 import { bool, choice, number, text } from './values.ts';
 
 const headerKey = text({ min: 1, max: LIMITS.headerName, check: probeHeaderName, form: 'header name' });
@@ -35,8 +36,14 @@ export const httpMonitor = {
   attributes: {
     ...naming,
     url: required(
-      text({ min: 1, max: LIMITS.target, check: httpUrl, form: 'http(s) URL' }),
-      'What is requested.',
+      text({
+        min: 1,
+        max: LIMITS.target,
+        check: httpUrlWithUserInfo,
+        form: 'http(s) URL',
+        secretPart: userInfo,
+      }),
+      'What is requested. User information in it is sent as Basic credentials, unless an `Authorization` header is configured.',
     ),
     method: withDefault(choice(HTTP_METHODS), 'GET', 'Request method.'),
     body: withDefault(
@@ -45,6 +52,11 @@ export const httpMonitor = {
       'Request body, meant for POST, PUT and PATCH.',
     ),
     follow_redirects: withDefault(bool, true, 'Whether redirects are followed, at most ten.'),
+    certificate_expiry_days: withDefault(
+      number({ min: 0, max: LIMITS.certificateExpiryDays, unit: 'days' }),
+      0,
+      'A successful check whose TLS certificate expires sooner counts as degraded; with redirects the certificate that expires first. 0 means never.',
+    ),
     ...running,
   },
   blocks: {

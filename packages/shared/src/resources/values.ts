@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Attributes, Value } from './definition.ts';
+import type { Attributes, SecretPart, Value } from './definition.ts';
 import { attributesSchema } from './input.ts';
 import { declaredIdentifier, identifier, type TextCheck, wellFormed } from './texts.ts';
 import { expected, listOf, quoted, tooMany } from './wording.ts';
@@ -17,6 +17,7 @@ type TextBounds = {
   maxBytes?: number;
   check?: TextCheck;
   form?: string;
+  secretPart?: SecretPart;
 };
 
 function textSchema({ min = 0, max, maxBytes, check }: TextBounds): z.ZodType<string, string> {
@@ -53,6 +54,7 @@ export function text(bounds: TextBounds = {}): Value<string> {
     ...(bounds.min === undefined ? {} : { minimumLength: bounds.min }),
     ...(bounds.max === undefined ? {} : { maximumLength: bounds.max }),
     ...(bounds.form === undefined ? {} : { form: bounds.form }),
+    ...(bounds.secretPart === undefined ? {} : { secretPart: bounds.secretPart }),
   };
 }
 
@@ -69,7 +71,7 @@ export function choice<const T extends readonly [string, ...string[]]>(options: 
   return { type: 'string', schema: choiceSchema(options), oneOf: options };
 }
 
-type NumberBounds = { min: number; max: number; unit?: 'ms'; fraction?: boolean };
+type NumberBounds = { min: number; max: number; unit?: 'ms' | 'days'; fraction?: boolean };
 
 export function number({ min, max, unit, fraction = false }: NumberBounds): Value<number> {
   const outside = ({ input }: { input?: unknown }) =>

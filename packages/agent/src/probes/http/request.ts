@@ -1,3 +1,4 @@
+import { basicAuthorization, credentialsIn } from '@svc/shared/user-info.ts';
 import type { Hop } from './hop.ts';
 
 /**
@@ -26,12 +27,9 @@ export function renderRequest(hop: Hop, userAgent: string): { text: string } | {
   if ((has & USER_AGENT) === 0) text += `User-Agent: ${userAgent}\r\n`;
   if ((has & ACCEPT) === 0) text += 'Accept: */*\r\n';
   if ((has & ACCEPT_ENCODING) === 0) text += 'Accept-Encoding: gzip, deflate, br, zstd\r\n';
-  if (
-    (has & AUTHORIZATION) === 0 &&
-    hop.sendsUrlCredentials &&
-    (url.username !== '' || url.password !== '')
-  ) {
-    text += `Authorization: Basic ${basicCredentials(url)}\r\n`;
+  if ((has & AUTHORIZATION) === 0 && hop.sendsUrlCredentials) {
+    const credentials = credentialsIn(url);
+    if (credentials !== null) text += `Authorization: ${basicAuthorization(credentials)}\r\n`;
   }
   text += configured;
   if (body !== '') text += `Content-Length: ${Buffer.byteLength(body)}\r\n`;
@@ -71,16 +69,3 @@ const FRAMING_HEADERS = new Set([
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const FORBIDDEN_IN_VALUE = /[\u0000-\u0008\u000a-\u001f\u007f]/;
-
-function basicCredentials({ username, password }: URL): string {
-  return Buffer.from(`${unescapePercent(username)}:${unescapePercent(password)}`).toString('base64');
-}
-
-/** A stray `%` stands for itself. */
-function unescapePercent(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}

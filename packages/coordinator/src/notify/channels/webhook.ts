@@ -1,5 +1,6 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelSettings } from '@svc/shared/channels/settings.ts';
+import { basicAuthorization, credentialsIn } from '@svc/shared/user-info.ts';
 import { type HttpPost, mergeHeaders, type PostResult } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 
@@ -7,8 +8,11 @@ import type { Channel, SendResult } from '../channel.ts';
 export function webhookChannel(post: HttpPost): Channel<'webhook'> {
   return {
     async send(settings, alert, context) {
+      const url = URL.parse(settings.endpoint);
+      const credentials = url === null ? null : credentialsIn(url);
       const headers = mergeHeaders(
         {
+          ...(credentials === null ? {} : { authorization: basicAuthorization(credentials) }),
           'content-type': 'application/json',
           'user-agent': 'svc',
           // Names from Standard Webhooks 1.0.0: the id stays over all attempts, the time is the attempt's, in seconds.
@@ -54,8 +58,15 @@ function judge(result: PostResult): SendResult {
   return { outcome: 'retry', error, statusCode, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
-/** Header values, and what people put into the address to authenticate: its query. */
+/** Header values, and what people put into the address to authenticate: its query and its user information. */
 function secretsOf(settings: ChannelSettings['webhook']): string[] {
-  const query = URL.canParse(settings.endpoint) ? [...new URL(settings.endpoint).searchParams.values()] : [];
-  return [...(settings.headers ?? []).map(({ value }) => value), ...query];
+  const headers = (settings.headers ?? []).map(({ value }) => value);
+  const url = URL.parse(settings.endpoint);
+  if (url === null) return headers;
+  const credentials = credentialsIn(url);
+  const userInfo =
+    credentials === null
+      ? []
+      : [url.username, url.password, credentials.user, credentials.password, basicAuthorization(credentials)];
+  return [...headers, ...url.searchParams.values(), ...userInfo];
 }

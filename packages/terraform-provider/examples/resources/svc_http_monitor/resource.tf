@@ -11,6 +11,9 @@ resource "svc_http_monitor" "api" {
   public      = true
   regions     = ["hosta-fra", "hostb-par", "hostc-us-east4"]
 
+  # Degraded from two weeks before the TLS certificate expires.
+  certificate_expiry_days = 14
+
   status_code_assertions {
     target     = 200
     comparator = "eq"
