@@ -119,6 +119,7 @@ export class LocalService {
         apiTokens: [TOKEN],
         apiTokenFile: null,
         tls: null,
+        previousSecretKey: null,
       },
       bus: observe?.bus(bus) ?? bus,
       stream: new NatsResultStream(bus),

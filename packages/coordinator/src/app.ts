@@ -4,6 +4,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { TlsFiles } from './api/tls-files.ts';
 import type { CoordinatorConfig } from './config.ts';
+import { resealWhereDue } from './configuration/reseal.ts';
 import { Leading } from './leading.ts';
 import { OperatorTokens } from './operator-tokens.ts';
 import { Serving } from './serving.ts';
@@ -31,6 +32,8 @@ export type CoordinatorOptions = {
     publicUrl: string;
     /** 32 bytes in base64. */
     secretKey: string;
+    /** The key before, in base64, while `secretKey` takes its place; null: there is none. */
+    previousSecretKey: string | null;
     /** One or two. */
     apiTokens: readonly string[];
     /** File of the API tokens, read again when it changes; null: there is none. */
@@ -110,8 +113,13 @@ export class Coordinator {
     this.#started.add('bus', () => bus.close());
     const store = await openStore({ path: config.databasePath, log });
     this.#started.add('store', () => store.close());
-    const secrets = new Secrets(parseSecretKey(config.secretKey));
+    const previous = config.previousSecretKey;
+    const secrets = new Secrets(
+      parseSecretKey(config.secretKey),
+      previous === null ? null : parseSecretKey(previous),
+    );
     await checkSecretKey(store, secrets);
+    await resealWhereDue(store, secrets, log);
     const { jobKey } = await loadInstallation(store, secrets);
     const now = Math.floor(clock.wall());
     const workspaceId = await ensureDefaultWorkspace(store, now);

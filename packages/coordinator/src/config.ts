@@ -9,6 +9,10 @@ const GIBIBYTE = 1024 ** 3;
 
 const optionalText = z.string().optional();
 
+const secretKey = z
+  .string()
+  .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64');
+
 /** Every setting of the coordinator. The channels' operator settings stand in `notify/operator-settings.ts`. */
 export const COORDINATOR_SETTINGS = {
   listen: {
@@ -60,10 +64,14 @@ export const COORDINATOR_SETTINGS = {
     name: 'SVC_SECRET_KEY',
     description: '32 bytes in base64 that encrypt stored secrets',
     defaultShown: 'generated, kept in the data folder',
-    schema: z
-      .string()
-      .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64')
-      .optional(),
+    schema: secretKey.optional(),
+  },
+  previousSecretKey: {
+    name: 'SVC_SECRET_KEY_PREVIOUS',
+    description:
+      'the key before, while SVC_SECRET_KEY takes its place: a start with both seals everything anew',
+    defaultShown: 'secret-key-previous of the data folder, if it is there and SVC_SECRET_KEY is not set',
+    schema: secretKey.optional(),
   },
   config: {
     name: 'SVC_CONFIG',

@@ -15,7 +15,13 @@ import { Coordinator, databasePathOf } from './app.ts';
 import { COORDINATOR_SETTINGS, type CoordinatorConfig } from './config.ts';
 import { DeclarationError } from './declare/located-error.ts';
 import { operatorTokens } from './operator-tokens.ts';
-import { API_TOKEN_FILE, generatedSecret, SECRET_KEY_FILE } from './store/key-files.ts';
+import {
+  API_TOKEN_FILE,
+  generatedSecret,
+  keptSecret,
+  PREVIOUS_SECRET_KEY_FILE,
+  SECRET_KEY_FILE,
+} from './store/key-files.ts';
 import { generateSecretKey } from './store/secrets.ts';
 import { generateToken } from './store/tokens.ts';
 
@@ -75,13 +81,15 @@ async function createCoordinator(
   log: ReturnType<typeof createLogger>,
 ): Promise<Coordinator> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
-  const [bus, secretKey, apiTokens] = await Promise.all([
+  const [bus, secretKey, previousSecretKey, apiTokens] = await Promise.all([
     connectBus({
       ...busOptionsOf(config),
       name: 'svc coordinator',
       log,
     }),
     config.secretKey ?? generatedSecret(config.dataDir, SECRET_KEY_FILE, generateSecretKey),
+    config.previousSecretKey ??
+      (config.secretKey === undefined ? keptSecret(config.dataDir, PREVIOUS_SECRET_KEY_FILE) : null),
     config.apiToken ?? generatedTokens(config.dataDir),
   ]);
   const { host, port } = config.listen;
@@ -95,6 +103,7 @@ async function createCoordinator(
         `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
       tls,
       secretKey,
+      previousSecretKey,
       apiTokens,
       apiTokenFile:
         process.env[fileVariantOf('SVC_API_TOKEN')] ||

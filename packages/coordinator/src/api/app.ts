@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '@svc/shared/errors.ts';
+import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Token } from '../store/tokens.ts';
 import { AnswerCounters } from './answer-counters.ts';
 import { AuditTrail } from './audit.ts';
 import { authenticate, authorize } from './auth.ts';
+import type { Bodies } from './bodies.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { docsPage } from './docs-page.ts';
 import { DOCS_POLICY } from './docs-style.ts';
@@ -18,7 +20,7 @@ import { peerKey, peerOf } from './peers.ts';
 import { invalid, Problem, problemOf } from './problem.ts';
 import { DEFAULT_FAILURE_RATE, DEFAULT_RATE, RateLimit } from './rate-limit.ts';
 import { RequestAudit } from './request-audit.ts';
-import { readJson } from './request-body.ts';
+import { readBodyText } from './request-body.ts';
 
 type Variables = {
   requestId: string;
@@ -29,7 +31,7 @@ type Variables = {
 type ApiContext = Context<{ Variables: Variables }>;
 
 /** The whole API as a function from requests to answers. */
-export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Variables }> {
+export function createApp(dependencies: ApiDependencies, bodies: Bodies): Hono<{ Variables: Variables }> {
   const { clock, log } = dependencies;
   const trail = new AuditTrail(dependencies);
   const answers = new AnswerCounters();
@@ -112,13 +114,15 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
       if (endpoint.access !== 'public') context.set('audit', audit);
       const token = endpoint.access === 'public' ? null : admit(context, endpoint.access);
       const query = parseQuery(endpoint, new URL(context.req.url).searchParams);
-      const body =
-        endpoint.body === undefined ? undefined : parseBody(endpoint, await readJson(context.req.raw));
+      const text = endpoint.body === undefined ? null : await readBodyText(context.req.raw);
+      const body = text === null ? undefined : parseBody(endpoint, await bodies.read(text));
+      const attributes = (kind: ResourceKind, given: unknown) =>
+        bodies.attributes(kind, given, text?.length ?? 0);
       const ids = Object.fromEntries(
         Object.entries(context.req.param()).map(([name, text]) => [name, Number(text)]),
       );
       const header = (name: string) => context.req.header(name);
-      const request = { token, ids, query, body, header, audit };
+      const request = { token, ids, query, body, header, attributes, audit };
       return respond(context, await endpoint.handle(request as never));
     });
   }
@@ -207,10 +211,16 @@ function parseQuery(endpoint: Endpoint, parameters: URLSearchParams): unknown {
   return parsed.data;
 }
 
+/** Members of a body that is no declared resource: many more than any has, and few enough to be told apart at once. */
+const MOST_MEMBERS = 100;
+
 /** Declared resources are parsed by their own definition, in the handler. */
 function parseBody(endpoint: Endpoint, body: unknown): unknown {
   const schema = endpoint.body;
   if (schema === undefined || 'resource' in schema) return body;
+  if (typeof body === 'object' && body !== null && Object.keys(body).length > MOST_MEMBERS) {
+    throw invalid([{ path: [], message: `has more than ${MOST_MEMBERS} members` }]);
+  }
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   throw invalid(

@@ -23,7 +23,6 @@ import { nameFilter, type typeFilter } from './filters.ts';
 import { idempotencyKey, makeOnce } from './idempotency.ts';
 import { offsetPage } from './paging.ts';
 import { Problem, type ProblemCode } from './problem.ts';
-import { attributesIn } from './resource-body.ts';
 
 export type PageQuery = z.infer<typeof offsetPage>;
 
@@ -136,7 +135,7 @@ function createEndpoint<S extends AnyStored>(
       await collection.requireParent?.(scope);
       const body = collection.completed?.(request.body, scope) ?? request.body;
       const kind = collection.kindFor(body);
-      const attributes = attributesIn(kind, body);
+      const attributes = await request.attributes(kind, body);
       const key = idempotencyKey(request.header('idempotency-key'));
       const { id, isNew } = await configuration.transaction(contextOf(scope), async (change) => {
         const make = async () => {
@@ -198,7 +197,7 @@ function replaceEndpoint<S extends AnyStored>(
       const id = idOf(request);
       const { kind } = await existing(collection, scope, id, 'masked');
       const body = collection.completed?.(request.body, scope) ?? request.body;
-      const attributes = attributesIn(kind, body);
+      const attributes = await request.attributes(kind, body);
       const options = versionOptions(request);
       await configuration.transaction(contextOf(scope), async (change) => {
         await change.update(kind, id, attributes, options);

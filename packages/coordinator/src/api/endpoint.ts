@@ -1,5 +1,6 @@
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { z } from 'zod';
+import type { AttributesOf } from '../configuration/kinds.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Token, TokenScope } from '../store/tokens.ts';
 import type { ProblemCode } from './problem.ts';
@@ -22,6 +23,8 @@ export type ApiRequest<Q = unknown, B = unknown> = {
   readonly query: Q;
   readonly body: B;
   header(name: string): string | undefined;
+  /** The attributes of a declared resource in the body. @throws Problem with all that is wrong */
+  attributes(kind: ResourceKind, body: unknown): Promise<AttributesOf<ResourceKind>>;
   /** Changes write their line of the audit trail with it, in their transaction. */
   readonly audit: ChangeAudit;
 };

@@ -113,10 +113,13 @@ export function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** A body that was understood but is wrong; all that is wrong with it at once. */
-export function invalid(issues: readonly { path: readonly PropertyKey[]; message: string }[]): Problem {
+/** A body that was understood but is wrong; all that is wrong with it at once, or the first of `count`. */
+export function invalid(
+  issues: readonly { path: readonly PropertyKey[]; message: string }[],
+  count = issues.length,
+): Problem {
   const errors = issues.map(({ path, message }) => ({ pointer: pointerOf(path), message }));
-  const detail = errors.length === 1 ? 'one thing is wrong' : `${errors.length} things are wrong`;
+  const detail = count === 1 ? 'one thing is wrong' : `${count} things are wrong`;
   return new Problem('invalid', `${detail}; nothing was changed`, { errors });
 }
 

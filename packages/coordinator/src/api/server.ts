@@ -5,7 +5,9 @@ import { createServer as createTlsServer, type Server as TlsServer } from 'node:
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
+import type { Clock } from '@svc/shared/clock.ts';
 import { createApp } from './app.ts';
+import { Bodies } from './bodies.ts';
 import { connectionLimit } from './connection-limit.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { isLoopbackHost } from './host-check.ts';
@@ -25,7 +27,8 @@ const STOP_GRACE_MS = 1_000;
 
 export function createApi(dependencies: ApiDependencies): Api {
   const { listen, tls = null, clock, log, publicUrl } = dependencies;
-  const app = createApp(dependencies);
+  const bodies = new Bodies();
+  const app = createApp(dependencies, bodies);
   // A request that cannot even be made into one, such as with a host name that is none.
   const errorHandler = () => malformed().response(randomUUID());
   const server = createListener(getRequestListener(app.fetch, { errorHandler }), dependencies);
@@ -50,15 +53,20 @@ export function createApi(dependencies: ApiDependencies): Api {
     },
     async stop() {
       watch?.stop();
-      if (!server.listening) return;
-      const closed = once(server, 'close');
-      server.close();
-      server.closeIdleConnections();
-      const cancel = clock.after(STOP_GRACE_MS, () => server.closeAllConnections());
-      await closed;
-      cancel();
+      await close(server, clock);
+      await bodies.close();
     },
   };
+}
+
+async function close(server: Server | TlsServer, clock: Clock): Promise<void> {
+  if (!server.listening) return;
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  const cancel = clock.after(STOP_GRACE_MS, () => server.closeAllConnections());
+  await closed;
+  cancel();
 }
 
 function createListener(

@@ -103,7 +103,7 @@ function secrecy({ sensitive, secret, value: { secretPart } }: Attribute): strin
   if (secret) return 'Kept encrypted; masked for tokens that only read.';
   return secretPart === undefined
     ? ''
-    : `Its ${secretPart.name} is kept encrypted, and masked for tokens that only read.`;
+    : `Kept encrypted, and masked for tokens that only read: its ${secretPart.name}.`;
 }
 
 function typeOf({ type }: Value): string {
