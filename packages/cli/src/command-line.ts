@@ -3,10 +3,16 @@ import { nearest } from '@svc/shared/nearest.ts';
 import { SettingsError } from '@svc/shared/settings.ts';
 import type { Command, Surroundings } from './command.ts';
 import { exportCommand } from './export/command.ts';
+import { secretKeyCommand } from './secret-key-command.ts';
+import { tokenCommand } from './token-command.ts';
 import { UsageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
 
-const COMMANDS: Readonly<Record<string, Command>> = { export: exportCommand };
+const COMMANDS: Readonly<Record<string, Command>> = {
+  export: exportCommand,
+  'secret-key': secretKeyCommand,
+  token: tokenCommand,
+};
 
 /** Exit codes. */
 const DONE = 0;
@@ -42,7 +48,10 @@ function unknownCommand(name: string): string {
 }
 
 function overview(): string {
-  const commands = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name}  ${summary}`);
+  const width = Math.max(...Object.keys(COMMANDS).map(({ length }) => length));
+  const commands = Object.entries(COMMANDS).map(
+    ([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`,
+  );
   return `Usage: npm run svc -- <command> [options]
 
 Commands:

@@ -17,6 +17,7 @@ import { DeclarationError } from './declare/located-error.ts';
 import { operatorTokens } from './operator-tokens.ts';
 import {
   API_TOKEN_FILE,
+  forgetSecret,
   generatedSecret,
   keptSecret,
   PREVIOUS_SECRET_KEY_FILE,
@@ -59,6 +60,8 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
     coordinator = await createCoordinator(config, log);
     process.on('SIGHUP', () => void coordinator?.reload());
     const { url } = await coordinator.start();
+    // All is sealed with the new key by now.
+    if (config.secretKey === undefined) await forgetSecret(config.dataDir, PREVIOUS_SECRET_KEY_FILE);
     log.info({ event: 'ready', url }, 'the coordinator works');
     sayReady();
   } catch (error) {

@@ -1,4 +1,4 @@
-import { baseUrlProblem, firstToken, tokenProblem } from '@svc/shared/api/settings.ts';
+import { baseUrlProblem, firstToken, isReadableOnTheWay, tokenProblem } from '@svc/shared/api/settings.ts';
 import type { SettingName } from '@svc/shared/setting-names.ts';
 import { fileVariantOf } from '@svc/shared/setting-names.ts';
 import { readEnvironment, SettingsError } from '@svc/shared/settings.ts';
@@ -80,6 +80,13 @@ export function readSettings(config: TerraformObject, environment: NodeJS.Proces
     ...(baseUrl.kind === 'not-known' ? ['base_url' as const] : []),
   ];
   return { kind: 'not-known', names };
+}
+
+/** Said before the token is sent. */
+export function plainHttpWarnings({ baseUrl }: ProviderSettings): readonly Diagnostic[] {
+  if (!isReadableOnTheWay(baseUrl.value)) return [];
+  const detail = `${baseUrl.value} (${baseUrl.source}) is plain HTTP to another machine: the token, and the secrets that are declared, can be read on the way. Use an address that starts with https://.`;
+  return [{ severity: 'warning', summary: 'API token over plain HTTP', detail, path: ['base_url'] }];
 }
 
 type ReadSetting =

@@ -287,8 +287,7 @@ describe('notifications', () => {
         errors: [
           {
             pointer: '/url',
-            message:
-              'has as its user information the mask that read tokens are shown: send the secret itself',
+            message: 'has in it the mask that read tokens are shown: send the secret itself',
           },
         ],
       },

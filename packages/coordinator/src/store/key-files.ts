@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
+import { link, mkdir, open, readFile, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Names in the data folder of the secrets that svc makes itself when the settings give none. */
@@ -22,6 +22,11 @@ export async function generatedSecret(folder: string, name: string, generate: ()
   const made = await readSecret(path);
   if (made === null) throw new Error(`${path} is empty: remove it to have a new secret made`);
   return made;
+}
+
+/** Removes the secret kept in `folder` under `name`, if there is one. */
+export function forgetSecret(folder: string, name: string): Promise<void> {
+  return rm(join(folder, name), { force: true });
 }
 
 /** The secret kept in `folder` under `name`; null: there is none. */
