@@ -87,6 +87,7 @@ export class LocalService {
     print(paint.bold('svc is starting'));
     this.#stopWatchingDisk = watchDisk(dataDir, (...change) => this.#diskChanged(...change));
     const nats = await this.#startNats();
+    const publicUrl = this.#options.environment.SVC_PUBLIC_URL || this.#listenUrl();
     this.#coordinator = this.#nodePart(
       'coordinator',
       'packages/coordinator/src/main.ts',
@@ -96,7 +97,7 @@ export class LocalService {
         ...environmentOf('coordinator', this.#options.environment),
         ...this.#settingsOf(nats),
         SVC_CONFIG: this.#options.configFile ?? 'none',
-        SVC_PUBLIC_URL: this.#options.environment.SVC_PUBLIC_URL || this.#listenUrl(),
+        SVC_PUBLIC_URL: publicUrl,
       },
     );
     this.#agents = regions.map((region) =>
@@ -112,7 +113,7 @@ export class LocalService {
     await Promise.all([this.#coordinator.start(), ...this.#agents.map((agent) => agent.start())]);
     this.#stopProgress();
     if (this.isStopping) return;
-    for (const line of this.#summary(nats.url, common.SVC_PUBLIC_URL ?? '')) print(line);
+    for (const line of this.#summary(nats.url, publicUrl)) print(line);
   }
 
   /** Agents first, so that their last results are recorded; NATS last. */

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MOST_LEVELS, MOST_VALUES, wrongInJson } from './json-scan.ts';
+import { MOST_KEYS, MOST_LEVELS, MOST_VALUES, wrongInJson } from './json-scan.ts';
+
+const keys = (count: number) => `{${Array.from({ length: count }, (_, index) => `"k${index}":1`).join(',')}}`;
 
 test.each([
   ['{"a":1,"b":{"a":1}}', null],
@@ -15,6 +17,8 @@ test.each([
   ['[]', null],
   [`${'['.repeat(MOST_LEVELS)}${']'.repeat(MOST_LEVELS)}`, null],
   [`${'['.repeat(MOST_LEVELS + 1)}${']'.repeat(MOST_LEVELS + 1)}`, /nested more than 32/],
+  [keys(MOST_KEYS), null],
+  [keys(MOST_KEYS + 1), /more than 1000 keys/],
   [`[${'1,'.repeat(MOST_VALUES)}1]`, null],
   [`[${'1,'.repeat(MOST_VALUES + 1)}1]`, /more than 150000 values/],
 ])('%#', (text, expected) => {

@@ -19,8 +19,8 @@ const filled = (before: string, part: string, after: string) =>
 
 const unknown = Array.from({ length: 70_000 }, (_, index) => `"k${index}":1`).join(',');
 const HOSTILE: Readonly<Record<string, readonly [path: string, body: string, status: number]>> = {
-  'unknown members': ['monitors', `{${MONITOR},${unknown}}`, 422],
-  'unknown members of what is no resource': ['tokens', `{"name":"a","scope":"read",${unknown}}`, 422],
+  'unknown members': ['monitors', `{${MONITOR},${unknown}}`, 400],
+  'unknown members of what is no resource': ['tokens', `{"name":"a","scope":"read",${unknown}}`, 400],
   'regions that are none': ['monitors', filled(`{${MONITOR},"regions":[`, '"aaaaaa",', '"a"]}'), 422],
   'too many values': ['notifications', filled(`{${CHANNEL},"monitor_ids":[`, '0,', '0]}'), 400],
   'lists without end': ['monitors', filled('', '[', ''), 400],

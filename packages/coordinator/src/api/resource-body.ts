@@ -21,7 +21,8 @@ export function checkedBody(kind: ResourceKind, body: unknown): CheckedBody {
     .filter(isMask)
     .map(({ path, part }) => ({ path, message: `${said(part)}: send the secret itself` }));
   if (result.ok && masks.length === 0) return { attributes: result.value };
-  const issues = [...(result.ok ? [] : result.issues), ...masks];
+  const isOfMask = ({ path }: BodyIssue) => masks.some((mask) => mask.path.join() === path.join());
+  const issues = [...(result.ok ? [] : result.issues.filter((issue) => !isOfMask(issue))), ...masks];
   const told = issues.slice(0, MOST_ISSUES).map(({ path, message }) => ({ path, message }));
   return { issues: told, count: issues.length };
 }

@@ -261,16 +261,16 @@ describe('notifications', () => {
       webhook: { headers: [{ key: 'X-Key', value: 's3cret-value' }] },
     });
     const seen = await api.call('GET', `/v1/notifications/${made.id}`, undefined, asReader());
-    expect(seen.body).toMatchObject({ webhook: { headers: [{ key: 'X-Key', value: '********' }] } });
+    expect(seen.body).toMatchObject({
+      webhook: { endpoint: '********', headers: [{ key: 'X-Key', value: '********' }] },
+    });
     expect(await api.call('PUT', `/v1/notifications/${made.id}`, seen.body)).toMatchObject({
       status: 422,
       body: {
-        errors: [
-          {
-            pointer: '/webhook/headers/0/value',
-            message: 'is the mask that read tokens are shown: send the secret itself',
-          },
-        ],
+        errors: ['/webhook/endpoint', '/webhook/headers/0/value'].map((pointer) => ({
+          pointer,
+          message: 'is the mask that read tokens are shown: send the secret itself',
+        })),
       },
     });
   });
@@ -297,6 +297,41 @@ describe('notifications', () => {
       url: 'https://a.example',
     });
     expect(without.body).toMatchObject({ url: 'https://a.example' });
+  });
+
+  test('a body and a query are secrets too, also in the alerts of the ledger', async () => {
+    const url = `${receiver.url}/hook?key=s3cret`;
+    const made = await created('/v1/monitors', { ...MONITOR, url, method: 'POST', body: 's3cret' });
+    const seen = await api.call('GET', `/v1/monitors/${made.id}`, undefined, asReader());
+    expect(seen.body).toMatchObject({ url: `${receiver.url}/hook?********`, body: '********' });
+    const channel = await created('/v1/notifications', webhook('/quiet'));
+    const alert = {
+      monitor: { id: Number(made.id), name: 'Shop', url, type: 'http' },
+      status: 'error',
+      cronTimestamp: 1,
+      at: 1,
+      reason: 'majority-failed',
+      incident: 'a',
+      regions: [],
+    };
+    await addRows(api.store, 'deliveries', {
+      uid: 'of-a-query',
+      notification_id: Number(channel.id),
+      monitor_id: Number(made.id),
+      alert: JSON.stringify(alert),
+      state: 'delivered',
+      attempts: 1,
+      next_attempt_at: null,
+      last_error: null,
+      created_at: 1,
+      replayed_at: null,
+      finished_at: 2,
+    });
+    const path = `/v1/notifications/${channel.id}/deliveries`;
+    const urlOf = ({ body }: { body: unknown }) =>
+      (body as { data: { alert: { monitor: { url: string } } }[] }).data[0]?.alert.monitor.url;
+    expect(urlOf(await api.call('GET', path))).toBe(url);
+    expect(urlOf(await api.call('GET', path, undefined, asReader()))).toBe(`${receiver.url}/hook?********`);
   });
 
   test('a kind that is not there yet is accepted and says so', async () => {
