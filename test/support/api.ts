@@ -42,6 +42,7 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
     log: silentLog,
     channels: createChannels(createHttpPost({ clock, guard })),
     source: storedChannels(store, secrets),
+    workspaceOf: (id) => configured.monitors.get(id)?.workspaceId ?? null,
   });
   await deliverer.start();
   const states: RunningApi['states'] = new Map();

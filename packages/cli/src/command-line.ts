@@ -1,6 +1,7 @@
 import { messageOf } from '@svc/shared/errors.ts';
 import { nearest } from '@svc/shared/nearest.ts';
 import { SettingsError } from '@svc/shared/settings.ts';
+import { forTerminal } from '@svc/shared/terminal.ts';
 import type { Command, Surroundings } from './command.ts';
 import { exportCommand } from './export/command.ts';
 import { secretKeyCommand } from './secret-key-command.ts';
@@ -25,7 +26,8 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
     await run(args, surroundings);
     return DONE;
   } catch (error) {
-    surroundings.err.write(`svc: ${messageOf(error)}\n`);
+    // An answer of the API may be in it.
+    surroundings.err.write(`svc: ${forTerminal(messageOf(error))}\n`);
     return error instanceof UsageError || error instanceof SettingsError ? MISUSED : FAILED;
   }
 }

@@ -5,7 +5,7 @@ import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Token } from '../store/tokens.ts';
 import { AnswerCounters } from './answer-counters.ts';
-import { AuditTrail } from './audit.ts';
+import type { AuditTrail } from './audit.ts';
 import { authenticate, authorize } from './auth.ts';
 import type { Bodies } from './bodies.ts';
 import type { ApiDependencies } from './dependencies.ts';
@@ -31,9 +31,11 @@ type Variables = {
 type ApiContext = Context<{ Variables: Variables }>;
 
 /** The whole API as a function from requests to answers. */
-export function createApp(dependencies: ApiDependencies, bodies: Bodies): Hono<{ Variables: Variables }> {
+export function createApp(
+  dependencies: ApiDependencies,
+  { bodies, trail }: { readonly bodies: Bodies; readonly trail: AuditTrail },
+): Hono<{ Variables: Variables }> {
   const { clock, log } = dependencies;
-  const trail = new AuditTrail(dependencies);
   const answers = new AnswerCounters();
   const metrics = () => [...dependencies.metrics(), ...answers.metrics(), ...trail.metrics()];
   const endpoints = apiEndpoints({ ...dependencies, metrics }, trail);

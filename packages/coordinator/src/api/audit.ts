@@ -39,9 +39,7 @@ export class AuditTrail {
       return;
     }
     this.#waiting.push(line);
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = null;
-    });
+    this.#writing ??= this.#write();
   }
 
   /** A refusal; of many in short time from the same source only some become lines. */
@@ -94,5 +92,7 @@ export class AuditTrail {
         log.warn({ lines: lines.length, error: messageOf(error) }, 'lines of the audit trail were lost');
       }
     }
+    // In the turn that found nothing waiting: what is added from now on is written anew.
+    this.#writing = null;
   }
 }

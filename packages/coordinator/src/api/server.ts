@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createApp } from './app.ts';
+import { AuditTrail } from './audit.ts';
 import { Bodies } from './bodies.ts';
 import { connectionLimit } from './connection-limit.ts';
 import type { ApiDependencies } from './dependencies.ts';
@@ -28,7 +29,8 @@ const STOP_GRACE_MS = 1_000;
 export function createApi(dependencies: ApiDependencies): Api {
   const { listen, tls = null, clock, log, publicUrl } = dependencies;
   const bodies = new Bodies();
-  const app = createApp(dependencies, bodies);
+  const trail = new AuditTrail(dependencies);
+  const app = createApp(dependencies, { bodies, trail });
   // A request that cannot even be made into one, such as with a host name that is none.
   const errorHandler = () => malformed().response(randomUUID());
   const server = createListener(getRequestListener(app.fetch, { errorHandler }), dependencies);
@@ -54,7 +56,7 @@ export function createApi(dependencies: ApiDependencies): Api {
     async stop() {
       watch?.stop();
       await close(server, clock);
-      await bodies.close();
+      await Promise.all([bodies.close(), trail.settled()]);
     },
   };
 }
