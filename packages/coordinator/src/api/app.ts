@@ -4,21 +4,20 @@ import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Token } from '../store/tokens.ts';
+import { Admission } from './admission.ts';
 import { AnswerCounters } from './answer-counters.ts';
 import type { AuditTrail } from './audit.ts';
-import { authenticate, authorize } from './auth.ts';
 import type { Bodies } from './bodies.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { docsPage } from './docs-page.ts';
 import { DOCS_POLICY } from './docs-style.ts';
-import type { Access, ApiAnswer, Endpoint } from './endpoint.ts';
+import type { ApiAnswer, Endpoint } from './endpoint.ts';
 import { apiEndpoints } from './endpoints.ts';
 import { isNotModified } from './entity-tag.ts';
 import { isExpectedHost, isLoopbackHost } from './host-check.ts';
 import { openApi } from './openapi.ts';
-import { peerKey, peerOf } from './peers.ts';
+import { peerOf } from './peers.ts';
 import { invalid, Problem, problemOf } from './problem.ts';
-import { DEFAULT_FAILURE_RATE, DEFAULT_RATE, RateLimit } from './rate-limit.ts';
 import { RequestAudit } from './request-audit.ts';
 import { readBodyText } from './request-body.ts';
 
@@ -40,9 +39,7 @@ export function createApp(
   const metrics = () => [...dependencies.metrics(), ...answers.metrics(), ...trail.metrics()];
   const endpoints = apiEndpoints({ ...dependencies, metrics }, trail);
   const app = new Hono<{ Variables: Variables }>();
-  const rateLimit = new RateLimit<number>(dependencies.rate ?? DEFAULT_RATE);
-  const failureLimit = new RateLimit<string>(dependencies.failureRate ?? DEFAULT_FAILURE_RATE);
-
+  const admission = new Admission(dependencies);
   const isHostChecked = isLoopbackHost(dependencies.listen.host);
 
   app.use(async (context, next) => {
@@ -77,30 +74,14 @@ export function createApp(
     );
   });
 
-  /**
-   * A peer that fails often is told to wait instead of why. A valid token passes also then: whoever shares a
-   * proxy's address with a stranger must not be shut out by him.
-   */
-  function identify(context: ApiContext): Token {
-    try {
-      return authenticate(dependencies.tokens, context.req.header('authorization'), clock.wall());
-    } catch (error) {
-      const seconds = failureLimit.take(peerKey(peerOf(context)), clock.monotonic());
-      if (seconds > 0)
-        throw tooMany('more requests without a valid token than one address may send', seconds);
-      throw error;
-    }
-  }
-
-  /** Whoever sends too much is told so also when the token does not allow what is sent. */
-  function admit(context: ApiContext, access: Access): Token {
-    const token = identify(context);
+  /** Null on public endpoints. */
+  function admit(context: ApiContext, { access }: Endpoint, audit: RequestAudit): Token | null {
+    if (access === 'public') return null;
+    context.set('audit', audit);
+    const token = admission.identify(context.req.header('authorization'), peerOf(context));
     context.set('tokenId', token.id);
-    context.get('audit')?.identified(token);
-    dependencies.tokens.noteUse(token.id, clock.wall());
-    const seconds = rateLimit.take(token.id, clock.monotonic());
-    if (seconds > 0) throw tooMany('more requests than the token may send', seconds);
-    authorize(token, access);
+    audit.identified(token);
+    admission.admit(token, access);
     return token;
   }
 
@@ -113,8 +94,7 @@ export function createApp(
         peer: peerOf(context),
         at: clock.wall(),
       });
-      if (endpoint.access !== 'public') context.set('audit', audit);
-      const token = endpoint.access === 'public' ? null : admit(context, endpoint.access);
+      const token = admit(context, endpoint, audit);
       const query = parseQuery(endpoint, new URL(context.req.url).searchParams);
       const text = endpoint.body === undefined ? null : await readBodyText(context.req.raw);
       const body = text === null ? undefined : parseBody(endpoint, await bodies.read(text));
@@ -175,12 +155,6 @@ function misdirected(): Problem {
     'misdirected',
     'the API listens on this machine only, and this is not its name: use localhost, or set SVC_PUBLIC_URL to the address that a proxy serves it under',
   );
-}
-
-function tooMany(what: string, seconds: number): Problem {
-  return new Problem('rate-limited', `${what}; try again in ${seconds} s`, {
-    headers: { 'retry-after': String(seconds) },
-  });
 }
 
 function routePath(path: string): string {
