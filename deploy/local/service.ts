@@ -96,6 +96,7 @@ export class LocalService {
       {
         ...environmentOf('coordinator', this.#options.environment),
         ...this.#settingsOf(nats),
+        SVC_DATA_DIR: dataDir,
         SVC_CONFIG: this.#options.configFile ?? 'none',
         SVC_PUBLIC_URL: publicUrl,
       },
@@ -171,9 +172,8 @@ export class LocalService {
 
   /** Of the coordinator and the agents. */
   #settingsOf(nats: { url: string; address: string }): Record<string, string> {
-    const { environment, dataDir, project } = this.#options;
+    const { environment, project } = this.#options;
     return {
-      SVC_DATA_DIR: dataDir,
       SVC_NATS_URL: nats.url,
       SVC_NATS_ADDRESS: nats.address,
       SVC_SUPERVISED: '1',

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Token } from '../store/tokens.ts';
 import { Admission } from './admission.ts';
 import { AnswerCounters } from './answer-counters.ts';
+import { answerText } from './answer-text.ts';
 import type { AuditTrail } from './audit.ts';
 import type { Bodies } from './bodies.ts';
 import type { ApiDependencies } from './dependencies.ts';
@@ -208,12 +209,12 @@ function parseBody(endpoint: Endpoint, body: unknown): unknown {
   );
 }
 
-function respond(context: ApiContext, { status, body, headers = {} }: ApiAnswer): Response {
+async function respond(context: ApiContext, { status, body, headers = {} }: ApiAnswer): Promise<Response> {
   const tag = context.req.method === 'GET' || context.req.method === 'HEAD' ? headers.etag : undefined;
   if (tag !== undefined && isNotModified(context.req.header('if-none-match'), tag)) {
     return context.newResponse(null, 304, { etag: tag });
   }
-  const text = body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body);
+  const text = body === undefined ? null : typeof body === 'string' ? body : await answerText(body);
   return context.newResponse(text, status as 200, {
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...headers,

@@ -7,6 +7,9 @@ const STATEMENTS = [
     token_id INTEGER, token_name TEXT, action TEXT NOT NULL, object TEXT NOT NULL, outcome TEXT NOT NULL,
     status INTEGER, request_id TEXT, peer TEXT, detail TEXT)`,
   'CREATE INDEX audit_workspace ON audit (workspace_id, id)',
+  'CREATE INDEX audit_token ON audit (token_id, id)',
+  'CREATE INDEX audit_object ON audit (object, id)',
+  'CREATE INDEX audit_outcome ON audit (outcome, id)',
   'CREATE INDEX audit_at ON audit (at)',
 ];
 
