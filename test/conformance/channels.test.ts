@@ -50,11 +50,11 @@ const webhookPayload = {
 const CASES: { [K in ImplementedKind]: Case<K> } = {
   webhook: {
     settings: (url) => ({
-      endpoint: `${url}/hook?key=query-s3cret`,
+      endpoint: `${url}/hook/path-s3cret?key=query-s3cret`,
       headers: [{ key: 'Authorization', value: 'Bearer header-s3cret' }],
     }),
-    secrets: ['query-s3cret', 'header-s3cret'],
-    path: '/hook?key=query-s3cret',
+    secrets: ['query-s3cret', 'path-s3cret', 'header-s3cret'],
+    path: '/hook/path-s3cret?key=query-s3cret',
     payload: webhookPayload,
     verdicts: {
       200: 'delivered',

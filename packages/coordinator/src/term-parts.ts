@@ -88,7 +88,7 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
   const { monitors, slotClock, believed } = loaded;
   const states = new States();
   const tokens = new JobTokens(options.jobKey);
-  const deliverer = createDeliverer(options);
+  const deliverer = createDeliverer(options, (id) => monitors.get(id)?.workspaceId ?? null);
   // The readers of `consumer` and `dispatch` run when all of them are there.
   const progress = () => consumerProgress;
   const rollups = await Rollups.load({
@@ -192,7 +192,10 @@ function createDispatch(
   });
 }
 
-function createDeliverer({ config, store, secrets, clock, log }: TermOptions): Deliverer {
+function createDeliverer(
+  { config, store, secrets, clock, log }: TermOptions,
+  workspaceOf: (monitorId: number) => number | null,
+): Deliverer {
   const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
   const post = createHttpPost({
     clock,
@@ -206,6 +209,7 @@ function createDeliverer({ config, store, secrets, clock, log }: TermOptions): D
     log,
     channels: createChannels(post),
     source: storedChannels(store, secrets),
+    workspaceOf,
   });
 }
 

@@ -403,7 +403,7 @@ const ROWS: Row[] = [
   [
     'a token without a scope',
     ['POST', '/v1/tokens', { name: 'x' }],
-    [422, 'invalid', ONE, [{ pointer: '/scope', message: 'must be read or write' }]],
+    [422, 'invalid', ONE, [{ pointer: '/scope', message: 'must be read, write or admin' }]],
   ],
   [
     'a token with an unknown member',

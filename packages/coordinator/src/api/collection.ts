@@ -6,6 +6,7 @@ import type { Listed } from '../configuration/reading.ts';
 import type { SecretsShown } from '../configuration/rows.ts';
 import type { AnyStored } from '../configuration/stored.ts';
 import type { Filter } from '../store/resource-lists.ts';
+import { scopeIncludes } from '../store/tokens.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import {
   type ApiAnswer,
@@ -22,7 +23,6 @@ import { nameFilter, type typeFilter } from './filters.ts';
 import { idempotencyKey, makeOnce } from './idempotency.ts';
 import { offsetPage } from './paging.ts';
 import { Problem, type ProblemCode } from './problem.ts';
-import { attributesIn } from './resource-body.ts';
 
 export type PageQuery = z.infer<typeof offsetPage>;
 
@@ -156,12 +156,13 @@ function createEndpoint<S extends AnyStored>(
       await collection.requireParent?.(scope);
       const body = collection.completed?.(request.body, scope) ?? request.body;
       const kind = collection.kindFor(body);
-      const attributes = attributesIn(kind, body);
+      const attributes = await request.attributes(kind, body);
       const key = idempotencyKey(request.header('idempotency-key'));
       const { id, isNew } = await configuration.transaction(contextOf(scope), async (change) => {
         const make = async () => {
           const made = await change.create(kind, attributes);
           await collection.written?.(change, made, attributes);
+          await request.audit.write(change.tx, made);
           return made;
         };
         if (key === null) return { id: await make(), isNew: true };
@@ -223,11 +224,12 @@ function replaceEndpoint<S extends AnyStored>(
       const id = idOf(request);
       const { kind } = await existing(collection, scope, id, 'masked');
       const body = collection.completed?.(request.body, scope) ?? request.body;
-      const attributes = attributesIn(kind, body);
+      const attributes = await request.attributes(kind, body);
       const options = versionOptions(request);
       await configuration.transaction(contextOf(scope), async (change) => {
         await change.update(kind, id, attributes, options);
         await collection.written?.(change, id, attributes);
+        await request.audit.write(change.tx);
       });
       return requireMember(collection, request, 'open');
     },
@@ -255,7 +257,10 @@ function removeEndpoint<S extends AnyStored>(
       const id = idOf(request);
       const { kind } = await existing(collection, scope, id, 'masked');
       const options = { shownBy: shownByOf(request.query as Removal), ...versionOptions(request) };
-      await configuration.transaction(contextOf(scope), (change) => change.remove(kind, id, options));
+      await configuration.transaction(contextOf(scope), async (change) => {
+        await change.remove(kind, id, options);
+        await request.audit.write(change.tx);
+      });
       return NO_CONTENT;
     },
   });
@@ -321,7 +326,7 @@ export function scopeOf(request: Pick<ApiRequest, 'token' | 'ids'>): CollectionS
 
 /** Secrets are open to those who may write them anyway. */
 export function shownTo({ token }: Pick<ApiRequest, 'token'>): SecretsShown {
-  return token?.scope === 'write' ? 'open' : 'masked';
+  return token !== null && scopeIncludes(token.scope, 'write') ? 'open' : 'masked';
 }
 
 function contextOf({ workspaceId }: CollectionScope) {

@@ -34,7 +34,8 @@ export function operation(endpoint: Endpoint): Json {
     summary: access === 'operator' ? `${summary} (operator's token only)` : summary,
     ...(description === undefined ? {} : { description }),
     operationId: operationId(method, path),
-    ...(access === 'public' ? { security: [] } : {}),
+    // Names of roles: OpenAPI 3.1 lets any scheme have them.
+    security: access === 'public' ? [] : [{ token: [access] }],
     parameters: [
       ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
         name,
@@ -62,6 +63,7 @@ export function problemCodes({ access, path, headers = [], body, problems = [] }
   const isPublic = access === 'public';
   return [
     'malformed-request',
+    'misdirected',
     ...(isPublic ? [] : (['unauthorized'] as const)),
     ...(isPublic || access === 'read' ? [] : (['forbidden'] as const)),
     ...(path.includes('{') ? (['not-found'] as const) : []),

@@ -18,10 +18,13 @@ export interface Database {
     id: Generated<number>;
     workspace_id: number;
     name: string;
-    scope: 'read' | 'write';
+    scope: 'read' | 'write' | 'admin';
     hash: string;
     is_operator: Generated<number>;
     created_at: number;
+    created_by: number | null;
+    expires_at: number | null;
+    last_used_at: number | null;
     revoked_at: number | null;
   };
   monitors: {
@@ -199,6 +202,21 @@ export interface Database {
     kind: 'monitor' | 'linked' | 'unlinked' | 'channel-removed';
     monitor_id: number | null;
     notification_id: number | null;
+    detail: string | null;
+  };
+  audit: {
+    id: Generated<number>;
+    at: number;
+    workspace_id: number | null;
+    actor: 'token' | 'nobody' | 'declared-file' | 'settings';
+    token_id: number | null;
+    token_name: string | null;
+    action: string;
+    object: string;
+    outcome: 'done' | 'refused' | 'failed';
+    status: number | null;
+    request_id: string | null;
+    peer: string | null;
     detail: string | null;
   };
   idempotency_keys: {

@@ -58,6 +58,8 @@ export type SecretPart = {
   replaced(text: string, mask: string): string;
   /** The text without the part. */
   left(text: string): string;
+  /** Whether the mask stands for some of it; without this, whether it stands for all of it. */
+  isMasked?(text: string, mask: string): boolean;
 };
 
 export type Presence = 'required' | 'optional' | 'default' | 'computed';

@@ -61,7 +61,14 @@ function judge(result: PostResult): SendResult {
   return { outcome: 'retry', error, statusCode, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
-/** Header values, and what people put into the address to authenticate: its query and its user information. */
+/** Shorter segments of a path are words, longer ones may be keys. */
+const SHORTEST_KEY = 8;
+
+function pathSecrets({ pathname }: URL): string[] {
+  return pathname.split('/').filter(({ length }) => length >= SHORTEST_KEY);
+}
+
+/** Header values, and what people put into the address to authenticate: user information, path and query. */
 function secretsOf(settings: ChannelSettings['webhook']): string[] {
   const headers = (settings.headers ?? []).map(({ value }) => value);
   const url = URL.parse(settings.endpoint);
@@ -71,5 +78,5 @@ function secretsOf(settings: ChannelSettings['webhook']): string[] {
     credentials === null
       ? []
       : [url.username, url.password, credentials.user, credentials.password, basicAuthorization(credentials)];
-  return [...headers, ...url.searchParams.values(), ...userInfo];
+  return [...headers, ...url.searchParams.values(), ...userInfo, ...pathSecrets(url)];
 }
