@@ -1,8 +1,7 @@
 /** One NATS account per region, as `deploy/nats` makes them: svc works under them, and an agent cannot cheat. */
 import type { BusMessage } from '@svc/shared/bus.ts';
-import { agentsSubject, jobsSubject, RESULTS_STREAM, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import { agentsSubject, jobsSubject, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { connect, Events, type NatsConnection, nkeyAuthenticator } from 'nats';
 import { pino } from 'pino';
@@ -10,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { natsAccounts } from '../support/nats-accounts.ts';
 import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { openedIn, serviceIn, targetIn } from '../support/opened.ts';
+import { RegionStream } from '../support/region-stream.ts';
 
 const OWN: Region = 'hosta-fra';
 const OTHER: Region = 'hostb-par';
@@ -44,7 +44,7 @@ describe('an agent', () => {
   const log = pino({ level: 'silent' });
   let server: NatsServer;
   let coordinator: NatsBus;
-  let stream: NatsResultStream;
+  let stream: RegionStream;
   let cheat: NatsConnection;
   /** What the server refused the cheat: `publish svc.results.hostb-par`. */
   let refused: string[];
@@ -57,7 +57,7 @@ describe('an agent', () => {
       log,
       nkeySeed: accounts.seedOf('coordinator'),
     });
-    stream = new NatsResultStream(coordinator);
+    stream = new RegionStream(coordinator, OTHER);
     await stream.ensure({ maxBytes: 16 * 1024 ** 2 });
     coordinator.publish(resultsSubject(OTHER), 'something to purge');
   });
@@ -117,11 +117,11 @@ describe('an agent', () => {
     ['results of another region', resultsSubject(OTHER)],
     ['signs of life of another region', agentsSubject(OTHER)],
     ['answers to another region', `_INBOX_${OTHER}.x`],
-    ['a purge', `$JS.API.STREAM.PURGE.${RESULTS_STREAM}`],
-    ['a deletion', `$JS.API.STREAM.DELETE.${RESULTS_STREAM}`],
-    ['a question about the stream', `$JS.API.STREAM.INFO.${RESULTS_STREAM}`],
-    ['a request for a stored message', `$JS.API.STREAM.MSG.GET.${RESULTS_STREAM}`],
-    ['a consumer of its own', `$JS.API.CONSUMER.CREATE.${RESULTS_STREAM}`],
+    ['a purge', `$JS.API.STREAM.PURGE.${resultsStream(OWN)}`],
+    ['a deletion', `$JS.API.STREAM.DELETE.${resultsStream(OWN)}`],
+    ['a question about the stream', `$JS.API.STREAM.INFO.${resultsStream(OWN)}`],
+    ['a request for a stored message', `$JS.API.STREAM.MSG.GET.${resultsStream(OWN)}`],
+    ['a consumer of its own', `$JS.API.CONSUMER.CREATE.${resultsStream(OWN)}`],
   ])('cannot send %s', async (_what, subject) => {
     const { lastSequence, firstSequence } = await stream.info();
     cheat.publish(subject, '{"seq":1}', { reply: `_INBOX_${OWN}.answer` });
@@ -135,8 +135,8 @@ describe('an agent', () => {
     ["its own region's jobs", jobsSubject(OWN)],
     ["another region's inbox", `_INBOX_${OTHER}.x`],
     ["the coordinator's inbox", '_INBOX.x'],
-    ['the purge of the stream', `$JS.API.STREAM.PURGE.${RESULTS_STREAM}`],
-    ['the deletion of the stream', `$JS.API.STREAM.DELETE.${RESULTS_STREAM}`],
+    ['the purge of the stream', `$JS.API.STREAM.PURGE.${resultsStream(OWN)}`],
+    ['the deletion of the stream', `$JS.API.STREAM.DELETE.${resultsStream(OWN)}`],
   ])('cannot have the acknowledgement of its result delivered to %s', async (_where, reply) => {
     const other = await connectAs(OTHER);
     const seen: string[] = [];

@@ -61,7 +61,7 @@ export class Agent {
     this.#starvation = new Starvation(clock);
     const held = new HeldJobs(clock);
     this.#held = held;
-    this.#outbox = new Outbox({ ...shared, bootId: randomBytes(9).toString('base64url') });
+    this.#outbox = new Outbox(shared);
     this.#reporter = new Reporter({
       agentId: this.id,
       subject: resultsSubject(config.region),

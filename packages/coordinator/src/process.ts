@@ -3,7 +3,7 @@ import { systemClock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
+import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import { busOptionsOf } from '@svc/shared/nats-settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
@@ -90,7 +90,7 @@ async function createCoordinator(
       apiToken,
     },
     bus,
-    stream: new NatsResultStream(bus),
+    streams: new NatsResultStreams(bus),
     clock: systemClock,
     log,
     environment: process.env,
