@@ -12,7 +12,7 @@ import { RegionStream } from '../../../../test/support/region-stream.ts';
 import { ResultConsumer } from './consumer.ts';
 import { liveMonitor, Recording, THREE } from './test-support/recording.ts';
 
-const [A, B] = THREE as [Region, Region];
+const [A] = THREE as [Region];
 const log = createLogger('test', 'silent');
 const MAX_BYTES = 64 * 1024 * 1024;
 
