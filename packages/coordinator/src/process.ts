@@ -4,7 +4,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
-import { busOptionsOf } from '@svc/shared/nats-settings.ts';
+import { busOptionsOf, checkNatsSettings } from '@svc/shared/nats-settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
@@ -26,7 +26,7 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
     );
     return;
   }
-  const settings = settingsOfProcess(COORDINATOR_SETTINGS);
+  const settings = settingsOfProcess(COORDINATOR_SETTINGS, checkNatsSettings);
   if (settings === null) return;
   const { values: config, warnings } = settings;
   const log = createLogger('coordinator', config.logLevel);
