@@ -117,7 +117,7 @@ test('a first connection that has to wait says why, and when it is there', async
   const connecting = connectBus({ url, name: 'test', log: pino({}, { write }) });
   await said.promise;
   expect(lines).toMatchObject([
-    { msg: 'waiting for NATS', servers: `127.0.0.1:${absent.port}`, error: 'CONNECTION_REFUSED' },
+    { msg: 'waiting for NATS', servers: absent.url, error: 'CONNECTION_REFUSED' },
   ]);
   await absent.restart();
   await (await connecting).close();

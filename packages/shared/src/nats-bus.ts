@@ -74,7 +74,9 @@ export async function connectBus(options: BusOptions): Promise<NatsBus> {
   };
   const authenticator = authenticatorOf(options);
   if (authenticator !== null) connectionOptions.authenticator = authenticator;
-  const connected = explainWaiting(connectionOptions, options.log);
+  const scheme = servers.requiresTls ? 'tls' : 'nats';
+  const shown = servers.addresses.map((address) => `${scheme}://${address}`).join();
+  const connected = explainWaiting(connectionOptions, shown, options.log);
   try {
     return new NatsBus(await connect(connectionOptions), options.log, options.inboxPrefix ?? '_INBOX');
   } finally {
@@ -93,7 +95,7 @@ const EXPLAIN_EVERY_MS = 30_000;
  *
  * @returns to be called when the wait is over
  */
-function explainWaiting(connectionOptions: ConnectionOptions, log: Logger): () => void {
+function explainWaiting(connectionOptions: ConnectionOptions, servers: string, log: Logger): () => void {
   let isOver = false;
   let hasExplained = false;
   const explain = async (): Promise<void> => {
@@ -103,8 +105,7 @@ function explainWaiting(connectionOptions: ConnectionOptions, log: Logger): () =
     } catch (error) {
       if (isOver) return;
       hasExplained = true;
-      const servers = [connectionOptions.servers ?? []].flat();
-      log.warn({ servers: servers.join(','), error: explained(error) }, 'waiting for NATS');
+      log.warn({ servers, error: explained(error) }, 'waiting for NATS');
     }
     if (!isOver) timer = setTimeout(() => void explain(), EXPLAIN_EVERY_MS).unref();
   };
