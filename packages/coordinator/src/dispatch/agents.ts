@@ -56,7 +56,7 @@ export class Agent {
   /** The jobs it accepted; kept by the in-flight table. */
   readonly jobs = new Set<Job>();
 
-  constructor(id: string, bootId: string, region: Region) {
+  constructor(id: string, region: Region, bootId = '') {
     this.id = id;
     this.bootId = bootId;
     this.region = region;
@@ -166,7 +166,7 @@ export class Agents {
         this.#options.counters.droppedAgents += 1;
         return null;
       }
-      agent = new Agent(id, bootId, region);
+      agent = new Agent(id, region, bootId);
       for (const other of agents.values()) if (other.id === id) other.isReplaced = true;
       agents.set(key, agent);
       this.#compareCapabilities(region);

@@ -210,6 +210,10 @@ describe('a backlog of 64 MiB', () => {
       await bus.flush();
       startConsumer(128 * MEBIBYTE);
 
+      let lagMs = 0;
+      recording.recorder.onPosition(() => {
+        lagMs = Math.max(lagMs, consumer.lagMs);
+      });
       const atOnce = Promise.withResolvers<number>();
       const stop = recording.recorder.onPosition(({ stream }) => {
         if (stream !== resultsStream(B)) return;
@@ -223,6 +227,8 @@ describe('a backlog of 64 MiB', () => {
       await consumer.caughtUp();
       expect(await recorded(B)).toEqual(Array.from({ length: 10 }, (_, index) => 1_000 * (index + 1)));
       expect(disconnections).toBe(0);
+      // It would have everybody's checks shed.
+      expect(lagMs).toBeLessThan(200);
       expect(consumer.dropped['results-dropped']).toBeGreaterThan(0);
       expect(recording.recorder.positionIn(resultsStream(A))?.sequence).toBe(count + 1);
     },

@@ -5,6 +5,8 @@ import type { Logger } from '@svc/shared/log.ts';
 import { FORMER_RESULTS_STREAM, resultsStream } from '@svc/shared/messages/subjects.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { DropLog } from './drop-log.ts';
+import type { Recorder } from './recorder.ts';
+import type { RecordedResult } from './result-feed.ts';
 import { streamLimit } from './stream-limits.ts';
 import { DROPS, StreamReader, type StreamReaderParts } from './stream-reader.ts';
 import { Turns } from './turns.ts';
@@ -16,7 +18,7 @@ const MAINTAIN_EVERY_MS = 10_000;
 export type ConsumerParts = {
   readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;
   readonly streams: ResultStreams;
-  readonly recorder: StreamReaderParts['recorder'];
+  readonly recorder: StreamReaderParts['recorder'] & Pick<Recorder, 'feed'>;
   /** Its part of the limit is an equal one, and its stream is made before it needs it. */
   readonly hadAgentWithin24h: (region: Region) => boolean;
   readonly clock: Clock;
@@ -51,6 +53,7 @@ export class ResultConsumer {
   #isReading = false;
   #running: Promise<void> = Promise.resolve();
   #cancelMaintenance: () => void = () => {};
+  #stopListening: () => void = () => {};
 
   constructor(parts: ConsumerParts) {
     this.#parts = parts;
@@ -61,6 +64,7 @@ export class ResultConsumer {
 
   start(): void {
     this.#cancelMaintenance = this.#parts.clock.every(MAINTAIN_EVERY_MS, () => void this.#maintain());
+    this.#stopListening = this.#parts.recorder.feed.onResults((results) => this.#recorded(results));
     this.#running = this.#run();
   }
 
@@ -68,6 +72,7 @@ export class ResultConsumer {
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#cancelMaintenance();
+    this.#stopListening();
     await this.#running;
     await this.#join;
   }
@@ -127,6 +132,7 @@ export class ResultConsumer {
   async #readWhile(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     await this.#readFormer(signal);
+    if (signal.aborted) return;
     const existing = await this.#parts.streams.list();
     await this.#divide(existing);
     if (signal.aborted) return;
@@ -228,6 +234,12 @@ export class ResultConsumer {
     }
     changes.sort((a, b) => a.growth - b.growth);
     for (const { region } of changes) await this.#ensure(region);
+  }
+
+  #recorded(results: readonly RecordedResult[]): void {
+    const fresh = new Map<Region, number>();
+    for (const { region, isNew } of results) if (isNew) fresh.set(region, (fresh.get(region) ?? 0) + 1);
+    for (const [region, count] of fresh) this.#readers.get(resultsStream(region))?.recordedNew(count);
   }
 
   async #listed(): Promise<ReadonlyMap<string, StreamInfo> | null> {

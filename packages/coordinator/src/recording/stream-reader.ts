@@ -6,6 +6,7 @@ import type { StreamPosition } from '../store/stream-position.ts';
 import type { DropLog } from './drop-log.ts';
 import { parseResults } from './parse-results.ts';
 import { ReadingLag } from './reading-lag.ts';
+import { ReadingWorth } from './reading-worth.ts';
 import type { Recorder } from './recorder.ts';
 import type { Turns } from './turns.ts';
 
@@ -46,6 +47,7 @@ export class StreamReader {
   readonly #parts: StreamReaderParts;
   readonly #stopping = new AbortController();
   readonly #lag: ReadingLag;
+  readonly #worth = new ReadingWorth();
   readonly #changeListeners = new Set<() => void>();
   #hasFailed = false;
   #running: Promise<void> = Promise.resolve();
@@ -78,9 +80,17 @@ export class StreamReader {
     await this.#running;
   }
 
-  /** How much later than usual the last message was read, ms: what the stream holds unread is as old. */
+  /**
+   * How much later than usual the last message was read, ms: what the stream holds unread is as old. 0 where
+   * that is mostly nothing that had to be read.
+   */
   get lagMs(): number {
-    return this.#lag.ms;
+    return this.#worth.isWorthIt(this.#waitingResults) ? this.#lag.ms : 0;
+  }
+
+  /** So many results of this stream are recorded for the first time. */
+  recordedNew(results: number): void {
+    this.#worth.recorded(results);
   }
 
   /** Resolves when the stream is recorded up to there; false when the reading ended meanwhile. */
@@ -209,6 +219,7 @@ export class StreamReader {
       if (typeof parsed === 'string') {
         const details = { subject: message.subject, sequence, why: parsed };
         drops.add('malformed-message', details, 'dropped a message that is no batch of results');
+        this.#worth.read(0, message.data.length);
         this.#waits(sequence, 1);
         return recorder.record({ region: null, agent: '', results: [], position });
       }
@@ -217,6 +228,7 @@ export class StreamReader {
         const details = { region, agent, sequence };
         drops.add('malformed-result', details, 'dropped results that do not parse', malformed);
       }
+      this.#worth.read(results.length + malformed, message.data.length);
       this.#waits(sequence, Math.max(1, results.length));
       return recorder.record({ region, agent, results, position });
     } catch (error) {
