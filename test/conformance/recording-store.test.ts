@@ -1,7 +1,8 @@
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { regionSet } from '@svc/coordinator/domain/region-set.ts';
-import type { StoredState, StoredVote } from '@svc/coordinator/evaluation/restart.ts';
+import type { StoredState } from '@svc/coordinator/evaluation/restart.ts';
 import { newState } from '@svc/coordinator/evaluation/state.ts';
+import type { StoredVote } from '@svc/coordinator/evaluation/writes.ts';
 import { noWrites, type Writes, type WrittenState } from '@svc/coordinator/evaluation/writes.ts';
 import type { StreamPosition } from '@svc/coordinator/store/stream-position.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
