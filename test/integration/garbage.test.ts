@@ -16,7 +16,7 @@ import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../suppo
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const [HERE, THERE] = ['hosta-fra', 'hostb-par'] as const;
-const TIMEOUT = { timeout: 60_000 };
+const TIMEOUT = { timeout: 120_000 };
 
 const MALFORMED = 'svc_results_dropped_total{reason="malformed-message"}';
 /** What a stream of results takes: a batch of the largest size with its headers. */

@@ -49,7 +49,7 @@ export type Transition = {
 };
 
 const SECRET_KEY = randomBytes(32).toString('base64');
-const TOKEN = 'token-of-the-test-operator';
+const TOKEN = 'token-of-the-operator-in-the-tests';
 
 /**
  * Coordinator and agents in this process, on a clock that runs faster, over a real NATS server: for what
