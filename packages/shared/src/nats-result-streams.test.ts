@@ -87,6 +87,15 @@ describe('the stream of a region', () => {
     expect((await stream.message(2))?.subject).toBe('svc.results.hosta-fra.shard-1');
   });
 
+  test('is made by two at once with different limits: both have it', async () => {
+    const [one, other] = [new NatsResultStreams(bus), new NatsResultStreams(bus)];
+    const limits = [MEBIBYTE, 2 * MEBIBYTE, 3 * MEBIBYTE, 4 * MEBIBYTE];
+    const infos = await Promise.all(
+      limits.map((maxBytes, index) => (index % 2 === 0 ? one : other).ensure(A, { maxBytes })),
+    );
+    expect(new Set(infos.map(({ created }) => created)).size).toBe(1);
+  });
+
   test('removes duplicates of its own region only', async () => {
     await streams.ensure(A, LIMITS);
     await streams.ensure(B, LIMITS);

@@ -43,6 +43,8 @@ const NO_MESSAGE_FOUND = 10037;
 const STORAGE_EXCEEDED = 10047;
 /** JetStream error code "maximum storage of the account exceeded". */
 const ACCOUNT_STORAGE_EXCEEDED = 10028;
+/** JetStream error code "stream name already in use with a different configuration". */
+const STREAM_NAME_TAKEN = 10058;
 /** JetStream error code "stream not found". */
 const STREAM_NOT_FOUND = 10059;
 /** JetStream error code "subjects overlap with an existing stream". */
@@ -85,10 +87,18 @@ export class NatsResultStreams implements ResultStreams {
   }
 
   async ensure(region: Region, limits: { maxBytes: number }): Promise<StreamInfo> {
+    const { maxBytes } = limits;
     const info = await this.#info(resultsStream(region));
-    return info === null
-      ? this.#create(region, limits.maxBytes)
-      : this.#change(region, info, limits.maxBytes);
+    if (info !== null) return this.#change(region, info, maxBytes);
+    try {
+      return await this.#create(region, maxBytes);
+    } catch (error) {
+      if (jetStreamCode(error) !== STREAM_NAME_TAKEN) throw error;
+      // Somebody has made it meanwhile, with another limit.
+      const made = await this.#info(resultsStream(region));
+      if (made === null) throw error;
+      return this.#change(region, made, maxBytes);
+    }
   }
 
   async retireFormer(): Promise<StreamInfo | null> {
