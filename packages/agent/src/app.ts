@@ -7,6 +7,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import type { AgentConfig } from './config.ts';
+import { openCpuCounters } from './cpu-counters.ts';
 import type { HealthServer } from './health-server.ts';
 import { Heartbeats } from './heartbeat.ts';
 import { HeldJobs } from './held-jobs.ts';
@@ -58,7 +59,7 @@ export class Agent {
     const shared = { bus, clock, log, metrics };
     const onResult = (result: CheckResult, subject: string | null): void =>
       this.#reporter.report(result, subject);
-    this.#starvation = new Starvation(clock);
+    this.#starvation = new Starvation(clock, openCpuCounters(log));
     const held = new HeldJobs(clock);
     this.#held = held;
     this.#outbox = new Outbox({ ...shared, bootId: randomBytes(9).toString('base64url') });

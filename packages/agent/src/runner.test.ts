@@ -29,7 +29,7 @@ function bench(options: { concurrency?: number; obeysStop?: boolean } = {}): Ben
   const loop = { delay: 0 };
   const runner = runnerOf(clock, probe, {
     concurrency: options.concurrency ?? 10,
-    starvation: { delaySince: () => loop.delay },
+    starvation: starvationOf(() => loop.delay),
     onResult: (result) => {
       // What is reported must always be what the coordinator can read.
       results.push(checkResult.parse(JSON.parse(JSON.stringify(result))));
@@ -55,13 +55,21 @@ function runnerOf(clock: FakeClock, probe: ScriptedProbe, more: Partial<RunnerOp
     probes: probe.set.probes,
     concurrency: 10,
     clock,
-    starvation: { delaySince: () => 0 },
+    starvation: starvationOf(() => 0),
     random: () => 0.5,
     metrics: createMetrics(),
     log: pino({ level: 'silent' }),
     onResult: () => {},
     ...more,
   });
+}
+
+function starvationOf(delay: () => number): RunnerOptions['starvation'] {
+  return {
+    delaySince: delay,
+    heldBackSince: () => ({ loopDelayMs: delay(), isWaiting: false }),
+    voided: () => {},
+  };
 }
 
 let count = 0;

@@ -32,7 +32,7 @@ export type RunnerOptions = {
   /** Attempts at once; checks that wait between two attempts do not count. */
   concurrency: number;
   clock: Clock;
-  starvation: Pick<Starvation, 'delaySince'>;
+  starvation: Pick<Starvation, 'delaySince' | 'heldBackSince' | 'voided'>;
   /** 0 <= random() < 1, for the spread of back-off waits. */
   random: () => number;
   metrics: Metrics;
@@ -206,8 +206,9 @@ export class Runner {
   #onAttemptEnd(run: CheckRun, attempt: number, found: ProbeOutcome): void {
     // A probe that settles after it was given up.
     if (run.state !== 'attempting' || run.attempts.length !== attempt) return;
-    const delay = this.#options.starvation.delaySince(run.attemptStartedAt);
-    const verdict = judgeAttempt(found, run.check, delay);
+    const { starvation } = this.#options;
+    const verdict = judgeAttempt(found, run.check, () => starvation.heldBackSince(run.attemptStartedAt));
+    if (verdict.reason === 'agent-starved') starvation.voided();
     addAttempt(run, found, verdict);
     this.#leaveAttempt(run, verdict);
     this.#fill();
