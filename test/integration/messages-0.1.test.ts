@@ -9,7 +9,7 @@ import { AgentMessages } from '@svc/coordinator/dispatch/agent-messages.ts';
 import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
 import { parseResults } from '@svc/coordinator/recording/parse-results.ts';
 import { systemClock } from '@svc/shared/clock.ts';
-import { NOT_RUN_REASONS } from '@svc/shared/messages/check-result.ts';
+import { asFirstReason, NOT_RUN_REASONS } from '@svc/shared/messages/check-result.ts';
 import type { AgentMessage } from '@svc/shared/messages/heartbeat.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
@@ -77,8 +77,11 @@ describe("today's readers take what 0.1 sent, as it is", () => {
 
 test('a reason that 0.1 does not know may go only where the jobs name a subject', () => {
   // Whoever adds a reason that agents give: it is for jobs with `results` alone; say it here then.
-  expect(NOT_RUN_REASONS).toEqual(rules.NOT_RUN_REASONS);
+  expect(NOT_RUN_REASONS).toEqual([...rules.NOT_RUN_REASONS, 'network-down', 'no-ipv6']);
+  for (const reason of NOT_RUN_REASONS) expect(rules.NOT_RUN_REASONS).toContain(asFirstReason(reason));
 });
+
+const PASSED = outcomeOf('passed', { phases: { connect: 10 } });
 
 /** Everything that agents publish, as the server passes it on. */
 async function listenTo(
@@ -140,7 +143,13 @@ describe("today's agent under a coordinator of 0.1", () => {
     for (const name of ['run-now', 'roll-call']) bus.publish(subject, bytes(recorded(name).message));
     const total = jobs.length + more.length;
     await probe.begun(total + 1);
-    for (const attempt of probe.attempts) attempt.end(outcomeOf('passed', { phases: { connect: 10 } }));
+    for (const attempt of probe.attempts.slice(0, 10)) {
+      attempt.end(outcomeOf('not_run', { reason: 'network-down' }));
+    }
+    for (const attempt of probe.attempts) {
+      // The last one is the run by hand.
+      attempt.end(attempt === probe.attempts.at(-1) ? outcomeOf('not_run', { reason: 'no-ipv6' }) : PASSED);
+    }
 
     const results = () => heard.found.filter((each) => each.subject === `svc.results.${REGION}`);
     const reported = () => results().flatMap((each) => each.message.results as { monitor: number }[]);

@@ -99,6 +99,7 @@ export class Agent {
         held: held.keys(),
         loopDelayMs: this.#starvation.takeLargestDelay(),
         isDraining: this.#intake.isDraining,
+        sicknesses: this.#starvation.isSick ? ['starved'] : [],
       }),
     });
   }

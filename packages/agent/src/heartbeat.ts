@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
@@ -7,6 +8,7 @@ import {
   HEARTBEAT_INTERVAL_MS,
   type Heartbeat,
   type JobKey,
+  type Sickness,
 } from '@svc/shared/messages/heartbeat.ts';
 import { MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 
@@ -16,6 +18,7 @@ export type AgentState = {
   held: JobKey[];
   loopDelayMs: number;
   isDraining: boolean;
+  sicknesses: readonly Sickness[];
 };
 
 export type HeartbeatsOptions = {
@@ -59,7 +62,7 @@ export class Heartbeats {
   beat(): void {
     const { bus, subject, agentId, version, capacity, clock, log, state } = this.#options;
     if (!bus.isConnected) return;
-    const { running, held, loopDelayMs, isDraining } = state();
+    const { running, held, loopDelayMs, isDraining, sicknesses } = state();
     const heartbeat: Heartbeat = {
       v: MESSAGE_VERSION,
       kind: 'heartbeat',
@@ -72,6 +75,8 @@ export class Heartbeats {
       clock: Math.trunc(clock.wall()),
       started_at: Math.trunc(this.#startedAt),
       draining: isDraining,
+      machine: hostname().slice(0, 255),
+      ...(sicknesses.length === 0 ? {} : { sick: [...sicknesses] }),
       understands: [...AGENT_UNDERSTANDS],
     };
     try {

@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
-import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import { asFirstReason, type CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { JobKey } from '@svc/shared/messages/heartbeat.ts';
 import { MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 import type { HeldJobs } from './held-jobs.ts';
@@ -62,7 +62,7 @@ export class Reporter {
   /** @param subject which the job's batch named, null when it named none */
   report(result: CheckResult, subject: string | null): void {
     if (subject === null) {
-      this.#add(this.#small, this.#options.subject, result, SMALL_BATCH_MS);
+      this.#add(this.#small, this.#options.subject, forFirstVersion(result), SMALL_BATCH_MS);
     } else {
       this.#add(this.#large, subject, result, this.#lastOutcomes.isNews(result) ? NEWS_MS : LARGE_BATCH_MS);
     }
@@ -126,6 +126,11 @@ export class Reporter {
       if (how === 'dropped') this.#lastOutcomes.forget(key[0]);
     }
   }
+}
+
+/** The result as a coordinator of 0.1 reads it. */
+function forFirstVersion(result: CheckResult): CheckResult {
+  return result.reason === undefined ? result : { ...result, reason: asFirstReason(result.reason) };
 }
 
 function newBatch(flush: () => void): OpenBatch {

@@ -5,13 +5,13 @@ import { messageVersion } from './subjects.ts';
 export const OUTCOMES = ['passed', 'degraded', 'failed', 'not_run'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Why a check could not be run. None of these ever counts against a monitor. */
-export const NOT_RUN_REASONS = [
+/** The reasons that version 0.1 knows, and refuses results with others. */
+const FIRST_NOT_RUN_REASONS = [
   /** No live agent in the region, or none took the job within the slot's bound. */
   'no-agent',
   /** An agent took it, but its place never came up within `start_within_ms`. */
   'overloaded',
-  /** The agent's event loop stood still so long that its time-outs mean nothing. */
+  /** The agent stood still, or waited for a CPU, so long that its time-outs mean nothing. */
   'agent-starved',
   'shutting-down',
   /** The agent that held it is gone and the slot's bound has passed. */
@@ -23,6 +23,15 @@ export const NOT_RUN_REASONS = [
   /** A defect of our own; the agent's log has it. */
   'internal-error',
 ] as const;
+
+/** Why a check could not be run. None of these ever counts against a monitor. */
+export const NOT_RUN_REASONS = [
+  ...FIRST_NOT_RUN_REASONS,
+  /** The agent's own network: no name server or no route, ports or descriptors used up, or nothing answers any more. */
+  'network-down',
+  /** The target has IPv6 addresses only, and the agent's machine has no IPv6. */
+  'no-ipv6',
+] as const;
 export type NotRunReason = (typeof NOT_RUN_REASONS)[number];
 
 /**
@@ -32,6 +41,11 @@ export type NotRunReason = (typeof NOT_RUN_REASONS)[number];
 const notRunReason = z
   .string()
   .transform((text): NotRunReason => (isNotRunReason(text) ? text : 'internal-error'));
+
+/** The reason as a reader of version 0.1 takes it: one that it does not know would cost it the result. */
+export function asFirstReason(reason: NotRunReason): NotRunReason {
+  return FIRST_NOT_RUN_REASONS.some((known) => known === reason) ? reason : 'internal-error';
+}
 
 function isNotRunReason(text: string): text is NotRunReason {
   return NOT_RUN_REASONS.some((reason) => reason === text);
