@@ -330,6 +330,7 @@ function regionalResolver(names: Readonly<Record<string, readonly string[]>>): R
       if (addresses === undefined) return system.resolve(host, ...rest);
       return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
     },
+    isSilentSince: (since) => system.isSilentSince(since),
     close: () => system.close(),
   };
 }

@@ -167,7 +167,7 @@ describe('servers that cannot help', () => {
     const { address, port } = gone;
     await gone.close();
     const how = { ...policy([]), servers: [{ host: '127.0.0.1', port }] };
-    expect(await ask(client(), how)).toEqual({ kind: 'failed', why: `ECONNREFUSED from ${address}` });
+    expect(await ask(client(), how)).toEqual({ kind: 'unreachable', why: `ECONNREFUSED from ${address}` });
   });
 
   test('all of them, each for its reason', async () => {
@@ -285,3 +285,46 @@ function changed(bytes: Buffer, at: number, value: number): Buffer {
   bytes[at] = value;
   return bytes;
 }
+
+describe('the silence of our own servers', () => {
+  const SHORT = { waitMs: () => 500, timeoutMs: 1_200 };
+
+  test('is told where several names meet it', async () => {
+    const from = client();
+    const how = policy([await serve(() => null)], SHORT);
+    const replies = await Promise.all(
+      ['one.test', 'two.test'].map((name) => ask(from, how, { name, type: 'A' })),
+    );
+    expect(replies.map(({ kind }) => kind)).toEqual(['unreachable', 'unreachable']);
+    expect(from.isSilentSince(performance.now() - 500)).toBe(true);
+  });
+
+  test('is not told where one name is silent and another is answered', async () => {
+    const from = client();
+    const how = policy([await serve(({ name }) => (name === 'one.test' ? null : RECORDS))], SHORT);
+    const silent = ask(from, how, { name: 'one.test', type: 'A' });
+    await ask(from, how);
+    expect((await silent).kind).toBe('silent');
+  });
+
+  test('one silent name makes a name be asked for again that was answered before', async () => {
+    let isDead = false;
+    const server = await serve(({ name }) => (isDead || name === 'one.test' ? null : RECORDS));
+    const from = client();
+    const how = policy([server], SHORT);
+    await ask(from, how);
+    expect((await ask(from, how, { name: 'one.test', type: 'A' })).kind).toBe('silent');
+    expect(server.requests.filter(({ name }) => name === 'example.com')).toHaveLength(2);
+    isDead = true;
+    expect((await ask(from, how, { name: 'one.test', type: 'A' })).kind).toBe('unreachable');
+  });
+
+  test('a server that says that it cannot tell is there', async () => {
+    const from = client();
+    const how = policy([await serve(() => ({ rcode: 2 })), await serve(() => null)], SHORT);
+    const replies = await Promise.all(
+      ['one.test', 'two.test'].map((name) => ask(from, how, { name, type: 'A' })),
+    );
+    expect(replies.map(({ kind }) => kind)).toEqual(['silent', 'silent']);
+  });
+});

@@ -1,8 +1,7 @@
-import { isIP } from 'node:net';
-import { isLocalFailure } from '../local-failure.ts';
 import { type DnsMessage, type DnsQuestion, RCODE } from './packet.ts';
 import type { Cancel } from './query.ts';
 import { type ServerAddress, serverName } from './servers.ts';
+import { Silence } from './silence.ts';
 import { queryOverTcp } from './tcp-query.ts';
 import { UdpServer } from './udp-server.ts';
 
@@ -33,10 +32,15 @@ const FIRST_WAIT_MS = 500;
 export type DnsReply =
   /** RCODE 0 or 3 (no such name): the servers know. */
   | { kind: 'answer'; message: DnsMessage }
-  /** Every server answered that it cannot or will not tell, or cannot be reached. */
+  /** Some server answered that it cannot or will not tell, and none did better. */
   | { kind: 'failed'; why: string }
   | { kind: 'silent'; why: string }
-  /** This machine could not ask, or the client was closed. */
+  /**
+   * No server could be reached (refused, no route, or nothing left to ask with), or none has answered
+   * anything, about whatever name: this says something about our own network, and nothing about the name.
+   */
+  | { kind: 'unreachable'; why: string }
+  /** The client was closed. */
   | { kind: 'unable'; why: string };
 
 /**
@@ -45,6 +49,7 @@ export type DnsReply =
  */
 export class DnsClient {
   readonly #servers = new Map<string, UdpServer>();
+  readonly #silence = new Silence();
   #isClosed = false;
 
   /**
@@ -57,9 +62,17 @@ export class DnsClient {
       process.nextTick(settle, { kind: 'unable', why: 'the agent is stopping' } satisfies DnsReply);
       return () => {};
     }
-    const asking = new Asking(question, policy, (server) => this.#udp(server), settle);
-    asking.next();
+    const asking = new Asking(question, policy, { udp: this.#udp, silence: this.#silence }, settle);
+    asking.start((name) => this.#askForOther(name, policy));
     return asking.cancel;
+  }
+
+  /**
+   * No server has answered anything since `since` (monotonic ms), and not about one name alone: for who gives
+   * a question up before its policy does.
+   */
+  isSilentSince(since: number): boolean {
+    return this.#silence.isTotal(since, performance.now());
   }
 
   /** Questions still open are settled as `unable`. */
@@ -68,7 +81,13 @@ export class DnsClient {
     await Promise.all([...this.#servers.values()].map((server) => server.close()));
   }
 
-  #udp(server: ServerAddress): UdpServer {
+  /** Nobody waits for the answer; that there is one is what counts. */
+  #askForOther(name: string, { servers, waitMs, timeoutMs }: AskPolicy): void {
+    const policy = { servers, waitMs, tries: 4, timeoutMs: Math.min(timeoutMs, OTHER_NAME_MS) };
+    if (!this.#isClosed) this.ask({ name, type: 'A' }, policy, () => {});
+  }
+
+  readonly #udp = (server: ServerAddress): UdpServer => {
     const key = serverName(server);
     let udp = this.#servers.get(key);
     if (udp === undefined) {
@@ -76,14 +95,20 @@ export class DnsClient {
       this.#servers.set(key, udp);
     }
     return udp;
-  }
+  };
 }
+
+/** A name that is asked for only to hear whether the servers are there is asked for this long, ms. */
+const OTHER_NAME_MS = 10_000;
+
+type Shared = { readonly udp: (server: ServerAddress) => UdpServer; readonly silence: Silence };
 
 /** One question on its way through the servers. */
 class Asking {
   readonly #question: DnsQuestion;
   readonly #policy: AskPolicy;
-  readonly #udp: (server: ServerAddress) => UdpServer;
+  readonly #shared: Shared;
+  readonly #startedAt = performance.now();
   readonly #settle: (reply: DnsReply) => void;
   /** Servers that have not yet said that they cannot help, the next to be asked first. */
   readonly #hopeful: ServerAddress[];
@@ -93,18 +118,15 @@ class Asking {
   #wait: NodeJS.Timeout | undefined;
   #tries = 0;
   #ignored = 0;
-  #isLocal = false;
+  /** Some server has said something, if only that it will not tell. */
+  #isHeard = false;
   #isDone = false;
+  #askForOther: (name: string) => void = () => {};
 
-  constructor(
-    question: DnsQuestion,
-    policy: AskPolicy,
-    udp: (server: ServerAddress) => UdpServer,
-    settle: (reply: DnsReply) => void,
-  ) {
+  constructor(question: DnsQuestion, policy: AskPolicy, shared: Shared, settle: (reply: DnsReply) => void) {
     this.#question = question;
     this.#policy = policy;
-    this.#udp = udp;
+    this.#shared = shared;
     this.#settle = settle;
     this.#hopeful = [...policy.servers];
     if (Number.isFinite(policy.timeoutMs)) {
@@ -112,7 +134,15 @@ class Asking {
     }
   }
 
+  /** @param askForOther asks for a name that the servers have answered before */
+  start(askForOther: (name: string) => void): void {
+    this.#askForOther = askForOther;
+    this.#shared.silence.asked(this.#question.name, this.#startedAt);
+    this.next();
+  }
+
   readonly cancel = (): void => {
+    if (!this.#isDone) this.#shared.silence.ended(this.#question.name);
     this.#isDone = true;
     clearTimeout(this.#deadline);
     clearTimeout(this.#wait);
@@ -127,17 +157,31 @@ class Asking {
       return;
     }
     this.#hopeful.push(server);
+    if (this.#tries > 0 && !this.#isHeard) this.#listenForOthers();
     const waitMs = this.#policy.waitMs(this.#tries++);
     this.#wait = setTimeout(this.next, waitMs);
     this.#send(server, true);
   };
 
+  /** One name alone has been silent so far: hears whether the servers are there at all. */
+  #listenForOthers(): void {
+    const { name } = this.#question;
+    const other = this.#shared.silence.otherNameToAsk(name, this.#startedAt, performance.now());
+    if (other !== null) this.#askForOther(other);
+  }
+
+  #heard(): void {
+    this.#isHeard = true;
+    this.#shared.silence.heard(this.#question.name, performance.now());
+  }
+
   #send(server: ServerAddress, withEdns: boolean): void {
     this.#cancels.push(
-      this.#udp(server).send({
+      this.#shared.udp(server).send({
         question: this.#question,
         withEdns,
         answered: (message) => {
+          this.#heard();
           if (message.isTruncated) this.#overTcp(server);
           else this.#answered(server, message, withEdns);
         },
@@ -178,7 +222,6 @@ class Asking {
       this.#finish({ kind: 'unable', why: 'the agent is stopping' });
       return;
     }
-    if (isLocalFailure(code, isIP(server.host) === 6 ? 6 : 4)) this.#isLocal = true;
     const what = code === 'EBADRESP' ? 'malformed answer' : code;
     this.#discard(server, `${what} from ${serverName(server)}${how === '' ? '' : ` ${how}`}`);
   }
@@ -195,16 +238,22 @@ class Asking {
 
   readonly #garbage = (): void => {
     this.#ignored++;
+    this.#heard();
   };
 
   #givenUp(): void {
     if (this.#hopeful.length === 0) {
-      this.#finish({ kind: this.#isLocal ? 'unable' : 'failed', why: this.#reasons.join(', ') });
+      this.#finish({ kind: this.#isHeard ? 'failed' : 'unreachable', why: this.#reasons.join(', ') });
       return;
     }
     const malformed = this.#ignored === 0 ? [] : [`${this.#ignored} malformed answers ignored`];
     const silent = `no answer from ${this.#hopeful.map(serverName).join(', ')}`;
-    this.#finish({ kind: 'silent', why: [silent, ...malformed, ...this.#reasons].join(', ') });
+    const { silence } = this.#shared;
+    const isOurs = !this.#isHeard && silence.isTotal(this.#startedAt, performance.now());
+    silence.gaveUp(this.#question.name);
+    const why = [silent, ...malformed, ...this.#reasons].join(', ');
+    if (isOurs) this.#finish({ kind: 'unreachable', why: `${why}, nor about any other name` });
+    else this.#finish({ kind: 'silent', why });
   }
 
   #finish(reply: DnsReply): void {

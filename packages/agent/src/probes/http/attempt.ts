@@ -111,6 +111,7 @@ export class Attempt implements ExchangeListener, BodyListener {
     if (this.#isSettled) return;
     if (!(error instanceof ResolveError)) this.#defect(error);
     else if (error.code === 'ECANCELLED') this.#aborted();
+    else if (error.code === 'EUNREACHABLE') this.#notRun('network-down', error.message);
     else this.#fail(error.message, error.code === 'ETIMEOUT');
   };
 
@@ -241,7 +242,7 @@ export class Attempt implements ExchangeListener, BodyListener {
         this.#fail(failure.message, failure.timedOut);
         return;
       case 'unable':
-        this.#notRun('overloaded', failure.message);
+        this.#notRun(failure.reason, failure.message);
         return;
       case 'denied':
         this.#denied(failure.message);
@@ -259,10 +260,12 @@ export class Attempt implements ExchangeListener, BodyListener {
 
   readonly #timedOut = (): void => {
     const after = this.#redirects === 0 ? '' : ` after ${this.#redirects} redirects`;
-    this.#fail(
-      `timed out after ${this.#context.timeoutMs} ms ${WAITED_FOR[this.#stopwatch.phase ?? 'connect']}${after}`,
-      true,
-    );
+    const phase = this.#stopwatch.phase ?? 'connect';
+    const message = `timed out after ${this.#context.timeoutMs} ms ${WAITED_FOR[phase]}${after}`;
+    const startedAt = this.#deadlineAt - this.#context.timeoutMs;
+    if (phase === 'dns' && this.#parts.resolver.isSilentSince(startedAt)) {
+      this.#notRun('network-down', `${message}: no name server answers, about whatever name`);
+    } else this.#fail(message, true);
   };
 
   readonly #aborted = (): void => {

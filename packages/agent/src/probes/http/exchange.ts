@@ -1,12 +1,14 @@
 import { connect, type OnReadOpts, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import type { EgressGuard } from '@svc/shared/egress.ts';
+import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import { noLocalRoute } from '../../network/local-route.ts';
 import type { ResolvedAddress } from '../../resolve/resolver.ts';
 import { type DialOptions, type DialResult, dial } from '../dial.ts';
 import { type Hop, hostOf, portOf, serverNameOf } from './hop.ts';
 import { ResponseError } from './response-error.ts';
 import { type ResponseListener, ResponseParser } from './response-parser.ts';
-import { describeSocketError, isOurFailure } from './socket-failure.ts';
+import { describeSocketError, localFailureIn } from './socket-failure.ts';
 import type { Phase } from './stopwatch.ts';
 import { openTls, type Secured } from './tls.ts';
 
@@ -21,8 +23,8 @@ export interface ExchangeListener extends ResponseListener {
 export type ExchangeFailure =
   /** The target's doing. */
   | { kind: 'failed'; message: string; timedOut?: boolean }
-  /** This machine is out of descriptors, ports or memory. */
-  | { kind: 'unable'; message: string }
+  /** This machine could not ask: it is out of descriptors, ports or memory, or has no route. */
+  | { kind: 'unable'; message: string; reason: NotRunReason }
   | { kind: 'denied'; message: string }
   | { kind: 'aborted' }
   /** Thrown by our own code. */
@@ -54,6 +56,8 @@ export class Exchange {
   #socket: Socket | undefined;
   #isClosed = false;
   #hasFirstByte = false;
+  /** The connection has failed; why is not known yet. */
+  #isAskingForRoute = false;
 
   constructor(options: ExchangeOptions, listener: ExchangeListener) {
     this.#options = options;
@@ -96,7 +100,7 @@ export class Exchange {
     const { hop, egress, remainingMs: timeoutMs, signal } = this.#options;
     const host = addresses[0]?.address ?? '';
     const options: DialOptions = {
-      resolver: { resolve: () => [...addresses], close: async () => {} },
+      resolver: { resolve: () => [...addresses], isSilentSince: () => false, close: async () => {} },
       egress,
       timeoutMs,
       signal,
@@ -201,15 +205,24 @@ export class Exchange {
   };
 
   readonly #ended = (): void => {
-    if (!this.#isClosed) this.#guarded(() => this.#parser.end());
+    if (!this.#isClosed && !this.#isAskingForRoute) this.#guarded(() => this.#parser.end());
   };
 
   readonly #errored = (error: NodeJS.ErrnoException): void => {
     if (this.#isClosed) return;
     const { hop } = this.#options;
     const message = describeSocketError(error, hop.url.host);
-    this.#fail({ kind: isOurFailure(error) ? 'unable' : 'failed', message });
+    const local = localFailureIn(error);
+    if (local === 'used-up') this.#fail({ kind: 'unable', message, reason: 'network-down' });
+    else if (local === 'no-route') void this.#askForRoute(message);
+    else this.#fail({ kind: 'failed', message });
   };
+
+  async #askForRoute(message: string): Promise<void> {
+    this.#isAskingForRoute = true;
+    const noRoute = await noLocalRoute(this.#options.addresses);
+    this.#fail(noRoute === null ? { kind: 'failed', message } : { kind: 'unable', ...noRoute });
+  }
 
   #guarded(step: () => void): void {
     try {

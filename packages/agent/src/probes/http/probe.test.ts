@@ -462,7 +462,7 @@ describe('stopping', () => {
   test('an abort while a name is looked up settles at once', async () => {
     const stop = new AbortController();
     const silent = createHttpProbe({
-      resolver: { resolve: () => new Promise(() => {}), close: async () => {} },
+      resolver: { resolve: () => new Promise(() => {}), isSilentSince: () => false, close: async () => {} },
       egress,
     });
     const running = silent.run(httpCheck({ url: 'http://silent.test/' }), {
@@ -492,6 +492,7 @@ describe('stopping', () => {
               reject(lookup.reason);
             });
           }),
+        isSilentSince: () => false,
         close: async () => {},
       },
       egress,
@@ -508,6 +509,7 @@ test("a defect of our own is not the target's", async () => {
       resolve: () => {
         throw new TypeError('defect');
       },
+      isSilentSince: () => false,
       close: async () => {},
     },
     egress,

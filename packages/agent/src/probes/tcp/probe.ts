@@ -63,7 +63,7 @@ function outcomeOf(result: DialResult): ProbeOutcome {
     case 'unable':
       return {
         outcome: 'not_run',
-        reason: 'internal-error',
+        reason: result.reason,
         ...common,
         errorMessage: bounded(result.message),
       };
