@@ -8,6 +8,7 @@ import { sayReady } from '@svc/shared/readiness.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
 import { Agent } from './app.ts';
 import { AGENT_SETTINGS } from './config.ts';
+import { createReferenceList } from './network/reference-list.ts';
 import { createProbeSet } from './probes/registry.ts';
 import { VERSION } from './version.ts';
 
@@ -57,7 +58,13 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     log,
   });
   const probeSet = createProbeSet({ ...config, userAgent: `svc/${VERSION}` });
-  agent = new Agent({ config, bus, probeSet, clock: systemClock, log });
+  const references = createReferenceList({
+    hosts: config.referenceHosts,
+    dnsServers: config.dnsServers,
+    natsUrl: config.natsUrl,
+    bus,
+  });
+  agent = new Agent({ config, bus, probeSet, references, clock: systemClock, log });
   try {
     await agent.start();
   } catch (error) {

@@ -9,6 +9,7 @@ import { backoffMs } from './backoff.ts';
 import { addAttempt, type CheckRun, notAttempted, type RunResult, resultOf } from './check-run.ts';
 import { Heap } from './heap.ts';
 import type { Metrics } from './metrics.ts';
+import type { NetworkWatch } from './network/watch.ts';
 import type { ProbeOutcome } from './probes/probe.ts';
 import { type Probes, runProbe } from './probes/registry.ts';
 import type { Starvation } from './starvation.ts';
@@ -33,6 +34,7 @@ export type RunnerOptions = {
   concurrency: number;
   clock: Clock;
   starvation: Pick<Starvation, 'delaySince' | 'heldBackSince' | 'voided'>;
+  network: Pick<NetworkWatch, 'seen'>;
   /** 0 <= random() < 1, for the spread of back-off waits. */
   random: () => number;
   metrics: Metrics;
@@ -208,7 +210,29 @@ export class Runner {
     if (run.state !== 'attempting' || run.attempts.length !== attempt) return;
     const { starvation } = this.#options;
     const verdict = judgeAttempt(found, run.check, () => starvation.heldBackSince(run.attemptStartedAt));
-    if (verdict.reason === 'agent-starved') starvation.voided();
+    if (verdict.reason === 'agent-starved') {
+      starvation.voided();
+      this.#endAttempt(run, found, verdict);
+      return;
+    }
+    const isOurs = this.#options.network.seen(run.check, found, run.attemptStartedAt);
+    if (isOurs === null) this.#endAttempt(run, found, verdict);
+    else void this.#onceKnown(isOurs, run, attempt, found, verdict);
+  }
+
+  /** The failure may be our own network's: the attempt keeps its place until that is known, within some seconds. */
+  async #onceKnown(
+    isOurs: Promise<boolean>,
+    run: CheckRun,
+    attempt: number,
+    found: ProbeOutcome,
+    verdict: Verdict,
+  ): Promise<void> {
+    const settled = (await isOurs) ? notRun('network-down') : verdict;
+    if (run.state === 'attempting' && run.attempts.length === attempt) this.#endAttempt(run, found, settled);
+  }
+
+  #endAttempt(run: CheckRun, found: ProbeOutcome, verdict: Verdict): void {
     addAttempt(run, found, verdict);
     this.#leaveAttempt(run, verdict);
     this.#fill();

@@ -239,7 +239,7 @@ export class Attempt implements ExchangeListener, BodyListener {
   onFailure(failure: ExchangeFailure): void {
     switch (failure.kind) {
       case 'failed':
-        this.#fail(failure.message, failure.timedOut);
+        this.#fail(failure.message, failure.timedOut, failure.notConnected);
         return;
       case 'unable':
         this.#notRun(failure.reason, failure.message);
@@ -288,9 +288,10 @@ export class Attempt implements ExchangeListener, BodyListener {
     this.#settle(outcome);
   }
 
-  #fail(message: string, timedOut = false): void {
+  #fail(message: string, timedOut = false, notConnected = false): void {
     const outcome = this.#outcome('failed', message);
     if (timedOut) outcome.timedOut = true;
+    if (notConnected) outcome.notConnected = true;
     this.#settle(outcome);
   }
 

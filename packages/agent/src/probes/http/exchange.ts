@@ -22,7 +22,7 @@ export interface ExchangeListener extends ResponseListener {
 
 export type ExchangeFailure =
   /** The target's doing. */
-  | { kind: 'failed'; message: string; timedOut?: boolean }
+  | { kind: 'failed'; message: string; timedOut?: boolean; notConnected?: boolean }
   /** This machine could not ask: it is out of descriptors, ports or memory, or has no route. */
   | { kind: 'unable'; message: string; reason: NotRunReason }
   | { kind: 'denied'; message: string }
@@ -115,7 +115,7 @@ export class Exchange {
 
   #dialled(result: DialResult): void {
     if (result.kind !== 'connected') {
-      this.#fail(result);
+      this.#fail(result.kind === 'failed' ? { ...result, notConnected: true } : result);
       return;
     }
     const { socket } = result;
@@ -215,13 +215,19 @@ export class Exchange {
     const local = localFailureIn(error);
     if (local === 'used-up') this.#fail({ kind: 'unable', message, reason: 'network-down' });
     else if (local === 'no-route') void this.#askForRoute(message);
-    else this.#fail({ kind: 'failed', message });
+    else this.#fail({ kind: 'failed', message, notConnected: this.#isCut(error) });
   };
+
+  /** The connection itself has failed, and the target has said nothing yet. */
+  #isCut({ syscall }: NodeJS.ErrnoException): boolean {
+    return !this.#hasFirstByte && syscall !== undefined;
+  }
 
   async #askForRoute(message: string): Promise<void> {
     this.#isAskingForRoute = true;
     const noRoute = await noLocalRoute(this.#options.addresses);
-    this.#fail(noRoute === null ? { kind: 'failed', message } : { kind: 'unable', ...noRoute });
+    if (noRoute === null) this.#fail({ kind: 'failed', message, notConnected: true });
+    else this.#fail({ kind: 'unable', ...noRoute });
   }
 
   #guarded(step: () => void): void {
