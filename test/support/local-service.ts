@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Agent } from '@svc/agent/app.ts';
+import { createReferenceList, type ReferenceList } from '@svc/agent/network/reference-list.ts';
 import { createDnsProbe } from '@svc/agent/probes/dns/probe.ts';
 import { createHttpProbe } from '@svc/agent/probes/http/probe.ts';
 import type { ProbeSet } from '@svc/agent/probes/registry.ts';
@@ -30,6 +31,8 @@ export type LocalServiceOptions = {
   /** Addresses of host names as each region sees them. */
   names?: (region: Region) => Readonly<Record<string, readonly string[]>>;
   dnsServers?: readonly string[];
+  /** Agents ask the references that they find by themselves; else they suspect nothing. */
+  asksReferences?: boolean;
   /** How far the wall clock of a region's agent is off, ms. */
   agentClockOffset?: (region: Region) => number;
   /** Put between the coordinator and its connection and clock, to count what it holds. */
@@ -162,6 +165,7 @@ export class LocalService {
       },
       bus,
       probeSet: this.#probeSet(region),
+      references: this.#options.asksReferences === true ? this.#references(bus) : undefined,
       clock: offsetClock(this.clock, this.#options.agentClockOffset?.(region) ?? 0),
       log: this.#log,
     });
@@ -277,6 +281,15 @@ export class LocalService {
   #keyOf(part: 'coordinator' | Region): { nkeySeed?: string } {
     const { accounts } = this.#options;
     return accounts === undefined ? {} : { nkeySeed: accounts.seedOf(part) };
+  }
+
+  #references(bus: Bus): ReferenceList {
+    return createReferenceList({
+      hosts: undefined,
+      dnsServers: undefined,
+      natsUrl: this.nats.url,
+      bus,
+    });
   }
 
   #probeSet(region: Region): ProbeSet {

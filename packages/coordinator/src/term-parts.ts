@@ -16,6 +16,7 @@ import { Deliverer } from './notify/deliverer.ts';
 import { createChannels } from './notify/registry.ts';
 import { storedChannels } from './notify/stored-channels.ts';
 import { createHttpPost } from './outgoing/http-post.ts';
+import { BacklogHold } from './recording/backlog-hold.ts';
 import { ResultConsumer } from './recording/consumer.ts';
 import { ReadingProgress } from './recording/reading-progress.ts';
 import { Recorder } from './recording/recorder.ts';
@@ -51,6 +52,7 @@ export type TermParts = {
   readonly states: States;
   readonly slotClock: SlotClock;
   readonly recorder: Recorder;
+  readonly backlogHold: BacklogHold;
   readonly consumer: ResultConsumer;
   readonly dispatch: Dispatch;
   readonly deliverer: Deliverer;
@@ -83,6 +85,7 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
   const deliverer = createDeliverer(options);
   // The readers of `consumer` and `dispatch` run when all of them are there.
   const progress = () => consumerProgress;
+  const told = () => recorder;
   const rollups = await Rollups.load({
     store,
     clock,
@@ -91,10 +94,12 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
     isCaughtUp: () => progress().isCaughtUp() && !slotClock.hasJumpedWithin(DATED_BACK_MS),
     log,
   });
+  const backlogHold = new BacklogHold({ clock, slotClock, onEnd: (ids) => told().announce(ids) });
   const recorder = createRecorder(options, loaded, {
     states,
     rollups,
     deliverer,
+    backlogHold,
     slots: () => dispatch,
   });
   const maxBytes = config.resultsMaxBytes;
@@ -108,7 +113,18 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
     progress: consumerProgress,
   });
   const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });
-  return { monitors, states, slotClock, recorder, consumer, dispatch, deliverer, rollups, retention };
+  return {
+    monitors,
+    states,
+    slotClock,
+    recorder,
+    backlogHold,
+    consumer,
+    dispatch,
+    deliverer,
+    rollups,
+    retention,
+  };
 }
 
 async function load({ store, secrets, clock, log }: TermOptions): Promise<Loaded> {
@@ -129,11 +145,12 @@ function createRecorder(
     readonly states: States;
     readonly rollups: Rollups;
     readonly deliverer: Deliverer;
+    readonly backlogHold: BacklogHold;
     /** Dispatch, which needs the recorder to be built. */
     readonly slots: () => Dispatch;
   },
 ): Recorder {
-  const { states, rollups, deliverer, slots } = parts;
+  const { states, rollups, deliverer, slots, backlogHold } = parts;
   return new Recorder({
     store: createRecordingStore(store),
     states,
@@ -150,7 +167,8 @@ function createRecorder(
     slotClock,
     log,
     newKey: randomUUID,
-    isHeld: () => false,
+    onRead: (result) => backlogHold.read(result),
+    isHeld: (monitorId) => backlogHold.isHeld(monitorId),
     onDeclared: (id, monitor) => monitors.replace(monitors.get(id) ?? null, monitor),
     onQueued: (id, { uid, notificationId, monitorId, alert, queuedAt }) =>
       deliverer.wake({ id, uid, notificationId, monitorId, alert, attempts: 0, tries: 0, queuedAt }),

@@ -319,6 +319,22 @@ describe('the silence of our own servers', () => {
     expect((await ask(from, how, { name: 'one.test', type: 'A' })).kind).toBe('unreachable');
   });
 
+  test('is told one name after the other too, where who asks gives up before the policy does', async () => {
+    const from = client();
+    const how = policy([await serve(() => null)], SHORT);
+    for (const [name, isTotal] of [
+      ['one.test', false],
+      ['two.test', true],
+    ] as const) {
+      const askedAt = performance.now();
+      const cancel = from.ask({ name, type: 'A' }, how, () => {});
+      // No event tells that time has passed without an answer.
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect(from.isSilentSince(askedAt)).toBe(isTotal);
+      cancel();
+    }
+  });
+
   test('a server that says that it cannot tell is there', async () => {
     const from = client();
     const how = policy([await serve(() => ({ rcode: 2 })), await serve(() => null)], SHORT);

@@ -1,7 +1,7 @@
 import { type DnsMessage, type DnsQuestion, RCODE } from './packet.ts';
 import type { Cancel } from './query.ts';
 import { type ServerAddress, serverName } from './servers.ts';
-import { Silence } from './silence.ts';
+import { SILENT_AFTER_MS, Silence } from './silence.ts';
 import { queryOverTcp } from './tcp-query.ts';
 import { UdpServer } from './udp-server.ts';
 
@@ -142,7 +142,7 @@ class Asking {
   }
 
   readonly cancel = (): void => {
-    if (!this.#isDone) this.#shared.silence.ended(this.#question.name);
+    if (!this.#isDone) this.#noteEnd();
     this.#isDone = true;
     clearTimeout(this.#deadline);
     clearTimeout(this.#wait);
@@ -168,6 +168,15 @@ class Asking {
     const { name } = this.#question;
     const other = this.#shared.silence.otherNameToAsk(name, this.#startedAt, performance.now());
     if (other !== null) this.#askForOther(other);
+  }
+
+  /** Who asked may have given up earlier than the policy does: that is silence as well. */
+  #noteEnd(): void {
+    const { silence } = this.#shared;
+    const { name } = this.#question;
+    silence.ended(name);
+    const waitedMs = performance.now() - this.#startedAt;
+    if (!this.#isHeard && waitedMs >= SILENT_AFTER_MS) silence.gaveUp(name);
   }
 
   #heard(): void {
@@ -250,7 +259,6 @@ class Asking {
     const silent = `no answer from ${this.#hopeful.map(serverName).join(', ')}`;
     const { silence } = this.#shared;
     const isOurs = !this.#isHeard && silence.isTotal(this.#startedAt, performance.now());
-    silence.gaveUp(this.#question.name);
     const why = [silent, ...malformed, ...this.#reasons].join(', ');
     if (isOurs) this.#finish({ kind: 'unreachable', why: `${why}, nor about any other name` });
     else this.#finish({ kind: 'silent', why });
