@@ -28,7 +28,7 @@ export async function noLocalRoute(addresses: readonly ResolvedAddress[]): Promi
   return { reason: 'network-down', message: `the agent's machine has no route to ${hosts}` };
 }
 
-/** Asks the kernel: connecting a UDP socket looks the route up and sends nothing. */
+/** Asks the kernel: connecting a UDP socket looks the route up and sends nothing. Never rejects. */
 function hasLocalRoute({ address, family }: ResolvedAddress): Promise<boolean> {
   return new Promise((settle) => {
     const socket = createSocket(family === 6 ? 'udp6' : 'udp4');

@@ -73,6 +73,7 @@ describe('what the references say', () => {
     const answer = references.ask();
     await clock.advanceSettling(250);
     expect(await answer).toBe('none');
+    expect(references.goneSince).toBeNull();
   });
 
   test('nothing, once they were wrong, until one answers again', async () => {

@@ -40,6 +40,7 @@ export class References {
   readonly #options: ReferencesOptions;
   /** By name. */
   readonly #answeredAt = new Map<string, number>();
+  #lastAnswerAt = Number.NEGATIVE_INFINITY;
   /** All that counts: a reference that is not listed any more (its route is gone) is still asked. */
   readonly #known = new Map<string, Reference>();
   readonly #stopping = new AbortController();
@@ -75,9 +76,9 @@ export class References {
     return this.#goneSince;
   }
 
-  /** Some reference answered within the last hour. */
+  /** Some reference answered within the last hour. Cheap: asked for every failure. */
   get areKnown(): boolean {
-    return this.#counting().length > 0;
+    return this.#options.clock.monotonic() - this.#lastAnswerAt < COUNTS_MS;
   }
 
   /** What the next round says. */
@@ -89,6 +90,7 @@ export class References {
   /** They say nothing about the network, as it turned out: none counts until it answers again. */
   forget(): void {
     this.#answeredAt.clear();
+    this.#lastAnswerAt = Number.NEGATIVE_INFINITY;
     this.#goneSince = null;
   }
 
@@ -122,7 +124,12 @@ export class References {
       this.#found(null);
       return 'answered';
     }
-    if (counting.length === 0 || this.#stopping.signal.aborted) return 'none';
+    if (this.#stopping.signal.aborted) return 'none';
+    if (counting.length === 0) {
+      // Those that were gone are gone for an hour: what they were is not known any more.
+      this.#goneSince = null;
+      return 'none';
+    }
     this.#found(this.#options.clock.monotonic(), counting);
     return 'gone';
   }
@@ -130,7 +137,8 @@ export class References {
   /** Rejects when it does not answer. */
   async #askOne(reference: Reference, signal: AbortSignal): Promise<void> {
     if (!(await reference.ask(signal))) throw new Error(`${reference.name} does not answer`);
-    this.#answeredAt.set(reference.name, this.#options.clock.monotonic());
+    this.#lastAnswerAt = this.#options.clock.monotonic();
+    this.#answeredAt.set(reference.name, this.#lastAnswerAt);
   }
 
   #found(goneAt: number | null, counting: readonly string[] = []): void {
