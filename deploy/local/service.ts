@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Region } from '@svc/shared/regions.ts';
 import { type DiskState, watchDisk } from './disk-watch.ts';
+import { environmentOf } from './environments.ts';
 import { guardProcess } from './guard.ts';
 import { choosePort } from './nats-port.ts';
 import { AGENT_FLAGS, COORDINATOR_FLAGS } from './node-flags.ts';
@@ -86,17 +87,24 @@ export class LocalService {
     print(paint.bold('svc is starting'));
     this.#stopWatchingDisk = watchDisk(dataDir, (...change) => this.#diskChanged(...change));
     const nats = await this.#startNats();
-    const common = this.#environmentOf(nats);
+    const publicUrl = this.#options.environment.SVC_PUBLIC_URL || this.#listenUrl();
     this.#coordinator = this.#nodePart(
       'coordinator',
       'packages/coordinator/src/main.ts',
       COORDINATOR_FLAGS,
       COORDINATOR_STOP_MS,
-      common,
+      {
+        ...environmentOf('coordinator', this.#options.environment),
+        ...this.#settingsOf(nats),
+        SVC_DATA_DIR: dataDir,
+        SVC_CONFIG: this.#options.configFile ?? 'none',
+        SVC_PUBLIC_URL: publicUrl,
+      },
     );
     this.#agents = regions.map((region) =>
       this.#nodePart(`agent ${region}`, 'packages/agent/src/main.ts', AGENT_FLAGS, AGENT_STOP_MS, {
-        ...common,
+        ...environmentOf('agent', this.#options.environment),
+        ...this.#settingsOf(nats),
         SVC_REGION: region,
         SVC_DRAIN_MS: String(AGENT_DRAIN_MS),
       }),
@@ -106,7 +114,7 @@ export class LocalService {
     await Promise.all([this.#coordinator.start(), ...this.#agents.map((agent) => agent.start())]);
     this.#stopProgress();
     if (this.isStopping) return;
-    for (const line of this.#summary(nats.url, common.SVC_PUBLIC_URL ?? '')) print(line);
+    for (const line of this.#summary(nats.url, publicUrl)) print(line);
   }
 
   /** Agents first, so that their last results are recorded; NATS last. */
@@ -150,7 +158,7 @@ export class LocalService {
         name: 'nats-server',
         command: natsServer,
         args: ['-c', configFile],
-        env: { ...definedOf(environment), GOMEMLIMIT: '256MiB' },
+        env: { ...environmentOf('nats-server', environment), GOMEMLIMIT: '256MiB' },
         hasChannel: false,
         isReadyLine: (line) => line.includes('Server is ready'),
         stopWithinMs: NATS_STOP_MS,
@@ -162,19 +170,21 @@ export class LocalService {
     return { url: `nats://${address}`, address };
   }
 
-  #environmentOf(nats: { url: string; address: string }): Record<string, string> {
-    const { environment, dataDir, configFile, project } = this.#options;
+  /** Of the coordinator and the agents. */
+  #settingsOf(nats: { url: string; address: string }): Record<string, string> {
+    const { environment, project } = this.#options;
     return {
-      ...definedOf(environment),
-      SVC_DATA_DIR: dataDir,
-      SVC_CONFIG: configFile ?? 'none',
       SVC_NATS_URL: nats.url,
       SVC_NATS_ADDRESS: nats.address,
-      SVC_PUBLIC_URL: environment.SVC_PUBLIC_URL || `http://${environment.SVC_LISTEN || '127.0.0.1:8080'}`,
       SVC_SUPERVISED: '1',
       // Saves each process a third of its start: measured 0.54 → 0.33 s for the coordinator.
       NODE_COMPILE_CACHE: environment.NODE_COMPILE_CACHE || join(project, 'node_modules', '.cache', 'node'),
     };
+  }
+
+  #listenUrl(): string {
+    const { SVC_LISTEN, SVC_TLS_CERT } = this.#options.environment;
+    return `${SVC_TLS_CERT ? 'https' : 'http'}://${SVC_LISTEN || '127.0.0.1:8080'}`;
   }
 
   #nodePart(
@@ -264,10 +274,4 @@ function natsConfiguration(port: number, store: string): string {
 function addressOf(url: string): string {
   const first = url.split(',')[0] ?? '';
   return URL.canParse(first) ? new URL(first).host : first;
-}
-
-function definedOf(environment: NodeJS.ProcessEnv): Record<string, string> {
-  const defined: Record<string, string> = {};
-  for (const [name, value] of Object.entries(environment)) if (value !== undefined) defined[name] = value;
-  return defined;
 }

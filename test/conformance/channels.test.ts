@@ -50,11 +50,11 @@ const webhookPayload = {
 const CASES: { [K in ImplementedKind]: Case<K> } = {
   webhook: {
     settings: (url) => ({
-      endpoint: `${url}/hook?key=query-s3cret`,
+      endpoint: `${url}/hook/path-s3cret?key=query-s3cret`,
       headers: [{ key: 'Authorization', value: 'Bearer header-s3cret' }],
     }),
-    secrets: ['query-s3cret', 'header-s3cret'],
-    path: '/hook?key=query-s3cret',
+    secrets: ['query-s3cret', 'path-s3cret', 'header-s3cret'],
+    path: '/hook/path-s3cret?key=query-s3cret',
     payload: webhookPayload,
     verdicts: {
       200: 'delivered',
@@ -166,6 +166,29 @@ describe.each(IMPLEMENTED_KINDS)('%s', (kind) => {
 });
 
 describe('webhook', () => {
+  test.each([
+    ['as Basic credentials', [], `Basic ${btoa('alerts:user-s3cret')}`],
+    ['unless a header says otherwise', [{ key: 'AUTHORIZATION', value: 'Bearer mine' }], 'Bearer mine'],
+  ])('user information goes out %s, and is not repeated', async (_, headers, authorization) => {
+    const { webhook } = createChannels(
+      createHttpPost({
+        clock: new FakeClock(),
+        guard: createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.1'] }),
+      }),
+    );
+    receiver.answerWith((request, response) => {
+      response.writeHead(500).end(`${JSON.stringify(request.headers)} alerts user-s3cret`);
+    });
+    const endpoint = receiver.url.replace('//', '//alerts:user%2Ds3cret@');
+    const result = await webhook.send({ endpoint, headers }, FULL, context());
+    expect(receiver.requests[0]?.headers).toMatchObject({ authorization });
+    expect(receiver.requests[0]?.headers.host).not.toContain('alerts');
+    expect(result.outcome).toBe('retry');
+    for (const secret of ['user-s3cret', 'user%2Ds3cret', btoa('alerts:user-s3cret')]) {
+      expect(JSON.stringify(result)).not.toContain(secret);
+    }
+  });
+
   test('optional members are left out when they do not apply; ours and the configured headers', async () => {
     const { webhook } = createChannels(
       createHttpPost({
@@ -182,6 +205,8 @@ describe('webhook', () => {
         { key: 'Content-Type', value: 'application/vnd.example+json' },
         { key: 'X-Secret', value: 'abc' },
         { key: 'Content-Length', value: '3' },
+        // Receivers drop by ours what comes twice.
+        { key: 'Webhook-Id', value: 'always-the-same' },
       ],
     };
     expect(await webhook.send(settings, alert, context())).toEqual({ outcome: 'delivered', statusCode: 200 });

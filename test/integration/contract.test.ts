@@ -28,6 +28,7 @@ const GENEROUS = { perSecond: 1e9, atOnce: 1e9 };
 let isReady = true;
 const api = await startApi({
   rate: GENEROUS,
+  failureRate: GENEROUS,
   readiness: () => ({ database: isReady }),
   metricsToken: 'metrics-token',
   checks: {

@@ -14,6 +14,8 @@ import { VALID } from '../support/resources.ts';
 import { asDeclaredFile, WHOLE_CONFIGURATION } from '../support/whole-configuration.ts';
 
 const SECRETS = [
+  'pass%20word',
+  'hook%20word',
   'Bearer of the monitor',
   'Bearer of the collector',
   'the hook',

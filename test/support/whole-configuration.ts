@@ -13,10 +13,11 @@ export const WHOLE_CONFIGURATION: Resources = {
   svc_http_monitor: {
     api: {
       name: 'API',
-      url: 'https://api.example.com/health?deep=1#part',
+      url: 'https://probe:pass%20word@api.example.com/health?deep=1#part',
       method: 'POST',
       body: `one\n\ttwo "quoted" \\ \${env.HOME} %{ if true }\n`,
       follow_redirects: false,
+      certificate_expiry_days: 21,
       periodicity: '30s',
       timeout: 5_000,
       degraded_at: 0.1,
@@ -121,7 +122,7 @@ export const WHOLE_CONFIGURATION: Resources = {
       name: 'Hook',
       provider_type: 'webhook',
       webhook: {
-        endpoint: 'https://hook.example.com/a?b=c',
+        endpoint: 'https://alerts:hook%20word@hook.example.com/a?b=c',
         headers: [
           { key: 'Authorization', value: `Bearer \${of} the hook` },
           { key: 'X-Other', value: '' },

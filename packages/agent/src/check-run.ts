@@ -47,7 +47,7 @@ export function addAttempt(run: CheckRun, found: ProbeOutcome, verdict: Verdict)
     started_ms: roundMs(run.attemptStartedAt - run.startedAt),
     latency: roundMs(found.latency),
     ...statusCodeOf(found),
-    ...errorMessageOf(found),
+    ...errorMessageOf(found, verdict),
     ...(found.timedOut === true ? { timed_out: true } : {}),
   });
 }
@@ -67,7 +67,7 @@ export function resultOf(run: CheckRun, verdict: Verdict, wallNow: number): RunR
     latency: roundMs(found.latency),
     phases: roundPhases(found.latency, found.phases),
     ...statusCodeOf(found),
-    ...errorMessageOf(found),
+    ...errorMessageOf(found, verdict),
     ...(found.timedOut === true ? { timed_out: true } : {}),
     ...(found.certificateExpiresAt === undefined
       ? {}
@@ -85,8 +85,7 @@ function statusCodeOf(found: ProbeOutcome): { status_code?: number } {
   return found.statusCode === undefined ? {} : { status_code: found.statusCode };
 }
 
-function errorMessageOf(found: ProbeOutcome): { error_message?: string } {
-  return found.errorMessage === undefined
-    ? {}
-    : { error_message: found.errorMessage.slice(0, LIMITS.errorMessage) };
+function errorMessageOf(found: ProbeOutcome, verdict: Verdict): { error_message?: string } {
+  const message = found.errorMessage ?? verdict.message;
+  return message === undefined ? {} : { error_message: message.slice(0, LIMITS.errorMessage) };
 }

@@ -20,6 +20,7 @@ test('region and NATS server are all it needs', () => {
       region: 'hosta-fra',
       natsUrl: 'nats://127.0.0.1:4222',
       concurrency: 4_000,
+      noProxy: expect.any(Function),
       egressDeny: [],
       egressAllow: [],
       logLevel: 'info',
@@ -40,6 +41,20 @@ test('lists', () => {
   expect(values.dnsServers).toEqual(['10.0.0.53', '[fd00::53]:5353']);
   expect(values.egressDeny).toEqual(['10.0.0.0/8', '192.168.1.1']);
   expect(values.egressAllow).toEqual(['10.1.0.0/16']);
+});
+
+test('a proxy, and what goes past it', () => {
+  const { values } = readEnvironment(AGENT_SETTINGS, {
+    ...least,
+    SVC_PROBE_PROXY: 'http://me:s3cret@proxy.example:3128',
+    NO_PROXY: 'intranet.example',
+  });
+  expect(values.probeProxy).toMatchObject({ host: 'proxy.example', port: 3_128 });
+  expect(values.noProxy('www.intranet.example', 443)).toBe(true);
+  expect(values.noProxy('www.example', 443)).toBe(false);
+  expect(problems({ ...least, SVC_PROBE_PROXY: 'socks5://me:s3cret@proxy.example' })).toEqual([
+    'SVC_PROBE_PROXY: must be the URL of an HTTP proxy, http://[user:password@]host:port',
+  ]);
 });
 
 test('everything that is wrong is said at once', () => {

@@ -1,5 +1,6 @@
 import { LOG_LEVELS } from '@svc/shared/log.ts';
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
+import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import {
   cidrList,
@@ -10,6 +11,7 @@ import {
   wholeNumber,
 } from '@svc/shared/setting-schemas.ts';
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
+import { TRUST_SETTINGS } from '@svc/shared/trust-settings.ts';
 import { z } from 'zod';
 import { parseServer } from './dns/servers.ts';
 import { parseReferenceHost } from './network/reference-list.ts';
@@ -80,6 +82,13 @@ export const AGENT_SETTINGS = {
       'the default gateway (port 53), the name servers and the NATS server, as far as outside the machine',
     schema: referenceHosts.optional(),
   },
+  ...TRUST_SETTINGS,
+  probeProxy: {
+    name: 'SVC_PROBE_PROXY',
+    description: 'HTTP proxy for HTTP probes, http://[user:password@]host:port; names are resolved by it',
+    schema: proxyUrl,
+  },
+  ...NO_PROXY_SETTINGS,
   egressDeny: {
     name: 'SVC_EGRESS_DENY',
     description: 'CIDRs that probes must not reach, besides link-local and cloud metadata addresses',

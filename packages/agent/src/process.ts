@@ -4,8 +4,10 @@ import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { busOptionsOf } from '@svc/shared/nats-settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
+import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
+import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/trusted-authorities.ts';
 import { Agent } from './app.ts';
 import { AGENT_SETTINGS } from './config.ts';
 import { createReferenceList } from './network/reference-list.ts';
@@ -50,6 +52,8 @@ export async function runAgent(args: readonly string[]): Promise<void> {
   // Under the supervisor the coordinator has the same environment and says it once for all.
   if (!config.isSupervised) for (const warning of warnings) log.warn(warning);
 
+  if (!trustsSystemStore()) log.warn(SYSTEM_STORE_UNUSED);
+
   // Waits for a server that is not up yet, for ever.
   const bus = await connectBus({
     ...busOptionsOf(config),
@@ -57,7 +61,11 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     inboxPrefix: `_INBOX_${config.region}`,
     log,
   });
-  const probeSet = createProbeSet({ ...config, userAgent: `svc/${VERSION}` });
+  const probeSet = createProbeSet({
+    ...config,
+    userAgent: `svc/${VERSION}`,
+    proxyFor: proxyFor(config.probeProxy, config.noProxy),
+  });
   const references = createReferenceList({
     hosts: config.referenceHosts,
     dnsServers: config.dnsServers,

@@ -208,8 +208,9 @@ export class Runner {
   #onAttemptEnd(run: CheckRun, attempt: number, found: ProbeOutcome): void {
     // A probe that settles after it was given up.
     if (run.state !== 'attempting' || run.attempts.length !== attempt) return;
-    const { starvation } = this.#options;
-    const verdict = judgeAttempt(found, run.check, () => starvation.heldBackSince(run.attemptStartedAt));
+    const { starvation, clock } = this.#options;
+    const heldBack = () => starvation.heldBackSince(run.attemptStartedAt);
+    const verdict = judgeAttempt(found, run.check, heldBack, clock.wall());
     if (verdict.reason === 'agent-starved') {
       starvation.voided();
       this.#endAttempt(run, found, verdict);

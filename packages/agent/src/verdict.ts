@@ -1,26 +1,37 @@
-import type { Check } from '@svc/shared/messages/check.ts';
+import type { Check, HttpCheck } from '@svc/shared/messages/check.ts';
 import type { NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
+import { expiryNotice } from './certificate-expiry.ts';
 import type { ProbeOutcome } from './probes/probe.ts';
 import { roundMs } from './rounding.ts';
 import type { HeldBack } from './starvation.ts';
 
-export type Verdict = { outcome: Outcome; reason?: NotRunReason };
+export type Verdict = {
+  outcome: Outcome;
+  reason?: NotRunReason;
+  /** Why, where the probe itself has nothing to say; for people. */
+  message?: string;
+};
+
+/** The members of a check that its verdict depends on. */
+type JudgedCheck = Pick<Check, 'degraded_at'> & Pick<HttpCheck, 'certificate_expiry_days'>;
 
 /**
- * What an attempt means: what the probe found, seen against `degraded_at` and against what kept the agent
- * back while it ran.
+ * What an attempt means: what the probe found, seen against `degraded_at`, against how long the certificate
+ * has to be valid, and against what kept the agent back while it ran.
  *
  * A starved agent cannot tell a time-out of the target from its own, and not whether a target was slow. A
  * stall of the event loop voids time-outs, and what would not be degraded without its delay; an agent that
  * waited for a CPU for a large part of the attempt was late at every step, so it voids both whole. Failures of
- * other kinds were seen, not inferred from time, and stand.
+ * other kinds, and a certificate that expires too soon, were seen, not inferred from time, and stand.
  *
  * @param heldBack asked only where the verdict depends on it
+ * @param wallNow epoch ms
  */
 export function judgeAttempt(
   found: ProbeOutcome,
-  check: Pick<Check, 'degraded_at'>,
+  check: JudgedCheck,
   heldBack: () => HeldBack,
+  wallNow: number,
 ): Verdict {
   switch (found.outcome) {
     case 'not_run':
@@ -31,6 +42,8 @@ export function judgeAttempt(
       return isWaiting || loopDelayMs > 0 ? starved : { outcome: 'failed' };
     }
     case 'passed': {
+      const message = expiryNotice(found.certificateExpiresAt, check.certificate_expiry_days, wallNow);
+      if (message !== undefined) return { outcome: 'degraded', message };
       // As it will be shown: 800.04 ms is shown as 800.0, and equal is fine.
       const latency = roundMs(found.latency);
       if (check.degraded_at === 0 || latency <= check.degraded_at) return { outcome: 'passed' };

@@ -3,6 +3,7 @@ import type { Bus, ResultStream } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import type { CoordinatorConfig } from './config.ts';
 import { MonitorsInMemory } from './configuration/live-monitors.ts';
 import { Dispatch } from './dispatch/dispatch.ts';
@@ -30,7 +31,14 @@ import type { Store } from './store/store.ts';
 export type TermOptions = {
   readonly config: Pick<
     CoordinatorConfig,
-    'config' | 'allowsDelete' | 'channelEgressAllow' | 'retentionDays' | 'resultsMaxBytes'
+    | 'config'
+    | 'allowsDelete'
+    | 'channelEgressAllow'
+    | 'probeCa'
+    | 'channelProxy'
+    | 'noProxy'
+    | 'retentionDays'
+    | 'resultsMaxBytes'
   > & { readonly publicUrl: string };
   readonly store: Store;
   readonly secrets: Secrets;
@@ -82,7 +90,7 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
   const { monitors, slotClock, believed } = loaded;
   const states = new States();
   const tokens = new JobTokens(options.jobKey);
-  const deliverer = createDeliverer(options);
+  const deliverer = createDeliverer(options, (id) => monitors.get(id)?.workspaceId ?? null);
   // The readers of `consumer` and `dispatch` run when all of them are there.
   const progress = () => consumerProgress;
   const told = () => recorder;
@@ -202,14 +210,24 @@ function createDispatch(
   });
 }
 
-function createDeliverer({ config, store, secrets, clock, log }: TermOptions): Deliverer {
+function createDeliverer(
+  { config, store, secrets, clock, log }: TermOptions,
+  workspaceOf: (monitorId: number) => number | null,
+): Deliverer {
   const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
+  const post = createHttpPost({
+    clock,
+    guard,
+    ca: config.probeCa ?? [],
+    proxyFor: proxyFor(config.channelProxy, config.noProxy),
+  });
   return new Deliverer({
     store,
     clock,
     log,
-    channels: createChannels(createHttpPost({ clock, guard })),
+    channels: createChannels(post),
     source: storedChannels(store, secrets),
+    workspaceOf,
   });
 }
 

@@ -28,6 +28,8 @@ export const LIMITS = {
   responseBodyBytes: 2 * 1_024 * 1_024,
   keptBodiesBytes: 64 * 1_024 * 1_024,
   redirects: 10,
+  /** Days: no authority that browsers trust issues for longer (CA/Browser Forum, Baseline Requirements, section 6.3.2). */
+  certificateExpiryDays: 398,
   listDefault: 50,
   listMaximum: 100,
   apiBodyBytes: 1_024 * 1_024,

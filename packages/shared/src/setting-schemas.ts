@@ -1,3 +1,5 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { parseCidrList } from './egress.ts';
 import { messageOf } from './errors.ts';
@@ -50,6 +52,19 @@ export function urlOf(protocols: readonly string[]) {
 export const cidrList = z
   .string()
   .transform((text, context) => orProblem(context, () => parseCidrList(text)));
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** The path of a file with certificates; read at once: the certificates of it, PEM, at least one. */
+export const certificateFile = z.string().transform((path, context) =>
+  orProblem(context, () => {
+    const certificates = readFileSync(path, 'latin1').match(CERTIFICATE);
+    if (certificates === null) throw new TypeError('is a file without a PEM certificate');
+    // One that cannot be read would be passed over without a word.
+    for (const certificate of certificates) new X509Certificate(certificate);
+    return certificates as readonly string[];
+  }),
+);
 
 /** What `parse` returns; what it throws is the problem with the setting. */
 export function orProblem<T>(context: z.core.$RefinementCtx, parse: () => T): T {

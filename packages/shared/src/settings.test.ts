@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { commaList, listenAddress, urlOf, wholeNumber } from './setting-schemas.ts';
+import { SELF_SIGNED } from '../../../test/support/self-signed.ts';
+import { certificateFile, commaList, listenAddress, urlOf, wholeNumber } from './setting-schemas.ts';
 import { describeSettings, readEnvironment, SettingsError, type SettingsTable } from './settings.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-settings-'));
@@ -144,5 +145,20 @@ describe('schemas', () => {
     expect(urlOf(['http:', 'https:']).safeParse('https://a.example').success).toBe(true);
     expect(urlOf(['http:', 'https:']).safeParse('ftp://a.example').success).toBe(false);
     expect(urlOf(['http:']).safeParse('a.example').success).toBe(false);
+  });
+});
+
+describe('a file of certificates', () => {
+  test('gives what it holds, whatever stands between', () => {
+    const path = file('two.pem', `subject=a\n${SELF_SIGNED.cert}\n# b\n${SELF_SIGNED.cert}`);
+    expect(certificateFile.parse(path)).toEqual([SELF_SIGNED.cert.trim(), SELF_SIGNED.cert.trim()]);
+  });
+
+  test.each([
+    ['that is not there', join(directory, 'absent.pem'), /ENOENT/],
+    ['without a certificate', file('key.pem', SELF_SIGNED.key), /without a PEM certificate/],
+    ['with half of one', file('half.pem', SELF_SIGNED.cert.replace(/(?<=CERTIFICATE-----\n).{64}/, '')), /./],
+  ])('%s is refused', (_, path, says) => {
+    expect(certificateFile.safeParse(path).error?.issues[0]?.message).toMatch(says);
   });
 });

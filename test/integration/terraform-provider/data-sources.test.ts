@@ -49,7 +49,12 @@ test('they have the attributes of the specification, and no others', () => {
       'id required',
       ...computed('type name url uri periodicity method active public description timeout status'),
     ].sort(),
-    svc_monitors: ['limit optional-computed', 'monitors computed', 'offset optional-computed'],
+    svc_monitors: [
+      'limit optional-computed',
+      'monitors computed',
+      'offset optional-computed',
+      'total computed',
+    ],
     svc_notification: [
       'id required',
       ...computed('name provider_type monitor_ids created_at updated_at'),
@@ -97,6 +102,15 @@ describe('svc_monitor', () => {
       timeout: 45_000,
       status: 'unknown',
     });
+  });
+
+  test('of HTTP, its user information is for tokens that may write', async () => {
+    const url = 'https://user:s3cret@example.com/health';
+    const id = await made('/v1/monitors', { type: 'http', name: 'a', url, periodicity: '1m' });
+    expect((await read('svc_monitor', { id })).state).toMatchObject({ url });
+    const reader = configuredProvider(api.url, api.reader);
+    const { state } = await read('svc_monitor', { id }, reader);
+    expect(state).toMatchObject({ url: 'https://example.com/health' });
   });
 
   test.each(['tcp', 'dns'])('of %s has a URI, and neither URL nor method', async (type) => {
@@ -203,7 +217,10 @@ describe('svc_monitors', () => {
     const { state } = await read('svc_monitors', { limit: 100, offset: 53 }, from);
     expect(state).toMatchObject({ limit: 100, offset: 53 });
     expect((state!.monitors as TerraformObject[]).map(({ name }) => name)).toEqual(['m53', 'm54']);
-    expect((await read('svc_monitors', { offset: 1_000 }, from)).state).toMatchObject({ monitors: [] });
+    expect((await read('svc_monitors', { offset: 1_000 }, from)).state).toMatchObject({
+      monitors: [],
+      total: expect.any(Number),
+    });
   });
 
   test.each([

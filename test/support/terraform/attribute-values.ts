@@ -24,7 +24,7 @@ const EVERY_MONITOR: Values = {
 const CHANNELS: Readonly<Record<keyof typeof CHANNEL_BLOCKS, Values>> = {
   email: { email: ['a@example.com', 'b@example.org'] },
   webhook: {
-    endpoint: ['https://hook.example.com/a', 'https://hook.example.com/b'],
+    endpoint: ['https://hook.example.com/a', 'https://hook.example.com/b', 'https://u:p@hook.example.com/b'],
     headers: [[header('X-A', 'a')], [header('X-B', 'b'), header('X-A', '')], []],
   },
   sms: { phone_number: ['+4915112345678', '+14155550100'] },
@@ -55,10 +55,16 @@ export const SAMPLES: readonly Sample[] = [
     name: 'all',
     values: {
       ...EVERY_MONITOR,
-      url: ['https://example.com/health?a=1', 'http://127.0.0.1:8080/', 'https://bücher.example/ü'],
+      url: [
+        'https://example.com/health?a=1',
+        'https://user:p%40ss@example.com/health?a=1',
+        'http://127.0.0.1:8080/',
+        'https://bücher.example/ü',
+      ],
       method: ['POST', 'HEAD', 'OPTIONS'],
       body: ['{"a": "ü"}', '', 'x'.repeat(1_000)],
       follow_redirects: [false, true],
+      certificate_expiry_days: [30, 0, 398],
       headers: [[header('X-A', 'a'), header('X-B', '')], [header('X-B', 'b')], []],
       status_code_assertions: [[{ target: 200, comparator: 'eq' }], [{ target: 599, comparator: 'lte' }], []],
       body_assertions: [

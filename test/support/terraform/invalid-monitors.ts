@@ -50,6 +50,13 @@ export const INVALID_MONITORS: readonly InvalidRow[] = [
   ],
   [
     HTTP,
+    'an expiry further away than certificates are valid for',
+    { certificate_expiry_days: 399 },
+    ['certificate_expiry_days'],
+    'certificate_expiry_days is 399: 0 to 398 is allowed.',
+  ],
+  [
+    HTTP,
     'a threshold too large to keep',
     { degraded_at: '9007199254740993' },
     ['degraded_at'],
@@ -141,10 +148,10 @@ export const INVALID_MONITORS: readonly InvalidRow[] = [
   [HTTP, 'a URL without a host', { url: 'https://' }, ['url'], 'url is not a valid URL.'],
   [
     HTTP,
-    'a URL with a password',
-    { url: 'https://user:hunter2@example.com' },
+    'a URL whose user information is the mask',
+    { url: 'https://********@example.com' },
     ['url'],
-    'must not contain a user name or password',
+    'has in it "********", which tokens that only read are shown',
   ],
   [HTTP, 'a URL with a blank', { url: 'https://example.com/a b' }, ['url'], 'write a blank as %20'],
   [HTTP, 'a method in small letters', { method: 'get' }, ['method'], 'Did you mean "GET"?'],

@@ -94,3 +94,35 @@ dQIgJTKVxE3Q2clJmlcN04B9PS99gQ7CEsPecvzzzF7p2ag=
 -----END CERTIFICATE-----
 `,
 };
+
+/** Its common name is secure.test, and it has no subject alternative name; its own authority. */
+export const WITHOUT_ALTERNATIVE_NAME: TestCertificate = {
+  key: KEY,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBYTCCAQigAwIBAgIUcMJUq4UcCR+P2Ly6oXpYYFT+eacwCgYIKoZIzj0EAwIw
+FjEUMBIGA1UEAwwLc2VjdXJlLnRlc3QwIBcNMjYxMTIyMDUwMzQwWhgPMjExOTEy
+MjUwNTAzNDBaMBYxFDASBgNVBAMMC3NlY3VyZS50ZXN0MFkwEwYHKoZIzj0CAQYI
+KoZIzj0DAQcDQgAENmzcZQIQDPz/1s2mSDARQkdCuGsLfzkPbqfgaRm0OjFT7Bsf
+6fvXuhcw2rKo2V9BEmeB5jauZssW4kI08QybHKMyMDAwDwYDVR0TAQH/BAUwAwEB
+/zAdBgNVHQ4EFgQUxeKcuE39LYSRiCvuMy/c+eBc3zwwCgYIKoZIzj0EAwIDRwAw
+RAIgY6BK6nOPl8mMRqFa09SgLP/MEl/vj0hIrsdkr/wE2q8CIDnqJxQlKDZmVv6r
+v6lxU6nxJMhfiZOu3FEFFevyRU0p
+-----END CERTIFICATE-----
+`,
+};
+
+/** Its common name is secure.test, its only alternative name is 127.0.0.9; its own authority. */
+export const FOR_AN_ADDRESS_ONLY: TestCertificate = {
+  key: KEY,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBcjCCARmgAwIBAgIURtUrVaQCpspM3yzzzaAMvzfZdsowCgYIKoZIzj0EAwIw
+FjEUMBIGA1UEAwwLc2VjdXJlLnRlc3QwIBcNMjYxMTIyMDUwMzQwWhgPMjExOTEy
+MjUwNTAzNDBaMBYxFDASBgNVBAMMC3NlY3VyZS50ZXN0MFkwEwYHKoZIzj0CAQYI
+KoZIzj0DAQcDQgAENmzcZQIQDPz/1s2mSDARQkdCuGsLfzkPbqfgaRm0OjFT7Bsf
+6fvXuhcw2rKo2V9BEmeB5jauZssW4kI08QybHKNDMEEwDwYDVR0TAQH/BAUwAwEB
+/zAPBgNVHREECDAGhwR/AAAJMB0GA1UdDgQWBBTF4py4Tf0thJGIK+4zL9z54Fzf
+PDAKBggqhkjOPQQDAgNHADBEAiALY2D0w55eApQKgSGhWTp0ij2jNZPiJ4EVl1b8
+ZVkKsQIgRa6o/WgI62J75Gw1t98ogLWKENGPBMHYfzQZlSTjqhc=
+-----END CERTIFICATE-----
+`,
+};

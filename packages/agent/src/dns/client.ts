@@ -1,13 +1,13 @@
+import { KnownServer } from './known-server.ts';
 import { type DnsMessage, type DnsQuestion, RCODE } from './packet.ts';
 import type { Cancel } from './query.ts';
 import { type ServerAddress, serverName } from './servers.ts';
 import { SILENT_AFTER_MS, Silence } from './silence.ts';
 import { queryOverTcp } from './tcp-query.ts';
-import { UdpServer } from './udp-server.ts';
 
 /** How long and how often servers are asked before a question is given up. */
 export type AskPolicy = {
-  /** Asked in this order, round after round; at least one. */
+  /** Asked in this order, round after round, those last that were silent; at least one. */
   servers: readonly ServerAddress[];
   /** How long to wait after try `n` (from 0) before the next, ms. An answer to an earlier try is still taken. */
   waitMs: (n: number) => number;
@@ -45,12 +45,18 @@ export type DnsReply =
 
 /**
  * Asks DNS servers, in the event loop alone: no thread pool, a bounded number of sockets. One client
- * serves all of an agent's look-ups.
+ * serves all of an agent's look-ups, and remembers which servers answer (decision 0177).
  */
 export class DnsClient {
-  readonly #servers = new Map<string, UdpServer>();
+  readonly #servers = new Map<string, KnownServer>();
   readonly #silence = new Silence();
+  readonly #now: () => number;
   #isClosed = false;
+
+  /** @param now a monotonic clock, ms */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
 
   /**
    * Asks until there is a reply; `settle` is called once, never before this returns.
@@ -62,7 +68,10 @@ export class DnsClient {
       process.nextTick(settle, { kind: 'unable', why: 'the agent is stopping' } satisfies DnsReply);
       return () => {};
     }
-    const asking = new Asking(question, policy, { udp: this.#udp, silence: this.#silence }, settle);
+    const servers = this.#inOrder(policy.servers);
+    for (const server of servers) if (server.takeRetrial()) this.#askInPassing(server, question);
+    const shared = { silence: this.#silence, now: this.#now };
+    const asking = new Asking(question, policy, servers, shared, settle);
     asking.start((name) => this.#askForOther(name, policy));
     return asking.cancel;
   }
@@ -72,13 +81,13 @@ export class DnsClient {
    * a question up before its policy does.
    */
   isSilentSince(since: number): boolean {
-    return this.#silence.isTotal(since, performance.now());
+    return this.#silence.isTotal(since, this.#now());
   }
 
   /** Questions still open are settled as `unable`. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#servers.values()].map((server) => server.close()));
+    await Promise.all([...this.#servers.values()].map(({ udp }) => udp.close()));
   }
 
   /** Nobody waits for the answer; that there is one is what counts. */
@@ -87,34 +96,63 @@ export class DnsClient {
     if (!this.#isClosed) this.ask({ name, type: 'A' }, policy, () => {});
   }
 
-  readonly #udp = (server: ServerAddress): UdpServer => {
-    const key = serverName(server);
-    let udp = this.#servers.get(key);
-    if (udp === undefined) {
-      udp = new UdpServer(server);
-      this.#servers.set(key, udp);
+  /** Finds out whether a silent server would answer in time again; no question waits for it. */
+  #askInPassing(server: KnownServer, question: DnsQuestion): void {
+    const ended = () => clearTimeout(deadline);
+    const cancel = server.udp.send({
+      question,
+      withEdns: server.takesEdns,
+      answered: (message) => {
+        ended();
+        this.#silence.heard(question.name, this.#now());
+        if (isTelling(message)) server.heard();
+      },
+      failed: ended,
+      garbage: () => {},
+    });
+    const deadline = setTimeout(cancel, FIRST_WAIT_MS).unref();
+  }
+
+  /** As listed, but for those that were silent: the last to answer comes before them. */
+  #inOrder(addresses: readonly ServerAddress[]): KnownServer[] {
+    const known = addresses.map((address) => this.#known(address));
+    return [...known.filter(({ isSilent }) => !isSilent), ...known.filter(({ isSilent }) => isSilent)];
+  }
+
+  #known(address: ServerAddress): KnownServer {
+    const key = serverName(address);
+    let known = this.#servers.get(key);
+    if (known === undefined) {
+      known = new KnownServer(address, this.#now);
+      this.#servers.set(key, known);
     }
-    return udp;
-  };
+    return known;
+  }
 }
 
 /** A name that is asked for only to hear whether the servers are there is asked for this long, ms. */
 const OTHER_NAME_MS = 10_000;
 
-type Shared = { readonly udp: (server: ServerAddress) => UdpServer; readonly silence: Silence };
+type Shared = { readonly silence: Silence; readonly now: () => number };
 
 /** One question on its way through the servers. */
 class Asking {
   readonly #question: DnsQuestion;
   readonly #policy: AskPolicy;
   readonly #shared: Shared;
-  readonly #startedAt = performance.now();
+  readonly #startedAt: number;
   readonly #settle: (reply: DnsReply) => void;
   /** Servers that have not yet said that they cannot help, the next to be asked first. */
-  readonly #hopeful: ServerAddress[];
+  readonly #hopeful: KnownServer[];
+  /** When each server was first asked that has not been heard of since. */
+  readonly #unheard = new Map<KnownServer, number>();
+  readonly #triesAt = new Map<KnownServer, number>();
+  /** Servers whose truncated answer is asked for over TCP. */
+  readonly #overTcp = new Set<KnownServer>();
   readonly #reasons: string[] = [];
   readonly #cancels: Cancel[] = [];
   readonly #deadline: NodeJS.Timeout | undefined;
+  #newest: KnownServer | undefined;
   #wait: NodeJS.Timeout | undefined;
   #tries = 0;
   #ignored = 0;
@@ -123,12 +161,19 @@ class Asking {
   #isDone = false;
   #askForOther: (name: string) => void = () => {};
 
-  constructor(question: DnsQuestion, policy: AskPolicy, shared: Shared, settle: (reply: DnsReply) => void) {
+  constructor(
+    question: DnsQuestion,
+    policy: AskPolicy,
+    servers: KnownServer[],
+    shared: Shared,
+    settle: (reply: DnsReply) => void,
+  ) {
     this.#question = question;
     this.#policy = policy;
     this.#shared = shared;
+    this.#startedAt = shared.now();
     this.#settle = settle;
-    this.#hopeful = [...policy.servers];
+    this.#hopeful = servers;
     if (Number.isFinite(policy.timeoutMs)) {
       this.#deadline = setTimeout(() => this.#givenUp(), policy.timeoutMs);
     }
@@ -160,49 +205,67 @@ class Asking {
     if (this.#tries > 0 && !this.#isHeard) this.#listenForOthers();
     const waitMs = this.#policy.waitMs(this.#tries++);
     this.#wait = setTimeout(this.next, waitMs);
-    this.#send(server, true);
+    this.#try(server);
   };
 
   /** One name alone has been silent so far: hears whether the servers are there at all. */
   #listenForOthers(): void {
     const { name } = this.#question;
-    const other = this.#shared.silence.otherNameToAsk(name, this.#startedAt, performance.now());
+    const { silence, now } = this.#shared;
+    const other = silence.otherNameToAsk(name, this.#startedAt, now());
     if (other !== null) this.#askForOther(other);
   }
 
   /** Who asked may have given up earlier than the policy does: that is silence as well. */
   #noteEnd(): void {
-    const { silence } = this.#shared;
+    const { silence, now } = this.#shared;
     const { name } = this.#question;
     silence.ended(name);
-    const waitedMs = performance.now() - this.#startedAt;
-    if (!this.#isHeard && waitedMs >= SILENT_AFTER_MS) silence.gaveUp(name);
+    if (!this.#isHeard && now() - this.#startedAt >= SILENT_AFTER_MS) silence.gaveUp(name);
   }
 
-  #heard(): void {
+  #noteHeard(): void {
     this.#isHeard = true;
-    this.#shared.silence.heard(this.#question.name, performance.now());
+    this.#shared.silence.heard(this.#question.name, this.#shared.now());
   }
 
-  #send(server: ServerAddress, withEdns: boolean): void {
+  /** Every other try goes without EDNS: some servers, and firewalls before them, drop what has it. */
+  #try(server: KnownServer): void {
+    const earlier = this.#triesAt.get(server) ?? 0;
+    this.#triesAt.set(server, earlier + 1);
+    if (earlier === 0) this.#unheard.set(server, this.#shared.now());
+    this.#newest = server;
+    this.#send(server, earlier % 2 === 0 ? server.takesEdns : !server.takesEdns);
+  }
+
+  #send(server: KnownServer, withEdns: boolean): void {
     this.#cancels.push(
-      this.#shared.udp(server).send({
+      server.udp.send({
         question: this.#question,
         withEdns,
-        answered: (message) => {
-          this.#heard();
-          if (message.isTruncated) this.#overTcp(server);
-          else this.#answered(server, message, withEdns);
-        },
+        answered: (message) => this.#heard(server, message, withEdns),
         failed: (code) => this.#lost(server, code),
         garbage: this.#garbage,
       }),
     );
   }
 
-  #overTcp(server: ServerAddress): void {
+  #heard(server: KnownServer, message: DnsMessage, withEdns: boolean): void {
+    server.heard();
+    this.#noteHeard();
+    this.#unheard.delete(server);
+    if (isTelling(message)) {
+      if (withEdns) server.answeredEdns();
+      else if (server.takesEdns) server.answeredPlainOnly();
+    }
+    if (!message.isTruncated) this.#answered(server, message, withEdns);
+    else if (!this.#overTcp.has(server)) this.#askOverTcp(server);
+  }
+
+  #askOverTcp(server: KnownServer): void {
+    this.#overTcp.add(server);
     this.#cancels.push(
-      queryOverTcp(server, {
+      queryOverTcp(server.address, {
         question: this.#question,
         withEdns: false,
         answered: (message) => this.#answered(server, message, false),
@@ -212,31 +275,30 @@ class Asking {
     );
   }
 
-  #answered(server: ServerAddress, message: DnsMessage, withEdns: boolean): void {
+  #answered(server: KnownServer, message: DnsMessage, withEdns: boolean): void {
     if (this.#isDone) return;
     const { rcode } = message;
-    if (rcode === RCODE.ok || rcode === RCODE.noSuchName) {
+    if (isTelling(message)) {
       this.#finish({ kind: 'answer', message });
-    } else if (withEdns && (rcode === RCODE.formatError || rcode === RCODE.notImplemented)) {
-      // A server from before EDNS (RFC 6891 section 6.2.2).
+    } else if (withEdns && EDNS_REFUSALS.has(rcode)) {
       this.#send(server, false);
     } else {
-      this.#discard(server, `${RCODE_NAMES[rcode] ?? `RCODE ${rcode}`} from ${serverName(server)}`);
+      this.#discard(server, `${RCODE_NAMES[rcode] ?? `RCODE ${rcode}`} from ${serverName(server.address)}`);
     }
   }
 
-  #lost(server: ServerAddress, code: string, how = ''): void {
+  #lost(server: KnownServer, code: string, how = ''): void {
     if (this.#isDone) return;
     if (code === 'ECANCELLED') {
       this.#finish({ kind: 'unable', why: 'the agent is stopping' });
       return;
     }
     const what = code === 'EBADRESP' ? 'malformed answer' : code;
-    this.#discard(server, `${what} from ${serverName(server)}${how === '' ? '' : ` ${how}`}`);
+    this.#discard(server, `${what} from ${serverName(server.address)}${how === '' ? '' : ` ${how}`}`);
   }
 
   /** Asks the next server at once; this one has nothing more to say. */
-  #discard(server: ServerAddress, reason: string): void {
+  #discard(server: KnownServer, reason: string): void {
     const index = this.#hopeful.indexOf(server);
     if (index < 0) return;
     this.#hopeful.splice(index, 1);
@@ -247,7 +309,7 @@ class Asking {
 
   readonly #garbage = (): void => {
     this.#ignored++;
-    this.#heard();
+    this.#noteHeard();
   };
 
   #givenUp(): void {
@@ -256,10 +318,18 @@ class Asking {
       return;
     }
     const malformed = this.#ignored === 0 ? [] : [`${this.#ignored} malformed answers ignored`];
-    const silent = `no answer from ${this.#hopeful.map(serverName).join(', ')}`;
-    const { silence } = this.#shared;
-    const isOurs = !this.#isHeard && silence.isTotal(this.#startedAt, performance.now());
-    const why = [silent, ...malformed, ...this.#reasons].join(', ');
+    const namesOf = (servers: KnownServer[]) => servers.map(({ address }) => serverName(address)).join(', ');
+    const silent = this.#hopeful.filter((server) => !this.#overTcp.has(server));
+    const truncated = this.#hopeful.filter((server) => this.#overTcp.has(server));
+    const none = [
+      ...(silent.length === 0 ? [] : [`no answer from ${namesOf(silent)}`]),
+      ...(truncated.length === 0
+        ? []
+        : [`no answer over TCP, after a truncated one, from ${namesOf(truncated)}`]),
+    ];
+    const { silence, now } = this.#shared;
+    const isOurs = !this.#isHeard && silence.isTotal(this.#startedAt, now());
+    const why = [...none, ...malformed, ...this.#reasons].join(', ');
     if (isOurs) this.#finish({ kind: 'unreachable', why: `${why}, nor about any other name` });
     else this.#finish({ kind: 'silent', why });
   }
@@ -267,9 +337,29 @@ class Asking {
   #finish(reply: DnsReply): void {
     if (this.#isDone) return;
     this.cancel();
+    if (reply.kind === 'answer') this.#blameUnheard();
     this.#settle(reply);
   }
+
+  /** Those that kept this question waiting. Whoever was asked last, and only once, has not had its time yet. */
+  #blameUnheard(): void {
+    for (const [server, sentAt] of this.#unheard) {
+      const hadItsTime = server !== this.#newest || (this.#triesAt.get(server) ?? 0) > 1;
+      if (hadItsTime) server.leftUnanswered(sentAt);
+    }
+  }
 }
+
+/** RCODE 0 or 3: the server knows the name, or that there is none. */
+function isTelling({ rcode }: DnsMessage): boolean {
+  return rcode === RCODE.ok || rcode === RCODE.noSuchName;
+}
+
+/**
+ * What servers from before EDNS answer to it (RFC 6891 section 6.2.2, RFC 8906 section 8.1). Most that say SERVFAIL
+ * mean something else; asking once more tells.
+ */
+const EDNS_REFUSALS = new Set([RCODE.formatError, RCODE.serverFailure, RCODE.notImplemented]);
 
 const RCODE_NAMES: Record<number, string> = {
   [RCODE.formatError]: 'FORMERR',

@@ -1,5 +1,6 @@
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Check, CheckKind } from '@svc/shared/messages/check.ts';
+import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
 import { createSystemResolver } from '../resolve/system-resolver.ts';
 import { createDnsProbe } from './dns/probe.ts';
 import { createHttpProbe } from './http/probe.ts';
@@ -20,16 +21,20 @@ export type ProbeSetOptions = {
   userAgent: string;
   /** Resolvers for DNS monitors; undefined: the system's. */
   dnsServers: readonly string[] | undefined;
+  /** PEM certificates of authorities that HTTP probes trust beside those that this process trusts anyway. */
+  probeCa: readonly string[] | undefined;
+  /** Which proxy HTTP probes go by; undefined: none. */
+  proxyFor: ProxyFor | undefined;
   egressDeny: readonly string[];
   egressAllow: readonly string[];
 };
 
 export function createProbeSet(options: ProbeSetOptions): ProbeSet {
-  const { userAgent, dnsServers, egressDeny, egressAllow } = options;
+  const { userAgent, dnsServers, probeCa, proxyFor, egressDeny, egressAllow } = options;
   const egress = createEgressGuard({ base: 'agent', deny: egressDeny, allow: egressAllow });
   const resolver = createSystemResolver();
   const probes = {
-    http: createHttpProbe({ resolver, egress, userAgent }),
+    http: createHttpProbe({ resolver, egress, userAgent, proxyFor, tlsOptions: { ca: probeCa ?? [] } }),
     tcp: createTcpProbe({ resolver, egress }),
     dns: createDnsProbe({ servers: dnsServers ?? 'system' }),
   } satisfies Probes;

@@ -1,6 +1,6 @@
 import type { Attribute, Attributes, ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
-import { MASK, secretPaths } from '@svc/shared/resources/secrets.ts';
+import { isMask, secretAt } from '@svc/shared/resources/secrets.ts';
 import type { LiveResource } from './live.ts';
 import { identifier, localNames, UniqueNames } from './names.ts';
 
@@ -80,8 +80,11 @@ export type ExportedDocument = {
 export function exportDocument(live: readonly LiveResource[]): ExportedDocument {
   const nameOf = localNames(live);
   const secrets = new SecretNames();
-  const notes: string[] = [];
-  const resources = live.map((resource): ExportedResource => {
+  const notes = live.filter(showsNothing).map(({ id, answered }) => {
+    return `component ${id} of status page ${String(answered.page_id)} is left out: the monitor that it showed was removed`;
+  });
+  const declared = live.filter((resource) => !showsNothing(resource));
+  const resources = declared.map((resource): ExportedResource => {
     const { kind, id, answered } = resource;
     const name = nameOf(kind, id) ?? id;
     notes.push(...appearanceNotes(kind, name, answered));
@@ -101,6 +104,12 @@ export function exportDocument(live: readonly LiveResource[]): ExportedDocument 
     };
   });
   return { resources, secrets: secrets.all, notes };
+}
+
+/** A component whose monitor was removed cannot be declared: there is nothing that it could show. */
+function showsNothing({ kind, answered }: LiveResource): boolean {
+  if (kind !== 'svc_status_page_component') return false;
+  return answered.type === 'monitor' && (answered.monitor_id ?? null) === null;
 }
 
 type Answered = Readonly<Record<string, unknown>>;
@@ -192,19 +201,16 @@ class SecretNames {
   readonly #names = new UniqueNames();
 
   at(kind: ResourceKind, resource: string, place: Place, answered: Answered, value: string): Secret | null {
-    if (!secretPaths(kind).some((path) => matches(path, place))) return null;
+    const found = secretAt(kind, place, value);
+    if (found === null) return null;
     const words = [kind.replace(/^svc_/, ''), resource, ...spoken(place, answered)];
     const base = words.map((word) => identifier(word, 'x')).join('_');
     const name = this.#names.free(base);
     const where = [kind, resource, ...place].join('.');
-    const secret = new Secret(name, where, value === MASK ? null : value, hidingOf(kind, place));
+    const secret = new Secret(name, where, isMask(found) ? null : value, hidingOf(kind, place));
     this.all.push(secret);
     return secret;
   }
-}
-
-function matches(path: readonly string[], place: Place): boolean {
-  return path.length === place.length && path.every((step, index) => step === '*' || step === place[index]);
 }
 
 function hidingOf(kind: ResourceKind, place: Place): Hiding {

@@ -59,7 +59,7 @@ type Row = [
 const ONE = 'one thing is wrong; nothing was changed';
 const QUERY = 'the query is not valid';
 const UNKNOWN =
-  'is not known here: allowed are name, url, method, body, follow_redirects, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions';
+  'is not known here: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions';
 const big = (bytes: number) => JSON.stringify({ ...MONITOR, description: 'x'.repeat(bytes) });
 
 const ROWS: Row[] = [
@@ -386,14 +386,24 @@ const ROWS: Row[] = [
     [
       409,
       'conflict',
-      'monitor SHOWN is shown by component 1 of status page PAGE: remove what shows it first, or repeat with ?cascade=true',
+      'monitor SHOWN is shown by component 1 of status page PAGE: remove what shows it first, or repeat with ?cascade=true to remove that too, or with ?components=keep to leave it in place, showing nothing',
+    ],
+  ],
+  [
+    'components kept and removed at once',
+    ['DELETE', '/v1/monitors/SHOWN?cascade=true&components=keep'],
+    [
+      400,
+      'malformed-request',
+      QUERY,
+      [{ pointer: '', parameter: 'components', message: 'cannot be keep while cascade is true' }],
     ],
   ],
   // Tokens
   [
     'a token without a scope',
     ['POST', '/v1/tokens', { name: 'x' }],
-    [422, 'invalid', ONE, [{ pointer: '/scope', message: 'must be read or write' }]],
+    [422, 'invalid', ONE, [{ pointer: '/scope', message: 'must be read, write or admin' }]],
   ],
   [
     'a token with an unknown member',

@@ -47,8 +47,10 @@ const monitorRow = async (id: number) => (await rowsOf(parts.store, 'monitors', 
 describe('every kind', () => {
   const MEMBERS: { [K in ResourceKind]: Record<string, unknown> } = {
     svc_http_monitor: {
+      url: 'https://probe:hush-6@example.com/health?key=hush-8',
+      body: 'hush-9',
       headers: [{ key: 'Authorization', value: 'hush-1' }],
-      otlp_endpoint: 'https://otlp.example.com',
+      otlp_endpoint: 'https://otlp.example.com/?key=hush-10',
       otlp_headers: { tenant: 'hush-2' },
       regions: ['hosta-fra'],
       body_assertions: [{ target: 'ok', comparator: 'contains' }],
@@ -59,7 +61,10 @@ describe('every kind', () => {
     svc_notification: {
       provider_type: 'webhook',
       email: null,
-      webhook: { endpoint: 'https://example.com/hush-3', headers: [{ key: 'X-Key', value: 'hush-4' }] },
+      webhook: {
+        endpoint: 'https://alerts:hush-7@example.com/hush-3',
+        headers: [{ key: 'X-Key', value: 'hush-4' }],
+      },
       monitor_ids: ['1', '2'],
     },
     svc_status_page: { access_type: 'password', password: 'hush-5', custom_domain: 'status.example.com' },
@@ -111,16 +116,30 @@ describe('every kind', () => {
     const notifications = await reading.notifications(workspaceId, page, 'masked');
     const pages = await reading.statusPages(workspaceId, page, 'masked');
     const all = JSON.stringify([monitors, notifications, pages]);
-    expect(all).not.toMatch(/hush-[1245]/);
+    expect(all).not.toMatch(/hush-/);
     expect(monitors.data[0]?.attributes).toMatchObject({
+      url: 'https://********@example.com/health?********',
+      body: MASK,
+      otlp_endpoint: 'https://otlp.example.com/?********',
       headers: [{ key: 'Authorization', value: MASK }],
       otlp_headers: { tenant: MASK },
     });
     expect(pages.data[0]?.attributes.password).toBe(MASK);
     expect(monitors.total).toBe(3);
     expect(await reading.monitor(workspaceId, 1, 'open')).toMatchObject({
-      attributes: { headers: [{ key: 'Authorization', value: 'hush-1' }] },
+      attributes: {
+        url: 'https://probe:hush-6@example.com/health?key=hush-8',
+        body: 'hush-9',
+        headers: [{ key: 'Authorization', value: 'hush-1' }],
+      },
     });
+  });
+
+  test('what alerts name a monitor by has no user information', async () => {
+    await createAll();
+    const [monitor] = (await MonitorsInMemory.load(parts.store, parts.secrets)).values();
+    expect(monitor?.target).toBe('https://example.com/health?key=hush-8');
+    expect(monitor?.checkText).toContain('https://probe:hush-6@example.com/health?key=hush-8');
   });
 
   test('is removed, the last dependent first or all at once', async () => {
@@ -271,8 +290,20 @@ describe('monitors', () => {
       reason: 'in-use',
       message: expect.stringContaining('component 1 of status page 1'),
     });
-    await change((open) => open.remove('svc_http_monitor', id, { cascade: true }));
+    await change((open) => open.remove('svc_http_monitor', id, { shownBy: 'remove' }));
     expect(await parts.reading.component(parts.workspaceId, 1, 1)).toBeNull();
+  });
+
+  test('one that a component shows may leave it in place, showing nothing', async () => {
+    const id = await create('svc_http_monitor');
+    await create('svc_status_page');
+    await create('svc_status_page_component', { type: 'monitor', monitor_id: String(id), name: 'Shop' });
+    await change((open) => open.remove('svc_http_monitor', id, { shownBy: 'keep' }));
+    expect(await parts.reading.component(parts.workspaceId, 1, 1)).toMatchObject({
+      rowVersion: 2,
+      attributes: { type: 'monitor', monitor_id: null, name: 'Shop' },
+    });
+    expect(await parts.reading.monitor(parts.workspaceId, id, 'open')).toBeNull();
   });
 
   test('many are made and removed at once, with the components that show them', async () => {
@@ -427,7 +458,8 @@ describe('versions and owners', () => {
     const members = { type: 'monitor', monitor_id: String(monitor), group_id: String(group) };
     await declare('svc_status_page_component', 'line', members);
     for (const work of [
-      (open: ConfigurationChange) => open.remove('svc_http_monitor', monitor, { cascade: true }),
+      (open: ConfigurationChange) => open.remove('svc_http_monitor', monitor, { shownBy: 'remove' }),
+      (open: ConfigurationChange) => open.remove('svc_http_monitor', monitor, { shownBy: 'keep' }),
       (open: ConfigurationChange) => open.remove('svc_status_page', page),
       (open: ConfigurationChange) => open.remove('svc_status_page_component_group', group),
     ]) {

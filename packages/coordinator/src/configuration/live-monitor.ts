@@ -1,6 +1,7 @@
 import { periodMs } from '@svc/shared/periodicity.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { toCheck } from '@svc/shared/resources/check.ts';
+import { withoutUserInfo } from '@svc/shared/user-info.ts';
 import { longestCheckMs } from '../domain/longest-check.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { AttributesOf, MonitorKind } from './kinds.ts';
@@ -32,9 +33,9 @@ export function liveMonitor(metadata: MonitorMetadata, attributes: AttributesOf<
   };
 }
 
-/** URL or URI: what a monitor is known by in alerts. */
+/** URL, without user information, or URI: what a monitor is known by in alerts. */
 export function targetOf(attributes: AttributesOf<MonitorKind>): string {
-  return attributes.type === 'http' ? attributes.url : attributes.uri;
+  return attributes.type === 'http' ? withoutUserInfo(attributes.url) : attributes.uri;
 }
 
 /** Most monitors name one of few sets of regions: kept once each, a hundred thousand of them stay small. */

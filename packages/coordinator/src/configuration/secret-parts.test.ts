@@ -16,7 +16,10 @@ const mapping = fc
   );
 
 const monitor = fc.record({
-  url: fc.webUrl(),
+  url: fc.oneof(
+    fc.webUrl(),
+    secret.map((text) => `https://${encodeURI(text).replaceAll(/[/?#\\@]/g, '')}@example.com/?a`),
+  ),
   headers: fc.array(fc.record({ key: name, value: secret }), { maxLength: 4 }),
   otlp_headers: fc.option(mapping),
   description: fc.constant(null),

@@ -1,4 +1,4 @@
-import { secretsIn } from '@svc/shared/resources/secrets.ts';
+import { maskOf, secretsIn } from '@svc/shared/resources/secrets.ts';
 import type { ResourceKind } from './kinds.ts';
 
 type Path = readonly (string | number)[];
@@ -7,12 +7,15 @@ type Json = { [name: string]: unknown };
 /** A resource's secrets beside it: where each was taken out, and what it was. */
 export type SecretParts = readonly (readonly [path: Path, secret: unknown])[];
 
-/** Takes the secrets of a resource out, leaving the empty text where they were; what is null stays null. */
+/**
+ * Takes the secrets of a resource out, leaving the empty text where they were, and the mask where a part of a
+ * text is secret (which is taken out whole); what is null stays null.
+ */
 export function splitSecrets(kind: ResourceKind, attributes: Json): { plain: Json; parts: SecretParts } {
   const plain = structuredClone(attributes);
-  const parts = secretsIn(kind, plain).map(({ path, value }) => [path, value] as const);
-  for (const [path] of parts) set(plain, path, '');
-  return { plain, parts };
+  const secrets = secretsIn(kind, plain);
+  for (const secret of secrets) set(plain, secret.path, secret.part === undefined ? '' : maskOf(secret));
+  return { plain, parts: secrets.map(({ path, value }) => [path, value]) };
 }
 
 /** The inverse of {@link splitSecrets}; changes and answers `plain`. */

@@ -100,7 +100,7 @@ const ROWS: Row[] = [
     'an unknown attribute',
     `svc_http_monitor:\n  a: { name: a, intervall: 3, ${MONITOR}, retyr: 1 }\n`,
     [
-      '2:17: svc_http_monitor.a.intervall: is not known here: allowed are name, url, method, body, follow_redirects, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
+      '2:17: svc_http_monitor.a.intervall: is not known here: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
       '2:73: svc_http_monitor.a.retyr: is not known here: did you mean "retry"?',
     ],
   ],
@@ -108,7 +108,7 @@ const ROWS: Row[] = [
     'read-only attributes',
     `svc_http_monitor:\n  a: { name: a, ${MONITOR}, status: active }\n`,
     [
-      '2:59: svc_http_monitor.a.status: is not known here: allowed are name, url, method, body, follow_redirects, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
+      '2:59: svc_http_monitor.a.status: is not known here: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
     ],
   ],
   [

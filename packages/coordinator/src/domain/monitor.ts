@@ -13,7 +13,7 @@ export type LiveMonitor = {
   readonly workspaceId: number;
   readonly type: Check['type'];
   readonly name: string;
-  /** URL or URI, for alerts. */
+  /** URL, without user information, or URI: for alerts. */
   readonly target: string;
   readonly active: boolean;
   readonly periodMs: number;

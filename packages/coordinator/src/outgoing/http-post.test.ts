@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
@@ -163,13 +162,14 @@ describe('no answer', () => {
   });
 
   test('a certificate is verified for the name that was asked for', async () => {
-    const trusted = getCACertificates('default');
-    setDefaultCACertificates([...trusted, SELF_SIGNED.cert]);
-    closing.push(() => setDefaultCACertificates(trusted));
     const receiver = createSecureServer(SELF_SIGNED, (_request, response) => response.end('ok'));
     const port = await listen(receiver);
     const resolve: Resolve = async () => [{ address: '127.0.0.1', family: 4 }];
-    const post = poster(['127.0.0.1'], resolve);
+    const guard = createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.1'] });
+    const post = createHttpPost({ clock, guard, resolve, ca: [SELF_SIGNED.cert] });
+    expect(await poster(['127.0.0.1'], resolve)(request(`https://localhost:${port}/`))).toMatchObject({
+      failure: 'certificate',
+    });
     expect(await post(request(`https://localhost:${port}/`))).toMatchObject({ kind: 'answered', body: 'ok' });
     expect(await post(request(`https://other.example:${port}/`))).toMatchObject({
       kind: 'unanswered',

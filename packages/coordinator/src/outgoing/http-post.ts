@@ -1,9 +1,12 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
+import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
+import { trustedContext } from '@svc/shared/trusted-authorities.ts';
 import { Client, type Dispatcher } from 'undici';
 import { guardedConnector } from './dial.ts';
 import { excerptOf, maskSecrets } from './mask.ts';
 import { type Resolve, resolveAsSystem } from './names.ts';
+import { ProxyError } from './tunnel.ts';
 
 /** ms */
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -56,14 +59,31 @@ export type HttpPostOptions = {
   clock: Clock;
   guard: EgressGuard;
   resolve?: Resolve;
+  /** PEM certificates of authorities that are trusted beside those that this process trusts anyway. */
+  ca?: readonly string[];
+  /** Undefined: every connection goes directly. */
+  proxyFor?: ProxyFor | undefined;
 };
 
 /**
  * A fresh connection per request: alerts are rare, and a kept connection that the receiver closed in
  * the meantime would cost the alert its first attempt. TLS sessions are resumed.
  */
-export function createHttpPost({ clock, guard, resolve = resolveAsSystem }: HttpPostOptions): HttpPost {
-  const connect = guardedConnector(guard, resolve);
+export function createHttpPost({
+  clock,
+  guard,
+  resolve = resolveAsSystem,
+  ca = [],
+  proxyFor,
+}: HttpPostOptions): HttpPost {
+  // With further authorities it takes long: not when an alert waits for it.
+  const further = ca.length === 0 ? undefined : trustedContext(ca);
+  const connect = guardedConnector({
+    guard,
+    resolve,
+    proxyFor,
+    secureContext: () => further ?? trustedContext(),
+  });
 
   return async (request) => {
     const abort = new AbortController();
@@ -186,6 +206,7 @@ export function mergeHeaders(
 /** Says what happened by the error's code: messages of libraries may carry URLs and header values. */
 function failureOf(error: unknown): { failure: PostFailure; error: string } {
   if (error instanceof PostAborted) return { failure: error.failure, error: error.message };
+  if (error instanceof ProxyError) return { failure: 'unreachable', error: error.message };
   if (error instanceof EgressDeniedError) {
     return {
       failure: 'egress-denied',

@@ -59,7 +59,7 @@ export const recordAssertion = z.object({
 
 export const httpCheck = z.object({
   type: z.literal('http'),
-  url: z.string().max(LIMITS.target),
+  url: z.string().max(2 * LIMITS.target),
   method: z.enum(HTTP_METHODS),
   headers: z.array(keyValue).max(LIMITS.headers),
   body: z.string().max(LIMITS.requestBodyBytes),
@@ -67,14 +67,20 @@ export const httpCheck = z.object({
   status_code_assertions: z.array(statusCodeAssertion).max(LIMITS.assertions),
   body_assertions: z.array(bodyAssertion).max(LIMITS.assertions),
   header_assertions: z.array(headerAssertion).max(LIMITS.assertions),
+  /** Absent: off, as for agents of 0.1, which pass over it. */
+  certificate_expiry_days: z.number().int().min(1).max(LIMITS.certificateExpiryDays).optional(),
   ...attempts,
 });
 
-export const tcpCheck = z.object({ type: z.literal('tcp'), uri: z.string().max(LIMITS.target), ...attempts });
+export const tcpCheck = z.object({
+  type: z.literal('tcp'),
+  uri: z.string().max(2 * LIMITS.target),
+  ...attempts,
+});
 
 export const dnsCheck = z.object({
   type: z.literal('dns'),
-  uri: z.string().max(LIMITS.target),
+  uri: z.string().max(2 * LIMITS.target),
   record_assertions: z.array(recordAssertion).max(LIMITS.assertions),
   ...attempts,
 });

@@ -35,6 +35,8 @@ function index(): string {
     '',
     ...table(['Resource', 'What it is'], rows),
     '',
+    'What is sensitive or said to be kept encrypted is a secret: it is encrypted in the database, and tokens of scope `read` see `********` in its place. Everything else is none: it lies in clear in the database, tokens of every scope see it, and alerts, logs and pages may show it.',
+    '',
     'Editors complete and check the declared file with [svc.schema.json](svc.schema.json): put `# yaml-language-server: $schema=<path or URL of svc.schema.json>` into its first line.',
   ]);
 }
@@ -98,9 +100,12 @@ function attributeRow(name: string, attribute: Attribute): string[] {
   ];
 }
 
-function secrecy({ sensitive, secret }: Attribute): string {
+function secrecy({ sensitive, secret, value: { secretPart } }: Attribute): string {
   if (sensitive) return 'Sensitive.';
-  return secret ? 'Kept encrypted; masked for tokens that only read.' : '';
+  if (secret) return 'Kept encrypted; masked for tokens that only read.';
+  return secretPart === undefined
+    ? ''
+    : `Kept encrypted, and masked for tokens that only read: its ${secretPart.name}.`;
 }
 
 function typeOf({ type }: Value): string {

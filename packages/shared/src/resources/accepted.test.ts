@@ -20,7 +20,12 @@ const ACCEPTED: Accepted[] = [
     ...each(kind, 'otlp_headers', [{}, { Authorization: 'Bearer x' }]),
   ]),
   ...each('svc_http_monitor', 'method', ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']),
-  ...each('svc_http_monitor', 'url', [longUrl(2_048), 'HTTP://[::1]:8080/a?b#c', 'https://bücher.example/ü']),
+  ...each('svc_http_monitor', 'url', [
+    longUrl(2_048),
+    'HTTP://[::1]:8080/a?b#c',
+    'https://bücher.example/ü',
+    'https://user:p%40ss@example.com/',
+  ]),
   ...each('svc_http_monitor', 'body', ['', x(262_144)]),
   ...each('svc_http_monitor', 'headers', [
     times(20, header),

@@ -46,6 +46,7 @@ test.each([
   ['svc_http_monitor', { method: 'HEAD' }],
   ['svc_http_monitor', { body: 'a' }],
   ['svc_http_monitor', { follow_redirects: false }],
+  ['svc_http_monitor', { certificate_expiry_days: 1 }],
   ['svc_http_monitor', { headers: [{ key: 'a', value: 'b' }] }],
   ['svc_http_monitor', { status_code_assertions: [{ target: 200, comparator: 'eq' }] }],
   ['svc_http_monitor', { body_assertions: [{ target: 'a', comparator: 'eq' }] }],
@@ -55,6 +56,14 @@ test.each([
   ['svc_dns_monitor', { record_assertions: [{ record: 'A', target: 'a', comparator: 'eq' }] }],
 ] as const)('another fingerprint of %s with %j', (kind, members) => {
   expect(probeFingerprint(monitor(kind, members))).not.toBe(probeFingerprint(monitor(kind)));
+});
+
+test('a monitor that does not look at the expiry of certificates is probed as by version 0.1', () => {
+  const made = toCheck(monitor('svc_http_monitor', { certificate_expiry_days: 0 }));
+  expect(made).not.toHaveProperty('certificate_expiry_days');
+  expect(toCheck(monitor('svc_http_monitor', { certificate_expiry_days: 398 }))).toMatchObject({
+    certificate_expiry_days: 398,
+  });
 });
 
 test('international names travel in their ASCII form', () => {

@@ -26,6 +26,10 @@ export function toCheck(monitor: Monitor): Check {
         status_code_assertions: monitor.status_code_assertions,
         body_assertions: monitor.body_assertions,
         header_assertions: monitor.header_assertions,
+        // Left out where it is off: a monitor that never had it is probed as before, and keeps its votes.
+        ...(monitor.certificate_expiry_days === 0
+          ? {}
+          : { certificate_expiry_days: monitor.certificate_expiry_days }),
         ...attempts,
       };
     case 'tcp':

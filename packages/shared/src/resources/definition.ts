@@ -38,13 +38,28 @@ export type Value<T = unknown> = {
   readonly maximumLength?: number;
   /** Most members of a set, list or map. */
   readonly maximumItems?: number;
-  readonly unit?: 'ms';
+  readonly unit?: 'ms' | 'days';
   /** The value (or each member) is the id of a resource of one of these kinds. */
   readonly references?: readonly string[];
   /** Members of each object of `objects`. */
   readonly attributes?: Attributes;
   /** What a valid value looks like, in a few words: `host:port`. */
   readonly form?: string;
+  /** What is secret in it, where it is not secret as a whole. */
+  readonly secretPart?: SecretPart;
+};
+
+/** A part of a text that is kept encrypted, and masked for tokens that only read. */
+export type SecretPart = {
+  /** For people: `user information`. */
+  readonly name: string;
+  isIn(text: string): boolean;
+  /** The text with `mask` in place of the part; as it is where it has none. */
+  replaced(text: string, mask: string): string;
+  /** The text without the part. */
+  left(text: string): string;
+  /** Whether the mask stands for some of it; without this, whether it stands for all of it. */
+  isMasked?(text: string, mask: string): boolean;
 };
 
 export type Presence = 'required' | 'optional' | 'default' | 'computed';
@@ -79,6 +94,8 @@ export type Rule = {
   /** For the reference pages. */
   readonly description: string;
   check(given: Readonly<Record<string, unknown>>): readonly RuleBreach[];
+  /** What is wrong whatever a value will be that `check` looks at and that is not known yet, as during a plan. */
+  checkUnknown?(given: Readonly<Record<string, unknown>>): readonly RuleBreach[];
 };
 
 export type RuleBreach = { readonly path: readonly (string | number)[]; readonly message: string };

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { VALID } from '../../../../test/support/resources.ts';
 import { presented } from './present.ts';
 import { parseResource, RESOURCE_KINDS, type ResourceKind } from './registry.ts';
-import { masked, secretPaths } from './secrets.ts';
+import { masked } from './secrets.ts';
 import { sortedIds } from './values.ts';
 
 function parsed(kind: ResourceKind, input: unknown, surface: 'api' | 'file' = 'api') {
@@ -52,6 +52,7 @@ test('every member of a monitor is there after normalization', () => {
     method: 'GET',
     body: '',
     follow_redirects: true,
+    certificate_expiry_days: 0,
     timeout: 45_000,
     degraded_at: 0,
     retry: 3,
@@ -143,23 +144,23 @@ test('the order in which ids are written does not matter', () => {
 });
 
 test('secrets are masked wherever they stand', () => {
-  expect(secretPaths('svc_http_monitor')).toEqual([
-    ['otlp_headers', '*'],
-    ['headers', '*', 'value'],
-  ]);
   const monitor = {
     name: 'a',
+    url: 'https://user:secret@example.com/?key=secret',
+    body: 'secret',
     otlp_headers: { Authorization: 'secret' },
     headers: [{ key: 'X-A', value: 'secret' }],
   };
   expect(masked('svc_http_monitor', monitor)).toEqual({
     name: 'a',
+    url: 'https://********@example.com/?********',
+    body: '********',
     otlp_headers: { Authorization: '********' },
     headers: [{ key: 'X-A', value: '********' }],
   });
   expect(
     masked('svc_notification', { webhook: { endpoint: 'http://a', headers: [{ key: 'a', value: 'b' }] } }),
-  ).toEqual({ webhook: { endpoint: 'http://a', headers: [{ key: 'a', value: '********' }] } });
+  ).toEqual({ webhook: { endpoint: '********', headers: [{ key: 'a', value: '********' }] } });
   expect(masked('svc_notification', { push_a: { topic: 'a', token: null } })).toEqual({
     push_a: { topic: 'a', token: null },
   });

@@ -26,6 +26,10 @@ const REFUSED: Refused[] = [
   ...refusedEach(MONITORS, { name: '' }, ['name: must not be empty']),
   ...refusedEach(MONITORS, { name: x(257) }, ['name: has 257 characters, at most 256 are allowed']),
   ...refusedEach(MONITORS, { name: 'a\nb' }, ['name: must be one line without control characters']),
+  ...refusedEach(MONITORS, { name: 'a\u009bb' }, ['name: must be one line without control characters']),
+  ...refusedEach(MONITORS, { name: 'a\u202eb' }, [
+    'name: must not contain characters that change the direction of writing',
+  ]),
   ...refusedEach(MONITORS, { name: 'a\ud800' }, [
     'name: contains half of a surrogate pair, which is not a character',
   ]),
@@ -61,6 +65,9 @@ const REFUSED: Refused[] = [
   ...refusedEach(MONITORS, { periodicty: '1m' }, [
     'periodicty: is not known here: did you mean "periodicity"?',
   ]),
+  ...refusedEach(MONITORS, { otlp_endpoint: 'https://user:secret@a/' }, [
+    'otlp_endpoint: must not contain a user name or password: send them in a header',
+  ]),
   ['svc_http_monitor', { url: undefined }, ['url: is required']],
   ['svc_http_monitor', { url: longUrl(2_049) }, ['url: has 2049 characters, at most 2048 are allowed']],
   ['svc_http_monitor', { url: 'example.com' }, ['url: must be a URL that starts with https:// or http://']],
@@ -76,8 +83,8 @@ const REFUSED: Refused[] = [
   ],
   [
     'svc_http_monitor',
-    { url: 'https://user:secret@a/' },
-    ['url: must not contain a user name or password: send them in a header'],
+    { url: 'https:///user:secret@a/' },
+    ['url: is not a valid URL: it has too many slashes'],
   ],
   [
     'svc_http_monitor',
@@ -89,7 +96,22 @@ const REFUSED: Refused[] = [
   [
     'svc_http_monitor',
     { body: '\u0001'.repeat(262_144) },
-    [': has 1573204 bytes as JSON, at most 786432 are allowed'],
+    [': has 1573232 bytes as JSON, at most 786432 are allowed'],
+  ],
+  [
+    'svc_http_monitor',
+    { certificate_expiry_days: 399 },
+    ['certificate_expiry_days: is 399: 0 to 398 is allowed'],
+  ],
+  [
+    'svc_http_monitor',
+    { certificate_expiry_days: 0.5 },
+    ['certificate_expiry_days: is 0.5: must be a whole number'],
+  ],
+  [
+    'svc_tcp_monitor',
+    { certificate_expiry_days: 7 },
+    [expect.stringMatching('^certificate_expiry_days: is not known here')],
   ],
   ['svc_http_monitor', { follow_redirects: null, headers: {} }, ['headers: must be a list, not a mapping']],
   ['svc_http_monitor', { headers: times(21, header) }, ['headers: has 21 entries, at most 20 are allowed']],

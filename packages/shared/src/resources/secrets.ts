@@ -1,34 +1,54 @@
-import type { Attributes } from './definition.ts';
+import type { Attributes, SecretPart } from './definition.ts';
 import { DEFINITIONS, type ResourceKind } from './registry.ts';
-
-/**
- * Where the secrets of a kind of resource are, as users write it; `*` stands for every member of a
- * list or mapping: `['headers', '*', 'value']`.
- */
-export function secretPaths(kind: ResourceKind): readonly (readonly string[])[] {
-  return SECRET_PATHS[kind];
-}
 
 /** A secret of a resource, and where it is. */
 export type SecretPlace = {
   readonly path: readonly (string | number)[];
   /** Whether the last step of the path is a key of the user's, and not an attribute. */
   readonly isMember: boolean;
+  /** The whole value, also where only a part of it is secret. */
   readonly value: unknown;
+  /** What is secret of the value; undefined: all of it. */
+  readonly part: SecretPart | undefined;
 };
 
 /**
  * The secrets that are set in a resource as users write it, which need not be valid. A single block may
- * be a list of one, as Terraform has it.
+ * be a list of one, as Terraform has it. A text of which a part is secret is among them when it has the part.
  */
 export function secretsIn(kind: ResourceKind, resource: unknown): SecretPlace[] {
-  return SECRET_PATHS[kind].flatMap((pattern) => {
+  return SECRETS[kind].flatMap(({ path: pattern, part }) => {
     const isMember = pattern.at(-1) === '*';
-    return placesIn(resource, pattern).map((place) => ({ ...place, isMember }));
+    return placesIn(resource, pattern)
+      .filter(({ value }) => hasSecret(part, value))
+      .map((place) => ({ ...place, isMember, part }));
   });
 }
 
-function placesIn(value: unknown, pattern: readonly string[]): Omit<SecretPlace, 'isMember'>[] {
+/** The secret at a place of a resource as users write it; null when what is there is none. */
+export function secretAt(
+  kind: ResourceKind,
+  path: readonly (string | number)[],
+  value: unknown,
+): Pick<SecretPlace, 'value' | 'part'> | null {
+  const found = SECRETS[kind].find((secret) => leadsTo(secret.path, path));
+  return found !== undefined && hasSecret(found.part, value) ? { value, part: found.part } : null;
+}
+
+function leadsTo(pattern: readonly string[], path: readonly (string | number)[]): boolean {
+  return (
+    pattern.length === path.length && pattern.every((step, index) => step === '*' || step === path[index])
+  );
+}
+
+function hasSecret(part: SecretPart | undefined, value: unknown): boolean {
+  return part === undefined || (typeof value === 'string' && part.isIn(value));
+}
+
+function placesIn(
+  value: unknown,
+  pattern: readonly string[],
+): { path: readonly (string | number)[]; value: unknown }[] {
   const [step, ...rest] = pattern;
   if (value === null || value === undefined) return [];
   if (step === undefined) return [{ path: [], value }];
@@ -47,40 +67,58 @@ function placesIn(value: unknown, pattern: readonly string[]): Omit<SecretPlace,
 /** What a secret is shown as to those who may not read it. */
 export const MASK = '********';
 
-/** A copy of a resource as users write it (blocks under their names) with its secrets masked; null stays null. */
-export function masked<T extends object>(kind: ResourceKind, resource: T): T {
-  return SECRET_PATHS[kind].reduce<unknown>(maskAt, resource) as T;
+/** The value as it is shown to those who may not read its secret. */
+export function maskOf({ value, part }: Pick<SecretPlace, 'value' | 'part'>): string {
+  return part === undefined || typeof value !== 'string' ? MASK : part.replaced(value, MASK);
 }
 
-function maskAt(value: unknown, path: readonly string[]): unknown {
+/** Whether a secret is the mask that was shown in its place: somebody sends it back. */
+export function isMask({ value, part }: Pick<SecretPlace, 'value' | 'part'>): boolean {
+  if (part?.isMasked !== undefined && typeof value === 'string') return part.isMasked(value, MASK);
+  return value === maskOf({ value, part });
+}
+
+/** A copy of a resource as users write it (blocks under their names) with its secrets masked; null stays null. */
+export function masked<T extends object>(kind: ResourceKind, resource: T): T {
+  return SECRETS[kind].reduce<unknown>((value, { path, part }) => maskAt(value, path, part), resource) as T;
+}
+
+function maskAt(value: unknown, path: readonly string[], part: SecretPart | undefined): unknown {
   const [step, ...rest] = path;
   if (value === null || value === undefined) return value;
-  if (step === undefined) return MASK;
+  if (step === undefined) return hasSecret(part, value) ? maskOf({ value, part }) : value;
   if (typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map((member) => maskAt(member, rest));
+  if (Array.isArray(value)) return value.map((member) => maskAt(member, rest, part));
   const entries = Object.entries(value).map(([name, member]) => [
     name,
-    step === '*' || name === step ? maskAt(member, rest) : member,
+    step === '*' || name === step ? maskAt(member, rest, part) : member,
   ]);
   return Object.fromEntries(entries);
 }
 
-const SECRET_PATHS = Object.fromEntries(
+/**
+ * Where secrets are, as users write it; `*` stands for every member of a list or mapping:
+ * `['headers', '*', 'value']`.
+ */
+type SecretPattern = { readonly path: readonly string[]; readonly part?: SecretPart };
+
+const SECRETS = Object.fromEntries(
   Object.entries(DEFINITIONS).map(([kind, definition]) => [
     kind,
     [
-      ...pathsIn(definition.attributes),
+      ...patternsIn(definition.attributes),
       ...Object.entries(definition.blocks).flatMap(([name, block]) =>
-        pathsIn(block.attributes).map((path) => [name, ...(block.nesting === 'list' ? ['*'] : []), ...path]),
+        patternsIn(block.attributes, [name, ...(block.nesting === 'list' ? ['*'] : [])]),
       ),
     ],
   ]),
-) as unknown as Readonly<Record<ResourceKind, readonly (readonly string[])[]>>;
+) as unknown as Readonly<Record<ResourceKind, readonly SecretPattern[]>>;
 
-function pathsIn(attributes: Attributes): string[][] {
-  return Object.entries(attributes).flatMap(([name, { secret, value }]) => {
-    if (value.attributes !== undefined) return pathsIn(value.attributes).map((path) => [name, '*', ...path]);
-    if (!secret) return [];
-    return [value.type === 'map' ? [name, '*'] : [name]];
+function patternsIn(attributes: Attributes, above: readonly string[] = []): SecretPattern[] {
+  return Object.entries(attributes).flatMap(([name, { secret, value }]): SecretPattern[] => {
+    const path = [...above, name];
+    if (value.attributes !== undefined) return patternsIn(value.attributes, [...path, '*']);
+    if (secret) return [{ path: value.type === 'map' ? [...path, '*'] : path }];
+    return value.secretPart === undefined ? [] : [{ path, part: value.secretPart }];
   });
 }

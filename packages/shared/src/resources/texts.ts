@@ -1,5 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { domainToASCII } from 'node:url';
+import { userInfo } from '../user-info.ts';
 
 /**
  * Forms of text values. Each function answers what is wrong with the text and what to do, or null
@@ -7,8 +8,14 @@ import { domainToASCII } from 'node:url';
  */
 export type TextCheck = (text: string) => string | null;
 
-export const oneLine: TextCheck = (text) =>
-  /[\u0000-\u001f\u007f]/.test(text) ? 'must be one line without control characters' : null;
+export const oneLine: TextCheck = (text) => {
+  if (/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text))
+    return 'must be one line without control characters';
+  return BIDIRECTIONAL.test(text) ? 'must not contain characters that change the direction of writing' : null;
+};
+
+/** Marks, embeddings, overrides and isolates (UAX #9): with them a name shows as another. Letters of any script are fine. */
+const BIDIRECTIONAL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
 /** Anything that an encoder can write as UTF-8. */
 export const wellFormed: TextCheck = (text) =>
@@ -30,15 +37,34 @@ function url(text: string, schemes: readonly string[]): string | null {
   if (parsed.protocol === 'mailto:') return email(parsed.pathname);
   if (!/^https?:\/\//i.test(text)) return `must be a URL that starts with ${names}`;
   if (parsed.port === '0') return 'must not name port 0';
-  if (parsed.username !== '' || parsed.password !== '') {
-    return 'must not contain a user name or password: send them in a header';
-  }
   return null;
 }
 
-export const httpUrl: TextCheck = (text) => url(text, ['https:', 'http:']);
+/** Where user information would be kept and shown as it is. */
+function urlWithoutUserInfo(text: string, schemes: readonly string[]): string | null {
+  const wrong = url(text, schemes);
+  if (wrong !== null) return wrong;
+  const { username, password } = new URL(text);
+  return username === '' && password === ''
+    ? null
+    : 'must not contain a user name or password: send them in a header';
+}
 
-export const contactUrl: TextCheck = (text) => url(text, ['https:', 'http:', 'mailto:']);
+export const httpUrl: TextCheck = (text) => urlWithoutUserInfo(text, ['https:', 'http:']);
+
+/** Its user information is sent as Basic credentials. */
+export const httpUrlWithUserInfo: TextCheck = (text) => {
+  const wrong = url(text, ['https:', 'http:']);
+  if (wrong !== null) return wrong;
+  const { username, password } = new URL(text);
+  const isFound = userInfo.isIn(text);
+  // The parser passes over further slashes; what is secret must be found again in the text.
+  return isFound === (username !== '' || password !== '')
+    ? null
+    : 'is not a valid URL: it has too many slashes';
+};
+
+export const contactUrl: TextCheck = (text) => urlWithoutUserInfo(text, ['https:', 'http:', 'mailto:']);
 
 /** RFC 1035 lengths; underscores are in use (`_dmarc.example.com`), a final dot is allowed. */
 export const domainName: TextCheck = (text) => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Attributes, Value } from './definition.ts';
+import type { Attributes, SecretPart, Value } from './definition.ts';
 import { attributesSchema } from './input.ts';
 import { declaredIdentifier, identifier, type TextCheck, wellFormed } from './texts.ts';
 import { expected, listOf, quoted, tooMany } from './wording.ts';
@@ -17,6 +17,7 @@ type TextBounds = {
   maxBytes?: number;
   check?: TextCheck;
   form?: string;
+  secretPart?: SecretPart;
 };
 
 function textSchema({ min = 0, max, maxBytes, check }: TextBounds): z.ZodType<string, string> {
@@ -27,16 +28,25 @@ function textSchema({ min = 0, max, maxBytes, check }: TextBounds): z.ZodType<st
       abort: true,
     });
   }
-  if (max !== undefined) {
-    schema = schema.max(max, {
-      error: ({ input }) => `has ${String(input).length} characters, at most ${max} are allowed`,
-      abort: true,
-    });
-  }
-  return schema.superRefine((text, context) => {
-    const wrong = wellFormed(text) ?? tooManyBytes(text, maxBytes) ?? check?.(text) ?? null;
-    if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
-  });
+  return schema
+    .superRefine((text, context) => {
+      const wrong =
+        tooManyCharacters(text, max) ??
+        wellFormed(text) ??
+        tooManyBytes(text, maxBytes) ??
+        check?.(text) ??
+        null;
+      if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
+    })
+    .meta(max === undefined ? {} : { maxLength: max });
+}
+
+/** Counted as JSON Schema and databases do: an emoji is one, not the two units of UTF-16. */
+function tooManyCharacters(text: string, max: number | undefined): string | null {
+  if (max === undefined || text.length <= max) return null;
+  let characters = 0;
+  for (const _character of text) characters += 1;
+  return characters > max ? `has ${characters} characters, at most ${max} are allowed` : null;
 }
 
 function tooManyBytes(text: string, maxBytes: number | undefined): string | null {
@@ -53,6 +63,7 @@ export function text(bounds: TextBounds = {}): Value<string> {
     ...(bounds.min === undefined ? {} : { minimumLength: bounds.min }),
     ...(bounds.max === undefined ? {} : { maximumLength: bounds.max }),
     ...(bounds.form === undefined ? {} : { form: bounds.form }),
+    ...(bounds.secretPart === undefined ? {} : { secretPart: bounds.secretPart }),
   };
 }
 
@@ -69,7 +80,7 @@ export function choice<const T extends readonly [string, ...string[]]>(options: 
   return { type: 'string', schema: choiceSchema(options), oneOf: options };
 }
 
-type NumberBounds = { min: number; max: number; unit?: 'ms'; fraction?: boolean };
+type NumberBounds = { min: number; max: number; unit?: 'ms' | 'days'; fraction?: boolean };
 
 export function number({ min, max, unit, fraction = false }: NumberBounds): Value<number> {
   const outside = ({ input }: { input?: unknown }) =>

@@ -1,6 +1,6 @@
 import { meaning } from '@svc/shared/reference/meaning.ts';
 import type { Attribute } from '@svc/shared/resources/definition.ts';
-import { MASK } from '@svc/shared/resources/secrets.ts';
+import { isMask } from '@svc/shared/resources/secrets.ts';
 import { answeredAttribute } from '../planning/answered.ts';
 import { valueType } from '../planning/resource-schema.ts';
 import type { SchemaAttribute } from '../schema.ts';
@@ -18,7 +18,10 @@ export function shownSchema(shown: ShownAttributes): Readonly<Record<string, Sch
   );
 }
 
-/** Null for what the object does not have, and for secrets that the token may not see. */
+/**
+ * Null for what the object does not have, and for secrets that the token may not see; a text whose secret part it may
+ * not see is shown without that part.
+ */
 export function shownValues(
   shown: ShownAttributes,
   answered: Readonly<Record<string, unknown>>,
@@ -26,7 +29,13 @@ export function shownValues(
   return Object.fromEntries(
     Object.entries(shown).map(([name, attribute]) => [
       name,
-      answered[name] === MASK && attribute.secret ? null : answeredAttribute(attribute, answered[name]),
+      answeredAttribute(attribute, seen(attribute, answered[name])),
     ]),
   );
+}
+
+function seen({ secret, value: { secretPart: part } }: Attribute, answered: unknown): unknown {
+  if (secret) return isMask({ value: answered, part: undefined }) ? null : answered;
+  if (part === undefined || typeof answered !== 'string' || !part.isIn(answered)) return answered;
+  return isMask({ value: answered, part }) ? part.left(answered) : answered;
 }

@@ -1,12 +1,13 @@
-import type { Attribute, Attributes, Block } from '@svc/shared/resources/definition.ts';
-import { MASK } from '@svc/shared/resources/secrets.ts';
+import type { Attribute, Attributes, Block, SecretPart } from '@svc/shared/resources/definition.ts';
+import { isMask, MASK, maskOf } from '@svc/shared/resources/secrets.ts';
 import { isObject, type TerraformObject, type TerraformValue } from '../value.ts';
 import { valueType } from './resource-schema.ts';
 import { sameValue } from './same-value.ts';
 
 /**
  * An answer in which the secrets that a token which only reads is shown masked are those of the prior
- * state, or null where that has none, as after an import.
+ * state, or null where that has none, as after an import. A text of which a part is masked is the prior one where
+ * that is else the same, and stays masked where it is not.
  */
 export function unmasked(
   { secret, value }: Attribute,
@@ -16,6 +17,7 @@ export function unmasked(
   if (value.attributes !== undefined) {
     return Array.isArray(read) ? unmaskedMembers(value.attributes, objectsOf(prior), objectsOf(read)) : read;
   }
+  if (!secret && value.secretPart !== undefined) return withPriorPart(value.secretPart, prior, read);
   if (!secret) return read;
   if (read === null || !isObject(read)) return read === MASK ? prior : read;
   const before = prior !== null && isObject(prior) ? prior : {};
@@ -24,6 +26,12 @@ export function unmasked(
     member === MASK ? (before[key] ?? null) : member,
   ]);
   return Object.fromEntries(members);
+}
+
+function withPriorPart(part: SecretPart, prior: TerraformValue, read: TerraformValue): TerraformValue {
+  if (typeof prior !== 'string' || typeof read !== 'string') return read;
+  if (!part.isIn(read) || !part.isIn(prior) || !isMask({ value: read, part })) return read;
+  return maskOf({ value: prior, part }) === read ? prior : read;
 }
 
 export function unmaskedBlock(

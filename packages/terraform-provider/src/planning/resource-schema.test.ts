@@ -31,7 +31,8 @@ const ATTRIBUTES: Record<ResourceKind, string> = {
     url: string required
     method: string optional+computed
     body: string optional+computed
-    follow_redirects: bool optional+computed`,
+    follow_redirects: bool optional+computed
+    certificate_expiry_days: number optional+computed`,
   svc_tcp_monitor: `${MONITOR}
     uri: string required`,
   svc_dns_monitor: `${MONITOR}

@@ -127,6 +127,7 @@ test('the body of a monitor has all that can be set, and its type', () => {
     method: 'GET',
     body: '',
     follow_redirects: true,
+    certificate_expiry_days: 0,
     periodicity: '1m',
     timeout: 45_000,
     degraded_at: 0,
@@ -218,6 +219,12 @@ describe('a read keeps', () => {
       },
     ],
     [
+      'a URL that became another one, its user information masked',
+      { url: `https://${MASK}@example.org` },
+      { url: `https://${MASK}@example.org` },
+    ],
+    ['a URL that lost its user information', { url: 'https://example.com' }, { url: 'https://example.com' }],
+    [
       'an export header, masked',
       { otlp_headers: { a: MASK, b: MASK } },
       { otlp_headers: { a: '1', b: null } },
@@ -229,6 +236,7 @@ describe('a read keeps', () => {
     ],
   ])('not %s', (_what, elsewhere, expected) => {
     const { state: before, answered } = state({
+      url: 'https://user:secret@example.com',
       regions: ['hosta-fra', 'hosta-ams'],
       headers: [{ key: 'X-A', value: 'a' }],
       otlp_headers: { a: '1' },

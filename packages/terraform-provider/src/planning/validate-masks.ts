@@ -1,6 +1,6 @@
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { isResourceKind } from '@svc/shared/resources/registry.ts';
-import { MASK, type SecretPlace, secretsIn } from '@svc/shared/resources/secrets.ts';
+import { isMask, MASK, type SecretPlace, secretsIn } from '@svc/shared/resources/secrets.ts';
 import type { AttributePath, Diagnostic } from '../provider.ts';
 import type { TerraformObject } from '../value.ts';
 import { diagnosticOf } from './diagnostic-text.ts';
@@ -9,11 +9,11 @@ import { diagnosticOf } from './diagnostic-text.ts';
 export function maskProblems({ kind }: ResourceDefinition, config: TerraformObject): Diagnostic[] {
   if (!isResourceKind(kind)) return [];
   return secretsIn(kind, config)
-    .filter(({ value }) => value === MASK)
+    .filter(isMask)
     .map((place) =>
       diagnosticOf({
         path: attributePath(place),
-        message: `is "${MASK}", which tokens that only read are shown: write the secret itself`,
+        message: `${place.part === undefined ? 'is' : 'has in it'} "${MASK}", which tokens that only read are shown: write the secret itself`,
       }),
     );
 }

@@ -6,14 +6,16 @@ import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import type { HttpProxy, ProxyFor } from '@svc/shared/proxy/proxy.ts';
 import { onAbort } from '../../on-abort.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../../resolve/resolver.ts';
 import type { ProbeContext, ProbeOutcome } from '../probe.ts';
 import { type BodyEnd, type BodyListener, type BodySink, CountedBody, KeptBody } from './body.ts';
+import { Cookies } from './cookies.ts';
 import { DecodedBody, parseCodings } from './decoded-body.ts';
 import { Exchange, type ExchangeFailure, type ExchangeListener } from './exchange.ts';
-import { firstHop, type Hop, hostOf, isRedirect, redirectedHop } from './hop.ts';
-import type { KeptBodies } from './kept-bodies.ts';
+import { firstHop, type Hop, hostOf, isRedirect, portOf, redirectedHop } from './hop.ts';
+import { type KeptBodies, NoRoomError } from './kept-bodies.ts';
 import { renderRequest } from './request.ts';
 import type { ResponseHead } from './response-head.ts';
 import { type Phase, Stopwatch } from './stopwatch.ts';
@@ -26,6 +28,7 @@ export type AttemptParts = {
   heavyDecoders: Turns;
   userAgent: string;
   secureContext: () => SecureContext;
+  proxyFor: ProxyFor | undefined;
 };
 
 /**
@@ -44,6 +47,8 @@ export class Attempt implements ExchangeListener, BodyListener {
   readonly #stopwatch = new Stopwatch();
   #hop: Hop | undefined;
   #redirects = 0;
+  /** Those that redirects of this attempt have set. */
+  #cookies: Cookies | undefined;
   #lookup: AbortController | undefined;
   #exchange: Exchange | undefined;
   #head: ResponseHead | undefined;
@@ -81,6 +86,11 @@ export class Attempt implements ExchangeListener, BodyListener {
     try {
       const host = hostOf(hop.url);
       const family = isIP(host);
+      const proxy = this.#parts.proxyFor?.(host, portOf(hop.url));
+      if (proxy !== undefined) {
+        this.#openBy(proxy, host);
+        return;
+      }
       if (family !== 0) {
         this.#openTo([{ address: host, family: family === 4 ? 4 : 6 }]);
         return;
@@ -115,9 +125,14 @@ export class Attempt implements ExchangeListener, BodyListener {
     else this.#fail(error.message, error.code === 'ETIMEOUT');
   };
 
+  /** A name is the proxy's to resolve and to allow; an address that nobody has to resolve is judged here. */
+  #openBy(proxy: HttpProxy, host: string): void {
+    const verdict = isIP(host) === 0 ? undefined : this.#parts.egress.verdict(host);
+    if (verdict?.allowed === false) this.#denied(new EgressDeniedError(host, verdict.rule).message);
+    else this.#exchangeWith([], proxy);
+  }
+
   #openTo(addresses: readonly ResolvedAddress[]): void {
-    const hop = this.#hop;
-    if (hop === undefined) throw new TypeError('no hop to open');
     this.#lookup = undefined;
     let denied: EgressDeniedError | undefined;
     const allowed = addresses.filter(({ address }) => {
@@ -129,17 +144,34 @@ export class Attempt implements ExchangeListener, BodyListener {
       this.#denied(denied?.message ?? 'the host has no address');
       return;
     }
+    this.#exchangeWith(allowed);
+  }
+
+  #exchangeWith(addresses: readonly ResolvedAddress[], proxy?: HttpProxy): void {
+    const hop = this.#hop;
+    if (hop === undefined) throw new TypeError('no hop to open');
     const request = renderRequest(hop, this.#parts.userAgent);
     if ('problem' in request) {
       this.#fail(request.problem);
       return;
     }
     this.#stopwatch.enter('connect');
-    const { egress, secureContext } = this.#parts;
+    const { egress, secureContext, resolver, keptBodies } = this.#parts;
     const remainingMs = Math.max(1, this.#deadlineAt - performance.now());
     const { signal } = this.#context;
+    const by = proxy === undefined ? undefined : { proxy, resolver };
     this.#exchange = new Exchange(
-      { hop, request: request.text, addresses: allowed, egress, secureContext, remainingMs, signal },
+      {
+        hop,
+        request: request.text,
+        addresses,
+        egress,
+        secureContext,
+        keptBodies,
+        remainingMs,
+        signal,
+        by,
+      },
       this,
     );
     this.#exchange.start();
@@ -156,10 +188,13 @@ export class Attempt implements ExchangeListener, BodyListener {
 
   onHead(head: ResponseHead): void {
     this.#head = head;
-    const location = head.headers.get('location');
-    if (this.#check.follow_redirects && isRedirect(head.statusCode) && location !== undefined) {
-      this.#redirect(head.statusCode, location);
-      return;
+    if (this.#check.follow_redirects && isRedirect(head.statusCode)) {
+      const location = head.headers.get('location') ?? '';
+      // One without a place to go to is an answer like any other.
+      if (location !== '') {
+        this.#redirect(head, location);
+        return;
+      }
     }
     if (this.#check.body_assertions.length === 0) {
       this.#body = new CountedBody(this);
@@ -173,7 +208,7 @@ export class Attempt implements ExchangeListener, BodyListener {
         : new DecodedBody(codings, this, keptBodies, heavyDecoders);
   }
 
-  #redirect(statusCode: number, location: string): void {
+  #redirect(head: ResponseHead, location: string): void {
     const hop = this.#hop;
     if (hop === undefined) throw new TypeError('redirected without a hop');
     this.#exchange?.close();
@@ -182,9 +217,18 @@ export class Attempt implements ExchangeListener, BodyListener {
       this.#fail(`more than ${LIMITS.redirects} redirects`);
       return;
     }
-    const next = redirectedHop(hop, statusCode, location);
-    if (typeof next === 'string') this.#fail(next);
-    else this.#startHop(next);
+    if (head.hasSeveralLocations) {
+      this.#fail('redirected by several Location lines that differ');
+      return;
+    }
+    const next = redirectedHop(hop, head.statusCode, location);
+    if (typeof next === 'string') {
+      this.#fail(next);
+      return;
+    }
+    this.#cookies ??= new Cookies();
+    this.#cookies.store(hop.url, head.setCookies);
+    this.#startHop({ ...next, cookies: this.#cookies.for(next.url) });
   }
 
   onBody(bytes: Buffer, start: number, end: number): void {
@@ -211,7 +255,7 @@ export class Attempt implements ExchangeListener, BodyListener {
         this.#judge(true);
         return;
       case 'no-room':
-        this.#notRun('overloaded', 'the memory for kept response bodies is used up');
+        this.#notRun('overloaded', new NoRoomError().message);
         return;
       case 'undecodable':
         this.#fail(end.message);
@@ -231,7 +275,8 @@ export class Attempt implements ExchangeListener, BodyListener {
       headers: head.headers,
       body,
     });
-    const outcome = this.#outcome(message === undefined ? 'passed' : 'failed', message, measured);
+    const said = message !== undefined && head.statusCode === 101 ? `${message}: ${SWITCHED}` : message;
+    const outcome = this.#outcome(said === undefined ? 'passed' : 'failed', said, measured);
     if (isTruncated) outcome.bodyTruncated = true;
     this.#settle(outcome);
   }
@@ -243,6 +288,9 @@ export class Attempt implements ExchangeListener, BodyListener {
         return;
       case 'unable':
         this.#notRun(failure.reason, failure.message);
+        return;
+      case 'no-proxy':
+        this.#notRun('network-down', failure.message);
         return;
       case 'denied':
         this.#denied(failure.message);
@@ -318,6 +366,8 @@ export class Attempt implements ExchangeListener, BodyListener {
     this.#resolve(outcome);
   }
 }
+
+const SWITCHED = 'the target switched to another protocol, which the request did not ask for';
 
 const WAITED_FOR = {
   dns: 'while resolving the name',

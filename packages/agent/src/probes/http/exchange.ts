@@ -1,16 +1,22 @@
 import { connect, type OnReadOpts, type Socket } from 'node:net';
-import type { SecureContext } from 'node:tls';
+import type { SecureContext, TLSSocket } from 'node:tls';
 import type { EgressGuard } from '@svc/shared/egress.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
 import { noLocalRoute } from '../../network/local-route.ts';
-import type { ResolvedAddress } from '../../resolve/resolver.ts';
+import type { ResolvedAddress, Resolver } from '../../resolve/resolver.ts';
 import { type DialOptions, type DialResult, dial } from '../dial.ts';
+import { dialBy, type ProxyDialResult } from './dial-by-proxy.ts';
 import { type Hop, hostOf, portOf, serverNameOf } from './hop.ts';
+import { Http2Conversation } from './http2-conversation.ts';
+import { isHttp2 } from './http2-frame.ts';
+import { http2RequestOf } from './http2-request.ts';
+import { type KeptBodies, NoRoomError } from './kept-bodies.ts';
 import { ResponseError } from './response-error.ts';
 import { type ResponseListener, ResponseParser } from './response-parser.ts';
 import { describeSocketError, localFailureIn } from './socket-failure.ts';
 import type { Phase } from './stopwatch.ts';
-import { openTls, type Secured } from './tls.ts';
+import { openTls, type Protocol, type Secured } from './tls.ts';
 
 export interface ExchangeListener extends ResponseListener {
   /** The exchange goes on to `phase`. */
@@ -23,8 +29,13 @@ export interface ExchangeListener extends ResponseListener {
 export type ExchangeFailure =
   /** The target's doing. */
   | { kind: 'failed'; message: string; timedOut?: boolean; notConnected?: boolean }
-  /** This machine could not ask: it is out of descriptors, ports or memory, or has no route. */
+  /**
+   * This machine could not ask: it is out of descriptors, ports or memory, or has no route; or the agent is out of
+   * room for bodies.
+   */
   | { kind: 'unable'; message: string; reason: NotRunReason }
+  /** The operator's proxy cannot be reached or does not take us. */
+  | { kind: 'no-proxy'; message: string }
   | { kind: 'denied'; message: string }
   | { kind: 'aborted' }
   /** Thrown by our own code. */
@@ -34,10 +45,13 @@ export type ExchangeOptions = {
   hop: Hop;
   /** As {@link renderRequest} made it. */
   request: string;
-  /** Not empty, every one allowed by the guard. */
+  /** Every one allowed by the guard; empty only {@link by} a proxy. */
   addresses: readonly ResolvedAddress[];
+  /** The proxy that opens a tunnel to the host, and what resolves the proxy's name. */
+  by: { proxy: HttpProxy; resolver: Resolver } | undefined;
   egress: EgressGuard;
   secureContext: () => SecureContext;
+  keptBodies: KeptBodies;
   /** What is left of the attempt, ms; only choosing among several addresses needs it. */
   remainingMs: number;
   signal: AbortSignal;
@@ -45,6 +59,9 @@ export type ExchangeOptions = {
 
 /**
  * One request and its response over one fresh connection.
+ *
+ * HTTP/1.1 is spoken wherever the target takes it. One that knows HTTP/2 only says so during the TLS handshake;
+ * the exchange then begins again over HTTP/2 (decision 0174).
  *
  * Written for the least work per check: no stream machinery between socket and parser, one read buffer
  * for all plain sockets, no listener beyond four. The listener hears nothing after {@link close}.
@@ -54,7 +71,12 @@ export class Exchange {
   readonly #listener: ExchangeListener;
   readonly #parser: ResponseParser;
   #socket: Socket | undefined;
+  #offers: Protocol = 'http/1.1';
+  #conversation: Http2Conversation | undefined;
+  /** Ends the wait for a tunnel. */
+  #wait: AbortController | undefined;
   #isClosed = false;
+  #hasSent = false;
   #hasFirstByte = false;
   /** The connection has failed; why is not known yet. */
   #isAskingForRoute = false;
@@ -62,13 +84,14 @@ export class Exchange {
   constructor(options: ExchangeOptions, listener: ExchangeListener) {
     this.#options = options;
     this.#listener = listener;
-    this.#parser = new ResponseParser(options.hop.method, listener);
+    this.#parser = new ResponseParser(options.hop.method, listener, options.keptBodies);
   }
 
   start(): void {
-    const { addresses } = this.#options;
+    const { addresses, by } = this.#options;
     const [only] = addresses;
-    if (only !== undefined && addresses.length === 1) this.#openDirectly(only.address);
+    if (by !== undefined) this.#openBy(by);
+    else if (only !== undefined && addresses.length === 1) this.#openDirectly(only.address);
     else this.#openBestOf(addresses);
   }
 
@@ -77,6 +100,8 @@ export class Exchange {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#parser.stop();
+    this.#wait?.abort();
+    this.#conversation?.close();
     this.#socket?.destroy();
   }
 
@@ -87,13 +112,25 @@ export class Exchange {
   #openDirectly(address: string): void {
     const port = portOf(this.#options.hop.url);
     if (this.#isTls) {
-      const socket = this.#openTls({ address, port, onread: this.#onread() });
+      const socket = this.#openTls(
+        this.#offers === 'h2' ? { address, port } : { address, port, onread: this.#onread() },
+      );
       socket.on('connect', this.#handshaking);
       return;
     }
     const socket = connect({ host: address, port, autoSelectFamily: false, onread: this.#onread() });
     this.#listenTo(socket);
     socket.on('connect', this.#connected);
+  }
+
+  #openBy({ proxy, resolver }: NonNullable<ExchangeOptions['by']>): void {
+    const { hop, remainingMs } = this.#options;
+    const target = { host: hostOf(hop.url), port: portOf(hop.url) };
+    // A proxy that never answers is waited for no longer than this exchange.
+    this.#wait = new AbortController();
+    dialBy(proxy, target, { resolver, remainingMs, signal: this.#wait.signal }).then((result) =>
+      this.#guarded(() => this.#dialled(result)),
+    );
   }
 
   #openBestOf(addresses: readonly ResolvedAddress[]): void {
@@ -113,7 +150,7 @@ export class Exchange {
     return { buffer: readBuffer(), callback: this.#received };
   }
 
-  #dialled(result: DialResult): void {
+  #dialled(result: DialResult | ProxyDialResult): void {
     if (result.kind !== 'connected') {
       this.#fail(result.kind === 'failed' ? { ...result, notConnected: true } : result);
       return;
@@ -125,21 +162,29 @@ export class Exchange {
     }
     if (this.#isTls) {
       // TLS over a socket that is already there has no onread.
-      const secured = this.#openTls({ socket });
-      secured.on('data', (bytes: Buffer) => this.#received(bytes.length, bytes));
+      this.#openTls({ socket });
       this.#handshaking();
     } else {
       this.#listenTo(socket);
+      if (this.#options.by !== undefined) this.#readFrom(socket);
       this.#connected();
     }
   }
 
-  #openTls(via: { address: string; port: number; onread: OnReadOpts } | { socket: Socket }): Socket {
+  /** For sockets without `onread`, which may have been paused. */
+  #readFrom(socket: Socket): void {
+    socket.on('data', (bytes: Buffer) => this.#received(bytes.length, bytes));
+    socket.resume();
+  }
+
+  #openTls(via: { address: string; port: number; onread?: OnReadOpts } | { socket: Socket }): Socket {
+    const readsItself = 'onread' in via;
     const socket = openTls({
       serverName: serverNameOf(hostOf(this.#options.hop.url)),
       context: this.#options.secureContext(),
+      offers: this.#offers,
       via,
-      onSecured: (secured) => this.#guarded(() => this.#secured(secured)),
+      onSecured: (secured) => this.#guarded(() => this.#secured(secured, socket, readsItself)),
     });
     this.#listenTo(socket);
     return socket;
@@ -157,18 +202,66 @@ export class Exchange {
     if (!this.#isClosed) this.#listener.onPhase('tls');
   };
 
-  #secured(secured: Secured): void {
+  #secured(secured: Secured, socket: TLSSocket, readsItself: boolean): void {
     if (this.#isClosed) return;
     if (secured.certificateExpiresAt !== undefined)
       this.#listener.onCertificate(secured.certificateExpiresAt);
     if (secured.kind === 'untrusted') this.#fail({ kind: 'failed', message: secured.message });
-    else this.#connected();
+    else if (secured.protocol === 'h2') this.#converse(socket).catch((error) => this.#thrown(error));
+    else {
+      if (!readsItself) this.#readFrom(socket);
+      this.#connected();
+    }
+  }
+
+  async #converse(socket: TLSSocket): Promise<void> {
+    // The conversation listens from now on: the end of the connection is no end of a response here.
+    this.#leave(socket);
+    const http2 = await import('node:http2');
+    if (this.#isClosed) return;
+    if (socket.destroyed) throw new ResponseError('the target closed the connection without an answer');
+    const { hop, request } = this.#options;
+    const { origin } = hop.url;
+    this.#conversation = new Http2Conversation(
+      { http2, socket, origin, request: http2RequestOf(request) },
+      {
+        onPhase: (phase) => this.#listener.onPhase(phase),
+        onHead: (head) => {
+          this.#hasFirstByte = true;
+          this.#listener.onHead(head);
+        },
+        onBody: (bytes, start, end) => this.#listener.onBody(bytes, start, end),
+        onComplete: () => this.#listener.onComplete(),
+        onError: (error) => {
+          if (isOfConnection(error)) this.#errored(error);
+          else this.#thrown(error);
+        },
+      },
+    );
+    this.#conversation.start();
+  }
+
+  /** Nothing more is heard of the socket; an error must not crash the process. */
+  #leave(socket: Socket): void {
+    socket.removeListener('error', this.#errored);
+    socket.removeListener('end', this.#ended);
+    socket.removeListener('close', this.#ended);
+    socket.on('error', () => {});
+  }
+
+  #startAgainOverHttp2(socket: Socket): void {
+    this.#leave(socket);
+    socket.destroy();
+    this.#offers = 'h2';
+    this.#listener.onPhase('connect');
+    this.#guarded(() => this.start());
   }
 
   readonly #connected = (): void => {
     if (this.#isClosed) return;
     this.#listener.onPhase('first_byte');
     const { request } = this.#options;
+    this.#hasSent = true;
     // Nagle's algorithm would hold back the last packet of a request that needs several.
     if (request.length > ONE_PACKET) this.#socket?.setNoDelay();
     this.#socket?.write(request, 'utf8');
@@ -178,6 +271,10 @@ export class Exchange {
   readonly #received = (count: number, bytes: Uint8Array): boolean => {
     if (this.#isClosed) return true;
     if (!this.#hasFirstByte) {
+      if (bytes[0] === 0 && isHttp2(bytes.subarray(0, count))) {
+        this.#metHttp2();
+        return true;
+      }
       this.#hasFirstByte = true;
       this.#listener.onPhase('transfer');
     }
@@ -189,6 +286,15 @@ export class Exchange {
     if (count >= READ_BUFFER_BYTES) this.#letOthersRead();
     return true;
   };
+
+  /** The target has answered with HTTP/2 what was HTTP/1.1. */
+  #metHttp2(): void {
+    if (this.#isTls && this.#offers === 'http/1.1' && this.#socket !== undefined) {
+      this.#startAgainOverHttp2(this.#socket);
+      return;
+    }
+    this.#fail({ kind: 'failed', message: this.#isTls ? HTTP2_NOT_AGREED : HTTP2_WITHOUT_TLS });
+  }
 
   /**
    * A full buffer means that more is waiting. libuv would read on up to 32 times before it turns to
@@ -205,18 +311,28 @@ export class Exchange {
   };
 
   readonly #ended = (): void => {
-    if (!this.#isClosed && !this.#isAskingForRoute) this.#guarded(() => this.#parser.end());
+    if (this.#isClosed || this.#isAskingForRoute) return;
+    if (this.#hasSent) this.#guarded(() => this.#parser.end());
+    else this.#fail({ kind: 'failed', message: 'the target closed the connection during the TLS handshake' });
   };
 
   readonly #errored = (error: NodeJS.ErrnoException): void => {
     if (this.#isClosed) return;
-    const { hop } = this.#options;
-    const message = describeSocketError(error, hop.url.host);
+    if (error.code === NO_SUCH_PROTOCOL) {
+      this.#refusedProtocol();
+      return;
+    }
+    const message = describeSocketError(error, this.#options.hop.url.host);
     const local = localFailureIn(error);
     if (local === 'used-up') this.#fail({ kind: 'unable', message, reason: 'network-down' });
     else if (local === 'no-route') void this.#askForRoute(message);
     else this.#fail({ kind: 'failed', message, notConnected: this.#isCut(error) });
   };
+
+  #refusedProtocol(): void {
+    if (this.#offers === 'http/1.1' && this.#socket !== undefined) this.#startAgainOverHttp2(this.#socket);
+    else this.#fail({ kind: 'failed', message: NEITHER_PROTOCOL });
+  }
 
   /** The connection itself has failed, and the target has said nothing yet. */
   #isCut({ syscall }: NodeJS.ErrnoException): boolean {
@@ -224,8 +340,13 @@ export class Exchange {
   }
 
   async #askForRoute(message: string): Promise<void> {
+    const { addresses, by } = this.#options;
+    if (by !== undefined) {
+      this.#fail({ kind: 'no-proxy', message });
+      return;
+    }
     this.#isAskingForRoute = true;
-    const noRoute = await noLocalRoute(this.#options.addresses);
+    const noRoute = await noLocalRoute(addresses);
     if (noRoute === null) this.#fail({ kind: 'failed', message, notConnected: true });
     else this.#fail({ kind: 'unable', ...noRoute });
   }
@@ -239,8 +360,10 @@ export class Exchange {
   }
 
   #thrown(error: unknown): void {
-    const isTargets = error instanceof ResponseError;
-    this.#fail(isTargets ? { kind: 'failed', message: error.message } : { kind: 'defect', error });
+    if (error instanceof ResponseError) this.#fail({ kind: 'failed', message: error.message });
+    else if (error instanceof NoRoomError)
+      this.#fail({ kind: 'unable', message: error.message, reason: 'overloaded' });
+    else this.#fail({ kind: 'defect', error });
   }
 
   #fail(failure: ExchangeFailure): void {
@@ -248,6 +371,19 @@ export class Exchange {
     this.close();
     this.#listener.onFailure(failure);
   }
+}
+
+/** The alert of a target that speaks nothing of what was offered (RFC 7301, section 3.2). */
+const NO_SUCH_PROTOCOL = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
+
+const NEITHER_PROTOCOL = 'the target speaks neither HTTP/1.1 nor HTTP/2 (ALPN)';
+const HTTP2_WITHOUT_TLS =
+  'the target speaks HTTP/2 without TLS, which is not probed: give it an https URL, or let it speak HTTP/1.1';
+const HTTP2_NOT_AGREED = 'the target speaks HTTP/2 without agreeing to it in the TLS handshake (ALPN)';
+
+/** Of the system or of TLS, not of our code. */
+function isOfConnection(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'code' in error && /^(?:E(?!RR_)|ERR_SSL_)/.test(String(error.code));
 }
 
 /** What surely fits one packet: the smallest usual MTU less headers. */

@@ -18,10 +18,12 @@ import { fixedResolver, httpCheck } from '../../../../../test/support/http-check
 import { SELF_SIGNED } from '../../../../../test/support/self-signed.ts';
 import {
   EXPIRED,
+  FOR_AN_ADDRESS_ONLY,
   NOT_YET_VALID,
   TEST_AUTHORITY,
   type TestCertificate,
   TRUSTED,
+  WITHOUT_ALTERNATIVE_NAME,
   WRONG_HOST,
 } from '../../../../../test/support/tls/certificates.ts';
 import { createHttpProbe } from './probe.ts';
@@ -278,6 +280,66 @@ describe('redirects', () => {
     expect(await run(`http://127.0.0.1:${port}/`)).toMatchObject({ outcome: 'failed', statusCode: 302 });
   });
 
+  test('send back the cookies that they set, to the same host and within the attempt', async () => {
+    const asked: [string | undefined, string | undefined][] = [];
+    const port = await serve((request, response) => {
+      asked.push([request.headers.host?.split(':')[0], request.headers.cookie]);
+      if (request.url === '/') {
+        const location = `http://two.test:${port}/away`;
+        response.writeHead(302, { location, 'set-cookie': ['session=new; Path=/', 'b=c; HttpOnly'] }).end();
+      } else if (request.url === '/away') {
+        response.writeHead(302, { location: `http://one.test:${port}/back`, 'set-cookie': 'two=2' }).end();
+      } else {
+        response.end();
+      }
+    });
+    const given = { headers: [{ key: 'Cookie', value: 'session=old; mine=1' }] };
+    for (const _attempt of [1, 2]) {
+      expect(await run(`http://one.test:${port}/`, given)).toMatchObject({ outcome: 'passed' });
+    }
+    const one = [
+      ['one.test', 'session=old; mine=1'],
+      ['two.test', undefined],
+      ['one.test', 'session=new; b=c'],
+    ];
+    expect(asked).toEqual([...one, ...one]);
+  });
+
+  test('replace a configured cookie of the same name only', async () => {
+    const asked: (string | undefined)[] = [];
+    const port = await serve((request, response) => {
+      asked.push(request.headers.cookie);
+      if (request.url === '/')
+        response.writeHead(302, { location: '/next', 'set-cookie': 'session=new' }).end();
+      else response.end();
+    });
+    const headers = [{ key: 'cookie', value: 'session=old; mine=1' }];
+    expect(await run(`http://one.test:${port}/`, { headers })).toMatchObject({ outcome: 'passed' });
+    expect(asked).toEqual(['session=old; mine=1', 'mine=1; session=new']);
+  });
+
+  test.each([
+    ['equal Location lines are one', ['/next', '/next'], { outcome: 'passed' }],
+    [
+      'Location lines that differ fail',
+      ['/next', '/other'],
+      { outcome: 'failed', errorMessage: 'redirected by several Location lines that differ' },
+    ],
+    ['an empty Location is none', [''], { outcome: 'failed', statusCode: 302 }],
+  ])('%s', async (_name, location, expected) => {
+    const port = await serve((request, response) => {
+      if (request.url === '/')
+        response
+          .writeHead(
+            302,
+            location.flatMap((value) => ['location', value]),
+          )
+          .end();
+      else response.end();
+    });
+    expect(await run(`http://one.test:${port}/`)).toMatchObject(expected);
+  });
+
   test('keep headers within an origin and drop what may be a credential across', async () => {
     const { port: destination, seen } = await mirror();
     const asked: IncomingMessage['headers'][] = [];
@@ -368,6 +430,23 @@ describe('TLS', () => {
       signal,
     });
     expect(outcome.errorMessage).toMatch(/authority that is not trusted/);
+  });
+
+  test.each([
+    ['no alternative name', WITHOUT_ALTERNATIVE_NAME, /has no subject alternative name/],
+    ['another one', FOR_AN_ADDRESS_ONLY, /not for secure\.test but for IP Address:127\.0\.0\.9/],
+  ])('the common name of a certificate with %s does not count', async (_name, certificate, says) => {
+    const { port, seen } = await mirror(certificate);
+    const trusting = createHttpProbe({
+      resolver: fixedResolver(NAMES),
+      egress,
+      tlsOptions: { ca: [certificate.cert] },
+    });
+    const url = `https://secure.test:${port}/`;
+    const outcome = await trusting.run(httpCheck({ url }), { timeoutMs: LONG_MS, signal });
+    expect(outcome).toMatchObject({ outcome: 'failed', certificateExpiresAt: expect.any(Number) });
+    expect(outcome.errorMessage).toMatch(says);
+    expect(seen).toEqual([]);
   });
 
   test('a port that does not speak TLS is said', async () => {

@@ -1,13 +1,15 @@
 import type { SecureContext } from 'node:tls';
 import type { EgressGuard } from '@svc/shared/egress.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
+import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
+import { trustedContext } from '@svc/shared/trusted-authorities.ts';
 import type { Resolver } from '../../resolve/resolver.ts';
 import { VERSION } from '../../version.ts';
 import type { Probe, ProbeOutcome } from '../probe.ts';
 import { Attempt, type AttemptParts } from './attempt.ts';
 import { HEAVY_DECODERS } from './decoded-body.ts';
 import { KeptBodies } from './kept-bodies.ts';
-import { type TlsOptions, trustedContext } from './tls.ts';
+import type { TlsOptions } from './tls.ts';
 import { Turns } from './turns.ts';
 
 export type HttpProbeOptions = {
@@ -18,19 +20,24 @@ export type HttpProbeOptions = {
   /** What monitors send unless they configure their own; default `svc/<version>`. */
   userAgent?: string;
   tlsOptions?: TlsOptions;
+  /** Undefined: every connection goes directly. */
+  proxyFor?: ProxyFor | undefined;
 };
 
 /** The probe of HTTP monitors, over our own HTTP/1.1 client (decision 0020). */
 export function createHttpProbe(options: HttpProbeOptions): Probe<HttpCheck> {
-  let context: SecureContext | undefined;
+  const { ca = [] } = options.tlsOptions ?? {};
+  // Later it would hold up checks; without further authorities it is made when it is needed, if ever.
+  let context: SecureContext | undefined = ca.length === 0 ? undefined : trustedContext(ca);
   const parts: AttemptParts = {
     resolver: options.resolver,
     egress: options.egress,
     keptBodies: options.keptBodies ?? new KeptBodies(),
     heavyDecoders: new Turns(HEAVY_DECODERS),
     userAgent: options.userAgent ?? `svc/${VERSION}`,
+    proxyFor: options.proxyFor,
     secureContext: () => {
-      context ??= trustedContext(options.tlsOptions ?? {});
+      context ??= trustedContext();
       return context;
     },
   };

@@ -1,10 +1,12 @@
+import { basicAuthorization, credentialsIn } from '@svc/shared/user-info.ts';
 import type { Hop } from './hop.ts';
 
 /**
  * Renders a request with its body as one text, to be sent as UTF-8 in one write.
  *
  * `Content-Length`, `Connection` and whatever else frames the message are ours; a configured `Host`,
- * `User-Agent`, `Accept`, `Accept-Encoding` or `Authorization` replaces our own.
+ * `User-Agent`, `Accept`, `Accept-Encoding` or `Authorization` replaces our own. A configured `Cookie` and
+ * those of redirects are one line.
  *
  * @returns the text, or why the configured headers cannot be sent
  */
@@ -12,6 +14,7 @@ export function renderRequest(hop: Hop, userAgent: string): { text: string } | {
   const { url, method, body } = hop;
   let configured = '';
   let has = 0;
+  let { cookies } = hop;
   for (const { key, value } of hop.headers) {
     const name = key.toLowerCase();
     if (FRAMING_HEADERS.has(name)) continue;
@@ -19,21 +22,20 @@ export function renderRequest(hop: Hop, userAgent: string): { text: string } | {
     if (FORBIDDEN_IN_VALUE.test(value))
       return { problem: `the value of header ${key} has a control character` };
     has |= DEFAULTED[name] ?? 0;
-    configured += `${key}: ${value}\r\n`;
+    if (name === 'cookie' && hop.cookies.length > 0) cookies = withConfigured(value, cookies);
+    else configured += `${key}: ${value}\r\n`;
   }
   let text = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
   if ((has & HOST) === 0) text += `Host: ${url.host}\r\n`;
   if ((has & USER_AGENT) === 0) text += `User-Agent: ${userAgent}\r\n`;
   if ((has & ACCEPT) === 0) text += 'Accept: */*\r\n';
   if ((has & ACCEPT_ENCODING) === 0) text += 'Accept-Encoding: gzip, deflate, br, zstd\r\n';
-  if (
-    (has & AUTHORIZATION) === 0 &&
-    hop.sendsUrlCredentials &&
-    (url.username !== '' || url.password !== '')
-  ) {
-    text += `Authorization: Basic ${basicCredentials(url)}\r\n`;
+  if ((has & AUTHORIZATION) === 0 && hop.sendsUrlCredentials) {
+    const credentials = credentialsIn(url);
+    if (credentials !== null) text += `Authorization: ${basicAuthorization(credentials)}\r\n`;
   }
   text += configured;
+  if (cookies.length > 0) text += `Cookie: ${cookies.join('; ')}\r\n`;
   if (body !== '') text += `Content-Length: ${Buffer.byteLength(body)}\r\n`;
   else if (method === 'POST' || method === 'PUT' || method === 'PATCH') text += 'Content-Length: 0\r\n';
   return { text: `${text}Connection: close\r\n\r\n${body}` };
@@ -69,18 +71,19 @@ const FRAMING_HEADERS = new Set([
   'upgrade',
 ]);
 
+/** The configured cookies first, but for those that the target has since set itself. */
+function withConfigured(configured: string, set: readonly string[]): string[] {
+  const names = new Set(set.map(nameOf));
+  const kept = configured
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair !== '' && !names.has(nameOf(pair)));
+  return [...kept, ...set];
+}
+
+function nameOf(pair: string): string {
+  return pair.slice(0, Math.max(0, pair.indexOf('=')));
+}
+
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const FORBIDDEN_IN_VALUE = /[\u0000-\u0008\u000a-\u001f\u007f]/;
-
-function basicCredentials({ username, password }: URL): string {
-  return Buffer.from(`${unescapePercent(username)}:${unescapePercent(password)}`).toString('base64');
-}
-
-/** A stray `%` stands for itself. */
-function unescapePercent(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}

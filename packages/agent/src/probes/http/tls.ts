@@ -2,8 +2,6 @@ import { isIP, type OnReadOpts, type Socket } from 'node:net';
 import {
   checkServerIdentity,
   connect,
-  createSecureContext,
-  getCACertificates,
   type PeerCertificate,
   type SecureContext,
   type TLSSocket,
@@ -14,43 +12,48 @@ export type TlsOptions = {
   ca?: readonly string[];
 };
 
-/** Made once: reading the trusted certificates takes tens of milliseconds. */
-export function trustedContext({ ca = [] }: TlsOptions): SecureContext {
-  if (ca.length === 0) return createSecureContext();
-  return createSecureContext({ ca: [...getCACertificates('default'), ...ca] });
-}
+/** What is offered to the target (ALPN, RFC 7301). */
+export type Protocol = 'http/1.1' | 'h2';
 
 export type Secured =
-  | { kind: 'trusted'; certificateExpiresAt: number | undefined }
+  | {
+      kind: 'trusted';
+      certificateExpiresAt: number | undefined;
+      /** Agreed on; a target that knows nothing of the extension speaks HTTP/1.1. */
+      protocol: Protocol;
+    }
   | { kind: 'untrusted'; certificateExpiresAt: number | undefined; message: string };
 
 export type SecureOptions = {
   /** Name or IP literal that the certificate must be for. */
   serverName: string;
   context: SecureContext;
+  offers: Protocol;
   /** Where to connect to, or the connection to use. */
-  via: { address: string; port: number; onread: OnReadOpts } | { socket: Socket };
+  via: { address: string; port: number; onread?: OnReadOpts } | { socket: Socket };
   /** Handshake done; nothing was sent yet, and nothing may be when it is `untrusted`. */
   onSecured: (secured: Secured) => void;
 };
 
 /** Opens a verified TLS connection; failures before the end of the handshake are the socket's `error`. */
-export function openTls({ serverName, context, via, onSecured }: SecureOptions): TLSSocket {
+export function openTls({ serverName, context, offers, via, onSecured }: SecureOptions): TLSSocket {
   let certificate: PeerCertificate | undefined;
   const socket = connect({
     ...('socket' in via
       ? { socket: via.socket }
-      : { host: via.address, port: via.port, onread: via.onread, autoSelectFamily: false }),
+      : { host: via.address, port: via.port, autoSelectFamily: false, ...onreadOf(via.onread) }),
     secureContext: context,
     // SNI has names only (RFC 6066, section 3).
     servername: isIP(serverName) === 0 ? serverName : '',
-    ALPNProtocols: ['http/1.1'],
+    ALPNProtocols: [offers],
     // Verified all the same, below: node would drop a connection it does not trust before its
     // certificate can be read, and the expiry of an expired certificate is worth knowing.
     rejectUnauthorized: false,
     checkServerIdentity: (_host, peer) => {
       certificate = peer;
-      return checkServerIdentity(serverName, peer);
+      // Without the subject: node would take its common name where there is no alternative name for it, which
+      // browsers and curl do not (RFC 9525, section 6.3).
+      return checkServerIdentity(serverName, { subjectaltname: peer.subjectaltname } as PeerCertificate);
     },
   });
   socket.once('secureConnect', () => {
@@ -58,7 +61,8 @@ export function openTls({ serverName, context, via, onSecured }: SecureOptions):
     const validTo = certificate?.valid_to ?? socket.getPeerX509Certificate()?.validTo;
     const certificateExpiresAt = validTo === undefined ? undefined : Date.parse(validTo);
     if (socket.authorized) {
-      onSecured({ kind: 'trusted', certificateExpiresAt });
+      const protocol = socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1';
+      onSecured({ kind: 'trusted', certificateExpiresAt, protocol });
       return;
     }
     const names = certificate?.subjectaltname;
@@ -69,6 +73,10 @@ export function openTls({ serverName, context, via, onSecured }: SecureOptions):
     onSecured({ kind: 'untrusted', certificateExpiresAt, message });
   });
   return socket;
+}
+
+function onreadOf(onread: OnReadOpts | undefined): { onread?: OnReadOpts } {
+  return onread === undefined ? {} : { onread };
 }
 
 type CertificateFacts = { certificateExpiresAt: number | undefined; names: string | undefined };
@@ -86,7 +94,9 @@ function describeDistrust(code: string, serverName: string, facts: CertificateFa
     case 'CERT_NOT_YET_VALID':
       return `${certificate} is not valid yet`;
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return `the certificate is not for ${serverName} but for ${facts.names?.slice(0, 200) ?? 'no name at all'}`;
+      return facts.names === undefined
+        ? `${certificate} has no subject alternative name, and its common name (CN) counts no more`
+        : `the certificate is not for ${serverName} but for ${facts.names.slice(0, 200)}`;
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
       return `${certificate} is self-signed`;
     case 'SELF_SIGNED_CERT_IN_CHAIN':

@@ -1,0 +1,32 @@
+/** A request as it goes over HTTP/2: fields in their order, pseudo-header fields first, and the body. */
+export type Http2Request = { readonly fields: readonly string[]; readonly body: string };
+
+/**
+ * The rendered HTTP/1.1 request as one of HTTP/2, so that one place alone decides what is sent: `Host` becomes
+ * `:authority`, names are in lower case, and what belongs to a connection of HTTP/1.1 goes (RFC 9113, section 8).
+ *
+ * @param text as `renderRequest` made it
+ */
+export function http2RequestOf(text: string): Http2Request {
+  const headEnd = text.indexOf('\r\n\r\n');
+  const [requestLine = '', ...lines] = text.slice(0, headEnd).split('\r\n');
+  const [method = '', path = ''] = requestLine.split(' ');
+  let authority = '';
+  const fields: string[] = [];
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, colon).toLowerCase();
+    const value = utf8AsBytes(line.slice(colon + 1).trim());
+    if (name === 'host') authority = value;
+    else if (name !== 'connection') fields.push(name, value);
+  }
+  return {
+    fields: [':method', method, ':scheme', 'https', ':authority', authority, ':path', path, ...fields],
+    body: text.slice(headEnd + 4),
+  };
+}
+
+/** One character per byte: node writes the values of fields as Latin-1, the rendered request goes out as UTF-8. */
+function utf8AsBytes(text: string): string {
+  return Buffer.from(text).toString('latin1');
+}

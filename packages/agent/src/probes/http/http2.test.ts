@@ -1,0 +1,309 @@
+import { once } from 'node:events';
+import {
+  connect,
+  constants,
+  createSecureServer,
+  createServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { gzipSync } from 'node:zlib';
+import { createEgressGuard } from '@svc/shared/egress.ts';
+import type { HttpCheck } from '@svc/shared/messages/check.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { fixedResolver, httpCheck } from '../../../../../test/support/http-check.ts';
+import {
+  TEST_AUTHORITY,
+  type TestCertificate,
+  TRUSTED,
+  WRONG_HOST,
+} from '../../../../../test/support/tls/certificates.ts';
+import { createHttpProbe } from './probe.ts';
+
+const LONG_MS = 15_000;
+const probe = createHttpProbe({
+  resolver: fixedResolver({ 'secure.test': ['127.0.0.2', '127.0.0.1'] }),
+  egress: createEgressGuard({ base: 'agent', deny: [], allow: [] }),
+  userAgent: 'svc/test',
+  tlsOptions: { ca: [TEST_AUTHORITY] },
+});
+const abort = new AbortController();
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  await Promise.all(closing.splice(0).map((close) => close()));
+});
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+type Answer = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, body: string) => void;
+
+/** A server that speaks HTTP/2 only. */
+async function serve(answer: Answer, certificate: TestCertificate = TRUSTED): Promise<number> {
+  const server = createSecureServer(certificate);
+  const sessions = new Set<{ destroy(): void }>();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.on('error', () => {});
+  });
+  server.on('stream', async (stream, headers) => {
+    stream.on('error', () => {});
+    let body = '';
+    for await (const bytes of stream) body += bytes;
+    answer(stream, headers, body);
+  });
+  closing.push(() => {
+    for (const session of sessions) session.destroy();
+    server.close();
+  });
+  return await listening(server);
+}
+
+const { NGHTTP2_INTERNAL_ERROR: INTERNAL_ERROR, NGHTTP2_CANCEL: CANCEL } = constants;
+const { NGHTTP2_HTTP_1_1_REQUIRED: HTTP_1_1_REQUIRED } = constants;
+
+/** RFC 9113, section 4.1. */
+function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([0, 0, payload.length, type, flags, 0, 0, 0, stream]), payload]);
+}
+
+/** `:status: 200` of the static table, and more to come. */
+const STATUS_200 = frame(1, 4, 1, Buffer.from([0x88]));
+const HALF = frame(0, 0, 1, Buffer.from('half'));
+const RESET = (code: number) => frame(3, 0, 1, Buffer.from([0, 0, 0, code]));
+
+/** A server that sends these frames to the first request. */
+async function serveFrames(
+  frames: readonly Buffer[],
+  then: (socket: TLSSocket) => void = () => {},
+): Promise<number> {
+  const server = createTlsServer({ ...TRUSTED, ALPNProtocols: ['h2'] }, (socket) => {
+    socket.on('error', () => {});
+    socket.write(frame(4, 0, 0, Buffer.alloc(0)));
+    let isAsked = false;
+    socket.on('data', (bytes: Buffer) => {
+      // The HEADERS frame of stream 1 comes behind the preface.
+      if (isAsked || !bytes.includes(Buffer.from([1, 5, 0, 0, 0, 1]))) return;
+      isAsked = true;
+      socket.write(Buffer.concat(frames));
+      then(socket);
+    });
+  });
+  closing.push(() => server.close());
+  return await listening(server);
+}
+
+function run(url: string, given: Partial<HttpCheck> = {}, timeoutMs = LONG_MS) {
+  return probe.run(httpCheck({ url, ...given }), { timeoutMs, signal: abort.signal });
+}
+
+describe('a target that speaks HTTP/2 only', () => {
+  test('is sent what HTTP/1.1 would be, and judged alike', async () => {
+    const seen: { headers: IncomingHttpHeaders; body: string }[] = [];
+    const port = await serve((stream, headers, body) => {
+      seen.push({ headers, body });
+      stream.respond({ ':status': 201, 'set-cookie': ['a=1', 'b=2'], 'x-kind': 'h2' });
+      stream.end('made');
+    });
+    const outcome = await run(`https://127.0.0.1:${port}/orders?a=1`, {
+      method: 'POST',
+      body: 'grüße',
+      headers: [
+        { key: 'X-Twice', value: 'one' },
+        { key: 'x-twice', value: 'two' },
+      ],
+      status_code_assertions: [{ target: 201, comparator: 'eq' }],
+      body_assertions: [{ target: 'made', comparator: 'eq' }],
+      header_assertions: [
+        { key: 'X-Kind', target: 'h2', comparator: 'eq' },
+        { key: 'set-cookie', target: 'a=1, b=2', comparator: 'eq' },
+      ],
+    });
+    expect(outcome).toMatchObject({
+      outcome: 'passed',
+      statusCode: 201,
+      certificateExpiresAt: Date.UTC(2120, 0, 1),
+    });
+    expect(Object.keys(outcome.phases)).toEqual(['connect', 'tls', 'first_byte', 'transfer']);
+    const sum = Object.values(outcome.phases).reduce<number>((total, ms) => total + (ms ?? 0), 0);
+    expect(sum).toBeCloseTo(outcome.latency, 5);
+    expect(seen).toMatchObject([
+      {
+        body: 'grüße',
+        headers: {
+          ':method': 'POST',
+          ':path': '/orders?a=1',
+          ':authority': `127.0.0.1:${port}`,
+          'user-agent': 'svc/test',
+          'x-twice': 'one, two',
+          'content-length': '7',
+        },
+      },
+    ]);
+  });
+
+  test.each(['GET', 'HEAD', 'DELETE', 'OPTIONS'] as const)('%s', async (method) => {
+    const port = await serve((stream, headers) => {
+      stream.respond({ ':status': headers[':method'] === method ? 200 : 500 });
+      stream.end(method === 'HEAD' ? undefined : 'ok');
+    });
+    expect(await run(`https://127.0.0.1:${port}/`, { method })).toMatchObject({ outcome: 'passed' });
+  });
+
+  test('of several addresses, redirected, compressed', async () => {
+    const port = await serve((stream, headers) => {
+      if (headers[':path'] === '/') {
+        stream.respond({ ':status': 200, 'content-encoding': 'gzip' });
+        stream.end(gzipSync('x'.repeat(100_000)));
+      } else stream.respond({ ':status': 302, location: '/' }, { endStream: true });
+    });
+    const outcome = await run(`https://secure.test:${port}/elsewhere`, {
+      body_assertions: [{ target: 'x'.repeat(1_000), comparator: 'contains' }],
+    });
+    expect(outcome).toMatchObject({ outcome: 'passed', statusCode: 200 });
+  });
+
+  test('a long body is cut at 2 MiB', async () => {
+    const port = await serve((stream) => {
+      stream.respond({ ':status': 200 });
+      stream.end(Buffer.alloc(8 * 1_024 * 1_024));
+    });
+    const outcome = await run(`https://127.0.0.1:${port}/`, {
+      body_assertions: [{ target: '', comparator: 'not_empty' }],
+    });
+    expect(outcome).toMatchObject({ outcome: 'passed', bodyTruncated: true });
+  });
+
+  test('an unexpected status fails', async () => {
+    const port = await serve((stream) => stream.respond({ ':status': 503 }, { endStream: true }));
+    expect(await run(`https://127.0.0.1:${port}/`)).toMatchObject({ outcome: 'failed', statusCode: 503 });
+  });
+
+  test('a certificate that is not trusted is no HTTP/2 either', async () => {
+    let asked = 0;
+    const port = await serve(() => {
+      asked += 1;
+    }, WRONG_HOST);
+    const outcome = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome.errorMessage).toMatch(/not for 127\.0\.0\.1/);
+    expect(asked).toBe(0);
+  });
+
+  test('one that never answers times out', async () => {
+    const port = await serve(() => {});
+    const outcome = await run(`https://127.0.0.1:${port}/`, {}, 400);
+    expect(outcome).toMatchObject({ outcome: 'failed', timedOut: true });
+    expect(outcome.errorMessage).toMatch(/waiting for the first byte/);
+  });
+
+  test.each([
+    ['before its answer', [RESET(INTERNAL_ERROR)], /broke off the HTTP\/2 stream \(INTERNAL_ERROR\)/],
+    ['asking for HTTP/1.1', [RESET(HTTP_1_1_REQUIRED)], /broke off .* \(HTTP_1_1_REQUIRED\)/],
+    ['in its answer', [STATUS_200, HALF, RESET(CANCEL)], /broke off the HTTP\/2 stream \(CANCEL\)/],
+    ['by a code of its own', [STATUS_200, HALF, RESET(0x77)], /broke off the HTTP\/2 stream \(code 119\)/],
+    ['by going away', [frame(7, 0, 0, Buffer.from([0, 0, 0, 0, 0, 0, 0, 11]))], /ENHANCE_YOUR_CALM|HTTP\/2/],
+  ])('one that breaks off %s fails', async (_, frames, says) => {
+    const port = await serveFrames(frames);
+    const outcome = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome).toMatchObject({ outcome: 'failed' });
+    expect(outcome.errorMessage).toMatch(says);
+  });
+
+  test('one whose answer is shorter than it says fails', async () => {
+    const port = await serve((stream) => {
+      stream.respond({ ':status': 200, 'content-length': '10' });
+      stream.end('half');
+    });
+    const outcome = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome.outcome).toBe('failed');
+    expect(outcome.errorMessage).toMatch(/broke off .* \(PROTOCOL_ERROR\)/);
+  });
+
+  test('one that closes the connection fails', async () => {
+    const port = await serve((stream) => stream.session?.destroy());
+    const outcome = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome.outcome).toBe('failed');
+    expect(outcome.errorMessage).toMatch(/closed the connection without an answer|broke off|reset/);
+  });
+
+  test('one that resets the connection fails', async () => {
+    const port = await serveFrames([], (socket) => socket.resetAndDestroy());
+    const outcome = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome.outcome).toBe('failed');
+    expect(outcome.errorMessage).toMatch(/the target reset the connection|closed the connection without/);
+  });
+
+  test('one that breaks the rules of HTTP/2 fails', async () => {
+    const server = createTlsServer({ ...TRUSTED, ALPNProtocols: ['h2'] }, (socket) => {
+      socket.on('error', () => {});
+      socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+    });
+    closing.push(() => server.close());
+    const outcome = await run(`https://127.0.0.1:${await listening(server)}/`);
+    expect(outcome.outcome).toBe('failed');
+    expect(outcome.errorMessage).toMatch(/HTTP\/2/);
+  });
+});
+
+test('HTTP/1.1 is spoken where the target takes both', async () => {
+  const server = createSecureServer({ ...TRUSTED, allowHTTP1: true }, (request, response) => {
+    response.setHeader('x-version', request.httpVersion);
+    response.end();
+  });
+  closing.push(() => server.close());
+  const outcome = await run(`https://127.0.0.1:${await listening(server)}/`, {
+    header_assertions: [{ key: 'x-version', target: '1.1', comparator: 'eq' }],
+  });
+  expect(outcome).toMatchObject({ outcome: 'passed' });
+});
+
+test('a target that speaks neither says so', async () => {
+  const server = createTlsServer({ ...TRUSTED, ALPNProtocols: ['mqtt'] });
+  server.on('tlsClientError', () => {});
+  closing.push(() => server.close());
+  const outcome = await run(`https://127.0.0.1:${await listening(server)}/`);
+  expect(outcome.outcome).toBe('failed');
+  expect(outcome.errorMessage).toMatch(/neither HTTP\/1\.1 nor HTTP\/2/);
+});
+
+describe('HTTP/2 that nobody agreed on', () => {
+  test('without TLS is recognised', async () => {
+    const server = createServer();
+    server.on('sessionError', () => {});
+    server.on('session', (session) => session.on('error', () => {}));
+    closing.push(() => server.close());
+    const port = await listening(server);
+    const other = connect(`http://127.0.0.1:${port}`);
+    await once(other, 'connect');
+    other.destroy();
+    const outcome = await run(`http://127.0.0.1:${port}/`);
+    expect(outcome.outcome).toBe('failed');
+    expect(outcome.errorMessage).toMatch(/speaks HTTP\/2 without TLS, which is not probed/);
+  });
+
+  test('with TLS is said', async () => {
+    const server = createTlsServer(TRUSTED, (socket) => {
+      socket.on('error', () => {});
+      socket.write(Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]));
+    });
+    closing.push(() => server.close());
+    const outcome = await run(`https://127.0.0.1:${await listening(server)}/`);
+    expect(outcome.errorMessage).toMatch(/without agreeing to it/);
+  });
+
+  test('other bytes are an answer that is malformed', async () => {
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      socket.end(Buffer.from([0, 0, 0, 5, 0, 0, 0, 0, 0, 13, 10]));
+    });
+    closing.push(() => server.close());
+    const outcome = await run(`http://127.0.0.1:${await listening(server)}/`);
+    expect(outcome.errorMessage).not.toMatch(/HTTP\/2/);
+  });
+});

@@ -1,0 +1,41 @@
+import { connect, type Socket } from 'node:net';
+import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
+import { openTunnel, type TunnelEnd } from '@svc/shared/proxy/tunnel.ts';
+
+/** The proxy cannot be reached or opens no tunnel. The message is fit for the ledger. */
+export class ProxyError extends Error {}
+
+/** Whoever dials has the time-out; this one only ends sockets that nobody waits for any more, ms. */
+const ABANDONED_AFTER_MS = 10_000;
+
+/**
+ * Opens a connection to the target through a tunnel of the proxy, whose own address is exempt from the guard: the
+ * operator has set it.
+ *
+ * @param target its host is a name, which the proxy resolves, or an IP literal without brackets
+ */
+export function connectBy(
+  proxy: HttpProxy,
+  target: { host: string; port: number },
+  done: (error: ProxyError | null, socket: Socket | null) => void,
+): void {
+  const socket = connect({ host: proxy.host, port: proxy.port, timeout: ABANDONED_AFTER_MS });
+  socket.on('timeout', () => socket.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })));
+  const unreachable = (error: NodeJS.ErrnoException) =>
+    done(new ProxyError(`the proxy cannot be reached (${error.code ?? 'unknown error'})`), null);
+  socket.once('error', unreachable);
+  socket.once('connect', () => {
+    socket.off('error', unreachable);
+    openTunnel(socket, proxy, target, (end) => {
+      socket.setTimeout(0);
+      if (end.kind === 'open') done(null, socket);
+      else done(new ProxyError(said(end)), null);
+    });
+  });
+}
+
+function said(end: Exclude<TunnelEnd, { kind: 'open' }>): string {
+  if (end.kind === 'broken') return `the proxy opens no tunnel: ${end.message}`;
+  const answer = `${end.statusCode}${end.reason === '' ? '' : ` ${end.reason}`}`;
+  return `the proxy opens no tunnel to the receiver (${answer})`;
+}

@@ -1,0 +1,70 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Whether a connection to `host` (a name, or an IP literal without brackets) goes past the proxy. */
+export type Bypass = (host: string, port: number) => boolean;
+
+type Entry = { readonly port: number | null; matches(host: string): boolean };
+
+/**
+ * Reads `NO_PROXY` as curl and Go do: names with all that lies below them, addresses and CIDRs, each with a port if
+ * wanted, separated by commas; `*` is everything. What cannot be read is passed over, as the variable is
+ * set for all programs of a machine. Loopback never goes by a proxy: there it would be the proxy's own.
+ */
+export function parseNoProxy(text: string): Bypass {
+  const entries = text.split(',').flatMap((entry) => entryOf(entry.trim().toLowerCase()) ?? []);
+  return (host, port) => {
+    const name = host.toLowerCase().replace(/\.$/, '');
+    if (isLoopback(name)) return true;
+    return entries.some((entry) => (entry.port === null || entry.port === port) && entry.matches(name));
+  };
+}
+
+/** `example.com`, `.example.com:8080`, `192.0.2.1`, `[2001:db8::1]:443`, `10.0.0.0/8`. */
+const WITH_PORT = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/;
+
+function entryOf(text: string): Entry | null {
+  if (text === '*') return { port: null, matches: () => true };
+  if (isIP(text) !== 0) return addressEntry(text, null);
+  const range = rangeEntry(text);
+  if (range !== null) return range;
+  const [, bracketed, plain, digits] = WITH_PORT.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined) return null;
+  const port = digits === undefined ? null : Number(digits);
+  if (isIP(host) !== 0) return addressEntry(host, port);
+  const name = host.replace(/^\*?\./, '').replace(/\.$/, '');
+  if (name === '') return null;
+  return { port, matches: (asked) => asked === name || asked.endsWith(`.${name}`) };
+}
+
+function addressEntry(address: string, port: number | null): Entry {
+  const list = new BlockList();
+  list.addAddress(address, familyOf(address));
+  return { port, matches: (host) => isIn(list, host) };
+}
+
+function rangeEntry(text: string): Entry | null {
+  const [, address = '', digits] = /^([0-9a-f.:]+)\/(\d{1,3})$/.exec(text) ?? [];
+  const prefix = Number(digits);
+  const family = isIP(address);
+  if (family === 0 || prefix > (family === 4 ? 32 : 128)) return null;
+  const list = new BlockList();
+  list.addSubnet(address, prefix, familyOf(address));
+  return { port: null, matches: (host) => isIn(list, host) };
+}
+
+function isIn(list: BlockList, host: string): boolean {
+  return isIP(host) !== 0 && list.check(host, familyOf(host));
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6';
+}
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || isIn(LOOPBACK, host);
+}

@@ -1,0 +1,41 @@
+import { basicAuthorization, credentialsIn } from '../user-info.ts';
+import type { Bypass } from './no-proxy.ts';
+
+/** An HTTP proxy that opens tunnels (CONNECT). */
+export type HttpProxy = {
+  /** Name or IP literal, without brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** Value of `Proxy-Authorization`; null: none is sent. */
+  readonly authorization: string | null;
+};
+
+/** The proxy for a connection; undefined: it goes directly. `host` as for {@link Bypass}. */
+export type ProxyFor = (host: string, port: number) => HttpProxy | undefined;
+
+const DEFAULT_PORT = 80;
+
+/**
+ * @param text `http://[user:password@]host[:port]`
+ * @throws TypeError that does not repeat the text
+ */
+export function parseProxy(text: string): HttpProxy {
+  const url = URL.parse(text);
+  if (url === null || url.protocol !== 'http:' || !/^http:\/\//i.test(text)) {
+    throw new TypeError('must be the URL of an HTTP proxy, http://[user:password@]host:port');
+  }
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') {
+    throw new TypeError('must have nothing behind the port');
+  }
+  const credentials = credentialsIn(url);
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: url.port === '' ? DEFAULT_PORT : Number(url.port),
+    authorization: credentials === null ? null : basicAuthorization(credentials),
+  };
+}
+
+/** Undefined: everything goes directly. */
+export function proxyFor(proxy: HttpProxy | undefined, bypass: Bypass): ProxyFor | undefined {
+  return proxy === undefined ? undefined : (host, port) => (bypass(host, port) ? undefined : proxy);
+}

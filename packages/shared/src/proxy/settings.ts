@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { orProblem } from '../setting-schemas.ts';
+import type { SettingsTable } from '../settings.ts';
+import { parseNoProxy } from './no-proxy.ts';
+import { parseProxy } from './proxy.ts';
+
+/** Schema of a setting that names a proxy. */
+export const proxyUrl = z
+  .string()
+  .transform((text, context) => orProblem(context, () => parseProxy(text)))
+  .optional();
+
+export const NO_PROXY_SETTINGS = {
+  noProxy: {
+    name: 'NO_PROXY',
+    description:
+      'hosts that are reached without the proxy: names with what lies below them, addresses, CIDRs, *',
+    default: '',
+    schema: z.string().transform(parseNoProxy),
+  },
+} as const satisfies SettingsTable;

@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { httpUrlWithUserInfo } from './resources/texts.ts';
+import { basicAuthorization, credentialsIn, userInfo, withoutUserInfo } from './user-info.ts';
+
+describe('the user information of a URL', () => {
+  test.each([
+    ['https://user:secret@example.com', 'https://example.com'],
+    ['HTTPS://user:secret@example.com/a?b#c', 'HTTPS://example.com/a?b#c'],
+    ['http://user@[::1]:8080', 'http://[::1]:8080'],
+    ['http://:secret@example.com/', 'http://example.com/'],
+    ['http://a@b:c@d@example.com/e@f', 'http://example.com/e@f'],
+    ['http://user:sec%40ret@example.com', 'http://example.com'],
+  ])('%s is shown as %s', (url, shown) => {
+    expect(httpUrlWithUserInfo(url)).toBe(null);
+    expect(withoutUserInfo(url)).toBe(shown);
+    expect(userInfo.replaced(url, '***')).toBe(shown.replace('//', '//***@'));
+  });
+
+  test.each([
+    'https://example.com',
+    'https://example.com/a@b',
+    'https://example.com?a@b',
+    'https://example.com#a@b',
+    'https://@example.com',
+    'https://:@example.com',
+  ])('%s has none', (url) => {
+    expect(httpUrlWithUserInfo(url)).toBe(null);
+    expect(userInfo.isIn(url)).toBe(false);
+    expect(userInfo.replaced(url, '***')).toBe(url);
+  });
+
+  test.each(['https:///user:secret@example.com', 'https://\\user:secret@example.com'])(
+    '%s, where the parser finds some that the text does not show, is refused',
+    (url) => {
+      expect(httpUrlWithUserInfo(url)).toBe('is not a valid URL: it has too many slashes');
+    },
+  );
+
+  const text = fc.string({ unit: fc.constantFrom(...'ab:@/?#\\%[]~.1'), maxLength: 12 });
+  test('is gone from whatever is accepted, and nothing else is', () => {
+    fc.assert(
+      fc.property(fc.constantFrom('http://', 'https://'), text, text, (scheme, before, after) => {
+        const url = `${scheme}${before}example.com${after}`;
+        fc.pre(httpUrlWithUserInfo(url) === null);
+        const whole = new URL(url);
+        whole.username = '';
+        whole.password = '';
+        expect(new URL(withoutUserInfo(url)).href).toBe(whole.href);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});
+
+test.each([
+  ['http://user:secret@a', 'user:secret'],
+  ['http://user@a', 'user:'],
+  ['http://us%C3%A9r:p%40ss%3A@a', 'usér:p@ss:'],
+  ['http://user:100%@a', 'user:100%'],
+])('%s is sent as Basic credentials', (url, credentials) => {
+  const found = credentialsIn(new URL(url));
+  expect(found).not.toBe(null);
+  expect(found && basicAuthorization(found)).toBe(`Basic ${Buffer.from(credentials).toString('base64')}`);
+});
+
+test('a URL without user information has no credentials', () => {
+  expect(credentialsIn(new URL('http://a'))).toBe(null);
+});
