@@ -222,7 +222,15 @@ describe('the page of failures', () => {
     'not permitted (EACCES …)',
     'the certificate of … is not trusted (…)',
     'the body cannot be decoded: its encoded form is longer than its content',
-    'no such name: … (NXDOMAIN)…',
+    'the target speaks neither HTTP/1.1 nor HTTP/2 (ALPN)',
+    'the target speaks HTTP/2 without agreeing to it in the TLS handshake (ALPN)',
+    "the target's HTTP/2 is broken: …",
+    'the target broke off the HTTP/2 stream (…)',
+    'the proxy cannot be reached: …',
+    'the proxy opens no tunnel: …',
+    'the proxy does not accept our credentials (…)',
+    'the proxy cannot reach the target (…)',
+    'the proxy denies connections to the target (…)',
   ]);
 
   test('has no message that nothing says', () => {

@@ -1,8 +1,10 @@
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { regionSet } from '@svc/coordinator/domain/region-set.ts';
-import type { StoredState, StoredVote } from '@svc/coordinator/evaluation/restart.ts';
+import type { StoredState } from '@svc/coordinator/evaluation/restart.ts';
 import { newState } from '@svc/coordinator/evaluation/state.ts';
+import type { StoredVote } from '@svc/coordinator/evaluation/writes.ts';
 import { noWrites, type Writes, type WrittenState } from '@svc/coordinator/evaluation/writes.ts';
+import type { StreamPosition } from '@svc/coordinator/store/stream-position.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -56,7 +58,7 @@ describe.each([
   });
 
   function write(writes: Partial<Writes>, changesUntil: number | null = null) {
-    return store.recording.record({ writes: { ...noWrites(NOW), ...writes }, position: null, changesUntil });
+    return store.recording.record({ writes: { ...noWrites(NOW), ...writes }, positions: [], changesUntil });
   }
 
   const outcomes = (...regions: Region[]) =>
@@ -87,15 +89,18 @@ describe.each([
     expect(await store.recording.recordedOutcomes([])).toEqual([]);
   });
 
-  test('the position is the last that was written', async () => {
-    expect(await store.recording.position()).toBeNull();
-    const position = { created: 'stream', sequence: 5, messageId: 'm5', time: NOW };
-    await store.recording.record({ writes: noWrites(NOW), position, changesUntil: null });
+  test('the position of each stream is the last that was written', async () => {
+    expect(await store.recording.positions()).toEqual([]);
+    const other = { stream: 'b', created: 'other', sequence: 9, messageId: 'm9', time: NOW };
+    const position = { stream: 'a', created: 'stream', sequence: 5, messageId: 'm5', time: NOW };
+    const move = (...positions: StreamPosition[]) =>
+      store.recording.record({ writes: noWrites(NOW), positions, changesUntil: null });
+    await move(position, other);
     await write({});
-    expect(await store.recording.position()).toEqual(position);
+    expect(await store.recording.positions()).toEqual([position, other]);
     const next = { ...position, sequence: 6, messageId: 'm6' };
-    await store.recording.record({ writes: noWrites(NOW), position: next, changesUntil: null });
-    expect(await store.recording.position()).toEqual(next);
+    await move(next);
+    expect(await store.recording.positions()).toEqual([next, other]);
   });
 
   test('a state is read back as it was written last', async () => {
@@ -204,12 +209,12 @@ describe.each([
       states: [state({})],
       deliveries: [delivery('u1', 10)],
     };
-    const position = { created: 'stream', sequence: 1, messageId: 'm1', time: NOW };
-    const failing = store.recording.record({ writes, position, changesUntil: change });
+    const position = { stream: 'a', created: 'stream', sequence: 1, messageId: 'm1', time: NOW };
+    const failing = store.recording.record({ writes, positions: [position], changesUntil: change });
     await expect(failing).rejects.toMatchObject({ code: 'store-constraint' });
     expect(await outcomes(A)).toEqual([null]);
     expect(await states()).toEqual([]);
-    expect(await store.recording.position()).toBeNull();
+    expect(await store.recording.positions()).toEqual([]);
     expect(await store.loggedChanges()).toEqual([change]);
   });
 });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Coordinator } from '@svc/coordinator/app.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
+import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import { pino } from 'pino';
 import { expect, type TestContext, test } from 'vitest';
 import { startNatsServer } from '../support/nats-server.ts';
@@ -51,7 +51,7 @@ async function placeFor(context: TestContext) {
           previousSecretKey: null,
         },
         bus,
-        stream: new NatsResultStream(bus),
+        streams: new NatsResultStreams(bus),
         clock: systemClock,
         log,
         environment: {},

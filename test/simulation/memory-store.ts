@@ -26,7 +26,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
   readonly #channels = new Set<number>();
   #changes: number[] = [];
   #lastChange = 0;
-  #position: StreamPosition | null = null;
+  readonly #positions = new Map<string, StreamPosition>();
   #deliveries = 0;
 
   get recording(): RecordingStore {
@@ -88,7 +88,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
     });
   }
 
-  async record({ writes, position, changesUntil }: RecordedBatch): Promise<readonly (number | null)[]> {
+  async record({ writes, positions, changesUntil }: RecordedBatch): Promise<readonly (number | null)[]> {
     if (writes.results.some(({ result }) => !Number.isInteger(result.slot))) {
       throw new StoreError('store-constraint', 'a result without a slot');
     }
@@ -102,7 +102,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
     for (const state of writes.states)
       if (this.#declared.has(state.id)) this.#states.set(state.id, { ...state });
     for (const announcement of writes.announcements) this.#announced(announcement);
-    if (position !== null) this.#position = position;
+    for (const position of positions) this.#positions.set(position.stream, position);
     if (changesUntil !== null) this.#changes = this.#changes.filter((id) => id > changesUntil);
     return writes.deliveries.map(({ notificationId }) =>
       this.#channels.has(notificationId) ? ++this.#deliveries : null,
@@ -133,8 +133,8 @@ export class MemoryStore implements WorldStore, RecordingStore {
     }));
   }
 
-  async position(): Promise<StreamPosition | null> {
-    return this.#position;
+  async positions(): Promise<readonly StreamPosition[]> {
+    return [...this.#positions.values()];
   }
 
   #recordResult({ result, region, decidedAfterMs }: ReportedResult): void {

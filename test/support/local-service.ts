@@ -16,7 +16,7 @@ import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
+import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { holdDatabase } from './held-database.ts';
@@ -128,7 +128,7 @@ export class LocalService {
         previousSecretKey: null,
       },
       bus: observe?.bus(bus) ?? bus,
-      stream: new NatsResultStream(bus),
+      streams: new NatsResultStreams(bus),
       clock: observe?.clock(this.clock) ?? this.clock,
       log: this.#log,
       environment: {},

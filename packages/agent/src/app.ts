@@ -64,6 +64,7 @@ export class Agent {
     this.#options = options;
     this.id = config.agentId ?? generatedId();
     const shared = { bus, clock, log, metrics };
+    const bootId = randomBytes(9).toString('base64url');
     const onResult = (result: CheckResult, subject: string | null): void =>
       this.#reporter.report(result, subject);
     this.#starvation = new Starvation(clock, openCpuCounters(log));
@@ -71,7 +72,7 @@ export class Agent {
     const network = new NetworkWatch({ references: this.#references, clock });
     const held = new HeldJobs(clock);
     this.#held = held;
-    this.#outbox = new Outbox({ ...shared, bootId: randomBytes(9).toString('base64url') });
+    this.#outbox = new Outbox(shared);
     this.#reporter = new Reporter({
       agentId: this.id,
       subject: resultsSubject(config.region),
@@ -92,6 +93,7 @@ export class Agent {
       ...shared,
       region: config.region,
       agentId: this.id,
+      bootId,
       concurrency: config.concurrency,
       runner: this.#runner,
       held,
@@ -102,6 +104,7 @@ export class Agent {
       ...shared,
       subject: agentsSubject(config.region),
       agentId: this.id,
+      bootId,
       version: VERSION,
       capacity: config.concurrency,
       state: () => ({
@@ -112,6 +115,7 @@ export class Agent {
         sicknesses: SICKNESSES.filter((each) =>
           each === 'starved' ? this.#starvation.isSick : network.isDown,
         ),
+        disownedBatches: metrics.batchesDisowned,
       }),
     });
   }

@@ -19,12 +19,14 @@ export type AgentState = {
   loopDelayMs: number;
   isDraining: boolean;
   sicknesses: readonly Sickness[];
+  disownedBatches: number;
 };
 
 export type HeartbeatsOptions = {
   bus: Bus;
   subject: string;
   agentId: string;
+  bootId: string;
   version: string;
   capacity: number;
   clock: Clock;
@@ -60,13 +62,14 @@ export class Heartbeats {
 
   /** One heartbeat now; none while disconnected. */
   beat(): void {
-    const { bus, subject, agentId, version, capacity, clock, log, state } = this.#options;
+    const { bus, subject, agentId, bootId, version, capacity, clock, log, state } = this.#options;
     if (!bus.isConnected) return;
-    const { running, held, loopDelayMs, isDraining, sicknesses } = state();
+    const { running, held, loopDelayMs, isDraining, sicknesses, disownedBatches } = state();
     const heartbeat: Heartbeat = {
       v: MESSAGE_VERSION,
       kind: 'heartbeat',
       agent: agentId,
+      boot: bootId,
       version,
       capacity,
       running,
@@ -77,6 +80,7 @@ export class Heartbeats {
       draining: isDraining,
       machine: hostname().slice(0, 255),
       ...(sicknesses.length === 0 ? {} : { sick: [...sicknesses] }),
+      disowned: disownedBatches,
       understands: [...AGENT_UNDERSTANDS],
     };
     try {

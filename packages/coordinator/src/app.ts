@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Bus, ResultStream } from '@svc/shared/bus.ts';
+import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { TlsFiles } from './api/tls-files.ts';
@@ -44,7 +44,7 @@ export type CoordinatorOptions = {
   };
   /** Connected; the coordinator closes it at the end. */
   bus: Bus;
-  stream: ResultStream;
+  streams: ResultStreams;
   clock: Clock;
   log: Logger;
   /** What `${env.NAME}` in the declared file inserts. */
@@ -112,7 +112,7 @@ export class Coordinator {
   }
 
   async #start(): Promise<{ url: string }> {
-    const { config, bus, stream, clock, log, environment } = this.#options;
+    const { config, bus, streams, clock, log, environment } = this.#options;
     this.#started.add('bus', () => bus.close());
     const store = await openStore({ path: config.databasePath, log });
     this.#started.add('store', () => store.close());
@@ -140,7 +140,7 @@ export class Coordinator {
     await sayLostAdministration(store, log);
 
     const shared = { config, store, secrets, clock, log };
-    const leading = new Leading({ ...shared, jobKey, workspaceId, bus, stream, environment });
+    const leading = new Leading({ ...shared, jobKey, workspaceId, bus, streams, environment });
     this.#leading = leading;
     this.#started.add('leading', () => leading.stop());
     const { dispatching } = await leading.start();

@@ -4,8 +4,8 @@ import { systemClock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
-import { busOptionsOf } from '@svc/shared/nats-settings.ts';
+import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
+import { busOptionsOf, checkNatsSettings } from '@svc/shared/nats-settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
 import { fileVariantOf } from '@svc/shared/setting-names.ts';
@@ -38,7 +38,7 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
     );
     return;
   }
-  const settings = settingsOfProcess(COORDINATOR_SETTINGS);
+  const settings = settingsOfProcess(COORDINATOR_SETTINGS, checkNatsSettings);
   if (settings === null) return;
   const { values: config, warnings } = settings;
   const log = createLogger('coordinator', config.logLevel);
@@ -115,7 +115,7 @@ async function createCoordinator(
         (config.apiToken === undefined ? join(config.dataDir, API_TOKEN_FILE) : null),
     },
     bus,
-    stream: new NatsResultStream(bus),
+    streams: new NatsResultStreams(bus),
     clock: systemClock,
     log,
     environment: process.env,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Bus, ResultStream } from '@svc/shared/bus.ts';
+import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
@@ -47,7 +47,7 @@ export type TermOptions = {
   /** The workspace that the declared file declares. */
   readonly workspaceId: number;
   readonly bus: Bus;
-  readonly stream: ResultStream;
+  readonly streams: ResultStreams;
   readonly clock: Clock;
   readonly log: Logger;
   /** What `${env.NAME}` in the declared file inserts. */
@@ -110,9 +110,17 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
     backlogHold,
     slots: () => dispatch,
   });
-  const maxBytes = config.resultsMaxBytes;
-  const { bus, stream } = options;
-  const consumer = new ResultConsumer({ bus, stream, recorder, clock, log, maxBytes });
+  const { presence } = loaded;
+  const consumer = new ResultConsumer({
+    bus: options.bus,
+    streams: options.streams,
+    recorder,
+    hadAgentWithin24h: (region) => presence.hadAgentWithin24h(region),
+    clock,
+    log,
+    maxBytes: config.resultsMaxBytes,
+  });
+  presence.onCame((region) => consumer.regionCame(region));
   const consumerProgress = new ReadingProgress(consumer, clock);
   const dispatch: Dispatch = createDispatch(options, loaded, {
     tokens,

@@ -166,7 +166,10 @@ async function tell(service: LocalService, receiver: Receiver): Promise<void> {
   );
   await story.step('resolver silent', () => order({ resolver: 'silent' }));
   await story.step('back after resolver silent', () => order({ resolver: 'answers' }), 1);
-  await story.step('IPv6 gone', () => ip('-6 addr flush dev up0'));
+  await story.step('IPv6 gone', () => {
+    ip('-6 addr flush dev up0');
+    ip('-6 route del default');
+  });
   await story.step('back after IPv6 gone', linkUp, 1);
   await story.step('gateway gone and half of the targets down', () => {
     ipIn(pid, 'link set gw0 down');

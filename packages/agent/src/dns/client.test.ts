@@ -186,6 +186,24 @@ describe('servers that cannot help', () => {
     expect(await ask(client(), how)).toEqual({ kind: 'unreachable', why: `ECONNREFUSED from ${address}` });
   });
 
+  test('one that cannot even be asked says so to every question, those asked at once again included', async () => {
+    // Broadcasts need a permission that no socket of the client has.
+    const how = { ...policy([]), servers: [{ host: '255.255.255.255', port: 53 }] };
+    const from = client();
+    const replies: DnsReply[] = [];
+    await new Promise<void>((resolve) => {
+      const askAgain = (): void => {
+        from.ask(QUESTION, how, (reply) => {
+          replies.push(reply);
+          if (replies.length < 30) askAgain();
+          else resolve();
+        });
+      };
+      askAgain();
+    });
+    expect([...new Set(replies.map(({ kind }) => kind))]).toEqual(['unreachable']);
+  });
+
   test('all of them, each for its reason', async () => {
     const first = await serve(() => ({ rcode: 2 }));
     const second = await serve(() => ({ rcode: 5 }));
@@ -453,6 +471,15 @@ describe('the silence of our own servers', () => {
     await ask(from, how);
     expect((await ask(from, how, { name: 'one.test', type: 'A' })).kind).toBe('silent');
     expect(server.requests.filter(({ name }) => name === 'example.com')).toHaveLength(2);
+    isDead = true;
+    expect((await ask(from, how, { name: 'one.test', type: 'A' })).kind).toBe('unreachable');
+  });
+
+  test('is told of the first name that meets it within 600 ms, where another was answered before', async () => {
+    let isDead = false;
+    const from = client();
+    const how = policy([await serve(() => (isDead ? null : RECORDS))], { ...SHORT, timeoutMs: 600 });
+    await ask(from, how);
     isDead = true;
     expect((await ask(from, how, { name: 'one.test', type: 'A' })).kind).toBe('unreachable');
   });

@@ -133,6 +133,12 @@ export class DnsClient {
 /** A name that is asked for only to hear whether the servers are there is asked for this long, ms. */
 const OTHER_NAME_MS = 10_000;
 
+/**
+ * A name that is silent for this long makes another one be asked for, ms. Attempts with time-outs of
+ * {@link SILENT_AFTER_MS} more than that can tell the silence of the servers from that of the name.
+ */
+const LISTEN_AFTER_MS = 100;
+
 type Shared = { readonly silence: Silence; readonly now: () => number };
 
 /** One question on its way through the servers. */
@@ -204,9 +210,18 @@ class Asking {
     this.#hopeful.push(server);
     if (this.#tries > 0 && !this.#isHeard) this.#listenForOthers();
     const waitMs = this.#policy.waitMs(this.#tries++);
-    this.#wait = setTimeout(this.next, waitMs);
+    if (this.#tries === 1 && waitMs > LISTEN_AFTER_MS) this.#waitAndListen(waitMs);
+    else this.#wait = setTimeout(this.next, waitMs);
     this.#try(server);
   };
+
+  /** The first wait is the longest that attempts with short time-outs have. */
+  #waitAndListen(waitMs: number): void {
+    this.#wait = setTimeout(() => {
+      this.#wait = setTimeout(this.next, waitMs - LISTEN_AFTER_MS);
+      if (!this.#isHeard) this.#listenForOthers();
+    }, LISTEN_AFTER_MS);
+  }
 
   /** One name alone has been silent so far: hears whether the servers are there at all. */
   #listenForOthers(): void {

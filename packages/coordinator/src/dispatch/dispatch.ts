@@ -306,7 +306,7 @@ export class Dispatch implements SlotOutcomes {
         return;
       }
       case 'acceptance': {
-        const agent = this.agents.seen(region, message.agent);
+        const agent = this.agents.seen(region, message.agent, message.boot);
         if (agent !== null) this.#inFlight.acceptance(agent, message, now);
         return;
       }

@@ -18,10 +18,19 @@ function bench() {
 
 const agent = (more: Partial<SickAgent> = {}): SickAgent => ({
   id: 'a1',
+  bootId: 'b1',
   region: 'hosta-fra',
   machine: 'probe-1',
   sicknesses: [],
   ...more,
+});
+
+test('two agents with one id are told apart', () => {
+  const { agents, lines } = bench();
+  agents.heard(agent({ sicknesses: ['starved'] }));
+  agents.heard(agent({ bootId: 'b2' }));
+  expect(agents.counts()).toMatchObject({ starved: 1 });
+  expect(lines.filter(({ msg }) => msg === 'an agent is well again')).toEqual([]);
 });
 
 test('an agent that begins to be sick raises the alarm once, which names its machine', () => {

@@ -19,6 +19,8 @@ const ADVICE = {
 /** What is asked of an agent. */
 export type SickAgent = {
   readonly id: string;
+  /** Tells two agents with one id apart. */
+  readonly bootId: string;
   readonly region: Region;
   readonly machine: string;
   readonly sicknesses: readonly Sickness[];
@@ -79,6 +81,6 @@ export class SickAgents {
   }
 }
 
-function keyOf({ region, id }: SickAgent): string {
-  return `${region} ${id}`;
+function keyOf({ region, id, bootId }: SickAgent): string {
+  return `${region} ${id} ${bootId}`;
 }

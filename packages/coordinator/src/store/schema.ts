@@ -187,8 +187,8 @@ export interface Database {
     status_code: number | null;
     error: string | null;
   };
-  stream_position: {
-    id: number;
+  stream_positions: {
+    stream: string;
     stream_created: string;
     sequence: number;
     message_id: string;

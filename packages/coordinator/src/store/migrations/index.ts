@@ -9,6 +9,7 @@ import * as coarseGrid from './0007-coarse-grid.ts';
 import * as exactRestart from './0008-exact-restart.ts';
 import * as tokens from './0009-tokens.ts';
 import * as audit from './0010-audit.ts';
+import * as streamPositions from './0011-stream-positions.ts';
 
 /** All migrations by name, in the order of their names. A list and not a folder: it must survive bundling. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -22,4 +23,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0008-exact-restart': exactRestart,
   '0009-tokens': tokens,
   '0010-audit': audit,
+  '0011-stream-positions': streamPositions,
 };
