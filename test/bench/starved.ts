@@ -5,12 +5,13 @@
  * and region, each agent with a hundredth of a core. Whatever is announced then is false: the target answers. Then one region stays
  * starved, the two others are not, and some monitors really go down: those are announced.
  */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Receiver } from '../support/receiver.ts';
 import { startReceiver } from '../support/receiver.ts';
 import type { System } from '../support/system.ts';
 import { CpuQuota, whyNoCpuQuota } from './cpu-quota.ts';
+import { CpuWaits } from './cpu-waits.ts';
 import { CHECKED_FROM, declaredMonitors, PERIOD_S, webhook } from './declared-monitors.ts';
 import { machine } from './machine.ts';
 import { withService } from './running-service.ts';
@@ -63,7 +64,7 @@ async function besideLoops(system: System): Promise<() => Promise<void>> {
 }
 
 function pinned(pid: number, processors: string): void {
-  spawn('taskset', ['-a', '-p', '-c', processors, String(pid)], { stdio: 'ignore' });
+  execFileSync('taskset', ['-a', '-p', '-c', processors, String(pid)], { stdio: 'ignore' });
 }
 
 async function underQuota(system: System): Promise<() => Promise<void>> {
@@ -98,8 +99,13 @@ async function run(story: Story): Promise<Figures> {
   };
   try {
     return await withService(declare, {}, async ({ system, target }) => {
+      const agentPids = () => [...system.agents.values()].map(({ pid }) => pid);
+      const calm = new CpuWaits(agentPids);
       await delay(story.calmMs);
+      console.log(`before: ${calm.end()}`);
+      const waits = new CpuWaits(agentPids);
       const end = await story.starve(system);
+      console.log(`starved: ${waits.end()}`);
       const before = told(receiver);
       const { sick, count } = starvedSoFar(system);
       target.send('down');

@@ -561,6 +561,9 @@ describe('a failure that may be our own network', () => {
     probe.attempts[0]?.end(outcomeOf('failed', { notConnected: true }));
     await settle();
     expect([runner.running, results]).toEqual([1, []]);
+    // Its probe has ended: it is not given up as one that never does.
+    await clock.advanceSettling(60_000);
+    expect([runner.running, results]).toEqual([1, []]);
     asked.resolve(isOurs);
     await settle();
     expect(results).toEqual([expect.objectContaining(expected)]);

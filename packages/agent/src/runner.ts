@@ -186,6 +186,7 @@ export class Runner {
       run.startedAtWall = clock.wall();
     }
     run.state = 'attempting';
+    run.hasEnded = false;
     run.attemptStartedAt = now;
     this.#attempting.add(run);
     if (run.isSlow) this.#slowAttempts++;
@@ -229,6 +230,7 @@ export class Runner {
     found: ProbeOutcome,
     verdict: Verdict,
   ): Promise<void> {
+    run.hasEnded = true;
     const settled = (await isOurs) ? notRun('network-down') : verdict;
     if (run.state === 'attempting' && run.attempts.length === attempt) this.#endAttempt(run, found, settled);
   }
@@ -300,6 +302,7 @@ export class Runner {
       }
     }
     for (const run of this.#attempting) {
+      if (run.hasEnded) continue;
       const overdue = now - run.attemptStartedAt - run.check.timeout - STUCK_MS;
       if (overdue > 0 && overdue > this.#options.starvation.delaySince(run.attemptStartedAt))
         this.#giveUp(run);
@@ -343,6 +346,7 @@ function newRun(given: NewRun): CheckRun {
     startedAtWall: 0,
     startedAt: 0,
     attemptStartedAt: 0,
+    hasEnded: false,
     attempts: [],
     lastFound: null,
   };
