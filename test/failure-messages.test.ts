@@ -23,7 +23,11 @@ import * as certificates from './support/tls/certificates.ts';
 
 const { signal } = new AbortController();
 const egress = createEgressGuard({ base: 'agent', deny: [], allow: [] });
-const SILENT: Resolver = { resolve: () => new Promise(() => {}), close: async () => {} };
+const SILENT: Resolver = {
+  resolve: () => new Promise(() => {}),
+  isSilentSince: () => false,
+  close: async () => {},
+};
 const resolver = fixedResolver({
   '127.0.0.1': ['127.0.0.1'],
   'secure.test': ['127.0.0.1'],

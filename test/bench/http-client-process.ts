@@ -46,7 +46,7 @@ async function undiciRequest(): Promise<void> {
 
 function ownRequester(): () => Promise<void> {
   const probe = createHttpProbe({
-    resolver: { resolve: () => [], close: async () => {} },
+    resolver: { resolve: () => [], isSilentSince: () => false, close: async () => {} },
     egress: createEgressGuard({ base: 'agent', deny: [], allow: [] }),
   });
   const context = { timeoutMs: 45_000, signal: new AbortController().signal };

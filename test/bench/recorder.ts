@@ -58,6 +58,7 @@ const recorder = new Recorder({
   slotClock: { now: () => slotNow, jumpedMs: 0, jumpedAt: null, onJump: () => () => {} },
   log,
   newKey: randomUUID,
+  onRead: () => {},
   isHeld: () => false,
   onDeclared: () => {},
   onQueued: () => {},

@@ -58,6 +58,8 @@ api.agents.set('hosta-fra', [
     loopDelayMs: 1.5,
     lastSeenWall: 1,
     isDraining: false,
+    machine: 'probe-1',
+    sicknesses: ['network-down'],
   },
 ]);
 const defective = await failingApi(new Error('a defect near s3cret'));

@@ -330,6 +330,7 @@ export class Service {
       slotClock: this.#slotClock,
       log,
       newKey: () => `key-${++keys}`,
+      onRead: () => {},
       isHeld: () => false,
       onDeclared: (_, monitor) => {
         this.#monitors.current = monitor;

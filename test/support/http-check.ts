@@ -28,6 +28,7 @@ export function fixedResolver(names: Readonly<Record<string, readonly string[]>>
       if (addresses === undefined) throw new ResolveError('ENOTFOUND', host, 'no such name');
       return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
     },
+    isSilentSince: () => false,
     async close() {},
   };
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Agent } from '@svc/agent/app.ts';
+import { createReferenceList, type ReferenceList } from '@svc/agent/network/reference-list.ts';
 import { createDnsProbe } from '@svc/agent/probes/dns/probe.ts';
 import { createHttpProbe } from '@svc/agent/probes/http/probe.ts';
 import type { ProbeSet } from '@svc/agent/probes/registry.ts';
@@ -30,6 +31,8 @@ export type LocalServiceOptions = {
   /** Addresses of host names as each region sees them. */
   names?: (region: Region) => Readonly<Record<string, readonly string[]>>;
   dnsServers?: readonly string[];
+  /** Agents ask the references that they find by themselves; else they suspect nothing. */
+  asksReferences?: boolean;
   /** How far the wall clock of a region's agent is off, ms. */
   agentClockOffset?: (region: Region) => number;
   /** Put between the coordinator and its connection and clock, to count what it holds. */
@@ -168,6 +171,7 @@ export class LocalService {
       },
       bus,
       probeSet: this.#probeSet(region),
+      references: this.#options.asksReferences === true ? this.#references(bus) : undefined,
       clock: offsetClock(this.clock, this.#options.agentClockOffset?.(region) ?? 0),
       log: this.#log,
     });
@@ -285,6 +289,15 @@ export class LocalService {
     return accounts === undefined ? {} : { nkeySeed: accounts.seedOf(part) };
   }
 
+  #references(bus: Bus): ReferenceList {
+    return createReferenceList({
+      hosts: undefined,
+      dnsServers: undefined,
+      natsUrl: this.nats.url,
+      bus,
+    });
+  }
+
   #probeSet(region: Region): ProbeSet {
     const { names = () => ({}), dnsServers = ['127.0.0.1:9'] } = this.#options;
     const egress = createEgressGuard({ base: 'agent', deny: [], allow: [] });
@@ -336,6 +349,7 @@ function regionalResolver(names: Readonly<Record<string, readonly string[]>>): R
       if (addresses === undefined) return system.resolve(host, ...rest);
       return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
     },
+    isSilentSince: (since) => system.isSilentSince(since),
     close: () => system.close(),
   };
 }

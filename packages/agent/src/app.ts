@@ -5,13 +5,18 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import { SICKNESSES } from '@svc/shared/messages/heartbeat.ts';
 import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import type { AgentConfig } from './config.ts';
+import { openCpuCounters } from './cpu-counters.ts';
 import type { HealthServer } from './health-server.ts';
 import { Heartbeats } from './heartbeat.ts';
 import { HeldJobs } from './held-jobs.ts';
 import { Intake } from './intake.ts';
 import { createMetrics, type Metrics, renderMetrics } from './metrics.ts';
+import type { ReferenceList } from './network/reference-list.ts';
+import { References } from './network/references.ts';
+import { NetworkWatch } from './network/watch.ts';
 import { Outbox } from './outbox.ts';
 import type { ProbeSet } from './probes/registry.ts';
 import { Reporter } from './reporter.ts';
@@ -31,6 +36,8 @@ export type AgentOptions = {
   bus: Bus;
   /** Closed by the agent at the end. */
   probeSet: ProbeSet;
+  /** What tells whether the network is there; closed by the agent. Undefined: nothing is ever suspected. */
+  references?: ReferenceList | undefined;
   clock: Clock;
   log: Logger;
 };
@@ -41,6 +48,7 @@ export class Agent {
   readonly metrics: Metrics = createMetrics();
   readonly #options: AgentOptions;
   readonly #starvation: Starvation;
+  readonly #references: References;
   readonly #held: HeldJobs;
   readonly #outbox: Outbox;
   readonly #reporter: Reporter;
@@ -59,7 +67,9 @@ export class Agent {
     const bootId = randomBytes(9).toString('base64url');
     const onResult = (result: CheckResult, subject: string | null): void =>
       this.#reporter.report(result, subject);
-    this.#starvation = new Starvation(clock);
+    this.#starvation = new Starvation(clock, openCpuCounters(log));
+    this.#references = new References({ list: () => options.references?.list() ?? [], clock, log });
+    const network = new NetworkWatch({ references: this.#references, clock });
     const held = new HeldJobs(clock);
     this.#held = held;
     this.#outbox = new Outbox(shared);
@@ -75,6 +85,7 @@ export class Agent {
       probes: probeSet.probes,
       concurrency: config.concurrency,
       starvation: this.#starvation,
+      network,
       random: Math.random,
       onResult,
     });
@@ -101,6 +112,9 @@ export class Agent {
         held: held.keys(),
         loopDelayMs: this.#starvation.takeLargestDelay(),
         isDraining: this.#intake.isDraining,
+        sicknesses: SICKNESSES.filter((each) =>
+          each === 'starved' ? this.#starvation.isSick : network.isDown,
+        ),
         disownedBatches: metrics.batchesDisowned,
       }),
     });
@@ -116,6 +130,7 @@ export class Agent {
     const { bus, log } = this.#options;
     await this.#startHealthServer();
     this.#starvation.start();
+    this.#references.start();
     this.#runner.start();
     this.#outbox.start();
     this.#intake.start();
@@ -148,6 +163,8 @@ export class Agent {
     this.#heartbeats.beat();
     this.#heartbeats.stop();
     this.#starvation.stop();
+    await this.#references.stop();
+    await this.#options.references?.close();
     await this.#health?.stop();
     await probeSet.close();
     await bus.close();

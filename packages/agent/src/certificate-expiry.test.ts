@@ -57,7 +57,12 @@ async function check(url: string, certificate_expiry_days: number, wallNow: numb
     probes: { ...new ScriptedProbe().set.probes, http },
     concurrency: 1,
     clock,
-    starvation: { delaySince: () => 0 },
+    starvation: {
+      delaySince: () => 0,
+      heldBackSince: () => ({ loopDelayMs: 0, isWaiting: false }),
+      voided: () => {},
+    },
+    network: { seen: () => null },
     random: () => 0.5,
     metrics: createMetrics(),
     log: pino({ level: 'silent' }),

@@ -35,6 +35,8 @@ export type CheckRun = {
   startedAtWall: number;
   startedAt: number;
   attemptStartedAt: number;
+  /** The probe of the attempt has ended; whether our network is down is being found out. */
+  hasEnded: boolean;
   attempts: Attempt[];
   lastFound: ProbeOutcome | null;
 };

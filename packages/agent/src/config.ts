@@ -14,6 +14,7 @@ import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
 import { TRUST_SETTINGS } from '@svc/shared/trust-settings.ts';
 import { z } from 'zod';
 import { parseServer } from './dns/servers.ts';
+import { parseReferenceHost } from './network/reference-list.ts';
 
 const optionalText = z.string().optional();
 
@@ -22,6 +23,14 @@ const dnsServers = commaList.transform((servers, context) =>
     if (servers.length === 0) throw new TypeError('names no server');
     for (const server of servers) parseServer(server);
     return servers;
+  }),
+);
+
+const referenceHosts = commaList.transform((hosts, context) =>
+  orProblem(context, () => {
+    if (hosts.length === 0) throw new TypeError('names no host');
+    for (const host of hosts) parseReferenceHost(host);
+    return hosts;
   }),
 );
 
@@ -64,6 +73,14 @@ export const AGENT_SETTINGS = {
     description: 'resolvers for DNS monitors, host[:port] separated by commas',
     defaultShown: "the system's",
     schema: dnsServers.optional(),
+  },
+  referenceHosts: {
+    name: 'SVC_REFERENCE_HOSTS',
+    description:
+      'what answers while the network is there, host:port separated by commas: when hosts begin to fail and none of those that answered within the last hour does any more, checks are not_run',
+    defaultShown:
+      'the default gateway (port 53), the name servers and the NATS server, as far as outside the machine',
+    schema: referenceHosts.optional(),
   },
   ...TRUST_SETTINGS,
   probeProxy: {

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
@@ -7,6 +8,7 @@ import {
   HEARTBEAT_INTERVAL_MS,
   type Heartbeat,
   type JobKey,
+  type Sickness,
 } from '@svc/shared/messages/heartbeat.ts';
 import { MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 
@@ -16,6 +18,7 @@ export type AgentState = {
   held: JobKey[];
   loopDelayMs: number;
   isDraining: boolean;
+  sicknesses: readonly Sickness[];
   disownedBatches: number;
 };
 
@@ -61,7 +64,7 @@ export class Heartbeats {
   beat(): void {
     const { bus, subject, agentId, bootId, version, capacity, clock, log, state } = this.#options;
     if (!bus.isConnected) return;
-    const { running, held, loopDelayMs, isDraining, disownedBatches } = state();
+    const { running, held, loopDelayMs, isDraining, sicknesses, disownedBatches } = state();
     const heartbeat: Heartbeat = {
       v: MESSAGE_VERSION,
       kind: 'heartbeat',
@@ -75,6 +78,8 @@ export class Heartbeats {
       clock: Math.trunc(clock.wall()),
       started_at: Math.trunc(this.#startedAt),
       draining: isDraining,
+      machine: hostname().slice(0, 255),
+      ...(sicknesses.length === 0 ? {} : { sick: [...sicknesses] }),
       disowned: disownedBatches,
       understands: [...AGENT_UNDERSTANDS],
     };

@@ -3,7 +3,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { CheckJob, JobBatch, RunNow } from '@svc/shared/messages/check-job.ts';
-import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import { asFirstReason, type CheckResult } from '@svc/shared/messages/check-result.ts';
 import {
   type Acceptance,
   MAX_HELD_JOBS,
@@ -190,13 +190,15 @@ export class Intake {
   }
 
   async #onRunNow(request: RunNow): Promise<void> {
-    const result = await this.#options.runner.runNow(request.check);
+    const found = await this.#options.runner.runNow(request.check);
+    const { reason } = found;
+    const isReadable = reason === undefined || request.any_reason === true;
     this.#say({
       v: MESSAGE_VERSION,
       kind: 'run_outcome',
       agent: this.#options.agentId,
       run: request.run,
-      result,
+      result: isReadable ? found : { ...found, reason: asFirstReason(reason) },
     });
   }
 

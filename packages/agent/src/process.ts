@@ -10,6 +10,7 @@ import { describeSettings } from '@svc/shared/settings.ts';
 import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/trusted-authorities.ts';
 import { Agent } from './app.ts';
 import { AGENT_SETTINGS } from './config.ts';
+import { createReferenceList } from './network/reference-list.ts';
 import { createProbeSet } from './probes/registry.ts';
 import { VERSION } from './version.ts';
 
@@ -65,7 +66,13 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     userAgent: `svc/${VERSION}`,
     proxyFor: proxyFor(config.probeProxy, config.noProxy),
   });
-  agent = new Agent({ config, bus, probeSet, clock: systemClock, log });
+  const references = createReferenceList({
+    hosts: config.referenceHosts,
+    dnsServers: config.dnsServers,
+    natsUrl: config.natsUrl,
+    bus,
+  });
+  agent = new Agent({ config, bus, probeSet, references, clock: systemClock, log });
   try {
     await agent.start();
   } catch (error) {

@@ -64,6 +64,22 @@ test('results of jobs that named no subject share a message until the first has 
   expect(clock.pendingTimers).toBe(0);
 });
 
+test('a reason that 0.1 does not know goes only where the job named a subject', () => {
+  const { reporter, batches } = bench();
+  for (const subject of [null, NAMED]) {
+    reporter.report(result(1, { outcome: 'not_run', reason: 'network-down' }), subject);
+    reporter.report(result(2, { outcome: 'not_run', reason: 'agent-starved' }), subject);
+  }
+  reporter.flush();
+  const reasons = batches.map(({ text }) =>
+    resultBatch.parse(JSON.parse(text)).results.map((each) => checkResult.parse(each).reason),
+  );
+  expect(reasons).toEqual([
+    ['internal-error', 'agent-starved'],
+    ['network-down', 'agent-starved'],
+  ]);
+});
+
 test('a message without a named subject is full with 64 results', () => {
   const { reporter, clock, batches } = bench();
   for (let monitor = 1; monitor <= 65; monitor++) reporter.report(result(monitor), null);

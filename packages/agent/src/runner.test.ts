@@ -29,7 +29,7 @@ function bench(options: { concurrency?: number; obeysStop?: boolean } = {}): Ben
   const loop = { delay: 0 };
   const runner = runnerOf(clock, probe, {
     concurrency: options.concurrency ?? 10,
-    starvation: { delaySince: () => loop.delay },
+    starvation: starvationOf(() => loop.delay),
     onResult: (result) => {
       // What is reported must always be what the coordinator can read.
       results.push(checkResult.parse(JSON.parse(JSON.stringify(result))));
@@ -55,13 +55,22 @@ function runnerOf(clock: FakeClock, probe: ScriptedProbe, more: Partial<RunnerOp
     probes: probe.set.probes,
     concurrency: 10,
     clock,
-    starvation: { delaySince: () => 0 },
+    starvation: starvationOf(() => 0),
+    network: { seen: () => null },
     random: () => 0.5,
     metrics: createMetrics(),
     log: pino({ level: 'silent' }),
     onResult: () => {},
     ...more,
   });
+}
+
+function starvationOf(delay: () => number): RunnerOptions['starvation'] {
+  return {
+    delaySince: delay,
+    heldBackSince: () => ({ loopDelayMs: delay(), isWaiting: false }),
+    voided: () => {},
+  };
 }
 
 let count = 0;
@@ -534,3 +543,47 @@ class EarlyClock extends FakeClock {
     return super.after(Math.max(0, delayMs - this.#earlyMs), task);
   }
 }
+
+describe('a failure that may be our own network', () => {
+  test.each([
+    [true, { outcome: 'not_run', reason: 'network-down' }],
+    [false, { outcome: 'failed' }],
+  ])('keeps its place until it is known: %s', async (isOurs, expected) => {
+    const asked = Promise.withResolvers<boolean>();
+    const clock = new FakeClock();
+    const probe = new ScriptedProbe();
+    const results: CheckResult[] = [];
+    const runner = runnerOf(clock, probe, {
+      network: { seen: () => asked.promise },
+      onResult: (result) => void results.push(result),
+    });
+    runner.submit(job(), clock.monotonic(), null);
+    probe.attempts[0]?.end(outcomeOf('failed', { notConnected: true }));
+    await settle();
+    expect([runner.running, results]).toEqual([1, []]);
+    // Its probe has ended: it is not given up as one that never does.
+    await clock.advanceSettling(60_000);
+    expect([runner.running, results]).toEqual([1, []]);
+    asked.resolve(isOurs);
+    await settle();
+    expect(results).toEqual([expect.objectContaining(expected)]);
+    expect(runner.running).toBe(0);
+  });
+
+  test('that is not known when the agent ends is not run', async () => {
+    const clock = new FakeClock();
+    const probe = new ScriptedProbe();
+    const results: CheckResult[] = [];
+    const runner = runnerOf(clock, probe, {
+      network: { seen: () => new Promise(() => {}) },
+      onResult: (result) => void results.push(result),
+    });
+    runner.submit(job(), clock.monotonic(), null);
+    probe.attempts[0]?.end(outcomeOf('failed', { notConnected: true }));
+    await settle();
+    const drained = runner.drain(0);
+    await clock.advanceSettling(1_000);
+    await drained;
+    expect(results).toEqual([expect.objectContaining({ outcome: 'not_run', reason: 'shutting-down' })]);
+  });
+});

@@ -9,6 +9,7 @@ import { backoffMs } from './backoff.ts';
 import { addAttempt, type CheckRun, notAttempted, type RunResult, resultOf } from './check-run.ts';
 import { Heap } from './heap.ts';
 import type { Metrics } from './metrics.ts';
+import type { NetworkWatch } from './network/watch.ts';
 import type { ProbeOutcome } from './probes/probe.ts';
 import { type Probes, runProbe } from './probes/registry.ts';
 import type { Starvation } from './starvation.ts';
@@ -32,7 +33,8 @@ export type RunnerOptions = {
   /** Attempts at once; checks that wait between two attempts do not count. */
   concurrency: number;
   clock: Clock;
-  starvation: Pick<Starvation, 'delaySince'>;
+  starvation: Pick<Starvation, 'delaySince' | 'heldBackSince' | 'voided'>;
+  network: Pick<NetworkWatch, 'seen'>;
   /** 0 <= random() < 1, for the spread of back-off waits. */
   random: () => number;
   metrics: Metrics;
@@ -184,6 +186,7 @@ export class Runner {
       run.startedAtWall = clock.wall();
     }
     run.state = 'attempting';
+    run.hasEnded = false;
     run.attemptStartedAt = now;
     this.#attempting.add(run);
     if (run.isSlow) this.#slowAttempts++;
@@ -206,8 +209,33 @@ export class Runner {
   #onAttemptEnd(run: CheckRun, attempt: number, found: ProbeOutcome): void {
     // A probe that settles after it was given up.
     if (run.state !== 'attempting' || run.attempts.length !== attempt) return;
-    const delay = this.#options.starvation.delaySince(run.attemptStartedAt);
-    const verdict = judgeAttempt(found, run.check, delay, this.#options.clock.wall());
+    const { starvation, clock } = this.#options;
+    const heldBack = () => starvation.heldBackSince(run.attemptStartedAt);
+    const verdict = judgeAttempt(found, run.check, heldBack, clock.wall());
+    if (verdict.reason === 'agent-starved') {
+      starvation.voided();
+      this.#endAttempt(run, found, verdict);
+      return;
+    }
+    const isOurs = this.#options.network.seen(run.check, found, run.attemptStartedAt);
+    if (isOurs === null) this.#endAttempt(run, found, verdict);
+    else void this.#onceKnown(isOurs, run, attempt, found, verdict);
+  }
+
+  /** The failure may be our own network's: the attempt keeps its place until that is known, within some seconds. */
+  async #onceKnown(
+    isOurs: Promise<boolean>,
+    run: CheckRun,
+    attempt: number,
+    found: ProbeOutcome,
+    verdict: Verdict,
+  ): Promise<void> {
+    run.hasEnded = true;
+    const settled = (await isOurs) ? notRun('network-down') : verdict;
+    if (run.state === 'attempting' && run.attempts.length === attempt) this.#endAttempt(run, found, settled);
+  }
+
+  #endAttempt(run: CheckRun, found: ProbeOutcome, verdict: Verdict): void {
     addAttempt(run, found, verdict);
     this.#leaveAttempt(run, verdict);
     this.#fill();
@@ -274,6 +302,7 @@ export class Runner {
       }
     }
     for (const run of this.#attempting) {
+      if (run.hasEnded) continue;
       const overdue = now - run.attemptStartedAt - run.check.timeout - STUCK_MS;
       if (overdue > 0 && overdue > this.#options.starvation.delaySince(run.attemptStartedAt))
         this.#giveUp(run);
@@ -317,6 +346,7 @@ function newRun(given: NewRun): CheckRun {
     startedAtWall: 0,
     startedAt: 0,
     attemptStartedAt: 0,
+    hasEnded: false,
     attempts: [],
     lastFound: null,
   };

@@ -1,5 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { describe, expect, test } from 'vitest';
+import type { CpuCounters } from './cpu-counters.ts';
 import { Starvation } from './starvation.ts';
 
 /** An event loop that can be blocked: its timers are late, as in a real one. */
@@ -24,11 +25,29 @@ class LoopClock implements Clock {
   }
 }
 
-function started(): { clock: LoopClock; starvation: Starvation } {
+function started() {
   const clock = new LoopClock();
-  const starvation = new Starvation(clock);
+  const counted: { -readonly [C in keyof CpuCounters]: number } = {
+    waitedMs: 0,
+    throttledMs: 0,
+    pressedMs: 0,
+  };
+  const reads = { count: 0 };
+  const read = (): CpuCounters => {
+    reads.count += 1;
+    return { ...counted };
+  };
+  const starvation = new Starvation(clock, { read, close: () => {} });
   starvation.start();
-  return { clock, starvation };
+  /** So many ms in which the agent waits for `waited` of the time. */
+  const pass = (ms: number, waited: number): void => {
+    for (let passed = 0; passed < ms; passed += 100) {
+      clock.pass(100);
+      counted.waitedMs += 100 * waited;
+      clock.tick();
+    }
+  };
+  return { clock, starvation, counted, reads, pass };
 }
 
 describe('starvation', () => {
@@ -85,5 +104,70 @@ describe('starvation', () => {
     clock.pass(600);
     clock.tick();
     expect(starvation.delaySince(0)).toBe(500);
+  });
+});
+
+describe('waiting for a CPU', () => {
+  test('is told of the attempts that it was a large part of', () => {
+    const { clock, starvation, pass } = started();
+    pass(5_000, 0.05);
+    const began = clock.monotonic();
+    pass(5_000, 0.5);
+    expect(starvation.heldBackSince(began)).toEqual({ loopDelayMs: 0, isWaiting: true });
+    expect(starvation.heldBackSince(0).isWaiting).toBe(true);
+    const later = clock.monotonic();
+    pass(5_000, 0.05);
+    expect(starvation.heldBackSince(later).isWaiting).toBe(false);
+  });
+
+  test('is read some times a second, however many attempts ask', () => {
+    const { clock, starvation, reads, pass } = started();
+    pass(1_000, 0);
+    for (let asked = 0; asked < 1_000; asked++) starvation.heldBackSince(clock.monotonic() - 500);
+    expect(reads.count).toBeLessThanOrEqual(5);
+  });
+
+  test('is read for an attempt where the last sample is old', () => {
+    const { clock, starvation, counted } = started();
+    clock.pass(400);
+    counted.waitedMs += 300;
+    expect(starvation.heldBackSince(0).isWaiting).toBe(true);
+  });
+
+  test('is remembered for longer than an attempt can take, and then forgotten', () => {
+    const { clock, starvation, pass } = started();
+    pass(10_000, 1);
+    pass(170_000, 0);
+    expect(starvation.heldBackSince(0).isWaiting).toBe(false);
+    expect(starvation.heldBackSince(clock.monotonic() - 180_000).isWaiting).toBe(false);
+    pass(400_000, 0);
+    expect(starvation.heldBackSince(0).isWaiting).toBe(false);
+  });
+});
+
+describe('a sick agent', () => {
+  test('waited for half of the last ten seconds', () => {
+    const { starvation, pass } = started();
+    pass(20_000, 0.4);
+    expect(starvation.isSick).toBe(false);
+    pass(10_000, 0.6);
+    expect(starvation.isSick).toBe(true);
+    pass(10_000, 0.1);
+    expect(starvation.isSick).toBe(false);
+  });
+
+  test('or gave up an attempt within them', () => {
+    const { starvation, pass } = started();
+    pass(1_000, 0);
+    starvation.voided();
+    expect(starvation.isSick).toBe(true);
+    pass(10_000, 0);
+    expect(starvation.isSick).toBe(false);
+  });
+
+  test('is not judged by its first seconds', () => {
+    const { starvation, pass } = started();
+    pass(5_000, 1);
+    expect(starvation.isSick).toBe(false);
   });
 });

@@ -1,40 +1,65 @@
 import type { Clock } from '@svc/shared/clock.ts';
+import type { CpuCounterSource } from './cpu-counters.ts';
+import { type CpuSample, isStarvedBy, waitingParts } from './waiting.ts';
 
 /** How often the event loop is asked whether it is late. */
 const SAMPLE_MS = 100;
 /** From this delay on, the agent's time-outs mean nothing. */
 export const STARVED_MS = 500;
-/** Stalls are remembered this long: longer than any attempt (120 s) may take. */
+/** Stalls and counters are remembered this long: longer than any attempt (120 s) may take. */
 const REMEMBERED_MS = 180_000;
+/** The kernel's counters are read this often: by every third sample of the loop, and no sooner for an attempt. */
+const COUNTERS_MS = 250;
+/** Of the last so many ms the agent says whether it is starved as a whole; a voided attempt says so for as long. */
+const SICK_MS = 10_000;
+/** It is, when it waited for this part of them. */
+const SICK_PART = 0.5;
 
 type Stall = { to: number; delay: number };
 
+/** What kept the agent from its work during an attempt. */
+export type HeldBack = {
+  /** Delay of the event loop's stalls of at least {@link STARVED_MS}, 0 without one. */
+  readonly loopDelayMs: number;
+  /** It waited for a CPU for a large part of the time. */
+  readonly isWaiting: boolean;
+};
+
 /**
- * Watches how late the event loop runs its timers, to tell a slow target from a slow agent.
+ * Tells a slow target from a slow agent: watches how late the event loop runs its timers, and what the
+ * kernel counts of the time that the process waited to run ({@link waitingParts}). The loop alone does not
+ * tell: beside busy neighbours every step of an attempt is late, and none by half a second.
  *
- * Only stalls of 500 ms and more are remembered; at most one exists per half second, so the list is
- * bounded by {@link REMEMBERED_MS}.
+ * Only stalls of 500 ms and more are remembered; at most one exists per half second, and four samples of the
+ * counters per second, so both lists are bounded by {@link REMEMBERED_MS}.
  */
 export class Starvation {
   readonly #clock: Clock;
+  readonly #counters: CpuCounterSource;
   #stalls: Stall[] = [];
+  #samples: CpuSample[] = [];
   #lastSampleAt: number;
   #largestDelay = 0;
+  #voidedAt = Number.NEGATIVE_INFINITY;
   #cancel: (() => void) | null = null;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, counters: CpuCounterSource) {
     this.#clock = clock;
+    this.#counters = counters;
     this.#lastSampleAt = clock.monotonic();
   }
 
   start(): void {
     this.#lastSampleAt = this.#clock.monotonic();
+    this.#readCounters();
     this.#cancel = this.#clock.every(SAMPLE_MS, () => this.#sample());
   }
 
+  /** Closes the counters; it is not started again. */
   stop(): void {
     this.#cancel?.();
     this.#cancel = null;
+    this.#counters.close();
   }
 
   /**
@@ -55,6 +80,32 @@ export class Starvation {
     return total;
   }
 
+  /**
+   * What kept the agent back from `from` until now. For the few attempts whose verdict depends on it: it may
+   * read the counters.
+   *
+   * @param from monotonic milliseconds
+   */
+  heldBackSince(from: number): HeldBack {
+    this.#readCountersIfOld();
+    const parts = waitingParts(this.#samples, from, this.#clock.monotonic());
+    return { loopDelayMs: this.delaySince(from), isWaiting: isStarvedBy(parts) };
+  }
+
+  /** An attempt was given up because of what {@link heldBackSince} said. */
+  voided(): void {
+    this.#voidedAt = this.#clock.monotonic();
+  }
+
+  /** Within the last ten seconds attempts were given up, or the agent waited for half of the time. */
+  get isSick(): boolean {
+    const now = this.#clock.monotonic();
+    if (now - this.#voidedAt < SICK_MS) return true;
+    const first = this.#samples[0];
+    if (first === undefined || now - first.at < SICK_MS) return false;
+    return waitingParts(this.#samples, now - SICK_MS, now).waited >= SICK_PART;
+  }
+
   /** Largest delay since it was last asked, ms. */
   takeLargestDelay(): number {
     const largest = Math.max(this.#largestDelay, this.#pendingDelay());
@@ -71,6 +122,22 @@ export class Starvation {
       this.#stalls.push({ to: now, delay });
     }
     this.#lastSampleAt = now;
+    this.#readCountersIfOld();
+  }
+
+  #readCountersIfOld(): void {
+    const newest = this.#samples.at(-1);
+    if (newest === undefined || this.#clock.monotonic() - newest.at >= COUNTERS_MS) this.#readCounters();
+  }
+
+  #readCounters(): void {
+    const at = this.#clock.monotonic();
+    this.#samples.push({ at, ...this.#counters.read() });
+    const [oldest] = this.#samples;
+    // Twice as many as are needed, so that throwing away costs nothing to speak of.
+    if (oldest !== undefined && at - oldest.at > 2 * REMEMBERED_MS) {
+      this.#samples = this.#samples.filter((sample) => sample.at > at - REMEMBERED_MS);
+    }
   }
 
   #pendingDelay(): number {

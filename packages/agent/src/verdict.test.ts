@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { outcomeOf, timedOut } from '../../../test/support/scripted-probe.ts';
+import type { HeldBack } from './starvation.ts';
 import { judgeAttempt } from './verdict.ts';
 
+const stalled = (loopDelayMs: number) => (): HeldBack => ({ loopDelayMs, isWaiting: false });
+const waiting = (): HeldBack => ({ loopDelayMs: 0, isWaiting: true });
+const unasked = (): HeldBack => {
+  throw new Error('the counters are read for a verdict that does not depend on them');
+};
 const NOW = Date.UTC(2026, 0, 1);
 const DAY_MS = 86_400_000;
 const starved = { outcome: 'not_run', reason: 'agent-starved' };
@@ -14,11 +20,12 @@ describe('degraded', () => {
     [800.06, 800, 'degraded'],
     [60_000, 0, 'passed'],
   ])('%d ms with degraded_at %d is %s', (latency, degraded_at, outcome) => {
-    expect(judgeAttempt(outcomeOf('passed', { latency }), { degraded_at }, 0, NOW)).toEqual({ outcome });
+    const found = outcomeOf('passed', { latency });
+    expect(judgeAttempt(found, { degraded_at }, stalled(0), NOW)).toEqual({ outcome });
   });
 
   test('a failure is never degraded', () => {
-    expect(judgeAttempt(outcomeOf('failed', { latency: 900 }), { degraded_at: 800 }, 0, NOW)).toEqual({
+    expect(judgeAttempt(outcomeOf('failed', { latency: 900 }), { degraded_at: 800 }, unasked, NOW)).toEqual({
       outcome: 'failed',
     });
   });
@@ -26,22 +33,41 @@ describe('degraded', () => {
 
 describe('a starved agent', () => {
   test('cannot tell a time-out', () => {
-    expect(judgeAttempt(timedOut(1_000), { degraded_at: 0 }, 500, NOW)).toEqual(starved);
+    expect(judgeAttempt(timedOut(1_000), { degraded_at: 0 }, stalled(500), NOW)).toEqual(starved);
   });
 
   test('saw every other failure', () => {
-    expect(judgeAttempt(outcomeOf('failed'), { degraded_at: 0 }, 5_000, NOW)).toEqual({ outcome: 'failed' });
+    const verdict = judgeAttempt(outcomeOf('failed'), { degraded_at: 0 }, unasked, NOW);
+    expect(verdict).toEqual({ outcome: 'failed' });
   });
 
   test('cannot tell a slow target when its own delay explains the excess', () => {
-    expect(judgeAttempt(outcomeOf('passed', { latency: 1_200 }), { degraded_at: 800 }, 500, NOW)).toEqual(
-      starved,
-    );
+    const found = outcomeOf('passed', { latency: 1_200 });
+    expect(judgeAttempt(found, { degraded_at: 800 }, stalled(500), NOW)).toEqual(starved);
   });
 
   test('can tell one when the delay does not explain it', () => {
-    const verdict = judgeAttempt(outcomeOf('passed', { latency: 1_301 }), { degraded_at: 800 }, 500, NOW);
+    const found = outcomeOf('passed', { latency: 1_301 });
+    const verdict = judgeAttempt(found, { degraded_at: 800 }, stalled(500), NOW);
     expect(verdict).toEqual({ outcome: 'degraded' });
+  });
+});
+
+describe('an agent that waited for a CPU for a large part of the attempt', () => {
+  test('cannot tell a time-out', () => {
+    expect(judgeAttempt(timedOut(1_000), { degraded_at: 0 }, waiting, NOW)).toEqual(starved);
+  });
+
+  test('cannot tell a slow target', () => {
+    const found = outcomeOf('passed', { latency: 9_000 });
+    expect(judgeAttempt(found, { degraded_at: 800 }, waiting, NOW)).toEqual(starved);
+  });
+
+  test('saw what was in time, and every other failure', () => {
+    const inTime = outcomeOf('passed', { latency: 799 });
+    expect(judgeAttempt(inTime, { degraded_at: 800 }, unasked, NOW)).toEqual({ outcome: 'passed' });
+    const failed = judgeAttempt(outcomeOf('failed'), { degraded_at: 800 }, unasked, NOW);
+    expect(failed).toEqual({ outcome: 'failed' });
   });
 });
 
@@ -52,7 +78,7 @@ describe('a certificate that expires sooner than asked for', () => {
       certificate_expiry_days === undefined
         ? { degraded_at: 0 }
         : { degraded_at: 0, certificate_expiry_days },
-      0,
+      unasked,
       NOW,
     );
 
@@ -81,12 +107,12 @@ describe('a certificate that expires sooner than asked for', () => {
   test('is seen by a starved agent too', () => {
     const found = outcomeOf('passed', { latency: 1_200, certificateExpiresAt: NOW + DAY_MS });
     const check = { degraded_at: 800, certificate_expiry_days: 7 };
-    expect(judgeAttempt(found, check, 500, NOW).outcome).toBe('degraded');
+    expect(judgeAttempt(found, check, waiting, NOW).outcome).toBe('degraded');
   });
 
   test('changes nothing about a failure', () => {
     const found = outcomeOf('failed', { certificateExpiresAt: NOW + 1 });
-    expect(judgeAttempt(found, { degraded_at: 0, certificate_expiry_days: 7 }, 0, NOW)).toEqual({
+    expect(judgeAttempt(found, { degraded_at: 0, certificate_expiry_days: 7 }, unasked, NOW)).toEqual({
       outcome: 'failed',
     });
   });
@@ -94,7 +120,7 @@ describe('a certificate that expires sooner than asked for', () => {
 
 test('what could not be probed keeps its reason', () => {
   const found = outcomeOf('not_run', { reason: 'egress-denied' });
-  expect(judgeAttempt(found, { degraded_at: 0 }, 0, NOW)).toEqual({
+  expect(judgeAttempt(found, { degraded_at: 0 }, unasked, NOW)).toEqual({
     outcome: 'not_run',
     reason: 'egress-denied',
   });

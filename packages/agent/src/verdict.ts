@@ -3,6 +3,7 @@ import type { NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts
 import { expiryNotice } from './certificate-expiry.ts';
 import type { ProbeOutcome } from './probes/probe.ts';
 import { roundMs } from './rounding.ts';
+import type { HeldBack } from './starvation.ts';
 
 export type Verdict = {
   outcome: Outcome;
@@ -16,34 +17,39 @@ type JudgedCheck = Pick<Check, 'degraded_at'> & Pick<HttpCheck, 'certificate_exp
 
 /**
  * What an attempt means: what the probe found, seen against `degraded_at`, against how long the certificate
- * has to be valid, and against the agent's own delay while it ran.
+ * has to be valid, and against what kept the agent back while it ran.
  *
- * A starved agent cannot tell a time-out of the target from its own, and not whether a target was slow
- * when the delay is all that was above `degraded_at`; both are `not_run`. Failures of other
- * kinds, and a certificate that expires too soon, were seen, not inferred from time, and stand.
+ * A starved agent cannot tell a time-out of the target from its own, and not whether a target was slow. A
+ * stall of the event loop voids time-outs, and what would not be degraded without its delay; an agent that
+ * waited for a CPU for a large part of the attempt was late at every step, so it voids both whole. Failures of
+ * other kinds, and a certificate that expires too soon, were seen, not inferred from time, and stand.
  *
- * @param loopDelayMs delay of the event loop's stalls during the attempt, 0 when it was not starved
+ * @param heldBack asked only where the verdict depends on it
  * @param wallNow epoch ms
  */
 export function judgeAttempt(
   found: ProbeOutcome,
   check: JudgedCheck,
-  loopDelayMs: number,
+  heldBack: () => HeldBack,
   wallNow: number,
 ): Verdict {
   switch (found.outcome) {
     case 'not_run':
       return { outcome: 'not_run', reason: found.reason ?? 'internal-error' };
-    case 'failed':
-      return found.timedOut === true && loopDelayMs > 0 ? starved : { outcome: 'failed' };
+    case 'failed': {
+      if (found.timedOut !== true) return { outcome: 'failed' };
+      const { loopDelayMs, isWaiting } = heldBack();
+      return isWaiting || loopDelayMs > 0 ? starved : { outcome: 'failed' };
+    }
     case 'passed': {
       const message = expiryNotice(found.certificateExpiresAt, check.certificate_expiry_days, wallNow);
       if (message !== undefined) return { outcome: 'degraded', message };
       // As it will be shown: 800.04 ms is shown as 800.0, and equal is fine.
       const latency = roundMs(found.latency);
       if (check.degraded_at === 0 || latency <= check.degraded_at) return { outcome: 'passed' };
+      const { loopDelayMs, isWaiting } = heldBack();
       const isExplained = loopDelayMs > 0 && latency - loopDelayMs <= check.degraded_at;
-      return isExplained ? starved : { outcome: 'degraded' };
+      return isWaiting || isExplained ? starved : { outcome: 'degraded' };
     }
     default:
       return found.outcome satisfies never;

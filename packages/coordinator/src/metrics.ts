@@ -25,6 +25,13 @@ export function coordinatorMetrics(sources: Sources): Metric[] {
     gauge('svc_monitors', 'Declared monitors.', monitors.size),
     byLabel('svc_monitor_statuses', 'Monitors by status.', 'gauge', 'status', statusCounts(sources)),
     gauge('svc_jobs_in_flight', 'Jobs given to a region and not reported yet.', dispatch.inFlight),
+    byLabel(
+      'svc_agents_sick',
+      'Agents that find something wrong with themselves.',
+      'gauge',
+      'sickness',
+      dispatch.agents.sick,
+    ),
     byLabel('svc_dispatch_events_total', 'What dispatch did.', 'counter', 'event', dispatch.counters),
     counter('svc_results_recorded_total', 'Results recorded.', recorder.counts.results),
     counter('svc_results_duplicate_total', 'Results that were there already.', recorder.counts.duplicates),

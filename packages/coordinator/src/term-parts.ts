@@ -17,6 +17,7 @@ import { Deliverer } from './notify/deliverer.ts';
 import { createChannels } from './notify/registry.ts';
 import { storedChannels } from './notify/stored-channels.ts';
 import { createHttpPost } from './outgoing/http-post.ts';
+import { BacklogHold } from './recording/backlog-hold.ts';
 import { ResultConsumer } from './recording/consumer.ts';
 import { ReadingProgress } from './recording/reading-progress.ts';
 import { Recorder } from './recording/recorder.ts';
@@ -59,6 +60,7 @@ export type TermParts = {
   readonly states: States;
   readonly slotClock: SlotClock;
   readonly recorder: Recorder;
+  readonly backlogHold: BacklogHold;
   readonly consumer: ResultConsumer;
   readonly dispatch: Dispatch;
   readonly deliverer: Deliverer;
@@ -91,6 +93,7 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
   const deliverer = createDeliverer(options, (id) => monitors.get(id)?.workspaceId ?? null);
   // The readers of `consumer` and `dispatch` run when all of them are there.
   const progress = () => consumerProgress;
+  const told = () => recorder;
   const rollups = await Rollups.load({
     store,
     clock,
@@ -99,10 +102,12 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
     isCaughtUp: () => progress().isCaughtUp() && !slotClock.hasJumpedWithin(DATED_BACK_MS),
     log,
   });
+  const backlogHold = new BacklogHold({ clock, slotClock, onEnd: (ids) => told().announce(ids) });
   const recorder = createRecorder(options, loaded, {
     states,
     rollups,
     deliverer,
+    backlogHold,
     slots: () => dispatch,
   });
   const { presence } = loaded;
@@ -124,7 +129,18 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
     progress: consumerProgress,
   });
   const retention = new Retention({ store, clock, believed, log, resultRetentionDays: config.retentionDays });
-  return { monitors, states, slotClock, recorder, consumer, dispatch, deliverer, rollups, retention };
+  return {
+    monitors,
+    states,
+    slotClock,
+    recorder,
+    backlogHold,
+    consumer,
+    dispatch,
+    deliverer,
+    rollups,
+    retention,
+  };
 }
 
 async function load({ store, secrets, clock, log }: TermOptions): Promise<Loaded> {
@@ -145,11 +161,12 @@ function createRecorder(
     readonly states: States;
     readonly rollups: Rollups;
     readonly deliverer: Deliverer;
+    readonly backlogHold: BacklogHold;
     /** Dispatch, which needs the recorder to be built. */
     readonly slots: () => Dispatch;
   },
 ): Recorder {
-  const { states, rollups, deliverer, slots } = parts;
+  const { states, rollups, deliverer, slots, backlogHold } = parts;
   return new Recorder({
     store: createRecordingStore(store),
     states,
@@ -166,7 +183,8 @@ function createRecorder(
     slotClock,
     log,
     newKey: randomUUID,
-    isHeld: () => false,
+    onRead: (result) => backlogHold.read(result),
+    isHeld: (monitorId) => backlogHold.isHeld(monitorId),
     onDeclared: (id, monitor) => monitors.replace(monitors.get(id) ?? null, monitor),
     onQueued: (id, { uid, notificationId, monitorId, alert, queuedAt }) =>
       deliverer.wake({ id, uid, notificationId, monitorId, alert, attempts: 0, tries: 0, queuedAt }),

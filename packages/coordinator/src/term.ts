@@ -88,7 +88,7 @@ export class Term {
 
   async #start(): Promise<{ dispatching: Promise<void> }> {
     const parts = await buildTermParts(this.#options);
-    const { recorder, deliverer, consumer, rollups, retention, dispatch } = parts;
+    const { recorder, backlogHold, deliverer, consumer, rollups, retention, dispatch } = parts;
     await this.#begin('recorder', recorder, () => recorder.load());
     recorder.onTransition((change) => logTransitions(this.#options.log, change));
     this.#live = this.#liveOf(parts);
@@ -97,6 +97,7 @@ export class Term {
     this.#applier = applier;
     await this.#begin('changes', applier, () => applier.resume());
     recorder.announceAll();
+    await this.#begin('hold of a backlog', backlogHold, () => backlogHold.start());
     await this.#begin('consumer', consumer, () => consumer.start());
     await this.#begin('roll-ups', rollups, () => rollups.start());
     await this.#begin('retention', retention, () => retention.start());

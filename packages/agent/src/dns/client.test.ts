@@ -183,7 +183,25 @@ describe('servers that cannot help', () => {
     const { address, port } = gone;
     await gone.close();
     const how = { ...policy([]), servers: [{ host: '127.0.0.1', port }] };
-    expect(await ask(client(), how)).toEqual({ kind: 'failed', why: `ECONNREFUSED from ${address}` });
+    expect(await ask(client(), how)).toEqual({ kind: 'unreachable', why: `ECONNREFUSED from ${address}` });
+  });
+
+  test('one that cannot even be asked says so to every question, those asked at once again included', async () => {
+    // Broadcasts need a permission that no socket of the client has.
+    const how = { ...policy([]), servers: [{ host: '255.255.255.255', port: 53 }] };
+    const from = client();
+    const replies: DnsReply[] = [];
+    await new Promise<void>((resolve) => {
+      const askAgain = (): void => {
+        from.ask(QUESTION, how, (reply) => {
+          replies.push(reply);
+          if (replies.length < 30) askAgain();
+          else resolve();
+        });
+      };
+      askAgain();
+    });
+    expect([...new Set(replies.map(({ kind }) => kind))]).toEqual(['unreachable']);
   });
 
   test('all of them, each for its reason', async () => {
@@ -423,3 +441,71 @@ function changed(bytes: Buffer, at: number, value: number): Buffer {
   bytes[at] = value;
   return bytes;
 }
+
+describe('the silence of our own servers', () => {
+  const SHORT = { waitMs: () => 500, timeoutMs: 1_200 };
+
+  test('is told where several names meet it', async () => {
+    const from = client();
+    const how = policy([await serve(() => null)], SHORT);
+    const replies = await Promise.all(
+      ['one.test', 'two.test'].map((name) => ask(from, how, { name, type: 'A' })),
+    );
+    expect(replies.map(({ kind }) => kind)).toEqual(['unreachable', 'unreachable']);
+    expect(from.isSilentSince(performance.now() - 500)).toBe(true);
+  });
+
+  test('is not told where one name is silent and another is answered', async () => {
+    const from = client();
+    const how = policy([await serve(({ name }) => (name === 'one.test' ? null : RECORDS))], SHORT);
+    const silent = ask(from, how, { name: 'one.test', type: 'A' });
+    await ask(from, how);
+    expect((await silent).kind).toBe('silent');
+  });
+
+  test('one silent name makes a name be asked for again that was answered before', async () => {
+    let isDead = false;
+    const server = await serve(({ name }) => (isDead || name === 'one.test' ? null : RECORDS));
+    const from = client();
+    const how = policy([server], SHORT);
+    await ask(from, how);
+    expect((await ask(from, how, { name: 'one.test', type: 'A' })).kind).toBe('silent');
+    expect(server.requests.filter(({ name }) => name === 'example.com')).toHaveLength(2);
+    isDead = true;
+    expect((await ask(from, how, { name: 'one.test', type: 'A' })).kind).toBe('unreachable');
+  });
+
+  test('is told of the first name that meets it within 600 ms, where another was answered before', async () => {
+    let isDead = false;
+    const from = client();
+    const how = policy([await serve(() => (isDead ? null : RECORDS))], { ...SHORT, timeoutMs: 600 });
+    await ask(from, how);
+    isDead = true;
+    expect((await ask(from, how, { name: 'one.test', type: 'A' })).kind).toBe('unreachable');
+  });
+
+  test('is told one name after the other too, where who asks gives up before the policy does', async () => {
+    const from = client();
+    const how = policy([await serve(() => null)], SHORT);
+    for (const [name, isTotal] of [
+      ['one.test', false],
+      ['two.test', true],
+    ] as const) {
+      const askedAt = performance.now();
+      const cancel = from.ask({ name, type: 'A' }, how, () => {});
+      // No event tells that time has passed without an answer.
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect(from.isSilentSince(askedAt)).toBe(isTotal);
+      cancel();
+    }
+  });
+
+  test('a server that says that it cannot tell is there', async () => {
+    const from = client();
+    const how = policy([await serve(() => ({ rcode: 2 })), await serve(() => null)], SHORT);
+    const replies = await Promise.all(
+      ['one.test', 'two.test'].map((name) => ask(from, how, { name, type: 'A' })),
+    );
+    expect(replies.map(({ kind }) => kind)).toEqual(['silent', 'silent']);
+  });
+});

@@ -1,9 +1,8 @@
-import { isIP } from 'node:net';
-import { isLocalFailure } from '../local-failure.ts';
 import { KnownServer } from './known-server.ts';
 import { type DnsMessage, type DnsQuestion, RCODE } from './packet.ts';
 import type { Cancel } from './query.ts';
 import { type ServerAddress, serverName } from './servers.ts';
+import { SILENT_AFTER_MS, Silence } from './silence.ts';
 import { queryOverTcp } from './tcp-query.ts';
 
 /** How long and how often servers are asked before a question is given up. */
@@ -33,10 +32,15 @@ const FIRST_WAIT_MS = 500;
 export type DnsReply =
   /** RCODE 0 or 3 (no such name): the servers know. */
   | { kind: 'answer'; message: DnsMessage }
-  /** Every server answered that it cannot or will not tell, or cannot be reached. */
+  /** Some server answered that it cannot or will not tell, and none did better. */
   | { kind: 'failed'; why: string }
   | { kind: 'silent'; why: string }
-  /** This machine could not ask, or the client was closed. */
+  /**
+   * No server could be reached (refused, no route, or nothing left to ask with), or none has answered
+   * anything, about whatever name: this says something about our own network, and nothing about the name.
+   */
+  | { kind: 'unreachable'; why: string }
+  /** The client was closed. */
   | { kind: 'unable'; why: string };
 
 /**
@@ -45,6 +49,7 @@ export type DnsReply =
  */
 export class DnsClient {
   readonly #servers = new Map<string, KnownServer>();
+  readonly #silence = new Silence();
   readonly #now: () => number;
   #isClosed = false;
 
@@ -64,16 +69,48 @@ export class DnsClient {
       return () => {};
     }
     const servers = this.#inOrder(policy.servers);
-    for (const server of servers) if (server.takeRetrial()) askInPassing(server, question);
-    const asking = new Asking(question, policy, servers, this.#now, settle);
-    asking.next();
+    for (const server of servers) if (server.takeRetrial()) this.#askInPassing(server, question);
+    const shared = { silence: this.#silence, now: this.#now };
+    const asking = new Asking(question, policy, servers, shared, settle);
+    asking.start((name) => this.#askForOther(name, policy));
     return asking.cancel;
+  }
+
+  /**
+   * No server has answered anything since `since` (monotonic ms), and not about one name alone: for who gives
+   * a question up before its policy does.
+   */
+  isSilentSince(since: number): boolean {
+    return this.#silence.isTotal(since, this.#now());
   }
 
   /** Questions still open are settled as `unable`. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#servers.values()].map(({ udp }) => udp.close()));
+  }
+
+  /** Nobody waits for the answer; that there is one is what counts. */
+  #askForOther(name: string, { servers, waitMs, timeoutMs }: AskPolicy): void {
+    const policy = { servers, waitMs, tries: 4, timeoutMs: Math.min(timeoutMs, OTHER_NAME_MS) };
+    if (!this.#isClosed) this.ask({ name, type: 'A' }, policy, () => {});
+  }
+
+  /** Finds out whether a silent server would answer in time again; no question waits for it. */
+  #askInPassing(server: KnownServer, question: DnsQuestion): void {
+    const ended = () => clearTimeout(deadline);
+    const cancel = server.udp.send({
+      question,
+      withEdns: server.takesEdns,
+      answered: (message) => {
+        ended();
+        this.#silence.heard(question.name, this.#now());
+        if (isTelling(message)) server.heard();
+      },
+      failed: ended,
+      garbage: () => {},
+    });
+    const deadline = setTimeout(cancel, FIRST_WAIT_MS).unref();
   }
 
   /** As listed, but for those that were silent: the last to answer comes before them. */
@@ -93,27 +130,23 @@ export class DnsClient {
   }
 }
 
-/** Finds out whether a silent server would answer in time again; no question waits for it. */
-function askInPassing(server: KnownServer, question: DnsQuestion): void {
-  const ended = () => clearTimeout(deadline);
-  const cancel = server.udp.send({
-    question,
-    withEdns: server.takesEdns,
-    answered: (message) => {
-      ended();
-      if (isTelling(message)) server.heard();
-    },
-    failed: ended,
-    garbage: () => {},
-  });
-  const deadline = setTimeout(cancel, FIRST_WAIT_MS).unref();
-}
+/** A name that is asked for only to hear whether the servers are there is asked for this long, ms. */
+const OTHER_NAME_MS = 10_000;
+
+/**
+ * A name that is silent for this long makes another one be asked for, ms. Attempts with time-outs of
+ * {@link SILENT_AFTER_MS} more than that can tell the silence of the servers from that of the name.
+ */
+const LISTEN_AFTER_MS = 100;
+
+type Shared = { readonly silence: Silence; readonly now: () => number };
 
 /** One question on its way through the servers. */
 class Asking {
   readonly #question: DnsQuestion;
   readonly #policy: AskPolicy;
-  readonly #now: () => number;
+  readonly #shared: Shared;
+  readonly #startedAt: number;
   readonly #settle: (reply: DnsReply) => void;
   /** Servers that have not yet said that they cannot help, the next to be asked first. */
   readonly #hopeful: KnownServer[];
@@ -129,19 +162,22 @@ class Asking {
   #wait: NodeJS.Timeout | undefined;
   #tries = 0;
   #ignored = 0;
-  #isLocal = false;
+  /** Some server has said something, if only that it will not tell. */
+  #isHeard = false;
   #isDone = false;
+  #askForOther: (name: string) => void = () => {};
 
   constructor(
     question: DnsQuestion,
     policy: AskPolicy,
     servers: KnownServer[],
-    now: () => number,
+    shared: Shared,
     settle: (reply: DnsReply) => void,
   ) {
     this.#question = question;
     this.#policy = policy;
-    this.#now = now;
+    this.#shared = shared;
+    this.#startedAt = shared.now();
     this.#settle = settle;
     this.#hopeful = servers;
     if (Number.isFinite(policy.timeoutMs)) {
@@ -149,7 +185,15 @@ class Asking {
     }
   }
 
+  /** @param askForOther asks for a name that the servers have answered before */
+  start(askForOther: (name: string) => void): void {
+    this.#askForOther = askForOther;
+    this.#shared.silence.asked(this.#question.name, this.#startedAt);
+    this.next();
+  }
+
   readonly cancel = (): void => {
+    if (!this.#isDone) this.#noteEnd();
     this.#isDone = true;
     clearTimeout(this.#deadline);
     clearTimeout(this.#wait);
@@ -164,16 +208,47 @@ class Asking {
       return;
     }
     this.#hopeful.push(server);
+    if (this.#tries > 0 && !this.#isHeard) this.#listenForOthers();
     const waitMs = this.#policy.waitMs(this.#tries++);
-    this.#wait = setTimeout(this.next, waitMs);
+    if (this.#tries === 1 && waitMs > LISTEN_AFTER_MS) this.#waitAndListen(waitMs);
+    else this.#wait = setTimeout(this.next, waitMs);
     this.#try(server);
   };
+
+  /** The first wait is the longest that attempts with short time-outs have. */
+  #waitAndListen(waitMs: number): void {
+    this.#wait = setTimeout(() => {
+      this.#wait = setTimeout(this.next, waitMs - LISTEN_AFTER_MS);
+      if (!this.#isHeard) this.#listenForOthers();
+    }, LISTEN_AFTER_MS);
+  }
+
+  /** One name alone has been silent so far: hears whether the servers are there at all. */
+  #listenForOthers(): void {
+    const { name } = this.#question;
+    const { silence, now } = this.#shared;
+    const other = silence.otherNameToAsk(name, this.#startedAt, now());
+    if (other !== null) this.#askForOther(other);
+  }
+
+  /** Who asked may have given up earlier than the policy does: that is silence as well. */
+  #noteEnd(): void {
+    const { silence, now } = this.#shared;
+    const { name } = this.#question;
+    silence.ended(name);
+    if (!this.#isHeard && now() - this.#startedAt >= SILENT_AFTER_MS) silence.gaveUp(name);
+  }
+
+  #noteHeard(): void {
+    this.#isHeard = true;
+    this.#shared.silence.heard(this.#question.name, this.#shared.now());
+  }
 
   /** Every other try goes without EDNS: some servers, and firewalls before them, drop what has it. */
   #try(server: KnownServer): void {
     const earlier = this.#triesAt.get(server) ?? 0;
     this.#triesAt.set(server, earlier + 1);
-    if (earlier === 0) this.#unheard.set(server, this.#now());
+    if (earlier === 0) this.#unheard.set(server, this.#shared.now());
     this.#newest = server;
     this.#send(server, earlier % 2 === 0 ? server.takesEdns : !server.takesEdns);
   }
@@ -192,6 +267,7 @@ class Asking {
 
   #heard(server: KnownServer, message: DnsMessage, withEdns: boolean): void {
     server.heard();
+    this.#noteHeard();
     this.#unheard.delete(server);
     if (isTelling(message)) {
       if (withEdns) server.answeredEdns();
@@ -232,7 +308,6 @@ class Asking {
       this.#finish({ kind: 'unable', why: 'the agent is stopping' });
       return;
     }
-    if (isLocalFailure(code, isIP(server.address.host) === 6 ? 6 : 4)) this.#isLocal = true;
     const what = code === 'EBADRESP' ? 'malformed answer' : code;
     this.#discard(server, `${what} from ${serverName(server.address)}${how === '' ? '' : ` ${how}`}`);
   }
@@ -249,11 +324,12 @@ class Asking {
 
   readonly #garbage = (): void => {
     this.#ignored++;
+    this.#noteHeard();
   };
 
   #givenUp(): void {
     if (this.#hopeful.length === 0) {
-      this.#finish({ kind: this.#isLocal ? 'unable' : 'failed', why: this.#reasons.join(', ') });
+      this.#finish({ kind: this.#isHeard ? 'failed' : 'unreachable', why: this.#reasons.join(', ') });
       return;
     }
     const malformed = this.#ignored === 0 ? [] : [`${this.#ignored} malformed answers ignored`];
@@ -266,7 +342,11 @@ class Asking {
         ? []
         : [`no answer over TCP, after a truncated one, from ${namesOf(truncated)}`]),
     ];
-    this.#finish({ kind: 'silent', why: [...none, ...malformed, ...this.#reasons].join(', ') });
+    const { silence, now } = this.#shared;
+    const isOurs = !this.#isHeard && silence.isTotal(this.#startedAt, now());
+    const why = [...none, ...malformed, ...this.#reasons].join(', ');
+    if (isOurs) this.#finish({ kind: 'unreachable', why: `${why}, nor about any other name` });
+    else this.#finish({ kind: 'silent', why });
   }
 
   #finish(reply: DnsReply): void {

@@ -140,10 +140,15 @@ class Port {
   /** An ICMP error, or no route: it concerns the server, so every query on this port. */
   readonly #failed = (error: NodeJS.ErrnoException): void => {
     const { code = 'EUNKNOWN' } = error;
+    if (!this.isOpen) {
+      // A socket that could not even be bound forgets that it was told to close.
+      this.#closed.resolve();
+    } else if (!this.#isConnected) {
+      // Closed before the queries are told: who asks again at once would be given this port.
+      this.isOpen = false;
+      this.#socket.close();
+    }
     this.#failAll(code);
-    // A socket that could not even be bound forgets that it was told to close.
-    if (!this.isOpen) this.#closed.resolve();
-    else if (!this.#isConnected) void this.close();
   };
 
   /** Without a callback node drops the errors of sending, among them the ICMP errors of earlier queries. */

@@ -45,7 +45,7 @@ const V6 = (address: string): ResolvedAddress => ({ address, family: 6 });
 /** Every host has these addresses; a function is called instead. */
 function resolverOf(found: ResolvedAddress[] | Resolver['resolve']): Resolver {
   const resolve = typeof found === 'function' ? found : () => found;
-  return { resolve, close: async () => {} };
+  return { resolve, isSilentSince: () => false, close: async () => {} };
 }
 
 function options(resolver: Resolver, changes: Partial<DialOptions> = {}): DialOptions {

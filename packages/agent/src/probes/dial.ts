@@ -1,7 +1,9 @@
 import { connect, isIP, type OnReadOpts, type Socket } from 'node:net';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { messageOf } from '@svc/shared/errors.ts';
-import { isLocalFailure } from '../local-failure.ts';
+import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import { localFailureOf } from '../local-failure.ts';
+import { noLocalRoute } from '../network/local-route.ts';
 import { onAbort } from '../on-abort.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
 
@@ -34,8 +36,8 @@ export type DialResult = DialTimes &
     | { kind: 'failed'; code: string; message: string; timedOut: boolean }
     /** Every address the host has is denied by the operator's rules; nothing was dialled. */
     | { kind: 'denied'; message: string }
-    /** This machine has no descriptor, port or memory left: says nothing about the target. */
-    | { kind: 'unable'; message: string }
+    /** This machine could not ask (nothing left to open a socket with, no route, no name server): says nothing about the target. */
+    | { kind: 'unable'; message: string; reason: NotRunReason }
     /** `signal` aborted. */
     | { kind: 'aborted' }
   );
@@ -104,11 +106,13 @@ class Dialling {
     if (this.#isDone) return;
     this.#dnsMs = performance.now() - this.#startedAt;
     if (!(error instanceof ResolveError)) {
-      this.#finish({ kind: 'unable', message: `resolving failed: ${messageOf(error)}` });
+      const message = `resolving failed: ${messageOf(error)}`;
+      this.#finish({ kind: 'unable', message, reason: 'internal-error' });
       return;
     }
     const { code, message } = error;
     if (code === 'ECANCELLED') this.#finish({ kind: 'aborted' });
+    else if (code === 'EUNREACHABLE') this.#finish({ kind: 'unable', message, reason: 'network-down' });
     else this.#finish({ kind: 'failed', code, message, timedOut: code === 'ETIMEOUT' });
   };
 
@@ -166,11 +170,24 @@ class Dialling {
   }
 
   #allFailed(): void {
-    const ours = this.#failures.find(({ address, code }) => isLocalFailure(code, address.family));
-    if (ours !== undefined) {
-      this.#finish({ kind: 'unable', message: `cannot open a socket: ${ours.text}` });
+    const local = this.#failures.map(({ address, code }) => localFailureOf(code, address.family));
+    const usedUp = this.#failures[local.indexOf('used-up')];
+    if (usedUp !== undefined) {
+      const message = `cannot open a socket: ${usedUp.text}`;
+      this.#finish({ kind: 'unable', message, reason: 'network-down' });
       return;
     }
+    if (local.every((each) => each === 'no-route')) void this.#askForRoute();
+    else this.#refused();
+  }
+
+  async #askForRoute(): Promise<void> {
+    const noRoute = await noLocalRoute(this.#failures.map(({ address }) => address));
+    if (noRoute === null) this.#refused();
+    else this.#finish({ kind: 'unable', ...noRoute });
+  }
+
+  #refused(): void {
     const code = this.#failures[0]?.code ?? 'EUNKNOWN';
     this.#finish({ kind: 'failed', code, message: describe(this.#failures, this.#port), timedOut: false });
   }
@@ -179,6 +196,11 @@ class Dialling {
     const { timeoutMs } = this.#options;
     if (this.#connectStartedAt === undefined) {
       const message = `${this.#host} was not resolved within ${timeoutMs} ms`;
+      if (this.#options.resolver.isSilentSince(this.#startedAt)) {
+        const silent = `${message}: no name server answers, about whatever name`;
+        this.#finish({ kind: 'unable', message: silent, reason: 'network-down' });
+        return;
+      }
       this.#finish({ kind: 'failed', code: 'ETIMEDOUT', message, timedOut: true });
       return;
     }

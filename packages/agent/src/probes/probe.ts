@@ -17,6 +17,8 @@ export type ProbeOutcome = {
   /** At most 500 characters, without secrets; says what was expected and what was seen. */
   errorMessage?: string;
   timedOut?: boolean;
+  /** A failure of connecting, or of the connection, before the target had answered anything: our own network may be down. */
+  notConnected?: boolean;
   certificateExpiresAt?: number;
   bodyTruncated?: boolean;
 };

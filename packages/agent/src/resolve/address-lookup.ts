@@ -12,7 +12,7 @@ export type AddressLookupResult =
   /** The servers know the name not at all, or without addresses. */
   | { kind: 'no-name' | 'no-address' }
   /** As {@link DnsReply}. */
-  | { kind: 'failed' | 'silent' | 'unable'; why: string };
+  | { kind: 'failed' | 'silent' | 'unreachable' | 'unable'; why: string };
 
 /**
  * Asks for the addresses of one full name, IPv4 and IPv6 side by side. `settle` is called once, never

@@ -15,6 +15,11 @@ export interface Resolver {
    * @throws ResolveError (thrown or rejected) when there is no address; `signal.reason` when `signal` aborts.
    */
   resolve(host: string, signal?: AbortSignal): ResolvedAddress[] | Promise<ResolvedAddress[]>;
+  /**
+   * None of the name servers has answered anything since `since` (`performance.now()`), about whatever name: what was
+   * not resolved until now says nothing about its target.
+   */
+  isSilentSince(since: number): boolean;
   /** Ends every lookup and closes the sockets. */
   close(): Promise<void>;
 }
@@ -27,6 +32,8 @@ export type ResolveErrorCode =
   | 'ENODATA'
   /** The servers answered SERVFAIL, or refused, or something that is no answer. */
   | 'ESERVFAIL'
+  /** None of our name servers can be reached: this says nothing about the name. */
+  | 'EUNREACHABLE'
   /** No server answered in time. */
   | 'ETIMEOUT'
   /** Not a host name at all. */

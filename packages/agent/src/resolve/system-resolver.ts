@@ -48,6 +48,10 @@ class SystemResolver implements Resolver {
     return this.#known(bare) ?? this.#join(bare, signal);
   }
 
+  isSilentSince(since: number): boolean {
+    return this.#client.isSilentSince(since);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#client.close();
@@ -135,7 +139,9 @@ class Search {
       const result = await this.#ask(name);
       if (result.kind === 'found') return result.addresses;
       // Silence ends the search: the other names would meet it too.
-      if (result.kind === 'silent' || result.kind === 'unable') throw this.#error(result);
+      if (result.kind === 'silent' || result.kind === 'unreachable' || result.kind === 'unable') {
+        throw this.#error(result);
+      }
       if (result.kind !== 'no-name') telling ??= result;
     }
     throw this.#error(telling ?? { kind: 'no-name' });
@@ -173,6 +179,8 @@ class Search {
         return new ResolveError('ESERVFAIL', this.#host, result.why);
       case 'silent':
         return new ResolveError('ETIMEOUT', this.#host, `timed out: ${result.why}`);
+      case 'unreachable':
+        return new ResolveError('EUNREACHABLE', this.#host, `no name server can be reached: ${result.why}`);
       case 'unable':
         if (this.#isClosed()) return new ResolveError('ECANCELLED', this.#host, result.why);
         return new SvcError('ELOOKUP', `cannot ask for ${this.#host}: ${result.why}`);

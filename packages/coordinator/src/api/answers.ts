@@ -1,5 +1,6 @@
 import { alert } from '@svc/shared/channels/alert.ts';
 import { attempt, NOT_RUN_REASONS, OUTCOMES, phases } from '@svc/shared/messages/check-result.ts';
+import { SICKNESSES } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
@@ -257,6 +258,9 @@ export const regionView = z
   .object({
     region,
     last_seen_at: z.number().int().nullable().meta({ description: 'When it last had a live agent.' }),
+    sick: z
+      .array(z.enum(SICKNESSES))
+      .meta({ description: 'What its agents find wrong with themselves; empty: nothing.' }),
     agents: z.array(
       z.object({
         id: z.string(),
@@ -267,6 +271,11 @@ export const regionView = z
         loop_delay_ms: z.number(),
         last_seen_at: z.number().int(),
         draining: z.boolean(),
+        machine: z.string().nullable().meta({ description: 'The host that it runs on.' }),
+        sick: z.array(z.enum(SICKNESSES)).meta({
+          description:
+            '`network-down`: it has lost its own network; `starved`: it waits for a CPU. What it cannot tell then is `not_run`.',
+        }),
       }),
     ),
   })
@@ -275,6 +284,7 @@ export const regionView = z
       {
         region: 'hosta-fra',
         last_seen_at: 1_767_225_600_000,
+        sick: [],
         agents: [
           {
             id: 'fra-1',
@@ -285,6 +295,8 @@ export const regionView = z
             loop_delay_ms: 1.5,
             last_seen_at: 1_767_225_600_000,
             draining: false,
+            machine: 'probe-1.example.com',
+            sick: [],
           },
         ],
       },

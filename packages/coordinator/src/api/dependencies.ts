@@ -1,5 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import type { Sickness } from '@svc/shared/messages/heartbeat.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import type { Reading } from '../configuration/reading.ts';
@@ -67,6 +68,10 @@ export type LiveAgent = {
   /** Epoch ms. */
   readonly lastSeenWall: number;
   readonly isDraining: boolean;
+  /** The host that it runs on, '' where it does not say. */
+  readonly machine: string;
+  /** What it finds wrong with itself. */
+  readonly sicknesses: readonly Sickness[];
 };
 
 /** The agents that are alive now; dispatch's `Agents` is one. */

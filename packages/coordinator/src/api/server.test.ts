@@ -507,13 +507,19 @@ describe('tokens, regions, health', () => {
       running: 400,
       loopDelayMs: 1,
       isDraining: false,
+      machine: '',
+      sicknesses: [],
     };
-    api.agents.set('hosta-fra', [{ ...agent, lastSeenWall: 5 }]);
+    api.agents.set('hosta-fra', [
+      { ...agent, lastSeenWall: 5 },
+      { ...agent, id: 'a2', lastSeenWall: 4, machine: 'probe-2', sicknesses: ['starved'] },
+    ]);
     const { data } = (await api.call('GET', '/v1/regions', undefined, asReader())).body as { data: Json[] };
     expect(data).toHaveLength(28);
     expect(data.find(({ region }) => region === 'hosta-fra')).toEqual({
       region: 'hosta-fra',
       last_seen_at: 5,
+      sick: ['starved'],
       agents: [
         {
           id: 'a1',
@@ -524,12 +530,16 @@ describe('tokens, regions, health', () => {
           loop_delay_ms: 1,
           last_seen_at: 5,
           draining: false,
+          machine: null,
+          sick: [],
         },
+        expect.objectContaining({ id: 'a2', machine: 'probe-2', sick: ['starved'] }),
       ],
     });
     expect(data.find(({ region }) => region === 'hosta-ams')).toEqual({
       region: 'hosta-ams',
       last_seen_at: null,
+      sick: [],
       agents: [],
     });
   });

@@ -6,11 +6,14 @@ import {
   HEARTBEAT_INTERVAL_MS,
   HEARTBEATS_MISSED,
   type Heartbeat,
+  type Sickness,
+  sicknessesOf,
   understands,
 } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { DispatchCounters } from './counters.ts';
 import type { Job } from './job.ts';
+import { SickAgents } from './sick-agents.ts';
 
 /** An agent that was not heard of for this long is gone, ms: three heartbeats and what they may be late. */
 export const SILENCE_MS = HEARTBEATS_MISSED * HEARTBEAT_INTERVAL_MS + 500;
@@ -41,6 +44,10 @@ export class Agent {
   clockOffsetMs = 0;
   startedAt = 0;
   isDraining = false;
+  /** The host that it runs on, '' where it does not say. */
+  machine = '';
+  /** What it finds wrong with itself. */
+  sicknesses: readonly Sickness[] = [];
   /** Batches of results that its stream disowned. */
   disownedBatches = 0;
   /** Another life of the same id began after its last word. */
@@ -92,6 +99,7 @@ type RegionAgents = {
 export class Agents {
   readonly #options: AgentsOptions;
   readonly #regions = new Map<Region, RegionAgents>();
+  readonly #sickAgents: SickAgents;
   #live: readonly Region[] = [];
   #liveSince = Number.NEGATIVE_INFINITY;
   /** Grows with every region that comes to life. */
@@ -99,6 +107,7 @@ export class Agents {
 
   constructor(options: AgentsOptions) {
     this.#options = options;
+    this.#sickAgents = new SickAgents(options);
     for (const region of REGIONS) {
       this.#regions.set(region, {
         agents: new Map(),
@@ -126,6 +135,11 @@ export class Agents {
   /** Some live region takes jobs ahead of their slots. */
   takeJobsAhead(): boolean {
     return this.#live.some((region) => this.understand(region, 'jobs-ahead'));
+  }
+
+  /** How many agents are sick, by what is wrong with them. */
+  get sick(): Readonly<Record<Sickness, number>> {
+    return this.#sickAgents.counts();
   }
 
   /** No region came to life lately, so those that are live now are probably all. */
@@ -194,6 +208,9 @@ export class Agents {
     agent.clockOffsetMs = message.clock - agent.lastSeenWall;
     agent.startedAt = message.started_at;
     agent.isDraining = message.draining;
+    agent.machine = message.machine ?? '';
+    agent.sicknesses = sicknessesOf(message);
+    this.#sickAgents.heard(agent);
     this.#disowned(agent, message.disowned ?? 0);
     this.#announced(agent, message);
     this.#update(region, agent.lastSeenWall);
@@ -218,6 +235,7 @@ export class Agents {
         if (!isSilent(agent, asOf)) continue;
         lastSeenAt = Math.max(lastSeenAt, agent.lastSeenWall);
         agents.delete(keyOf(agent.id, agent.bootId));
+        this.#sickAgents.gone(agent);
         this.#compareCapabilities(region);
         this.#options.counters.agentsGone += 1;
         this.#options.log.warn({ region, agent: agent.id, jobs: agent.jobs.size }, 'an agent is gone');

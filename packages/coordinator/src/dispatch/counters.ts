@@ -32,6 +32,8 @@ export type DispatchCounters = {
   /** The server said that nobody listens in a region. */
   noResponders: number;
   agentsGone: number;
+  /** How often an agent began to find something wrong with itself. */
+  agentsSick: number;
   /** A region that monitors declare lost its last agent, or never had one. */
   regionsLost: number;
   /** Messages on the agents' subjects that could not be read. */
@@ -68,6 +70,7 @@ export function newCounters(): DispatchCounters {
     jobsLost: 0,
     noResponders: 0,
     agentsGone: 0,
+    agentsSick: 0,
     regionsLost: 0,
     droppedMessages: 0,
     droppedAgents: 0,

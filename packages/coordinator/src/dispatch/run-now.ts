@@ -74,7 +74,7 @@ export class RunNow {
     this.#runs.set(id, run);
     const cancel = this.#clock.after(timeoutMs + MARGIN_MS, resolve);
     try {
-      const message = `{"v":${MESSAGE_VERSION},"kind":"run_now","run":"${id}","check":${checkText}}`;
+      const message = `{"v":${MESSAGE_VERSION},"kind":"run_now","run":"${id}","any_reason":true,"check":${checkText}}`;
       for (const region of regions) {
         this.#bus.publish(jobsSubject(region), message, {
           reply: `${this.#inbox}.${id}.${REGIONS.indexOf(region)}`,

@@ -93,6 +93,8 @@ export type RecorderParts = {
   readonly log: Logger;
   /** Makes keys of incidents and deliveries, different from those of every other installation. */
   readonly newKey: () => string;
+  /** A result has come that will be evaluated. */
+  readonly onRead: (result: CheckResult) => void;
   /** Whether nothing is announced about the monitor now. */
   readonly isHeld: (monitorId: number) => boolean;
   /** A declared monitor takes effect (null: it is gone). After the commit, before the next batch. */
@@ -222,6 +224,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
    */
   record({ region, agent, results, position }: ResultMessage): Promise<void> | undefined {
     const valid = region === null ? [] : results.filter((result) => this.#isValid(result, region));
+    for (const result of valid) this.#parts.onRead(result);
     const isUrgent = region !== null && valid.some((result) => this.#isNews(result, region));
     this.#queue.push({ kind: 'message', region, agent, results: valid, position }, isUrgent);
     if (region !== null) this.#tellArrived(valid, region);

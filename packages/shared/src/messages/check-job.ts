@@ -57,6 +57,8 @@ export const runNow = z.object({
   v: messageVersion,
   kind: z.literal('run_now'),
   run: z.string().max(64),
+  /** Who asks reads reasons of `not_run` that version 0.1 did not have (absent: no). */
+  any_reason: z.boolean().optional(),
   check,
 });
 

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { acceptance, CAPABILITIES, type Heartbeat, heartbeat, understands } from './heartbeat.ts';
+import {
+  acceptance,
+  CAPABILITIES,
+  type Heartbeat,
+  heartbeat,
+  sicknessesOf,
+  understands,
+} from './heartbeat.ts';
 
 const HEARTBEAT: Heartbeat = {
   v: 1,
@@ -40,4 +47,11 @@ test('the answer to the largest batch is read', () => {
   const refused = keys.map((key) => [...key, 'full']);
   expect(acceptance.safeParse({ ...answer, accepted: keys, refused }).success).toBe(true);
   expect(acceptance.safeParse({ ...answer, accepted: [...keys, [513, 1]], refused: [] }).success).toBe(false);
+});
+
+test('what an agent finds wrong with itself is read as far as it is known', () => {
+  expect(sicknessesOf(heartbeat.parse(HEARTBEAT))).toEqual([]);
+  const read = heartbeat.parse({ ...HEARTBEAT, machine: 'probe-1', sick: ['starved', 'homesick'] });
+  expect(read.machine).toBe('probe-1');
+  expect(sicknessesOf(read)).toEqual(['starved']);
 });

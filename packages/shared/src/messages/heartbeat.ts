@@ -51,6 +51,18 @@ export const AGENT_UNDERSTANDS: readonly Capability[] = CAPABILITIES;
 const MAX_CAPABILITIES = 32;
 const MAX_CAPABILITY_LENGTH = 64;
 
+/** What an agent may find wrong with itself. None of it is ever a verdict about a target. */
+export const SICKNESSES = [
+  /** None of the references that it had answers any more, while nearly nothing that it checks does. */
+  'network-down',
+  /** It waits for a CPU, and gives up attempts for it. */
+  'starved',
+] as const;
+export type Sickness = (typeof SICKNESSES)[number];
+
+/** Bounds on what an agent of another version may find wrong. */
+const MAX_SICKNESSES = 16;
+
 /** `svc.agents.<region>`, every 2 s and at once after a (re)connect. */
 export const heartbeat = z.object({
   v: messageVersion,
@@ -71,6 +83,10 @@ export const heartbeat = z.object({
   started_at: z.number().int(),
   /** It takes no new jobs and ends soon. */
   draining: z.boolean(),
+  /** The host that it runs on, for people. */
+  machine: z.string().max(255).optional(),
+  /** What is wrong with it (absent: nothing that it knows of). Names that the reader does not know are passed over. */
+  sick: z.array(z.string().max(MAX_CAPABILITY_LENGTH)).max(MAX_SICKNESSES).optional(),
   /** Batches of results, since its start, that the stream took for repetitions when they were new: somebody tampers with it. */
   disowned: z.number().int().nonnegative().optional(),
   /** What it understands beyond 0.1 (absent: nothing). Names that the reader does not know are passed over. */
@@ -81,6 +97,11 @@ export type Heartbeat = z.infer<typeof heartbeat>;
 /** True when the agent that sent the heartbeat announced it. */
 export function understands(heartbeat: Pick<Heartbeat, 'understands'>, capability: Capability): boolean {
   return heartbeat.understands?.includes(capability) === true;
+}
+
+/** What the agent finds wrong with itself, as far as this version knows it. */
+export function sicknessesOf({ sick = [] }: Pick<Heartbeat, 'sick'>): readonly Sickness[] {
+  return SICKNESSES.filter((each) => sick.includes(each));
 }
 
 /** Why an offered job was not taken. `held` and `finished` mean that its result is on its way. */

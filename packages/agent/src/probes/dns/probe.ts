@@ -134,6 +134,11 @@ class Lookup {
         this.#lost({ message, timedOut: true });
         return;
       }
+      case 'unreachable': {
+        const message = `no name server of the agent can be reached: ${reply.why}`;
+        this.#finish({ outcome: 'not_run', reason: 'network-down', errorMessage: bounded(message) });
+        return;
+      }
       case 'unable':
         this.#finish({ outcome: 'not_run', reason: 'internal-error', errorMessage: bounded(reply.why) });
         return;

@@ -121,6 +121,7 @@ export class Attempt implements ExchangeListener, BodyListener {
     if (this.#isSettled) return;
     if (!(error instanceof ResolveError)) this.#defect(error);
     else if (error.code === 'ECANCELLED') this.#aborted();
+    else if (error.code === 'EUNREACHABLE') this.#notRun('network-down', error.message);
     else this.#fail(error.message, error.code === 'ETIMEOUT');
   };
 
@@ -283,10 +284,10 @@ export class Attempt implements ExchangeListener, BodyListener {
   onFailure(failure: ExchangeFailure): void {
     switch (failure.kind) {
       case 'failed':
-        this.#fail(failure.message, failure.timedOut);
+        this.#fail(failure.message, failure.timedOut, failure.notConnected);
         return;
       case 'unable':
-        this.#notRun('overloaded', failure.message);
+        this.#notRun(failure.reason, failure.message);
         return;
       case 'no-proxy':
         this.#notRun('network-down', failure.message);
@@ -307,10 +308,12 @@ export class Attempt implements ExchangeListener, BodyListener {
 
   readonly #timedOut = (): void => {
     const after = this.#redirects === 0 ? '' : ` after ${this.#redirects} redirects`;
-    this.#fail(
-      `timed out after ${this.#context.timeoutMs} ms ${WAITED_FOR[this.#stopwatch.phase ?? 'connect']}${after}`,
-      true,
-    );
+    const phase = this.#stopwatch.phase ?? 'connect';
+    const message = `timed out after ${this.#context.timeoutMs} ms ${WAITED_FOR[phase]}${after}`;
+    const startedAt = this.#deadlineAt - this.#context.timeoutMs;
+    if (phase === 'dns' && this.#parts.resolver.isSilentSince(startedAt)) {
+      this.#notRun('network-down', `${message}: no name server answers, about whatever name`);
+    } else this.#fail(message, true);
   };
 
   readonly #aborted = (): void => {
@@ -333,9 +336,10 @@ export class Attempt implements ExchangeListener, BodyListener {
     this.#settle(outcome);
   }
 
-  #fail(message: string, timedOut = false): void {
+  #fail(message: string, timedOut = false, notConnected = false): void {
     const outcome = this.#outcome('failed', message);
     if (timedOut) outcome.timedOut = true;
+    if (notConnected) outcome.notConnected = true;
     this.#settle(outcome);
   }
 

@@ -42,6 +42,7 @@ async function proxy({ to, answer }: { to?: number; answer?: string }) {
   server.on('connect', ({ url, headers }, client: Socket) => {
     asked.push({ target: url, credentials: headers['proxy-authorization'] });
     client.on('error', () => {}).on('close', ended.resolve);
+    client.on('end', () => client.end());
     client.resume();
     if (to === undefined) {
       if (answer !== undefined) client.end(answer);

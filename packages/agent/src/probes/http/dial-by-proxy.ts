@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
 import { openTunnel, type TunnelEnd } from '@svc/shared/proxy/tunnel.ts';
 import { onAbort } from '../../on-abort.ts';
@@ -17,7 +18,8 @@ export type ProxyDialResult =
   /** The proxy's rules deny the target. */
   | { kind: 'denied'; message: string }
   | { kind: 'no-proxy'; message: string }
-  | { kind: 'unable'; message: string }
+  /** This machine could not ask; says nothing about the target. */
+  | { kind: 'unable'; message: string; reason: NotRunReason }
   | { kind: 'aborted' };
 
 type DialByOptions = {
@@ -51,12 +53,21 @@ export async function dialBy(
     case 'denied':
       return { kind: 'no-proxy', message: `the proxy cannot be reached: ${reached.message}` };
     case 'unable':
-      return { kind: 'unable', message: reached.message };
+      return {
+        kind: 'unable',
+        message: `the proxy cannot be reached: ${reached.message}`,
+        reason: ofOurs(reached.reason),
+      };
     case 'aborted':
       return reached;
     default:
       return reached satisfies never;
   }
+}
+
+/** `no-ipv6` speaks of the target's addresses; here they are the proxy's. */
+function ofOurs(reason: NotRunReason): NotRunReason {
+  return reason === 'no-ipv6' ? 'network-down' : reason;
 }
 
 function tunnelled(

@@ -1,7 +1,9 @@
 import { connect, type OnReadOpts, type Socket } from 'node:net';
 import type { SecureContext, TLSSocket } from 'node:tls';
 import type { EgressGuard } from '@svc/shared/egress.ts';
+import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
+import { noLocalRoute } from '../../network/local-route.ts';
 import type { ResolvedAddress, Resolver } from '../../resolve/resolver.ts';
 import { type DialOptions, type DialResult, dial } from '../dial.ts';
 import { dialBy, type ProxyDialResult } from './dial-by-proxy.ts';
@@ -12,7 +14,7 @@ import { http2RequestOf } from './http2-request.ts';
 import { type KeptBodies, NoRoomError } from './kept-bodies.ts';
 import { ResponseError } from './response-error.ts';
 import { type ResponseListener, ResponseParser } from './response-parser.ts';
-import { describeSocketError, isOurFailure } from './socket-failure.ts';
+import { describeSocketError, localFailureIn } from './socket-failure.ts';
 import type { Phase } from './stopwatch.ts';
 import { openTls, type Protocol, type Secured } from './tls.ts';
 
@@ -26,9 +28,12 @@ export interface ExchangeListener extends ResponseListener {
 
 export type ExchangeFailure =
   /** The target's doing. */
-  | { kind: 'failed'; message: string; timedOut?: boolean }
-  /** This machine is out of descriptors, ports or memory, or the agent out of room for bodies. */
-  | { kind: 'unable'; message: string }
+  | { kind: 'failed'; message: string; timedOut?: boolean; notConnected?: boolean }
+  /**
+   * This machine could not ask: it is out of descriptors, ports or memory, or has no route; or the agent is out of
+   * room for bodies.
+   */
+  | { kind: 'unable'; message: string; reason: NotRunReason }
   /** The operator's proxy cannot be reached or does not take us. */
   | { kind: 'no-proxy'; message: string }
   | { kind: 'denied'; message: string }
@@ -73,6 +78,8 @@ export class Exchange {
   #isClosed = false;
   #hasSent = false;
   #hasFirstByte = false;
+  /** The connection has failed; why is not known yet. */
+  #isAskingForRoute = false;
 
   constructor(options: ExchangeOptions, listener: ExchangeListener) {
     this.#options = options;
@@ -130,7 +137,7 @@ export class Exchange {
     const { hop, egress, remainingMs: timeoutMs, signal } = this.#options;
     const host = addresses[0]?.address ?? '';
     const options: DialOptions = {
-      resolver: { resolve: () => [...addresses], close: async () => {} },
+      resolver: { resolve: () => [...addresses], isSilentSince: () => false, close: async () => {} },
       egress,
       timeoutMs,
       signal,
@@ -145,7 +152,7 @@ export class Exchange {
 
   #dialled(result: DialResult | ProxyDialResult): void {
     if (result.kind !== 'connected') {
-      this.#fail(result);
+      this.#fail(result.kind === 'failed' ? { ...result, notConnected: true } : result);
       return;
     }
     const { socket } = result;
@@ -219,7 +226,10 @@ export class Exchange {
       { http2, socket, origin, request: http2RequestOf(request) },
       {
         onPhase: (phase) => this.#listener.onPhase(phase),
-        onHead: (head) => this.#listener.onHead(head),
+        onHead: (head) => {
+          this.#hasFirstByte = true;
+          this.#listener.onHead(head);
+        },
         onBody: (bytes, start, end) => this.#listener.onBody(bytes, start, end),
         onComplete: () => this.#listener.onComplete(),
         onError: (error) => {
@@ -301,23 +311,45 @@ export class Exchange {
   };
 
   readonly #ended = (): void => {
-    if (this.#isClosed) return;
+    if (this.#isClosed || this.#isAskingForRoute) return;
     if (this.#hasSent) this.#guarded(() => this.#parser.end());
     else this.#fail({ kind: 'failed', message: 'the target closed the connection during the TLS handshake' });
   };
 
   readonly #errored = (error: NodeJS.ErrnoException): void => {
     if (this.#isClosed) return;
-    if (error.code === NO_SUCH_PROTOCOL && this.#offers === 'http/1.1' && this.#socket !== undefined) {
-      this.#startAgainOverHttp2(this.#socket);
+    if (error.code === NO_SUCH_PROTOCOL) {
+      this.#refusedProtocol();
       return;
     }
-    const message =
-      error.code === NO_SUCH_PROTOCOL
-        ? NEITHER_PROTOCOL
-        : describeSocketError(error, this.#options.hop.url.host);
-    this.#fail({ kind: isOurFailure(error) ? 'unable' : 'failed', message });
+    const message = describeSocketError(error, this.#options.hop.url.host);
+    const local = localFailureIn(error);
+    if (local === 'used-up') this.#fail({ kind: 'unable', message, reason: 'network-down' });
+    else if (local === 'no-route') void this.#askForRoute(message);
+    else this.#fail({ kind: 'failed', message, notConnected: this.#isCut(error) });
   };
+
+  #refusedProtocol(): void {
+    if (this.#offers === 'http/1.1' && this.#socket !== undefined) this.#startAgainOverHttp2(this.#socket);
+    else this.#fail({ kind: 'failed', message: NEITHER_PROTOCOL });
+  }
+
+  /** The connection itself has failed, and the target has said nothing yet. */
+  #isCut({ syscall }: NodeJS.ErrnoException): boolean {
+    return !this.#hasFirstByte && syscall !== undefined;
+  }
+
+  async #askForRoute(message: string): Promise<void> {
+    const { addresses, by } = this.#options;
+    if (by !== undefined) {
+      this.#fail({ kind: 'no-proxy', message });
+      return;
+    }
+    this.#isAskingForRoute = true;
+    const noRoute = await noLocalRoute(addresses);
+    if (noRoute === null) this.#fail({ kind: 'failed', message, notConnected: true });
+    else this.#fail({ kind: 'unable', ...noRoute });
+  }
 
   #guarded(step: () => void): void {
     try {
@@ -329,7 +361,8 @@ export class Exchange {
 
   #thrown(error: unknown): void {
     if (error instanceof ResponseError) this.#fail({ kind: 'failed', message: error.message });
-    else if (error instanceof NoRoomError) this.#fail({ kind: 'unable', message: error.message });
+    else if (error instanceof NoRoomError)
+      this.#fail({ kind: 'unable', message: error.message, reason: 'overloaded' });
     else this.#fail({ kind: 'defect', error });
   }
 

@@ -7,8 +7,8 @@ import {
   type IncomingHttpHeaders,
   type ServerHttp2Stream,
 } from 'node:http2';
-import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
@@ -81,8 +81,9 @@ const RESET = (code: number) => frame(3, 0, 1, Buffer.from([0, 0, 0, code]));
 /** A server that sends these frames to the first request. */
 async function serveFrames(
   frames: readonly Buffer[],
-  then: (socket: TLSSocket) => void = () => {},
+  then: (connection: Socket | undefined) => void = () => {},
 ): Promise<number> {
+  let connection: Socket | undefined;
   const server = createTlsServer({ ...TRUSTED, ALPNProtocols: ['h2'] }, (socket) => {
     socket.on('error', () => {});
     socket.write(frame(4, 0, 0, Buffer.alloc(0)));
@@ -92,8 +93,12 @@ async function serveFrames(
       if (isAsked || !bytes.includes(Buffer.from([1, 5, 0, 0, 0, 1]))) return;
       isAsked = true;
       socket.write(Buffer.concat(frames));
-      then(socket);
+      then(connection);
     });
+  });
+  // A socket of TLS cannot be reset, the connection below it can.
+  server.on('connection', (opened: Socket) => {
+    connection = opened;
   });
   closing.push(() => server.close());
   return await listening(server);
@@ -233,7 +238,7 @@ describe('a target that speaks HTTP/2 only', () => {
   });
 
   test('one that resets the connection fails', async () => {
-    const port = await serveFrames([], (socket) => socket.resetAndDestroy());
+    const port = await serveFrames([], (connection) => connection?.resetAndDestroy());
     const outcome = await run(`https://127.0.0.1:${port}/`);
     expect(outcome.outcome).toBe('failed');
     expect(outcome.errorMessage).toMatch(/the target reset the connection|closed the connection without/);

@@ -541,7 +541,7 @@ describe('stopping', () => {
   test('an abort while a name is looked up settles at once', async () => {
     const stop = new AbortController();
     const silent = createHttpProbe({
-      resolver: { resolve: () => new Promise(() => {}), close: async () => {} },
+      resolver: { resolve: () => new Promise(() => {}), isSilentSince: () => false, close: async () => {} },
       egress,
     });
     const running = silent.run(httpCheck({ url: 'http://silent.test/' }), {
@@ -571,6 +571,7 @@ describe('stopping', () => {
               reject(lookup.reason);
             });
           }),
+        isSilentSince: () => false,
         close: async () => {},
       },
       egress,
@@ -587,6 +588,7 @@ test("a defect of our own is not the target's", async () => {
       resolve: () => {
         throw new TypeError('defect');
       },
+      isSilentSince: () => false,
       close: async () => {},
     },
     egress,

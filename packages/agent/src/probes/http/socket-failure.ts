@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { isLocalFailure } from '../../local-failure.ts';
+import { type LocalFailure, localFailureOf } from '../../local-failure.ts';
 import { describeTlsFailure } from './tls-failure.ts';
 
 type SocketError = NodeJS.ErrnoException & { address?: unknown; port?: unknown };
@@ -19,9 +19,9 @@ export function describeSocketError(error: SocketError, host: string): string {
   return `the connection to ${place} failed: ${error.message.slice(0, 200)}`;
 }
 
-/** Failures of this machine, which say nothing about the target. */
-export function isOurFailure(error: SocketError): boolean {
-  return isLocalFailure(error.code ?? '', isIPv6(String(error.address)) ? 6 : 4);
+/** What the error says about this machine. */
+export function localFailureIn({ code, address }: SocketError): LocalFailure | null {
+  return localFailureOf(code ?? '', isIPv6(String(address)) ? 6 : 4);
 }
 
 function placeOf({ address, port }: SocketError): string | undefined {

@@ -96,6 +96,7 @@ test('a refused connection fails and says so', async () => {
     latency: expect.any(Number),
     phases: { connect: outcome.latency },
     errorMessage: `connection refused (ECONNREFUSED 127.0.0.1:${port})`,
+    notConnected: true,
   });
 });
 

@@ -51,7 +51,8 @@ function outcomeOf(result: DialResult): ProbeOutcome {
       return { outcome: 'passed', ...common };
     case 'failed': {
       const failed: ProbeOutcome = { outcome: 'failed', ...common, errorMessage: bounded(result.message) };
-      return result.timedOut ? { ...failed, timedOut: true } : failed;
+      if (result.timedOut) return { ...failed, timedOut: true };
+      return result.connectMs === undefined ? failed : { ...failed, notConnected: true };
     }
     case 'denied':
       return {
@@ -63,7 +64,7 @@ function outcomeOf(result: DialResult): ProbeOutcome {
     case 'unable':
       return {
         outcome: 'not_run',
-        reason: 'internal-error',
+        reason: result.reason,
         ...common,
         errorMessage: bounded(result.message),
       };

@@ -1,3 +1,4 @@
+import { SICKNESSES } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 import { regionsLastSeen } from '../../store/regions-seen.ts';
@@ -26,6 +27,7 @@ export function regionEndpoints({ store, agents }: Pick<ApiDependencies, 'store'
           return {
             region,
             last_seen_at: Math.max(...seen, lastSeenAt.get(region) ?? 0) || null,
+            sick: SICKNESSES.filter((each) => alive.some(({ sick }) => sick.includes(each))),
             agents: alive,
           };
         });
@@ -45,5 +47,7 @@ function agentView(agent: LiveAgent): RegionView['agents'][number] {
     loop_delay_ms: agent.loopDelayMs,
     last_seen_at: agent.lastSeenWall,
     draining: agent.isDraining,
+    machine: agent.machine === '' ? null : agent.machine,
+    sick: [...agent.sicknesses],
   };
 }

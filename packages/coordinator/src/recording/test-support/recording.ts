@@ -91,6 +91,7 @@ export class Recording {
   isOfferedAgain: SlotOutcomes['isOfferedAgain'] = () => false;
   /** Nothing is announced about monitors while it says so. */
   isHeld: (monitorId: number) => boolean = () => false;
+  onRead: (result: CheckResult) => void = () => {};
   /** What commits fail with while it is set. */
   commitFailure: Error | null = null;
   /** Where the roll-ups are, epoch ms: nowhere yet. */
@@ -139,6 +140,7 @@ export class Recording {
       slotClock: this.slotClock,
       log,
       newKey: () => `key-${++this.#keys}`,
+      onRead: (result) => this.onRead(result),
       isHeld: (monitorId) => this.isHeld(monitorId),
       onDeclared: (id, monitor) => {
         if (monitor === null) this.monitors.delete(id);

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { Silence } from './silence.ts';
+
+describe('silence', () => {
+  test('about one name is not total, about two it is', () => {
+    const silence = new Silence();
+    silence.asked('one', 0);
+    expect(silence.isTotal(0, 5_000)).toBe(false);
+    silence.asked('two', 4_900);
+    // Just asked for: nothing can be said yet.
+    expect(silence.isTotal(0, 5_000)).toBe(false);
+    expect(silence.isTotal(0, 5_400)).toBe(true);
+  });
+
+  test('is remembered of names that were given up, until a server speaks', () => {
+    const silence = new Silence();
+    silence.asked('one', 0);
+    silence.ended('one');
+    silence.gaveUp('one');
+    silence.asked('two', 10_000);
+    expect(silence.isTotal(10_000, 11_000)).toBe(true);
+    silence.heard('three', 11_000);
+    expect(silence.isTotal(10_000, 12_000)).toBe(false);
+    expect(silence.isTotal(11_500, 12_000)).toBe(false);
+  });
+
+  test('two questions about one name are one name', () => {
+    const silence = new Silence();
+    silence.asked('one', 0);
+    silence.asked('one', 0);
+    silence.ended('one');
+    expect(silence.isTotal(0, 5_000)).toBe(false);
+    silence.ended('one');
+    silence.asked('two', 5_000);
+    expect(silence.isTotal(5_000, 6_000)).toBe(false);
+  });
+});
+
+describe('another name', () => {
+  test('is the one that was answered last, and not the silent one itself', () => {
+    const silence = new Silence();
+    expect(silence.otherNameToAsk('one', 0, 1_000)).toBeNull();
+    silence.heard('two', 0);
+    silence.heard('one', 1);
+    silence.asked('one', 10);
+    expect(silence.otherNameToAsk('one', 10, 1_000)).toBe('two');
+  });
+
+  test('is asked for once a second, and not while others wait or a server speaks', () => {
+    const silence = new Silence();
+    silence.heard('two', 0);
+    silence.asked('one', 10);
+    expect(silence.otherNameToAsk('one', 10, 500)).toBe('two');
+    expect(silence.otherNameToAsk('one', 10, 1_000)).toBeNull();
+    expect(silence.otherNameToAsk('one', 10, 1_500)).toBe('two');
+    silence.asked('three', 2_000);
+    expect(silence.otherNameToAsk('one', 10, 3_000)).toBeNull();
+    silence.ended('three');
+    silence.heard('two', 3_000);
+    expect(silence.otherNameToAsk('one', 10, 4_000)).toBeNull();
+  });
+});

@@ -1,0 +1,100 @@
+import { connect, isIP } from 'node:net';
+import type { Bus } from '@svc/shared/bus.ts';
+import type { DnsClient } from '../dns/client.ts';
+import { canonicalName } from '../dns/packet.ts';
+import { type ServerAddress, serverName } from '../dns/servers.ts';
+import type { Resolver } from '../resolve/resolver.ts';
+import { isOwnAddress } from './own-addresses.ts';
+import type { Reference } from './references.ts';
+
+/** The root: every name server has something to say about it, if only that it will not. */
+const ROOT = canonicalName('.');
+const REPEAT_MS = 600;
+
+export type HostAndPort = { readonly host: string; readonly port: number };
+
+/** Answers when a connection is accepted, or refused. A name is resolved each time; while that fails, by what it was last. */
+export function tcpReference({ host, port }: HostAndPort, resolver: Resolver): Reference {
+  let known: readonly string[] = isIP(host) === 0 ? [] : [host];
+  return {
+    name: `${host.includes(':') ? `[${host}]` : host}:${port} (tcp)`,
+    async ask(signal) {
+      if (isIP(host) === 0) known = await addressesOf(host, resolver, signal, known);
+      const outside = known.filter((address) => !isOwnAddress(address));
+      const answers = await Promise.all(outside.map((address) => speaks(address, port, signal)));
+      return answers.includes(true);
+    },
+  };
+}
+
+/** Answers when it answers a question, whatever it says. */
+export function dnsReference(server: ServerAddress, client: DnsClient): Reference {
+  return {
+    name: `${serverName(server)} (dns)`,
+    ask: (signal) =>
+      new Promise((settle) => {
+        const policy = {
+          servers: [server],
+          waitMs: () => REPEAT_MS,
+          tries: Number.POSITIVE_INFINITY,
+          timeoutMs: 10 * REPEAT_MS,
+        };
+        const cancel = client.ask({ name: ROOT, type: 'A' }, policy, ({ kind }) =>
+          settle(kind === 'answer' || kind === 'failed'),
+        );
+        onceAborted(signal, () => {
+          cancel();
+          settle(false);
+        });
+      }),
+  };
+}
+
+/** Answers when a round trip to the NATS server ends. */
+export function natsReference(name: string, bus: Bus): Reference {
+  return {
+    name: `${name} (nats)`,
+    ask: (signal) =>
+      new Promise((settle) => {
+        onceAborted(signal, () => settle(false));
+        bus.flush().then(
+          () => settle(true),
+          () => settle(false),
+        );
+      }),
+  };
+}
+
+async function addressesOf(
+  host: string,
+  resolver: Resolver,
+  signal: AbortSignal,
+  known: readonly string[],
+): Promise<readonly string[]> {
+  try {
+    const found = await resolver.resolve(host, signal);
+    return found.map(({ address }) => address);
+  } catch {
+    // Our name servers are gone too, or the reference's name is: it is asked where it was last.
+    return known;
+  }
+}
+
+/** A connection was accepted or refused: somebody is there. */
+function speaks(host: string, port: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((settle) => {
+    const socket = connect({ host, port, autoSelectFamily: false });
+    const end = (isThere: boolean): void => {
+      socket.destroy();
+      settle(isThere);
+    };
+    socket.once('connect', () => end(true));
+    socket.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED'));
+    onceAborted(signal, () => end(false));
+  });
+}
+
+function onceAborted(signal: AbortSignal, end: () => void): void {
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end, { once: true });
+}

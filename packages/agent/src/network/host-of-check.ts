@@ -1,0 +1,32 @@
+import type { Check } from '@svc/shared/messages/check.ts';
+
+/**
+ * The host of a target as it is written, without port and brackets, to tell hosts apart. Cheaper than parsing
+ * the address, and as good for those that were declared.
+ */
+export function hostOfCheck(check: Check): string {
+  switch (check.type) {
+    case 'http':
+      return withoutPort(authorityOf(check.url)).toLowerCase();
+    case 'tcp':
+      return withoutPort(check.uri.trim()).toLowerCase();
+    case 'dns':
+      return check.uri.trim().toLowerCase();
+    default:
+      return check satisfies never;
+  }
+}
+
+function authorityOf(url: string): string {
+  const start = url.indexOf('//') + 2;
+  let end = start;
+  while (end < url.length && !'/?#'.includes(url[end] ?? '')) end++;
+  const authority = url.slice(start, end);
+  return authority.slice(authority.lastIndexOf('@') + 1);
+}
+
+function withoutPort(text: string): string {
+  if (text.startsWith('[')) return text.slice(1, Math.max(1, text.indexOf(']')));
+  const colon = text.lastIndexOf(':');
+  return colon < 0 ? text : text.slice(0, colon);
+}

@@ -1,0 +1,26 @@
+import { BlockList, isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+LOOPBACK.addAddress('0.0.0.0', 'ipv4');
+LOOPBACK.addAddress('::', 'ipv6');
+
+/** Whether an IP address is one of this machine's own: what answers there says nothing about the network. */
+export function isOwnAddress(address: string): boolean {
+  const family = isIP(address);
+  if (family === 0) return false;
+  if (LOOPBACK.check(address, family === 4 ? 'ipv4' : 'ipv6')) return true;
+  return Object.values(networkInterfaces()).some((all) => all?.some((each) => each.address === address));
+}
+
+/**
+ * Whether a target's host, as it is written, is this machine: a loopback address or name. Cheap, for every
+ * failure; names that only the hosts file gives to this machine are not seen.
+ */
+export function isLoopbackHost(host: string): boolean {
+  const family = isIP(host);
+  if (family !== 0) return LOOPBACK.check(host, family === 4 ? 'ipv4' : 'ipv6');
+  return host === 'localhost' || host.endsWith('.localhost');
+}

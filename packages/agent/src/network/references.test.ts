@@ -1,0 +1,120 @@
+import { pino } from 'pino';
+import { afterEach, describe, expect, test } from 'vitest';
+import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
+import { type Reference, References } from './references.ts';
+
+const log = pino({ level: 'silent' });
+const HOUR_MS = 3_600_000;
+
+/** A reference that answers, refuses at once or is silent, as told. */
+class Scripted implements Reference {
+  readonly name: string;
+  does: 'answers' | 'fails' | 'nothing' = 'answers';
+  asked = 0;
+  constructor(name: string) {
+    this.name = name;
+  }
+  async ask(signal: AbortSignal): Promise<boolean> {
+    this.asked++;
+    if (this.does !== 'nothing') return this.does === 'answers';
+    return await new Promise((end) => signal.addEventListener('abort', () => end(false)));
+  }
+}
+
+let running: References | undefined;
+
+afterEach(async () => {
+  await running?.stop();
+});
+
+async function bench(names: readonly string[]) {
+  const clock = new FakeClock();
+  const all = names.map((name) => new Scripted(name));
+  const listed = { now: all as readonly Reference[] };
+  const references = new References({ list: () => listed.now, clock, log });
+  running = references;
+  references.start();
+  await settle();
+  clock.advance(250);
+  return { clock, all, listed, references };
+}
+
+describe('what the references say', () => {
+  test('one that answers is enough', async () => {
+    const { references, all } = await bench(['gateway', 'resolver']);
+    if (all[0]) all[0].does = 'fails';
+    expect(await references.ask()).toBe('answered');
+    expect(references.goneSince).toBeNull();
+  });
+
+  test('they are gone when none answers in time of those that did', async () => {
+    const { references, all, clock } = await bench(['gateway', 'resolver']);
+    for (const each of all) each.does = 'nothing';
+    const answer = references.ask();
+    await clock.advanceSettling(1_999);
+    expect(references.goneSince).toBeNull();
+    await clock.advanceSettling(1);
+    expect(await answer).toBe('gone');
+    expect(references.goneSince).toBe(clock.monotonic());
+  });
+
+  test('nothing, where none has ever answered', async () => {
+    const { references } = await bench([]);
+    expect(references.areKnown).toBe(false);
+    expect(await references.ask()).toBe('none');
+  });
+
+  test('nothing, an hour after the last answer', async () => {
+    const { references, all, clock } = await bench(['gateway']);
+    for (const each of all) each.does = 'fails';
+    expect(await references.ask()).toBe('gone');
+    await clock.advanceSettling(HOUR_MS);
+    expect(references.areKnown).toBe(false);
+    const answer = references.ask();
+    await clock.advanceSettling(250);
+    expect(await answer).toBe('none');
+    expect(references.goneSince).toBeNull();
+  });
+
+  test('nothing, once they were wrong, until one answers again', async () => {
+    const { references, all, clock } = await bench(['gateway']);
+    for (const each of all) each.does = 'fails';
+    await references.ask();
+    references.forget();
+    expect(references.areKnown).toBe(false);
+    for (const each of all) each.does = 'answers';
+    await clock.advanceSettling(60_000);
+    expect(references.areKnown).toBe(true);
+  });
+});
+
+test('one whose route is gone is not listed any more, and still counts', async () => {
+  const { references, all, listed } = await bench(['gateway']);
+  listed.now = [];
+  for (const each of all) each.does = 'fails';
+  expect(await references.ask()).toBe('gone');
+});
+
+test('failures that come together share a round, and rounds keep their distance', async () => {
+  const { references, all, clock } = await bench(['gateway']);
+  const before = all[0]?.asked ?? 0;
+  await Promise.all([references.ask(), references.ask()]);
+  expect(all[0]?.asked).toBe(before + 1);
+  const later = Array.from({ length: 100 }, () => references.ask());
+  await settle();
+  expect(all[0]?.asked).toBe(before + 1);
+  await clock.advanceSettling(250);
+  await Promise.all(later);
+  expect(all[0]?.asked).toBe(before + 2);
+});
+
+test('while they are gone they are asked every second, so that their return is seen', async () => {
+  const { references, all, clock } = await bench(['gateway']);
+  for (const each of all) each.does = 'fails';
+  await references.ask();
+  await clock.advanceSettling(5_000);
+  expect(references.goneSince).not.toBeNull();
+  for (const each of all) each.does = 'answers';
+  await clock.advanceSettling(1_300);
+  expect(references.goneSince).toBeNull();
+});

@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { httpCheck, outcomeOf, timedOut } from '../../../../test/support/scripted-probe.ts';
+import type { ReferenceAnswer } from './references.ts';
+import { NetworkWatch } from './watch.ts';
+
+/** A watch whose references answer as the test says. */
+function bench() {
+  const clock = new FakeClock();
+  const said = {
+    answer: 'answered' as ReferenceAnswer,
+    asked: 0,
+    areKnown: true,
+    goneSince: null as number | null,
+  };
+  const watch = new NetworkWatch({
+    clock,
+    references: {
+      get areKnown() {
+        return said.areKnown;
+      },
+      get goneSince() {
+        return said.goneSince;
+      },
+      ask: async () => {
+        said.asked++;
+        if (said.answer === 'gone') said.goneSince ??= clock.monotonic();
+        if (said.answer === 'answered') said.goneSince = null;
+        return said.answer;
+      },
+      forget: () => {
+        said.areKnown = false;
+        said.goneSince = null;
+      },
+    },
+  });
+  /** Whether an attempt that ends now failed because of our network. */
+  const seen = async (host: string, found = refused): Promise<boolean | null> =>
+    watch.seen(httpCheck(`http://${host}/`), found, clock.monotonic());
+  return { clock, said, watch, seen };
+}
+
+const refused = outcomeOf('failed', { notConnected: true });
+const passed = outcomeOf('passed');
+const host = (number: number): string => `h${number}.test`;
+
+describe('a failure at connection level', () => {
+  test("is the target's while a reference answers", async () => {
+    const { seen, watch } = bench();
+    expect(await seen('a.test')).toBe(false);
+    expect(await seen('a.test', timedOut(5_000))).toBe(false);
+    expect(watch.isDown).toBe(false);
+  });
+
+  test('is ours when none of them answers any more, and of several hosts the agent says it', async () => {
+    const { seen, said, watch } = bench();
+    said.answer = 'gone';
+    for (let number = 0; number < 5; number++) expect(await seen(host(number))).toBe(true);
+    expect(watch.isDown).toBe(true);
+    said.answer = 'answered';
+    expect(await seen(host(0))).toBe(false);
+    await seen(host(1), passed);
+    expect(watch.isDown).toBe(false);
+  });
+
+  test("is the target's where no reference counts", async () => {
+    const { seen, said } = bench();
+    said.areKnown = false;
+    expect(await seen('a.test')).toBeNull();
+    expect(said.asked).toBe(0);
+  });
+
+  test('of this machine says nothing about the network', async () => {
+    const { seen, said } = bench();
+    said.answer = 'gone';
+    for (const own of ['127.0.0.1:81', 'localhost', 'app.localhost:8080', '[::1]:80']) {
+      expect(await seen(own)).toBeNull();
+    }
+    expect(said.asked).toBe(0);
+  });
+});
+
+test('whatever the target said was seen, and nobody is asked', async () => {
+  const { seen, said } = bench();
+  said.answer = 'gone';
+  expect(await seen('a.test', passed)).toBeNull();
+  expect(await seen('a.test', outcomeOf('failed', { statusCode: 503 }))).toBeNull();
+  expect(await seen('a.test', outcomeOf('not_run', { reason: 'egress-denied' }))).toBeNull();
+  expect(said.asked).toBe(0);
+});
+
+test('a reference that died alone hides an outage for one check, not longer', async () => {
+  const { seen, said, clock } = bench();
+  said.answer = 'gone';
+  expect(await seen('down.test')).toBe(true);
+  clock.advance(1_000);
+  for (let number = 0; number < 9; number++) await seen(host(number), passed);
+  clock.advance(29_000);
+  expect(await seen('down.test')).toBe(false);
+  // It counts no more, so nothing is suspected.
+  expect(await seen('other.test')).toBeNull();
+});
+
+test('a few hosts that still answer, in the same building, do not speak for the network', async () => {
+  const { seen, said, clock } = bench();
+  said.answer = 'gone';
+  for (let period = 0; period < 3; period++) {
+    await seen('near.test', passed);
+    for (let number = 0; number < 9; number++) expect(await seen(host(number))).toBe(true);
+    clock.advance(30_000);
+  }
+});
+
+test('a host that was down before the network is hidden with the others, and seen after it', async () => {
+  const { seen, said, clock } = bench();
+  expect(await seen('down.test')).toBe(false);
+  for (let number = 0; number < 9; number++) await seen(host(number), passed);
+  clock.advance(30_000);
+  said.answer = 'gone';
+  expect(await seen(host(0))).toBe(true);
+  expect(await seen('down.test')).toBe(true);
+  expect(said.areKnown).toBe(true);
+  said.answer = 'answered';
+  expect(await seen('down.test')).toBe(false);
+});
+
+test('several hosts without a route or a name server are a network that is down, one is not', async () => {
+  const { seen, clock, watch } = bench();
+  const noRoute = outcomeOf('not_run', { reason: 'network-down' });
+  await seen('a.test', noRoute);
+  expect(watch.isDown).toBe(false);
+  await seen('b.test', noRoute);
+  expect(watch.isDown).toBe(true);
+  clock.advance(10_000);
+  expect(watch.isDown).toBe(false);
+  await seen('a.test', noRoute);
+  expect(watch.isDown).toBe(true);
+  await seen('c.test', passed);
+  expect(watch.isDown).toBe(false);
+});

@@ -1,0 +1,125 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Check } from '@svc/shared/messages/check.ts';
+import type { ProbeOutcome } from '../probes/probe.ts';
+import { hostOfCheck } from './host-of-check.ts';
+import { isLoopbackHost } from './own-addresses.ts';
+import type { References } from './references.ts';
+
+/** Hosts beyond so many are not told apart any more. */
+const MAX_HOSTS = 20_000;
+/** With more than this part of the hosts answering, nearly all do not fail. */
+const ANSWERING_PART = 0.2;
+/** Of the last so many ms the agent says whether its network is down. */
+const SICK_MS = 10_000;
+
+export type WatchOptions = {
+  readonly references: Pick<References, 'ask' | 'areKnown' | 'goneSince' | 'forget'>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+};
+
+/** Hosts that fail at connection level: since the start of the first such attempt, and until when, monotonic ms. */
+type Failing = { readonly since: number; lastAt: number };
+
+/**
+ * Tells the failures of targets from the failure of our own network.
+ *
+ *     a host fails at connection level ── no reference counts ─────────────▶ the target's
+ *         │
+ *         └─ the references are asked ── one answers ──────────────────────▶ the target's
+ *                │
+ *                └─ none answers any more ─┬─ it failed before they were gone, and hosts
+ *                                          │  have answered since: they were wrong ──────▶ the target's
+ *                                          └─ else ───────────────────────▶ our network's
+ *
+ * A failure waits for the answer, some milliseconds while the network is there: the first host that
+ * begins to fail cannot be compared with the others yet, which follow within a period. Attempts against
+ * this machine say nothing about the network and are not looked at. Costs nothing while nothing fails.
+ */
+export class NetworkWatch {
+  readonly #options: WatchOptions;
+  readonly #failing = new Map<string, Failing>();
+  /** When each host answered last, of those that did while others failed. */
+  readonly #answeredAt = new Map<string, number>();
+  /** Hosts that were not probed because of our network, since one answered. */
+  readonly #cutOff = new Set<string>();
+  #cutOffAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Takes notice of what an attempt found.
+   *
+   * @param startedAt of the attempt, monotonic ms
+   * @returns for a failure that may be our network's: whether it is; else null
+   */
+  seen(check: Check, found: ProbeOutcome, startedAt: number): Promise<boolean> | null {
+    if (found.outcome === 'not_run') {
+      if (found.reason === 'network-down') this.#noteCutOff(hostOfCheck(check));
+      return null;
+    }
+    const isCut = found.outcome === 'failed' && (found.timedOut === true || found.notConnected === true);
+    if (!isCut && this.#failing.size === 0 && this.#cutOff.size === 0) return null;
+    const host = hostOfCheck(check);
+    if (isLoopbackHost(host)) return null;
+    if (!isCut) {
+      this.#answered(host, check);
+      return null;
+    }
+    const failing = this.#failed(host, startedAt);
+    return this.#options.references.areKnown ? this.#ask(host, failing) : null;
+  }
+
+  /** Within the last ten seconds several hosts were not probed because of our network, and none answered since. */
+  get isDown(): boolean {
+    const { references, clock } = this.#options;
+    if (this.#cutOff.size === 0) return false;
+    if (references.goneSince !== null) return true;
+    return this.#cutOff.size > 1 && clock.monotonic() - this.#cutOffAt < SICK_MS;
+  }
+
+  async #ask(host: string, failing: Failing): Promise<boolean> {
+    const { references } = this.#options;
+    if ((await references.ask()) !== 'gone') return false;
+    const { goneSince } = references;
+    if (goneSince !== null && failing.since <= goneSince && this.#haveAnsweredSince(goneSince)) {
+      references.forget();
+      this.#cutOff.clear();
+      return false;
+    }
+    this.#noteCutOff(host);
+    return true;
+  }
+
+  /** So many hosts have answered since that not nearly all fail. */
+  #haveAnsweredSince(since: number): boolean {
+    let answering = 0;
+    let failing = 0;
+    for (const at of this.#answeredAt.values()) if (at > since) answering++;
+    for (const { lastAt } of this.#failing.values()) if (lastAt >= since) failing++;
+    return answering > ANSWERING_PART * (answering + failing);
+  }
+
+  #failed(host: string, startedAt: number): Failing {
+    const lastAt = this.#options.clock.monotonic();
+    const failing = this.#failing.get(host) ?? { since: startedAt, lastAt };
+    failing.lastAt = lastAt;
+    if (this.#failing.size < MAX_HOSTS) this.#failing.set(host, failing);
+    return failing;
+  }
+
+  #answered(host: string, { type }: Check): void {
+    this.#failing.delete(host);
+    // A name server on this machine answers from its memory.
+    if (type === 'dns') return;
+    this.#cutOff.clear();
+    if (this.#failing.size === 0) this.#answeredAt.clear();
+    else if (this.#answeredAt.size < MAX_HOSTS) this.#answeredAt.set(host, this.#options.clock.monotonic());
+  }
+
+  #noteCutOff(host: string): void {
+    this.#cutOffAt = this.#options.clock.monotonic();
+    if (this.#cutOff.size < MAX_HOSTS) this.#cutOff.add(host);
+  }
+}

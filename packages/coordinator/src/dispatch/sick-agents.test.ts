@@ -1,0 +1,76 @@
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { newCounters } from './counters.ts';
+import { type SickAgent, SickAgents } from './sick-agents.ts';
+
+type Line = { level: number; msg: string; machine?: string; sick?: string };
+
+function bench() {
+  const clock = new FakeClock();
+  const counters = newCounters();
+  const lines: Line[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const agents = new SickAgents({ clock, log, counters });
+  const alarms = () => lines.filter(({ level }) => level >= 50);
+  return { clock, counters, lines, alarms, agents };
+}
+
+const agent = (more: Partial<SickAgent> = {}): SickAgent => ({
+  id: 'a1',
+  bootId: 'b1',
+  region: 'hosta-fra',
+  machine: 'probe-1',
+  sicknesses: [],
+  ...more,
+});
+
+test('two agents with one id are told apart', () => {
+  const { agents, lines } = bench();
+  agents.heard(agent({ sicknesses: ['starved'] }));
+  agents.heard(agent({ bootId: 'b2' }));
+  expect(agents.counts()).toMatchObject({ starved: 1 });
+  expect(lines.filter(({ msg }) => msg === 'an agent is well again')).toEqual([]);
+});
+
+test('an agent that begins to be sick raises the alarm once, which names its machine', () => {
+  const { agents, alarms, counters, lines } = bench();
+  agents.heard(agent());
+  for (let beat = 0; beat < 5; beat++) agents.heard(agent({ sicknesses: ['starved'] }));
+  expect(alarms()).toHaveLength(1);
+  expect(alarms()[0]).toMatchObject({
+    machine: 'probe-1',
+    sick: 'starved',
+    region: 'hosta-fra',
+    agent: 'a1',
+  });
+  agents.heard(agent({ sicknesses: ['starved', 'network-down'] }));
+  expect(alarms().map(({ sick }) => sick)).toEqual(['starved', 'network-down']);
+  expect(agents.counts()).toEqual({ starved: 1, 'network-down': 1 });
+  agents.heard(agent());
+  expect(lines.at(-1)?.msg).toBe('an agent is well again');
+  expect(agents.counts()).toEqual({ starved: 0, 'network-down': 0 });
+  expect(counters.agentsSick).toBe(2);
+});
+
+test('one that comes and goes is counted each time and logged once a minute', () => {
+  const { agents, alarms, counters, clock } = bench();
+  for (let minute = 0; minute < 2; minute++) {
+    for (let time = 0; time < 10; time++) {
+      agents.heard(agent({ sicknesses: ['network-down'] }));
+      agents.heard(agent());
+    }
+    clock.advance(60_000);
+  }
+  expect(counters.agentsSick).toBe(20);
+  expect(alarms()).toHaveLength(2);
+});
+
+test('agents are told apart by region too, and one that is gone is not sick any more', () => {
+  const { agents, alarms } = bench();
+  agents.heard(agent({ sicknesses: ['starved'] }));
+  agents.heard(agent({ region: 'hostb-par', machine: 'probe-2', sicknesses: ['starved'] }));
+  expect(alarms().map(({ machine }) => machine)).toEqual(['probe-1', 'probe-2']);
+  agents.gone(agent());
+  expect(agents.counts().starved).toBe(1);
+});

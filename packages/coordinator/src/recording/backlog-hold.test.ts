@@ -1,0 +1,68 @@
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import { expect, test } from 'vitest';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { BacklogHold } from './backlog-hold.ts';
+
+function bench() {
+  const clock = new FakeClock();
+  const ended: number[] = [];
+  const onEnd = (ids: readonly number[]): void => void ended.push(...ids);
+  const hold = new BacklogHold({ clock, slotClock: { now: () => clock.wall() }, onEnd });
+  hold.start();
+  /** A result of a check that began so long ago and took so long, ms. */
+  const read = (ageMs: number, tookMs = 100, more: Partial<CheckResult> = {}): void =>
+    hold.read({
+      monitor: 7,
+      version: 1,
+      slot: clock.wall() - ageMs,
+      token: 't',
+      outcome: 'failed',
+      started_at: 0,
+      attempts: [{ outcome: 'failed', started_ms: 0, latency: tookMs }],
+      ...more,
+    });
+  return { clock, ended, hold, read };
+}
+
+test('what is reported at once is not held, however long its check took', () => {
+  const { hold, read } = bench();
+  read(200);
+  read(181_000, 180_500);
+  read(29_000);
+  read(600_000, 0, { outcome: 'not_run', reason: 'network-down', attempts: [] });
+  expect(hold.isHeld(7)).toBe(false);
+});
+
+test('a backlog holds its monitor until none of it has come for 3 s', () => {
+  const { clock, hold, read, ended } = bench();
+  for (let age = 600_000; age > 30_000; age -= 30_000) {
+    read(age);
+    clock.advance(1_000);
+    expect(hold.isHeld(7)).toBe(true);
+    expect(hold.isHeld(8)).toBe(false);
+  }
+  read(10_000);
+  clock.advance(1_900);
+  expect(ended).toEqual([]);
+  clock.advance(200);
+  expect(ended).toEqual([7]);
+  expect(hold.isHeld(7)).toBe(false);
+  expect(clock.pendingTimers).toBe(0);
+});
+
+test('a backlog without end is told of after a minute, and holds nothing again for ten', () => {
+  const { clock, hold, read, ended } = bench();
+  for (let second = 0; second < 59; second++) {
+    read(600_000);
+    clock.advance(1_000);
+  }
+  expect(ended).toEqual([]);
+  read(600_000);
+  clock.advance(1_100);
+  expect(ended).toEqual([7]);
+  read(600_000);
+  expect(hold.isHeld(7)).toBe(false);
+  clock.advance(600_000);
+  read(600_000);
+  expect(hold.isHeld(7)).toBe(true);
+});

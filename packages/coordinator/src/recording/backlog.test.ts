@@ -1,0 +1,68 @@
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { BacklogHold } from './backlog-hold.ts';
+import { liveMonitor, PERIOD, Recording, THREE } from './test-support/recording.ts';
+
+/** The uplink was gone for so many periods. */
+const GONE = 30;
+
+let it: Recording;
+let hold: BacklogHold;
+
+beforeEach(async () => {
+  it = await Recording.open();
+  const { clock, slotClock } = it;
+  hold = new BacklogHold({ clock, slotClock, onEnd: (ids) => it.recorder.announce(ids) });
+  it.onRead = (result) => hold.read(result);
+  it.isHeld = (monitorId) => hold.isHeld(monitorId);
+  hold.start();
+  await it.declare(liveMonitor(1));
+  await it.channel(10, 'webhook', [1]);
+  it.recorder.resumed();
+  await it.slot(1, Object.fromEntries(THREE.map((region: Region) => [region, 'passed'])));
+});
+
+afterEach(async () => {
+  hold.stop();
+  await it.dispose();
+});
+
+/** Reads what was kept meanwhile, in the order of time, and lets the hold end. */
+async function readBacklog(outcomeOf: (periodsAgo: number) => Outcome): Promise<void> {
+  await it.pass(GONE * PERIOD);
+  const now = it.clock.wall();
+  for (let ago = GONE - 1; ago >= 0; ago--) {
+    for (const region of THREE) await it.report(1, now - ago * PERIOD, region, outcomeOf(ago));
+  }
+  await it.pass(5_000);
+}
+
+const recorded = async (): Promise<number | undefined> =>
+  (await it.rows<{ count: number }>('SELECT count(*) AS count FROM results'))[0]?.count;
+
+test('an outage that began and ended in it is in the history, and nobody is told', async () => {
+  await readBacklog((ago) => (ago > 2 && ago < 20 ? 'failed' : 'passed'));
+  expect(it.status(1)).toBe('active');
+  expect(it.alerts()).toEqual([]);
+  expect(await recorded()).toBe((GONE + 1) * THREE.length);
+});
+
+test('one that was over while its results could still vote is told to nobody either', async () => {
+  await readBacklog((ago) => (ago === 2 ? 'failed' : 'passed'));
+  expect(it.changes.map(({ to }) => to)).toContain('error');
+  expect(it.status(1)).toBe('active');
+  expect(it.alerts()).toEqual([]);
+});
+
+test('what still holds at its end is told once', async () => {
+  await readBacklog((ago) => (ago < 20 && ago % 7 !== 3 ? 'failed' : 'passed'));
+  expect(it.status(1)).toBe('error');
+  expect(it.alerts()).toEqual(['error']);
+});
+
+test('what happens after it is told at once', async () => {
+  await readBacklog(() => 'passed');
+  await it.slot(1, Object.fromEntries(THREE.map((region: Region) => [region, 'failed'])));
+  expect(it.alerts()).toEqual(['error']);
+});

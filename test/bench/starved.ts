@@ -1,0 +1,186 @@
+/**
+ * What agents that are short of CPU announce: `node test/bench/starved.ts loops|quota [runs]`.
+ *
+ * `loops`: 1,000 checks/s beside seven busy loops, and an agent is killed and started again. `quota`: 8 checks/s
+ * and region, each agent with a hundredth of a core. Whatever is announced then is false: the target answers. Then one region stays
+ * starved, the two others are not, and some monitors really go down: those are announced.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
+import type { System } from '../support/system.ts';
+import { CpuQuota, whyNoCpuQuota } from './cpu-quota.ts';
+import { CpuWaits } from './cpu-waits.ts';
+import { CHECKED_FROM, declaredMonitors, PERIOD_S, webhook } from './declared-monitors.ts';
+import { machine } from './machine.ts';
+import { withService } from './running-service.ts';
+import { formatTable } from './table.ts';
+
+/** Monitors that really go down. */
+const FRAGILE = 30;
+const LOOPS = 7;
+const STARVED_FOR_MS = 40_000;
+/** From the outage on: a period for each of them, and what a starved region is waited for. */
+const OUTAGE_MS = PERIOD_S * 1_000 + 20_000;
+
+type Story = {
+  readonly monitors: number;
+  /** From the start until agents are starved. */
+  readonly calmMs: number;
+  /** Starves the agents. The result ends it for all but the first. */
+  starve(system: System): Promise<() => Promise<void>>;
+};
+
+const STORIES: Readonly<Record<string, Story>> = {
+  loops: { monitors: 10_000, calmMs: 12_000, starve: besideLoops },
+  quota: { monitors: 240, calmMs: 8_000, starve: underQuota },
+};
+
+/** The loops leave all processors but the first, and the first agent stays there with them. */
+async function besideLoops(system: System): Promise<() => Promise<void>> {
+  const loops = Array.from({ length: LOOPS }, () =>
+    spawn(process.execPath, ['-e', 'for(;;);'], { stdio: 'ignore' }),
+  );
+  const end = (): void => {
+    for (const loop of loops) loop.kill('SIGKILL');
+  };
+  process.once('exit', end);
+  await delay(STARVED_FOR_MS / 4);
+  const killed = system.agent(CHECKED_FROM[1] ?? 'hostb-par');
+  await killed.end('SIGKILL');
+  await killed.start();
+  await delay((STARVED_FOR_MS * 3) / 4);
+  const first = system.agent(CHECKED_FROM[0] ?? 'hosta-fra');
+  for (const pid of [first.pid, ...loops.map((loop) => loop.pid ?? -1)]) pinned(pid, '0');
+  for (const pid of [
+    killed.pid,
+    system.agent(CHECKED_FROM[2] ?? 'hostc-us-east4').pid,
+    system.coordinator.pid,
+  ]) {
+    pinned(pid, '1');
+  }
+  return async () => end();
+}
+
+function pinned(pid: number, processors: string): void {
+  execFileSync('taskset', ['-a', '-p', '-c', processors, String(pid)], { stdio: 'ignore' });
+}
+
+async function underQuota(system: System): Promise<() => Promise<void>> {
+  const pids = [...system.agents.values()].map(({ pid }) => pid);
+  const quotas = pids.map((pid, index) => {
+    const quota = new CpuQuota(`svc-bench-${process.pid}-${index}`, 0.01);
+    quota.take(pid);
+    return quota;
+  });
+  await delay(STARVED_FOR_MS);
+  pids.slice(1).forEach((pid, index) => {
+    quotas[index + 1]?.release(pid);
+  });
+  return async () => {
+    quotas[0]?.release(pids[0] ?? -1);
+    for (const quota of quotas) quota.remove();
+  };
+}
+
+type Figures = { falsely: number; outages: number; starved: number; failed: number; sick: number };
+
+async function run(story: Story): Promise<Figures> {
+  const receiver = await startReceiver();
+  const declare = (port: number) => {
+    const declared = declaredMonitors(story.monitors, port, (number) => ({
+      ...(number < FRAGILE ? { url: `http://127.0.0.1:${port}/fragile` } : {}),
+      timeout: 5_000,
+      degraded_at: 800,
+      retry: 0,
+    }));
+    return { svc_http_monitor: declared, svc_notification: { hook: webhook(receiver.url, declared) } };
+  };
+  try {
+    return await withService(declare, {}, async ({ system, target }) => {
+      const agentPids = () => [...system.agents.values()].map(({ pid }) => pid);
+      const calm = new CpuWaits(agentPids);
+      await delay(story.calmMs);
+      console.log(`before: ${calm.end()}`);
+      const waits = new CpuWaits(agentPids);
+      const end = await story.starve(system);
+      console.log(`starved: ${waits.end()}`);
+      const before = told(receiver);
+      const { sick, count } = starvedSoFar(system);
+      target.send('down');
+      await delay(OUTAGE_MS);
+      await end();
+      const after = told(receiver);
+      const falsely = new Set([...before, ...after].filter((name) => !isFragile(name)));
+      for (const name of before) if (isFragile(name)) falsely.add(name);
+      return {
+        falsely: falsely.size,
+        outages: after.filter(isFragile).length,
+        starved: count,
+        failed: failedOf(system),
+        sick,
+      };
+    });
+  } finally {
+    await receiver.close();
+  }
+}
+
+const isFragile = (name: string): boolean => Number(name.replace('Monitor ', '')) < FRAGILE;
+
+/** Monitors that were announced as down or degraded. */
+function told(receiver: Receiver): string[] {
+  const names = receiver.requests.map(({ json }) => (json as { monitor: { name: string } }).monitor.name);
+  return [...new Set(names)];
+}
+
+function starvedSoFar(system: System): { count: number; sick: number } {
+  const [row] = system.query<{ count: number }>(
+    "SELECT count(*) AS count FROM results WHERE json_extract(detail, '$.reason') = 'agent-starved'",
+  );
+  const alarms = system.coordinator.lines.filter(({ sick }) => sick === 'starved');
+  return { count: row?.count ?? 0, sick: new Set(alarms.map(({ agent }) => agent)).size };
+}
+
+/** Results that call the target down or slow which it was not. */
+function failedOf(system: System): number {
+  const [row] = system.query<{ count: number }>(
+    `SELECT count(*) AS count FROM results JOIN monitors ON monitors.id = monitor_id
+     WHERE outcome IN ('failed', 'degraded') AND attributes NOT LIKE '%fragile%'`,
+  );
+  return row?.count ?? 0;
+}
+
+const [kind = 'quota', runs = '1'] = process.argv.slice(2);
+const story = STORIES[kind];
+const reason = kind === 'quota' ? whyNoCpuQuota() : null;
+if (story === undefined) throw new Error(`no story "${kind}"; there are: ${Object.keys(STORIES).join(', ')}`);
+if (reason !== null) console.log(`not measured: ${reason}`);
+else {
+  console.log(`${kind}, ${story.monitors.toLocaleString('en')} monitors in 3 regions, ${machine()}\n`);
+  const rows: string[][] = [];
+  for (let number = 1; number <= Number(runs); number++) {
+    const { falsely, outages, starved, failed, sick } = await run(story);
+    rows.push([
+      String(number),
+      String(falsely),
+      `${outages} of ${FRAGILE}`,
+      String(starved),
+      String(failed),
+      String(sick),
+    ]);
+    console.log(rows.at(-1)?.join(' | '));
+  }
+  const head = [
+    'run',
+    'announced falsely',
+    'outages announced',
+    'not_run: starved',
+    'failed or degraded falsely',
+    'agents sick',
+  ];
+  console.log(`\n${formatTable(head, rows)}`);
+  if (rows.some(([, falsely, outages]) => falsely !== '0' || outages !== `${FRAGILE} of ${FRAGILE}`))
+    process.exitCode = 1;
+}

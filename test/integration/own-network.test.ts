@@ -1,0 +1,103 @@
+/**
+ * Our own network is never a verdict: three agents on one machine, in a network of the test's own, whose
+ * link, routes, resolver, IPv6 and gateway go away and come back. What is really down is announced, and
+ * nothing else is.
+ */
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { OwnNetwork, type Told, whyNoOwnNetwork } from '../support/network/own-network.ts';
+
+const reason = whyNoOwnNetwork();
+if (reason !== null) process.stdout.write(`skipped: a network that goes away: ${reason}\n`);
+
+const NAMED = ['a1.test', 'a2.test', 'a3.test'];
+const BY_ADDRESS = ['203.0.113.4', '203.0.113.5', '203.0.113.6', '203.0.113.7'];
+const DOWN = BY_ADDRESS.slice(0, 2);
+const UP = BY_ADDRESS.slice(2);
+const ALL = [...NAMED, 'six.test', ...BY_ADDRESS];
+/** A machine that is short of CPU voids its time-outs for that reason first. */
+const NOT_RUN = ['agent-starved', 'network-down', 'no-ipv6'];
+
+describe.skipIf(reason !== null && process.env.CI !== 'true')(
+  'while our network',
+  { timeout: 240_000 },
+  () => {
+    let story: OwnNetwork;
+
+    beforeAll(async () => {
+      story = new OwnNetwork(fileURLToPath(new URL('../support/network/story.ts', import.meta.url)));
+      await story.end();
+    }, 240_000);
+    afterAll(() => story.kill());
+
+    function told(step: string): Told {
+      const found = story.told.find((line) => line.step === step);
+      if (found === undefined) throw new Error(`the story has no step "${step}"`);
+      return found;
+    }
+
+    function expectPassed(step: string, names: readonly string[]): void {
+      for (const name of names) expect([name, told(step).outcomes[name]]).toEqual([name, ['passed']]);
+    }
+
+    function expectNotRun(step: string, names: readonly string[]): void {
+      for (const name of names) {
+        const found = told(step).outcomes[name] ?? [];
+        expect(found.length, name).toBeGreaterThan(0);
+        for (const outcome of found) expect(NOT_RUN, `${name} is ${outcome}`).toContain(outcome);
+      }
+    }
+
+    test('is there, everything passes and nobody is told anything', () => {
+      expectPassed('calm', ALL);
+      expect(told('calm')).toMatchObject({ alerts: [], sick: [] });
+    });
+
+    test.each(['link down', 'default route gone'])('has its %s, nothing is a verdict', (step) => {
+      expectNotRun(step, ALL);
+      expect(told(step)).toMatchObject({ alerts: [], sick: ['network-down'] });
+    });
+
+    test('has a dead resolver, names are not a verdict, and what is really down is announced', () => {
+      const step = 'resolver dead and half of the targets down';
+      expectNotRun(step, [...NAMED, 'six.test']);
+      expectPassed(step, UP);
+      expect(told(step).alerts).toEqual(DOWN.map((name) => `error ${name}`));
+    });
+
+    test('has a silent resolver, names are not a verdict, and addresses pass', () => {
+      expectNotRun('resolver silent', [...NAMED, 'six.test']);
+      expectPassed('resolver silent', BY_ADDRESS);
+      expect(told('resolver silent').alerts).toEqual([]);
+    });
+
+    test('has no IPv6, that is said of a target that has nothing else', () => {
+      expect(told('IPv6 gone').outcomes['six.test']).toEqual(['no-ipv6']);
+      expectPassed('IPv6 gone', [...NAMED, ...BY_ADDRESS]);
+      expect(told('IPv6 gone')).toMatchObject({ alerts: [], sick: [] });
+    });
+
+    test('has lost its gateway, what is really down is announced when it is back, and nothing before', () => {
+      const gone = 'gateway gone and half of the targets down';
+      expectNotRun(gone, ALL);
+      expect(told(gone)).toMatchObject({ alerts: [], sick: ['network-down'] });
+      const back = 'gateway back, half of the targets still down';
+      expectPassed(back, [...NAMED, 'six.test', ...UP]);
+      expect(told(back)).toMatchObject({ alerts: DOWN.map((name) => `error ${name}`), sick: [] });
+    });
+
+    test.each(['link down', 'default route gone', 'resolver dead', 'resolver silent', 'IPv6 gone'])(
+      'is back after %s, everything passes again',
+      (step) => {
+        expectPassed(`back after ${step}`, ALL);
+        const recovered = step === 'resolver dead' ? DOWN.map((name) => `recovered ${name}`) : [];
+        expect(told(`back after ${step}`)).toMatchObject({ alerts: recovered, sick: [] });
+      },
+    );
+
+    test('is back for good, what was down recovers', () => {
+      expectPassed('back', ALL);
+      expect(told('back').alerts).toEqual(DOWN.map((name) => `recovered ${name}`));
+    });
+  },
+);

@@ -1,0 +1,214 @@
+/**
+ * The whole service in a network namespace of its own, behind a gateway to another one, while its network
+ * goes away in every way. Started by {@link OwnNetwork}; prints a line for each step.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Region } from '@svc/shared/regions.ts';
+import { LocalService } from '../local-service.ts';
+import { type Receiver, startReceiver } from '../receiver.ts';
+import { NAMES, type Order, RESOLVER, SIX } from './outside.ts';
+import { ip, ipIn } from './own-network.ts';
+
+const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
+const GATEWAY = '10.77.0.1';
+const GATEWAY_6 = 'fd77::1';
+const BY_ADDRESS = ['203.0.113.4', '203.0.113.5', '203.0.113.6', '203.0.113.7'];
+/** Half of the targets that are addressed without a name. */
+const HALF = BY_ADDRESS.slice(0, 2);
+/** Of the probes' sockets, real ms. */
+const TIMEOUT_MS = 600;
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-network-'));
+const outside = spawn(
+  'unshare',
+  ['--net', process.execPath, fileURLToPath(new URL('outside.ts', import.meta.url))],
+  {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  },
+);
+
+function layCables(): void {
+  const pid = outside.pid ?? -1;
+  writeFileSync(join(folder, 'resolv.conf'), `nameserver ${RESOLVER}\noptions timeout:1 attempts:2\n`);
+  execFileSync('mount', ['--bind', join(folder, 'resolv.conf'), '/etc/resolv.conf']);
+  ip('link set lo up');
+  ip(`link add up0 type veth peer name gw0 netns ${pid}`);
+  for (const command of [
+    'link set lo up',
+    `addr add ${GATEWAY}/24 dev gw0`,
+    `addr add ${GATEWAY_6}/64 dev gw0 nodad`,
+  ]) {
+    ipIn(pid, command);
+  }
+  for (const address of [...Object.values(NAMES), ...BY_ADDRESS, RESOLVER])
+    ipIn(pid, `addr add ${address}/32 dev lo`);
+  ipIn(pid, `addr add ${SIX}/128 dev lo nodad`);
+  ipIn(pid, 'link set gw0 up');
+  ip('addr add 10.77.0.2/24 dev up0');
+  linkUp();
+}
+
+/** What goes away with the link comes back with it. */
+function linkUp(): void {
+  ip('link set up0 up');
+  ip('addr replace fd77::2/64 dev up0 nodad');
+  routesBack();
+}
+
+function routesBack(): void {
+  ip(`route replace default via ${GATEWAY}`);
+  ip(`-6 route replace default via ${GATEWAY_6}`);
+}
+
+const order = (given: Order): void => void outside.send(given);
+
+function declaration(receiver: Receiver): object {
+  const common = { periodicity: '30s', timeout: TIMEOUT_MS, retry: 0, active: true, regions: REGIONS };
+  const hosts = [...Object.keys(NAMES), 'six.test', ...BY_ADDRESS];
+  const monitors = hosts.map((host, index) => [
+    `m${index}`,
+    { ...common, name: host, url: `http://${host}/` },
+  ]);
+  return {
+    svc_http_monitor: Object.fromEntries(monitors),
+    svc_notification: {
+      ops: {
+        name: 'Ops',
+        provider_type: 'webhook',
+        webhook: { endpoint: receiver.url },
+        monitor_ids: hosts.map((_, index) => `\${svc_http_monitor.m${index}.id}`),
+      },
+    },
+  };
+}
+
+type Row = { name: string; region: string; outcome: string; reason: string | null };
+type RegionAnswer = { data: { region: Region; sick: string[] }[] };
+
+class Story {
+  readonly #service: LocalService;
+  readonly #receiver: Receiver;
+  #told = 0;
+
+  constructor(service: LocalService, receiver: Receiver) {
+    this.#service = service;
+    this.#receiver = receiver;
+  }
+
+  /** Lets the network be so until each region has checked each target so often, and prints what became of it. */
+  async step(step: string, change: () => void, checks = 2): Promise<void> {
+    change();
+    const from = this.#service.clock.wall();
+    await this.#service.until(() => this.#haveAllBeenChecked(from, checks));
+    // What was decided is told.
+    await new Promise((resolve) => this.#service.clock.after(3_000, () => resolve(null)));
+    const { data } = await this.#service.get<RegionAnswer>('/v1/regions');
+    const sick = data.filter(({ region }) => REGIONS.includes(region)).flatMap((each) => each.sick);
+    const outcomes: Record<string, string[]> = {};
+    for (const { name, outcome, reason } of this.#rows(from)) {
+      const said = reason ?? outcome;
+      outcomes[name] = [...new Set([...(outcomes[name] ?? []), said])].toSorted();
+    }
+    const alerts = this.#receiver.requests.slice(this.#told).map(({ json }) => {
+      const { monitor, status } = json as { monitor: { name: string }; status: string };
+      return `${status} ${monitor.name}`;
+    });
+    this.#told += alerts.length;
+    const line = { step, outcomes, alerts: alerts.toSorted(), sick: [...new Set(sick)].toSorted() };
+    process.stdout.write(`${JSON.stringify(line)}\n`);
+  }
+
+  /** Checks that began after the change had reached what was under way. */
+  #rows(from: number): Row[] {
+    return this.#service.query<Row>(
+      `SELECT monitors.name, region, outcome, json_extract(detail, '$.reason') AS reason
+       FROM results JOIN monitors ON monitors.id = monitor_id WHERE slot > ?`,
+      from + 2_000,
+    );
+  }
+
+  #haveAllBeenChecked(from: number, checks: number): boolean {
+    const counts = new Map<string, number>();
+    for (const { name, region } of this.#rows(from)) {
+      counts.set(`${name} ${region}`, (counts.get(`${name} ${region}`) ?? 0) + 1);
+    }
+    return counts.size === 8 * REGIONS.length && [...counts.values()].every((count) => count >= checks);
+  }
+}
+
+async function tell(service: LocalService, receiver: Receiver): Promise<void> {
+  const story = new Story(service, receiver);
+  const pid = outside.pid ?? -1;
+  await story.step('calm', () => {}, 1);
+  await story.step('link down', () => ip('link set up0 down'));
+  await story.step('back after link down', linkUp, 1);
+  await story.step('default route gone', () => {
+    ip('route del default');
+    ip('-6 route del default');
+  });
+  await story.step('back after default route gone', routesBack, 1);
+  await story.step('resolver dead and half of the targets down', () => {
+    order({ resolver: 'dead' });
+    order({ down: HALF });
+  });
+  await story.step(
+    'back after resolver dead',
+    () => {
+      order({ resolver: 'answers' });
+      order({ down: [] });
+    },
+    1,
+  );
+  await story.step('resolver silent', () => order({ resolver: 'silent' }));
+  await story.step('back after resolver silent', () => order({ resolver: 'answers' }), 1);
+  await story.step('IPv6 gone', () => {
+    ip('-6 addr flush dev up0');
+    ip('-6 route del default');
+  });
+  await story.step('back after IPv6 gone', linkUp, 1);
+  await story.step('gateway gone and half of the targets down', () => {
+    ipIn(pid, 'link set gw0 down');
+    order({ down: HALF });
+  });
+  await story.step('gateway back, half of the targets still down', () => {
+    ipIn(pid, 'link set gw0 up');
+    ipIn(pid, `addr replace ${GATEWAY_6}/64 dev gw0 nodad`);
+    routesBack();
+  });
+  await story.step('back', () => order({ down: [] }), 1);
+}
+
+async function run(): Promise<void> {
+  let service: LocalService | null = null;
+  const receiver = await startReceiver();
+  try {
+    await once(outside, 'message');
+    layCables();
+    order({ resolver: 'answers' });
+    service = await LocalService.start({
+      regions: REGIONS,
+      declared: declaration(receiver),
+      scale: 15,
+      asksReferences: true,
+    });
+    await tell(service, receiver);
+  } finally {
+    await service?.dispose();
+    await receiver.close();
+    endOf(outside);
+    execFileSync('umount', ['/etc/resolv.conf']);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function endOf(child: ChildProcess): void {
+  if (child.connected) child.disconnect();
+  child.kill('SIGKILL');
+}
+
+await run();
