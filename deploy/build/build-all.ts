@@ -2,6 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bundledPackages, thirdPartyLicences } from './licences.ts';
 import { bundleProvider, type ProviderBundle, providerPackage } from './provider.ts';
+import { writeRegistryDocs } from './registry-docs.ts';
 import { PLATFORMS, packageFor, writeMirror, writeRelease, writeStandaloneRelease } from './release.ts';
 import { buildService } from './services.ts';
 import { STANDALONE_PLATFORM, standalonePackage } from './standalone.ts';
@@ -48,14 +49,19 @@ export async function buildAll(options: BuildOptions): Promise<void> {
 async function packageProvider(options: BuildOptions, provider: ProviderBundle): Promise<void> {
   const { root, outDir, report } = options;
   const version = await providerVersion(root);
-  const files = await providerPackage(provider, root, version);
-  await writeFolder(join(outDir, 'terraform-provider'), files);
+  // On this machine the provider runs with the Node that builds it, whatever PATH has.
+  const own = await providerPackage(provider, root, version, process.execPath);
+  await writeFolder(join(outDir, 'terraform-provider'), own);
   report(`terraform-provider/ for dev_overrides; provider.cjs has ${kib(provider.script.length)}`);
-  const packaged = await packageFor(PLATFORMS, files, version);
-  await writeMirror(join(outDir, 'terraform-mirror'), packaged);
-  report(`terraform-mirror/ for filesystem_mirror; ${packaged.h1}`);
-  await writeRelease(join(outDir, 'release'), packaged, version);
-  report(`release/ for ${PLATFORMS.join(', ')}; its checksums are not signed`);
+  const mirrored = await packageFor(PLATFORMS, own, version);
+  await writeMirror(join(outDir, 'terraform-mirror'), mirrored);
+  report(`terraform-mirror/ for filesystem_mirror; ${mirrored.h1}`);
+  const released = await packageFor(PLATFORMS, await providerPackage(provider, root, version, null), version);
+  await writeRelease(join(outDir, 'release'), released, version);
+  await writeRegistryDocs(join(outDir, 'release', 'docs'), root);
+  report(
+    `release/ for ${PLATFORMS.join(', ')}, with docs/ for a registry; ${released.h1}; its checksums are not signed`,
+  );
   await packageStandalone(options, provider, version);
 }
 

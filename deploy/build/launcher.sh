@@ -8,7 +8,11 @@ fail() {
   exit 1
 }
 
-node=${SVC_TERRAFORM_NODE:-node}
+# The Node that built this copy, on the machine that built it; packages for other machines name none.
+built_with=
+node=${SVC_TERRAFORM_NODE:-}
+if [ -z "$node" ] && [ -n "$built_with" ] && [ -x "$built_with" ]; then node=$built_with; fi
+node=${node:-node}
 command -v "$node" >/dev/null 2>&1 ||
   fail "The svc provider needs Node.js 24 or newer, and there is no \"$node\". Install it, name its path in SVC_TERRAFORM_NODE, or use the standalone provider, which needs none."
 

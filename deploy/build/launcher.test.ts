@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { launcher } from './provider.ts';
 
 const NODE_FOLDER = dirname(process.execPath);
 const NAME = 'terraform-provider-svc_v0.1.0';
@@ -112,6 +113,31 @@ async function fileLink(place: string): Promise<string> {
   await symlink(join(folder, NAME), join(place, NAME));
   return join(place, NAME);
 }
+
+describe('a copy that names the Node that built it', () => {
+  async function built(node: string): Promise<string> {
+    const place = await temporaryFolder();
+    await writeFile(join(place, NAME), await launcher(node), { mode: 0o755 });
+    await copyFile(join(folder, 'provider.cjs'), join(place, 'provider.cjs'));
+    return join(place, NAME);
+  }
+
+  test('runs with it, whatever PATH has', async () => {
+    const place = await temporaryFolder();
+    const node = join(place, "it's node");
+    await symlink(process.execPath, node);
+    expect(await launch({ PATH: '/usr/bin:/bin' }, await built(node))).toMatchObject({ stderr: '', code: 0 });
+  });
+
+  test('runs with the one on PATH where that one is gone', async () => {
+    expect(await launch({ PATH }, await built('/nowhere/node'))).toMatchObject({ stderr: '', code: 0 });
+  });
+
+  test('runs with the one that the user names', async () => {
+    const environment = { PATH, SVC_TERRAFORM_NODE: '/nowhere/node' };
+    expect((await launch(environment, await built(process.execPath))).stdout).toContain('/nowhere/node');
+  });
+});
 
 describe('without a Node, one line on stdout, which Terraform shows, says what to do', () => {
   const complaint = /^The svc provider needs Node\.js 24 or newer, .* SVC_TERRAFORM_NODE.*\n$/;

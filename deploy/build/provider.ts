@@ -57,18 +57,30 @@ export async function bundleProvider(root: string, main = MAIN): Promise<Provide
   return { script: Buffer.from(script.contents), licences: Buffer.from(licences), metafile };
 }
 
-/** What Terraform unpacks, for all platforms the same. Terraform runs the first file named `terraform-provider-svc…`. */
+/**
+ * What Terraform unpacks, for all platforms the same. Terraform runs the first file named `terraform-provider-svc…`.
+ *
+ * @param node path of a Node that is taken before the one on PATH, where it exists; null names none
+ */
 export async function providerPackage(
   bundled: ProviderBundle,
   root: string,
   version: string,
+  node: string | null,
 ): Promise<ZipEntry[]> {
   return [
-    { name: executableName(version), content: await readFile(LAUNCHER), isExecutable: true },
+    { name: executableName(version), content: await launcher(node), isExecutable: true },
     { name: 'provider.cjs', content: bundled.script },
     { name: 'LICENSE', content: await readFile(join(root, 'LICENSE')) },
     { name: 'THIRD-PARTY-LICENSES.txt', content: bundled.licences },
   ];
+}
+
+export async function launcher(node: string | null): Promise<Buffer> {
+  const script = await readFile(LAUNCHER, 'utf8');
+  if (node === null) return Buffer.from(script);
+  const quoted = `'${node.replaceAll("'", `'\\''`)}'`;
+  return Buffer.from(script.replace(/^built_with=$/m, () => `built_with=${quoted}`));
 }
 
 export function executableName(version: string): string {

@@ -1,3 +1,4 @@
+import { forTerminal } from '@svc/shared/terminal.ts';
 import { z } from 'zod';
 
 /** The part of a log line that people are shown. Other keys are kept for `SVC_LOG_LEVEL=debug`. */
@@ -45,7 +46,8 @@ export function paintFor(stream: { isTTY?: boolean }, environment: NodeJS.Proces
  */
 export function render(part: string, line: string, paint: Paint, showsAll: boolean): string | null {
   const parsed = logLine.safeParse(parseJson(line));
-  if (!parsed.success) return line.trim() === '' ? null : `${INDENT}${paint.grey(part)}  ${line}`;
+  if (!parsed.success)
+    return line.trim() === '' ? null : `${INDENT}${paint.grey(part)}  ${forTerminal(line)}`;
   const { level, time, msg, event } = parsed.data;
   const clock = paint.grey(new Date(time).toTimeString().slice(0, 8));
   if (event === 'transition') {
@@ -62,13 +64,13 @@ export function render(part: string, line: string, paint: Paint, showsAll: boole
         : isRecovery
           ? paint.green('ok   ')
           : paint.grey('info ');
-  return `${clock}  ${mark} ${paint.grey(part)}  ${msg}${detailOf(parsed.data)}`;
+  return `${clock}  ${mark} ${paint.grey(part)}  ${forTerminal(msg)}${forTerminal(detailOf(parsed.data))}`;
 }
 
 function renderTransition(change: z.infer<typeof transition>, paint: Paint): string {
   const colour = { active: paint.green, degraded: paint.yellow, error: paint.red }[change.to] ?? paint.grey;
-  const detail = change.detail === undefined ? '' : `: ${change.detail}`;
-  return `${colour('●')} ${paint.bold(change.monitor.name)}  ${change.from} → ${colour(change.to)}  ${paint.grey(`(${change.reason}${detail})`)}`;
+  const detail = change.detail === undefined ? '' : `: ${forTerminal(change.detail)}`;
+  return `${colour('●')} ${paint.bold(forTerminal(change.monitor.name))}  ${change.from} → ${colour(change.to)}  ${paint.grey(`(${change.reason}${detail})`)}`;
 }
 
 /** Of lines that belong to the one above. */

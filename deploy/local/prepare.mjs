@@ -48,7 +48,7 @@ function installPackages() {
 async function prepare() {
   checkNode();
   installPackages();
-  if (process.env.SVC_NATS_URL && process.argv[2] === 'start') return;
+  if ((process.env.SVC_NATS_URL || process.env.SVC_NATS_URL_FILE) && process.argv[2] === 'start') return;
   const server = await obtainNatsServer(say);
   if (process.argv[2] !== 'start') say(`nats-server ${server.version} (${server.path})`);
 }

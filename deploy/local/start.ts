@@ -26,7 +26,8 @@ async function main(): Promise<void> {
     dataDir,
     regions,
     environment,
-    natsServer: environment.SVC_NATS_URL ? null : (await findNatsServer()).path,
+    natsServer:
+      environment.SVC_NATS_URL || environment.SVC_NATS_URL_FILE ? null : (await findNatsServer()).path,
     configFile: configFileOf(environment.SVC_CONFIG),
     paint: paintFor(process.stdout, environment),
     print: (line) => console.log(line),

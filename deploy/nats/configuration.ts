@@ -1,4 +1,4 @@
-import { AGENT_QUEUE, agentsSubject, jobsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import { AGENT_QUEUE, agentsSubject, jobsSubject, resultsSubjects } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
 /** Public nkeys (`U…`): the server knows no more. */
@@ -71,13 +71,13 @@ function exportsOf(region: Region): string[] {
   const accounts = `accounts: [${accountOf(region)}]`;
   return [
     `{ stream: ${quoted(jobsSubject(region))}, ${accounts} }`,
-    `{ service: ${quoted(resultsSubject(region))}, ${accounts} }`,
+    ...resultsSubjects(region).map((subject) => `{ service: ${quoted(subject)}, ${accounts} }`),
     `{ service: ${quoted(agentsSubject(region))}, ${accounts} }`,
   ];
 }
 
 function regionAccount(region: Region, key: string): string[] {
-  const publish = [resultsSubject(region), agentsSubject(region)].map(quoted).join(', ');
+  const publish = [...resultsSubjects(region), agentsSubject(region)].map(quoted).join(', ');
   const subscribe = [`${jobsSubject(region)} ${AGENT_QUEUE}`, `_INBOX_${region}.>`].map(quoted).join(', ');
   const imported = (kind: string, subject: string) =>
     `    { ${kind}: { account: APP, subject: ${quoted(subject)} } }`;
@@ -89,7 +89,7 @@ function regionAccount(region: Region, key: string): string[] {
     '  } } ]',
     '  imports: [',
     imported('stream', jobsSubject(region)),
-    imported('service', resultsSubject(region)),
+    ...resultsSubjects(region).map((subject) => imported('service', subject)),
     imported('service', agentsSubject(region)),
     '  ]',
     '}',

@@ -8,6 +8,7 @@ import { VERSION } from '@svc/terraform-provider/version.ts';
 import { schemaSection } from './terraform-schema.ts';
 
 const EXAMPLES = new URL('../../packages/terraform-provider/examples/', import.meta.url);
+const GUIDES = new URL('../../packages/terraform-provider/guides/', import.meta.url);
 
 /** `docs/terraform/` in the form of the Terraform registry: the provider's pages by path. */
 export function terraformPages(): ReadonlyMap<string, string> {
@@ -19,6 +20,8 @@ export function terraformPages(): ReadonlyMap<string, string> {
   for (const [name, dataSource] of Object.entries(dataSources)) {
     pages.push([`data-sources/${shortName(name)}.md`, dataSourcePage(name, dataSource.schema)]);
   }
+  for (const file of globSync('*.md', { cwd: GUIDES }).sort())
+    pages.push([`guides/${file}`, guidePage(file)]);
   return new Map(pages.map(([path, text]) => [path, `${text.trimEnd()}\n`]));
 }
 
@@ -38,12 +41,30 @@ function indexPage(schema: Schema): string {
     '',
     `${schema.description} The same resources can be declared in a file and over the HTTP API, under the same names; \`npm run svc -- export --format hcl\` writes what is there already as Terraform, with import blocks (see [exporting](../exporting.md)). The provider is not in a public registry yet: see [how to install it](../terraform-installation.md).`,
     '',
+    `Guides: ${guideLinks()}.`,
+    '',
     '## Example Usage',
     '',
     ...example('provider/provider.tf'),
     '',
     ...schemaSection(schema),
   ]);
+}
+
+function guideLinks(): string {
+  const links = globSync('*.md', { cwd: GUIDES })
+    .sort()
+    .map((file) => `[${/^# (.+)$/m.exec(readFileSync(new URL(file, GUIDES), 'utf8'))?.[1]}](guides/${file})`);
+  return links.join(', ');
+}
+
+/** A registry shows a guide under its title. */
+function guidePage(file: string): string {
+  const text = readFileSync(new URL(file, GUIDES), 'utf8');
+  const [, title = file, rest = ''] = /^# (.+)\n([\s\S]*)$/.exec(text) ?? [];
+  const [, first = ''] = /^\n*(.+(?:\n.+)*)/.exec(rest) ?? [];
+  const summary = first.replaceAll('\n', ' ').replaceAll(/[*`]/g, '');
+  return lines([...head(title, '', summary), `# ${title}`, '', GENERATED, rest.trimEnd()]);
 }
 
 function resourcePage(kind: ResourceKind, schema: Schema): string {
@@ -61,11 +82,17 @@ function resourcePage(kind: ResourceKind, schema: Schema): string {
     '## Example Usage',
     '',
     ...example(`resources/${kind}/resource.tf`),
+    ...everyKind(kind),
     '',
     ...schemaSection(schema),
     '',
     ...importSection(kind),
   ]);
+}
+
+function everyKind(kind: ResourceKind): string[] {
+  const path = `resources/${kind}/every-kind.tf`;
+  return existsSync(new URL(path, EXAMPLES)) ? ['', '### Every kind', '', ...example(path)] : [];
 }
 
 /** What the definition does not say: how Terraform goes about it. */

@@ -7,10 +7,10 @@ import {
   resultsSubject,
 } from '@svc/shared/messages/subjects.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
 import { pino } from 'pino';
 import { startNatsServer } from '../support/nats-server.ts';
 import { Program } from '../support/process.ts';
+import { RegionStream } from '../support/region-stream.ts';
 
 const REGION = 'hosta-fra';
 const JOBS_PER_MESSAGE = 50;
@@ -40,7 +40,7 @@ export class AgentLoad {
   static async start(flags: readonly string[]): Promise<AgentLoad> {
     const server = await startNatsServer();
     const bus = await connectBus({ url: server.url, name: 'bench', log: pino({ level: 'silent' }) });
-    await new NatsResultStream(bus).ensure({ maxBytes: 256 * 1024 ** 2 });
+    await new RegionStream(bus, REGION).ensure({ maxBytes: 256 * 1024 ** 2 });
     const agent = new Program(
       'packages/agent/src/main.ts',
       { SVC_NATS_URL: server.url, SVC_REGION: REGION, SVC_LOG_LEVEL: 'info' },

@@ -20,6 +20,8 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'Recovery', file: 'recovery.ts', args: [], isLong: true },
   { title: 'A disk that stalls', file: 'slow-disk.ts', args: ['1000', '30'], isLong: true },
   { title: 'Overload, and after it', file: 'overload.ts', args: [], isLong: true },
+  { title: 'A backlog of garbage', file: 'backlog.ts', args: ['garbage'], isLong: true },
+  { title: 'A backlog of forged results', file: 'backlog.ts', args: ['forged'], isLong: true },
   { title: 'Whole loop, 1,000 checks/s', file: 'whole-loop.ts', args: ['1000', '60'], isLong: true },
   { title: 'Whole loop, 2,000 checks/s', file: 'whole-loop.ts', args: ['2000', '60'], isLong: true },
   { title: 'Whole loop, 4,000 checks/s', file: 'whole-loop.ts', args: ['4000', '60'], isLong: true },

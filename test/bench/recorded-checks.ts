@@ -19,14 +19,24 @@ export class RecordedChecks {
   readonly #rows: readonly RecordedCheck[];
   readonly #seconds: number;
 
-  /** @param from epoch ms, @param until epoch ms, exclusive */
-  constructor(system: System, from: number, until: number) {
+  /**
+   * @param from epoch ms
+   * @param until epoch ms, exclusive
+   * @param only a condition in SQL that rows have to meet as well
+   */
+  constructor(
+    system: System,
+    from: number,
+    until: number,
+    only: { readonly where: string; readonly parameters: readonly number[] } = { where: '1', parameters: [] },
+  ) {
     this.#seconds = (until - from) / 1_000;
     this.#rows = system.query<RecordedCheck>(
       `SELECT slot, json_extract(detail, '$.started_at') AS started_at, latency, recorded_at, outcome
-       FROM results WHERE slot >= ? AND slot < ?`,
+       FROM results WHERE slot >= ? AND slot < ? AND ${only.where}`,
       from,
       until,
+      ...only.parameters,
     );
   }
 

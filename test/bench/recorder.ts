@@ -172,7 +172,7 @@ async function recordPeriod(pace: number, until: number) {
     sent += parsed.results.length;
     await recorder.record({
       ...parsed,
-      position: { created: 'bench', sequence, messageId: `m${sequence}`, time: slotNow },
+      position: { stream: 'bench', created: 'bench', sequence, messageId: `m${sequence}`, time: slotNow },
     });
     if (pace > 0) {
       const ahead = (sent / pace) * 1_000 - (performance.now() - started);

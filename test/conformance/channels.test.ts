@@ -50,11 +50,11 @@ const webhookPayload = {
 const CASES: { [K in ImplementedKind]: Case<K> } = {
   webhook: {
     settings: (url) => ({
-      endpoint: `${url}/hook?key=query-s3cret`,
+      endpoint: `${url}/hook/path-s3cret?key=query-s3cret`,
       headers: [{ key: 'Authorization', value: 'Bearer header-s3cret' }],
     }),
-    secrets: ['query-s3cret', 'header-s3cret'],
-    path: '/hook?key=query-s3cret',
+    secrets: ['query-s3cret', 'path-s3cret', 'header-s3cret'],
+    path: '/hook/path-s3cret?key=query-s3cret',
     payload: webhookPayload,
     verdicts: {
       200: 'delivered',
@@ -205,6 +205,8 @@ describe('webhook', () => {
         { key: 'Content-Type', value: 'application/vnd.example+json' },
         { key: 'X-Secret', value: 'abc' },
         { key: 'Content-Length', value: '3' },
+        // Receivers drop by ours what comes twice.
+        { key: 'Webhook-Id', value: 'always-the-same' },
       ],
     };
     expect(await webhook.send(settings, alert, context())).toEqual({ outcome: 'delivered', statusCode: 200 });

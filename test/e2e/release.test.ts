@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -50,13 +50,20 @@ describe('the files', () => {
     const release = join(dist, 'release');
     const sums = 'terraform-provider-svc_0.1.0_SHA256SUMS';
     const manifest = 'terraform-provider-svc_0.1.0_manifest.json';
-    expect((await readdir(release)).sort()).toEqual([...ZIPS, manifest, sums].sort());
+    expect((await readdir(release)).sort()).toEqual(['docs', ...ZIPS, manifest, sums].sort());
     const { stdout } = await run('sha256sum', ['--check', '--strict', sums], { cwd: release });
     expect(stdout.match(/: OK$/gm)).toHaveLength(ZIPS.length + 1);
     expect(JSON.parse(await readFile(join(release, manifest), 'utf8'))).toEqual({
       version: 1,
       metadata: { protocol_versions: ['6.0'] },
     });
+  });
+
+  test('the release has the pages in the layout of a registry', async () => {
+    const docs = join(dist, 'release', 'docs');
+    expect((await readdir(docs)).sort()).toEqual(['data-sources', 'guides', 'index.md', 'resources']);
+    expect((await readdir(join(docs, 'resources'))).length).toBe(7);
+    expect((await readdir(join(docs, 'data-sources'))).length).toBe(4);
   });
 
   test('the mirror serves Terraform and OpenTofu', async () => {
@@ -235,6 +242,16 @@ describe.skipIf(TERRAFORM === null)('installed by Terraform', { timeout: 60_000 
     const [h1 = 'none'] =
       /h1:\S+=/.exec(reported.find((line) => line.startsWith('terraform-mirror/')) ?? '') ?? [];
     expect(lock).toContain(`"${h1}"`);
+    expect(await resourcesOf(workspace)).toEqual(RESOURCES);
+  });
+
+  test.each([
+    ['no Node at all', async () => '/bin'],
+    ['an older one', async () => [dirname(await olderNode()), '/bin'].join(delimiter)],
+  ])('from the mirror on the machine that made it, with %s on PATH and nothing set', async (_, path) => {
+    const installation = byMirror(join(dist, 'terraform-mirror'), '~> 0.1');
+    const workspace = await workspaceOf(installation, { PATH: await path(), SVC_TERRAFORM_NODE: '' });
+    expect(await workspace.run('init')).toMatchObject({ code: 0 });
     expect(await resourcesOf(workspace)).toEqual(RESOURCES);
   });
 

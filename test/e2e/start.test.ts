@@ -1,7 +1,11 @@
 /** What a person sees and may do with `npm start`. */
+import { readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connectBus } from '@svc/shared/nats-bus.ts';
+import { connect, ErrorCode } from 'nats';
+import { pino } from 'pino';
 import { expect, type TestContext, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';
 import { NpmStart, processes } from '../support/npm-start.ts';
@@ -133,6 +137,32 @@ test(
     expect(await started.ended()).toBe(1);
     // The NATS server's command line names its folder.
     expect(processes().filter(({ command }) => command.includes(place.folder))).toEqual([]);
+  },
+);
+
+test(
+  'its NATS lets nobody in without the password, which only the owner can read',
+  TIMEOUT,
+  async (context) => {
+    const place = await placeFor(context);
+    await place.declare({});
+    const started = place.start();
+    await started.line('svc runs.');
+    const url = /nats:\/\/\S+/.exec(await started.line('  NATS      '))?.[0] ?? '';
+    expect(url).toMatch(/^nats:\/\/127\.0\.0\.1:\d+$/);
+    await expect(connect({ servers: url, reconnect: false })).rejects.toMatchObject({
+      code: ErrorCode.AuthorizationViolation,
+    });
+    const files = ['nats.conf', 'nats.url'].map((name) => join(place.folder, 'data', name));
+    expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
+    const bus = await connectBus({
+      url: readFileSync(files[1] ?? '', 'utf8').trim(),
+      name: 'owner',
+      log: pino({ level: 'silent' }),
+    });
+    await bus.flush();
+    await bus.close();
+    expect(await started.end('SIGTERM')).toBe(0);
   },
 );
 

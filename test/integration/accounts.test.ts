@@ -1,19 +1,23 @@
 /** One NATS account per region, as `deploy/nats` makes them: svc works under them, and an agent cannot cheat. */
+import { createMetrics } from '@svc/agent/metrics.ts';
+import { Outbox } from '@svc/agent/outbox.ts';
 import type { BusMessage } from '@svc/shared/bus.ts';
-import { agentsSubject, jobsSubject, RESULTS_STREAM, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import { systemClock } from '@svc/shared/clock.ts';
+import { agentsSubject, jobsSubject, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import { connect, Events, type NatsConnection, nkeyAuthenticator } from 'nats';
+import { connect, Events, type NatsConnection, headers as natsHeaders, nkeyAuthenticator } from 'nats';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { natsAccounts } from '../support/nats-accounts.ts';
 import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
 import { openedIn, serviceIn, targetIn } from '../support/opened.ts';
+import { RegionStream } from '../support/region-stream.ts';
 
 const OWN: Region = 'hosta-fra';
 const OTHER: Region = 'hostb-par';
 const REGIONS = [OWN, OTHER];
+const MAX_BYTES = 2 * 1024 ** 2;
 
 test('jobs, acceptances and acknowledged results pass between the accounts', {
   timeout: 60_000,
@@ -44,7 +48,9 @@ describe('an agent', () => {
   const log = pino({ level: 'silent' });
   let server: NatsServer;
   let coordinator: NatsBus;
-  let stream: NatsResultStream;
+  /** Of the cheat's own region, and of the other one. */
+  let own: RegionStream;
+  let other: RegionStream;
   let cheat: NatsConnection;
   /** What the server refused the cheat: `publish svc.results.hostb-par`. */
   let refused: string[];
@@ -57,9 +63,11 @@ describe('an agent', () => {
       log,
       nkeySeed: accounts.seedOf('coordinator'),
     });
-    stream = new NatsResultStream(coordinator);
-    await stream.ensure({ maxBytes: 16 * 1024 ** 2 });
-    coordinator.publish(resultsSubject(OTHER), 'something to purge');
+    own = new RegionStream(coordinator, OWN);
+    other = new RegionStream(coordinator, OTHER);
+    for (const stream of [own, other]) await stream.ensure({ maxBytes: MAX_BYTES });
+    for (const region of REGIONS) coordinator.publish(resultsSubject(region), 'something to purge');
+    await coordinator.flush();
   });
   afterAll(async () => {
     await coordinator.close();
@@ -111,22 +119,43 @@ describe('an agent', () => {
     expect(await failure).toBe('PERMISSIONS_VIOLATION');
   });
 
+  const api = (what: string, region: Region) => `$JS.API.${what}.${resultsStream(region)}`;
+
   test.each([
     ['jobs to its own region', jobsSubject(OWN)],
     ['jobs to another region', jobsSubject(OTHER)],
     ['results of another region', resultsSubject(OTHER)],
+    ['results of a shard of another region', `${resultsSubject(OTHER)}.1`],
+    ['results two levels below its own', `${resultsSubject(OWN)}.1.1`],
+    ['results of no region', 'svc.results'],
+    ['what the former stream keeps', 'svc.retired.results'],
     ['signs of life of another region', agentsSubject(OTHER)],
     ['answers to another region', `_INBOX_${OTHER}.x`],
-    ['a purge', `$JS.API.STREAM.PURGE.${RESULTS_STREAM}`],
-    ['a deletion', `$JS.API.STREAM.DELETE.${RESULTS_STREAM}`],
-    ['a question about the stream', `$JS.API.STREAM.INFO.${RESULTS_STREAM}`],
-    ['a request for a stored message', `$JS.API.STREAM.MSG.GET.${RESULTS_STREAM}`],
-    ['a consumer of its own', `$JS.API.CONSUMER.CREATE.${RESULTS_STREAM}`],
+    ['a list of the streams', '$JS.API.STREAM.LIST'],
+    ['a question about the account', '$JS.API.INFO'],
+    ['an acknowledgement', `$JS.ACK.${resultsStream(OTHER)}.c.1.1.1.1.0`],
+    ['a word to the system', '$SYS.REQ.SERVER.PING'],
+    ...REGIONS.flatMap((region) => [
+      [`a purge of ${region}`, api('STREAM.PURGE', region)],
+      [`a deletion of ${region}`, api('STREAM.DELETE', region)],
+      [`a change of ${region}`, api('STREAM.UPDATE', region)],
+      [`a question about ${region}`, api('STREAM.INFO', region)],
+      [`a copy of ${region}`, api('STREAM.SNAPSHOT', region)],
+      [`an older copy of ${region}`, api('STREAM.RESTORE', region)],
+      [`a request for a message of ${region}`, api('STREAM.MSG.GET', region)],
+      [`a request past the leader of ${region}`, api('DIRECT.GET', region)],
+      [`a removal of a message of ${region}`, api('STREAM.MSG.DELETE', region)],
+      [`a consumer of ${region}`, api('CONSUMER.CREATE', region)],
+      [`a durable consumer of ${region}`, `${api('CONSUMER.DURABLE.CREATE', region)}.mine`],
+      [`a pull from a consumer of ${region}`, `${api('CONSUMER.MSG.NEXT', region)}.mine`],
+      [`a removal of a consumer of ${region}`, `${api('CONSUMER.DELETE', region)}.mine`],
+      [`a mirror of ${region}`, `$JS.API.STREAM.CREATE.MIRROR_${region}`],
+    ]),
   ])('cannot send %s', async (_what, subject) => {
-    const { lastSequence, firstSequence } = await stream.info();
+    const before = await Promise.all([own.info(), other.info()]);
     cheat.publish(subject, '{"seq":1}', { reply: `_INBOX_${OWN}.answer` });
     await expect.poll(() => refused).toEqual([`publish ${subject}`]);
-    expect(await stream.info()).toMatchObject({ lastSequence, firstSequence });
+    expect(await Promise.all([own.info(), other.info()])).toEqual(before);
   });
 
   test.each([
@@ -135,10 +164,13 @@ describe('an agent', () => {
     ["its own region's jobs", jobsSubject(OWN)],
     ["another region's inbox", `_INBOX_${OTHER}.x`],
     ["the coordinator's inbox", '_INBOX.x'],
-    ['the purge of the stream', `$JS.API.STREAM.PURGE.${RESULTS_STREAM}`],
-    ['the deletion of the stream', `$JS.API.STREAM.DELETE.${RESULTS_STREAM}`],
+    ...REGIONS.flatMap((region) => [
+      [`the purge of ${region}`, api('STREAM.PURGE', region)],
+      [`the deletion of ${region}`, api('STREAM.DELETE', region)],
+      [`the change of ${region}`, api('STREAM.UPDATE', region)],
+    ]),
   ])('cannot have the acknowledgement of its result delivered to %s', async (_where, reply) => {
-    const other = await connectAs(OTHER);
+    const honest = await connectAs(OTHER);
     const seen: string[] = [];
     // Not all of `$JS.API.STREAM`: our own question below may be seen after it was answered.
     const watched = [
@@ -148,26 +180,117 @@ describe('an agent', () => {
       '$JS.API.STREAM.PURGE.>',
       '$JS.API.STREAM.DELETE.>',
     ].map((subject) => coordinator.subscribe(subject, (message) => void seen.push(message.subject)));
-    other.subscribe(`_INBOX_${OTHER}.>`, { callback: (_error, message) => void seen.push(message.subject) });
-    other.subscribe(jobsSubject(OTHER), {
+    honest.subscribe(`_INBOX_${OTHER}.>`, { callback: (_error, message) => void seen.push(message.subject) });
+    honest.subscribe(jobsSubject(OTHER), {
       queue: 'agents',
       callback: (_error, message) => void seen.push(message.subject),
     });
-    await Promise.all([coordinator.flush(), other.flush()]);
-    const before = await stream.info();
+    await Promise.all([coordinator.flush(), honest.flush()]);
+    const before = await Promise.all([own.info(), other.info()]);
 
     cheat.publish(resultsSubject(OWN), 'mine', { reply });
     await allHandled();
-    await other.flush();
-    await other.close();
+    await honest.flush();
+    await honest.close();
     for (const subscription of watched) subscription.close();
 
     expect(seen).toEqual([]);
-    const after = await stream.info();
-    expect(after.firstSequence).toBe(before.firstSequence);
-    for (let sequence = before.lastSequence + 1; sequence <= after.lastSequence; sequence += 1) {
-      expect((await stream.message(sequence))?.subject).toBe(resultsSubject(OWN));
+    const [ownBefore, otherBefore] = before;
+    expect(await other.info()).toEqual(otherBefore);
+    const after = await own.info();
+    expect(after).toMatchObject({ created: ownBefore.created, firstSequence: ownBefore.firstSequence });
+    for (let sequence = ownBefore.lastSequence + 1; sequence <= after.lastSequence; sequence += 1) {
+      expect((await own.message(sequence))?.subject).toBe(resultsSubject(OWN));
     }
+  });
+
+  /** What the stream answers to a message of the cheat. */
+  async function answerTo(data: string, headers: Record<string, string>): Promise<string> {
+    const inbox = `_INBOX_${OWN}.${Object.keys(headers).join('-')}`;
+    const answer = new Promise<string>((resolve) => {
+      cheat.subscribe(inbox, { max: 1, callback: (_error, message) => resolve(message.string()) });
+    });
+    const sent = natsHeaders();
+    for (const [name, value] of Object.entries(headers)) sent.set(name, value);
+    cheat.publish(resultsSubject(OWN), data, { reply: inbox, headers: sent });
+    return answer;
+  }
+
+  test('cannot learn ids of another region, nor have its results taken for repetitions', async (context) => {
+    const honest = await connectBus({
+      url: server.url,
+      name: 'honest',
+      log,
+      nkeySeed: accounts.seedOf(OTHER),
+      inboxPrefix: `_INBOX_${OTHER}`,
+    });
+    context.onTestFinished(() => honest.close());
+    const metrics = createMetrics();
+    const outbox = new Outbox({ bus: honest, clock: systemClock, metrics, log });
+    outbox.start();
+    const report = (text: string) =>
+      new Promise<string>((resolve) => {
+        outbox.add({ subject: resultsSubject(OTHER), text, bytes: 10, results: 1, onSettled: resolve });
+      });
+    await report('the first');
+    const { lastSequence: first } = await other.info();
+    const lastId = (await other.message(first))?.messageId ?? '';
+
+    const told = await answerTo('mine', { 'Nats-Expected-Last-Msg-Id': 'no such id' });
+    expect(told).toContain('wrong last msg ID');
+    expect(told).not.toContain(lastId);
+    // Counted on, as ids of version 0.1 could be, and the very id.
+    const [, start = '', number = '0'] = /^(.*?)(\d*)$/.exec(lastId) ?? [];
+    for (let next = 0; next < 50; next += 1) {
+      await answerTo('mine', { 'Nats-Msg-Id': next === 0 ? lastId : `${start}${Number(number) + next}` });
+    }
+
+    for (let batch = 0; batch < 20; batch += 1) await report(`batch ${batch}`);
+    const { lastSequence } = await other.info();
+    expect(lastSequence - first).toBe(20);
+    expect(metrics).toMatchObject({ batchesAcknowledged: 21, batchesDisowned: 0 });
+    await outbox.stop(0);
+  });
+
+  test.each([
+    ['a roll-up of everything', { 'Nats-Rollup': 'all' }],
+    ['a roll-up of its subject', { 'Nats-Rollup': 'sub' }],
+    ['a time to live', { 'Nats-TTL': '1s' }],
+    ['a schedule', { 'Nats-Schedule': '@every 1s', 'Nats-Schedule-Target': resultsSubject(OTHER) }],
+    ['an atomic batch', { 'Nats-Batch-Id': 'b', 'Nats-Batch-Sequence': '1' }],
+    ['a counter', { 'Nats-Incr': '1' }],
+    ['another stream', { 'Nats-Expected-Stream': resultsStream(OTHER) }],
+    ['a place in the stream', { 'Nats-Expected-Last-Sequence': '0' }],
+    ['an origin', { 'Nats-Stream-Source': resultsStream(OTHER) }],
+  ])('changes nothing of what is stored by asking for %s', async (_what, headers) => {
+    await answerTo('kept', { 'Nats-Msg-Id': `before ${_what}` });
+    const before = await Promise.all([own.info(), other.info()]);
+    await answerTo('x', headers);
+    expect(await other.info()).toEqual(before[1]);
+    const { firstSequence, lastSequence } = await own.info();
+    expect(firstSequence).toBe(before[0].firstSequence);
+    expect(lastSequence).toBeGreaterThanOrEqual(before[0].lastSequence);
+    expect(await own.message(before[0].lastSequence)).not.toBeNull();
+  });
+
+  test("fills its own stream with what it may send, and evicts nobody else's results", async () => {
+    const before = await other.info();
+    const data = 'x'.repeat(200 * 1024);
+    for (let sent = 0; sent < 4 * MAX_BYTES; sent += data.length) {
+      cheat.publish(resultsSubject(OWN), data);
+      cheat.publish(`${resultsSubject(OWN)}.1`, data);
+      await cheat.flush();
+    }
+    // Larger than anything that agents send.
+    for (let sent = 0; sent < 4 * MAX_BYTES; sent += 900 * 1024) {
+      cheat.publish(resultsSubject(OWN), 'x'.repeat(900 * 1024));
+      await cheat.flush();
+    }
+    await allHandled();
+    expect(await other.info()).toEqual(before);
+    const { firstSequence, bytes } = await own.info();
+    expect(firstSequence).toBeGreaterThan(1);
+    expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
   });
 
   test('that is there gets its jobs; of a region without one the coordinator hears at once', async () => {

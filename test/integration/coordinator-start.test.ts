@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Coordinator } from '@svc/coordinator/app.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
+import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import { pino } from 'pino';
 import { expect, type TestContext, test } from 'vitest';
 import { startNatsServer } from '../support/nats-server.ts';
@@ -45,10 +45,13 @@ async function placeFor(context: TestContext) {
           metricsToken: undefined,
           databasePath: join(folder, 'svc.db'),
           secretKey: SECRET_KEY,
-          apiToken: 'token-of-the-test-operator',
+          apiTokens: ['token-of-the-test-operator'],
+          apiTokenFile: null,
+          tls: null,
+          previousSecretKey: null,
         },
         bus,
-        stream: new NatsResultStream(bus),
+        streams: new NatsResultStreams(bus),
         clock: systemClock,
         log,
         environment: {},

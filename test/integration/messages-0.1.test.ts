@@ -12,7 +12,6 @@ import { systemClock } from '@svc/shared/clock.ts';
 import { asFirstReason, NOT_RUN_REASONS } from '@svc/shared/messages/check-result.ts';
 import type { AgentMessage } from '@svc/shared/messages/heartbeat.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
 import { pino } from 'pino';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { checkJob, jobsMessage } from '../fixtures/messages-0.1/rules/check-job.ts';
@@ -20,6 +19,7 @@ import * as rules from '../fixtures/messages-0.1/rules/check-result.ts';
 import { agentMessage } from '../fixtures/messages-0.1/rules/heartbeat.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { openedIn, serviceIn } from '../support/opened.ts';
+import { RegionStream } from '../support/region-stream.ts';
 import { outcomeOf, ScriptedProbe } from '../support/scripted-probe.ts';
 
 const log = pino({ level: 'silent' });
@@ -110,7 +110,7 @@ async function agentOf(context: TestContext): Promise<{ bus: NatsBus; probe: Scr
   opened.push({ close: () => server.dispose() });
   const bus = await connectBus({ url: server.url, name: 'coordinator', log });
   opened.push({ close: () => bus.close() });
-  await new NatsResultStream(bus).ensure({ maxBytes: 1e8 });
+  await new RegionStream(bus, REGION).ensure({ maxBytes: 1e8 });
   const probe = new ScriptedProbe();
   const agent = new Agent({
     config: {

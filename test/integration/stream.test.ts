@@ -6,12 +6,12 @@ import { cp, rm } from 'node:fs/promises';
 import type { CheckResult, ResultBatch } from '@svc/shared/messages/check-result.ts';
 import { ALL_RESULTS, regionOfSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import type { LocalService } from '../support/local-service.ts';
 import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
+import { RegionStream } from '../support/region-stream.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const MONITORS = 20;
@@ -52,7 +52,7 @@ async function start(opened: Opened) {
   });
   await bus.flush();
   await Promise.all(Object.keys(monitors).map((name) => service.changed(name.toUpperCase(), 'active')));
-  return { service, hook, bus, reported, stream: new NatsResultStream(bus), id: service.idOf('M7') };
+  return { service, hook, bus, reported, stream: new RegionStream(bus, 'hosta-fra'), id: service.idOf('M7') };
 }
 
 const storedKeys = (service: LocalService) =>
@@ -103,7 +103,7 @@ describe.concurrent('the result stream', () => {
       await service.decided(id, 2);
       await expectAllStored(service, reported, before);
       expect(said(service, 'is not the one that was read')).not.toEqual([]);
-      expect(await service.metric(REPLACED)).toBe(1);
+      expect(await service.metric(REPLACED)).toBe(REGIONS.length);
       expect(await service.metric('svc_results_duplicate_total')).toBeGreaterThan(0);
       expect(service.transitions.slice(seen)).toEqual([]);
       expect(hook.requests).toHaveLength(0);
@@ -118,7 +118,7 @@ describe.concurrent('the result stream', () => {
     await service.nats.restart((storeDir) => rm(storeDir, { recursive: true }));
     await service.decided(id, 3);
     await expectAllStored(service, reported, before);
-    expect(await service.metric(REPLACED)).toBe(1);
+    expect(await service.metric(REPLACED)).toBe(REGIONS.length);
     expect(service.transitions.slice(seen)).toEqual([]);
     expect(hook.requests).toHaveLength(0);
   });
@@ -127,7 +127,7 @@ describe.concurrent('the result stream', () => {
     const { service, hook, reported, bus, id } = await start(openedIn(context));
     const seen = service.transitions.length;
     const before = storedKeys(service);
-    await (await bus.connection.jetstreamManager()).streams.delete('SVC_RESULTS');
+    await (await bus.connection.jetstreamManager()).streams.delete('SVC_RESULTS_hosta-fra');
     await service.decided(id, 3);
     await expectAllStored(service, reported, before);
     expect(await service.metric(REPLACED)).toBe(1);
@@ -143,7 +143,9 @@ describe.concurrent('the result stream', () => {
       await service.decided(id, 1);
       await service.stopCoordinator();
       const before = storedKeys(service);
-      const [position] = service.query<{ sequence: number }>('SELECT sequence FROM stream_position');
+      const [position] = service.query<{ sequence: number }>(
+        "SELECT sequence FROM stream_positions WHERE stream = 'SVC_RESULTS_hosta-fra'",
+      );
       const read = position?.sequence ?? 0;
       for (let number = 0; number < 5; number += 1) bus.publish('svc.results.hosta-fra', `unread ${number}`);
       await bus.flush();

@@ -191,13 +191,13 @@ export class Service {
 
   /** Where the reading of the stream continues. */
   get position(): number {
-    return this.#recorder.position?.sequence ?? 0;
+    return this.#recorder.positionIn('stream')?.sequence ?? 0;
   }
 
   record({ region, result }: Report, sequence: number): void {
     const isKnown = this.#monitors.get(result.monitor) !== undefined;
     if (isKnown) this.told.push({ is: 'reported', region, result, isOfferedAgain: false });
-    const position = { created: 'stream', sequence, messageId: `m${sequence}`, time: 0 };
+    const position = { stream: 'stream', created: 'stream', sequence, messageId: `m${sequence}`, time: 0 };
     void this.#recorder.record({ region, agent: 'agent', results: [result], position });
   }
 
@@ -346,7 +346,7 @@ export class Service {
     return {
       recordedOutcomes: (keys) => store.recordedOutcomes(keys),
       states: (monitors, now) => store.states(monitors, now),
-      position: () => store.position(),
+      positions: () => store.positions(),
       record: (batch) => (this.#clock.isAlive ? store.record(batch) : new Promise(() => {})),
     };
   }

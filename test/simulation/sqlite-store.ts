@@ -128,7 +128,7 @@ const TABLES = [
   'incidents',
   'links',
   'monitor_states',
-  'stream_position',
+  'stream_positions',
   'notifications',
   'monitors',
 ];

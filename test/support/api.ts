@@ -33,7 +33,7 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
   const { store, secrets, clock, workspaceId } = configured;
   const tokens = await Tokens.load(store);
   const operator = 'operator-token-of-the-tests';
-  await tokens.setOperatorToken(workspaceId, operator, clock.wall());
+  await tokens.setOperatorTokens(workspaceId, [operator], clock.wall());
   const reader = await tokens.create({ workspaceId, name: 'reader', scope: 'read' }, clock.wall());
   const guard = createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.1'] });
   const deliverer = new Deliverer({
@@ -42,6 +42,7 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
     log: silentLog,
     channels: createChannels(createHttpPost({ clock, guard })),
     source: storedChannels(store, secrets),
+    workspaceOf: (id) => configured.monitors.get(id)?.workspaceId ?? null,
   });
   await deliverer.start();
   const states: RunningApi['states'] = new Map();

@@ -26,6 +26,8 @@ export type ConfiguredStore = {
   readonly file: string;
   readonly store: Store;
   readonly secrets: Secrets;
+  /** The key of `secrets`. */
+  readonly secretKey: Uint8Array;
   readonly clock: FakeClock;
   readonly monitors: MonitorsInMemory;
   readonly configuration: StoredConfiguration;
@@ -41,7 +43,8 @@ export async function configuredStore(): Promise<ConfiguredStore> {
   const file = join(folder.path, 'svc.db');
   const store = await openStore({ path: file, log: silentLog });
   const clock = new FakeClock();
-  const secrets = new Secrets(randomBytes(32));
+  const secretKey = randomBytes(32);
+  const secrets = new Secrets(secretKey);
   const workspaceId = await ensureDefaultWorkspace(store, clock.wall());
   const monitors = await MonitorsInMemory.load(store, secrets);
   const effects = new ChangeApplier({
@@ -63,6 +66,7 @@ export async function configuredStore(): Promise<ConfiguredStore> {
     file,
     store,
     secrets,
+    secretKey,
     clock,
     monitors,
     configuration: new StoredConfiguration({ store, secrets, effects, clock }),

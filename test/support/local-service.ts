@@ -15,7 +15,7 @@ import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
+import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { holdDatabase } from './held-database.ts';
@@ -49,7 +49,7 @@ export type Transition = {
 };
 
 const SECRET_KEY = randomBytes(32).toString('base64');
-const TOKEN = 'token-of-the-test-operator';
+const TOKEN = 'token-of-the-operator-in-the-tests';
 
 /**
  * Coordinator and agents in this process, on a clock that runs faster, over a real NATS server: for what
@@ -119,10 +119,13 @@ export class LocalService {
         metricsToken: undefined,
         databasePath: this.databasePath,
         secretKey: SECRET_KEY,
-        apiToken: TOKEN,
+        apiTokens: [TOKEN],
+        apiTokenFile: null,
+        tls: null,
+        previousSecretKey: null,
       },
       bus: observe?.bus(bus) ?? bus,
-      stream: new NatsResultStream(bus),
+      streams: new NatsResultStreams(bus),
       clock: observe?.clock(this.clock) ?? this.clock,
       log: this.#log,
       environment: {},

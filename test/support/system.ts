@@ -13,6 +13,8 @@ export type SystemOptions = {
   /** The declared file: resources as the YAML file has them. */
   declared: object;
   environment?: Record<string, string>;
+  /** Further lines of the NATS server's configuration. */
+  natsConfiguration?: string;
   /** More flags of Node for the coordinator, for profiles. */
   coordinatorFlags?: readonly string[];
   /** Another checkout whose coordinator and agents are run, with its own `node_modules`. */
@@ -55,7 +57,7 @@ export class System {
     const folder = await mkdtemp(join(tmpdir(), 'svc-system-'));
     const config = join(folder, 'svc.json');
     await writeFile(config, JSON.stringify(options.declared));
-    const nats = await startNatsServer();
+    const nats = await startNatsServer(options.natsConfiguration);
     const port = await freePort();
     const token = randomBytes(16).toString('hex');
     const common = { SVC_NATS_URL: nats.url, SVC_LOG_LEVEL: 'info', ...options.environment };

@@ -8,10 +8,10 @@ import {
   type RunOutcome,
 } from '@svc/shared/messages/heartbeat.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
+import { RegionStream } from '../../../test/support/region-stream.ts';
 import { ScaledClock } from '../../../test/support/scaled-clock.ts';
 import { httpCheck, outcomeOf, ScriptedProbe, tcpCheck } from '../../../test/support/scripted-probe.ts';
 import { Agent } from './app.ts';
@@ -23,7 +23,7 @@ const JOBS = `svc.jobs.${REGION}`;
 let server: NatsServer;
 /** The coordinator's side. */
 let bus: NatsBus;
-let stream: NatsResultStream;
+let stream: RegionStream;
 let heard: AgentMessage[];
 let listeners: Set<() => void>;
 let agent: Agent;
@@ -32,7 +32,7 @@ let probe: ScriptedProbe;
 beforeEach(async () => {
   server = await startNatsServer('max_payload: 4MB');
   bus = await connectBus({ url: server.url, name: 'coordinator', log });
-  stream = new NatsResultStream(bus);
+  stream = new RegionStream(bus, 'hosta-fra');
   await stream.ensure({ maxBytes: 1e8 });
   heard = [];
   listeners = new Set();

@@ -56,12 +56,13 @@ export class Agent {
     this.#options = options;
     this.id = config.agentId ?? generatedId();
     const shared = { bus, clock, log, metrics };
+    const bootId = randomBytes(9).toString('base64url');
     const onResult = (result: CheckResult, subject: string | null): void =>
       this.#reporter.report(result, subject);
     this.#starvation = new Starvation(clock);
     const held = new HeldJobs(clock);
     this.#held = held;
-    this.#outbox = new Outbox({ ...shared, bootId: randomBytes(9).toString('base64url') });
+    this.#outbox = new Outbox(shared);
     this.#reporter = new Reporter({
       agentId: this.id,
       subject: resultsSubject(config.region),
@@ -81,6 +82,7 @@ export class Agent {
       ...shared,
       region: config.region,
       agentId: this.id,
+      bootId,
       concurrency: config.concurrency,
       runner: this.#runner,
       held,
@@ -91,6 +93,7 @@ export class Agent {
       ...shared,
       subject: agentsSubject(config.region),
       agentId: this.id,
+      bootId,
       version: VERSION,
       capacity: config.concurrency,
       state: () => ({
@@ -98,6 +101,7 @@ export class Agent {
         held: held.keys(),
         loopDelayMs: this.#starvation.takeLargestDelay(),
         isDraining: this.#intake.isDraining,
+        disownedBatches: metrics.batchesDisowned,
       }),
     });
   }

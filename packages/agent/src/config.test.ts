@@ -19,6 +19,7 @@ test('region and NATS server are all it needs', () => {
     values: {
       region: 'hosta-fra',
       natsUrl: 'nats://127.0.0.1:4222',
+      natsAllowsPlain: false,
       concurrency: 4_000,
       noProxy: expect.any(Function),
       egressDeny: [],

@@ -16,12 +16,14 @@ export type AgentState = {
   held: JobKey[];
   loopDelayMs: number;
   isDraining: boolean;
+  disownedBatches: number;
 };
 
 export type HeartbeatsOptions = {
   bus: Bus;
   subject: string;
   agentId: string;
+  bootId: string;
   version: string;
   capacity: number;
   clock: Clock;
@@ -57,13 +59,14 @@ export class Heartbeats {
 
   /** One heartbeat now; none while disconnected. */
   beat(): void {
-    const { bus, subject, agentId, version, capacity, clock, log, state } = this.#options;
+    const { bus, subject, agentId, bootId, version, capacity, clock, log, state } = this.#options;
     if (!bus.isConnected) return;
-    const { running, held, loopDelayMs, isDraining } = state();
+    const { running, held, loopDelayMs, isDraining, disownedBatches } = state();
     const heartbeat: Heartbeat = {
       v: MESSAGE_VERSION,
       kind: 'heartbeat',
       agent: agentId,
+      boot: bootId,
       version,
       capacity,
       running,
@@ -72,6 +75,7 @@ export class Heartbeats {
       clock: Math.trunc(clock.wall()),
       started_at: Math.trunc(this.#startedAt),
       draining: isDraining,
+      disowned: disownedBatches,
       understands: [...AGENT_UNDERSTANDS],
     };
     try {

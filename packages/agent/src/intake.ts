@@ -35,6 +35,7 @@ export type IntakeOptions = {
   bus: Bus;
   region: Region;
   agentId: string;
+  bootId: string;
   concurrency: number;
   runner: Pick<Runner, 'submit' | 'runNow' | 'running' | 'pending' | 'ahead'>;
   held: HeldJobs;
@@ -131,6 +132,7 @@ export class Intake {
       v: MESSAGE_VERSION,
       kind: 'acceptance',
       agent: this.#options.agentId,
+      boot: this.#options.bootId,
       batch: batch.batch,
       accepted: [],
       refused: [],

@@ -17,6 +17,8 @@ export type Metrics = {
   /** Sent again: no acknowledgement in time, or a new connection. */
   batchesResent: number;
   batchesRefused: number;
+  /** Sent for the first time, and the stream took them for repetitions: somebody tampers with the region's stream. */
+  batchesDisowned: number;
   /** Results lost because the outbox was full or the stream refused them for good. */
   resultsDropped: number;
 };
@@ -33,6 +35,7 @@ export function createMetrics(): Metrics {
     batchesAcknowledged: 0,
     batchesResent: 0,
     batchesRefused: 0,
+    batchesDisowned: 0,
     resultsDropped: 0,
   };
 }
@@ -64,6 +67,11 @@ export function renderMetrics(metrics: Metrics, gauges: Gauges): string {
       'batches_refused_total',
       'Batches of results the stream answered with an error.',
       metrics.batchesRefused,
+    ),
+    counter(
+      'batches_disowned_total',
+      'Batches of results that the stream took for repetitions when they were new; sent again.',
+      metrics.batchesDisowned,
     ),
     counter('results_dropped_total', 'Results lost by a full outbox.', metrics.resultsDropped),
     gauge('attempts_running', 'Attempts in progress.', gauges.running),

@@ -1,9 +1,9 @@
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
+import { RegionStream } from '../../../test/support/region-stream.ts';
 import { createMetrics } from './metrics.ts';
 import { Outbox } from './outbox.ts';
 
@@ -12,12 +12,12 @@ const SUBJECT = 'svc.results.hosta-fra';
 
 let server: NatsServer;
 let bus: NatsBus;
-let stream: NatsResultStream;
+let stream: RegionStream;
 
 beforeEach(async () => {
   server = await startNatsServer();
   bus = await connectBus({ url: server.url, name: 'test', log });
-  stream = new NatsResultStream(bus);
+  stream = new RegionStream(bus, 'hosta-fra');
 });
 
 afterEach(async () => {
@@ -39,7 +39,6 @@ function bench(mostBytes?: number): Bench {
   const settled: string[] = [];
   const outbox = new Outbox({
     bus,
-    bootId: 'boot',
     clock,
     metrics,
     log,
@@ -72,7 +71,7 @@ async function stored(): Promise<string[]> {
   const messages = await Promise.all(
     Array.from({ length: lastSequence }, (_, index) => stream.message(index + 1)),
   );
-  return messages.map((message) => `${message?.messageId} ${Buffer.from(message?.data ?? []).toString()}`);
+  return messages.map((message) => Buffer.from(message?.data ?? []).toString());
 }
 
 function connection(is: boolean): Promise<void> {
@@ -91,7 +90,7 @@ describe('the outbox', () => {
     const { outbox, add } = bench();
     expect(await Promise.all([add('one'), add('two')])).toEqual(['kept', 'kept']);
     expect(outbox.size).toBe(0);
-    expect(await stored()).toEqual(['boot-1 one', 'boot-2 two']);
+    expect(await stored()).toEqual(['one', 'two']);
     await outbox.stop(0);
   });
 
@@ -139,7 +138,7 @@ describe('the outbox', () => {
     expect(await kept).toBe('kept');
     expect(metrics.batchesSent).toBe(2);
     expect(metrics.batchesResent).toBe(1);
-    expect((await stored()).filter((text) => text === 'boot-1 one')).toHaveLength(1);
+    expect((await stored()).filter((text) => text === 'one')).toHaveLength(1);
     await outbox.stop(0);
   });
 
@@ -153,7 +152,7 @@ describe('the outbox', () => {
     expect(outbox.size).toBe(3);
     await server.restart();
     await Promise.all(all);
-    expect(await stored()).toEqual(['boot-1 one', 'boot-2 two', 'boot-3 three']);
+    expect(await stored()).toEqual(['one', 'two', 'three']);
     await outbox.stop(0);
   });
 
@@ -203,9 +202,57 @@ describe('the outbox', () => {
     await bus.flush();
     expect(metrics.batchesRefused).toBe(3);
     expect(settled).toEqual([]);
-    bus.publish(inbox, '{"stream":"S","seq":1,"duplicate":true}');
+    bus.publish(inbox, '{"stream":"S","seq":1}');
     await bus.flush();
     expect(settled).toEqual(['one kept']);
+    await outbox.stop(0);
+  });
+
+  test('ids of batches are random: no two are alike, and none tells the next', async () => {
+    await stream.ensure({ maxBytes: 1e7 });
+    const { outbox, add } = bench();
+    await Promise.all([add('one'), add('two')]);
+    const ids = await Promise.all(
+      [1, 2].map(async (sequence) => (await stream.message(sequence))?.messageId),
+    );
+    const random = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+    expect(ids).toEqual([expect.stringMatching(random), expect.stringMatching(random)]);
+    expect(ids[0]).not.toBe(ids[1]);
+    await outbox.stop(0);
+  });
+
+  test('a first send that the stream takes for a repetition is sent again under another id, and counted', async () => {
+    const { outbox, settled, metrics, add } = bench();
+    const sent: { reply: string; text: string }[] = [];
+    bus.subscribe(SUBJECT, ({ reply, data }) => sent.push({ reply, text: Buffer.from(data).toString() }));
+    await bus.flush();
+    void add('one');
+    await bus.flush();
+    bus.publish(sent[0]?.reply ?? '', '{"stream":"S","seq":1,"duplicate":true}');
+    await bus.flush();
+    expect(settled).toEqual([]);
+    expect(metrics).toMatchObject({ batchesDisowned: 1, batchesAcknowledged: 0 });
+    await bus.flush();
+    expect(sent.map(({ text }) => text)).toEqual(['one', 'one']);
+    bus.publish(sent[1]?.reply ?? '', '{"stream":"S","seq":2}');
+    await bus.flush();
+    expect(settled).toEqual(['one kept']);
+    await outbox.stop(0);
+  });
+
+  test('a repetition that the stream takes for one is kept', async () => {
+    const { outbox, clock, settled, metrics, add } = bench();
+    const replies: string[] = [];
+    bus.subscribe(SUBJECT, ({ reply }) => replies.push(reply));
+    await bus.flush();
+    void add('one');
+    clock.advance(2_500);
+    await bus.flush();
+    expect(replies).toHaveLength(2);
+    bus.publish(replies[1] ?? '', '{"stream":"S","seq":1,"duplicate":true}');
+    await bus.flush();
+    expect(settled).toEqual(['one kept']);
+    expect(metrics.batchesDisowned).toBe(0);
     await outbox.stop(0);
   });
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Bus, BusMessage, BusSubscription } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
@@ -25,13 +26,11 @@ const pubAck = z.union([
       description: z.string().optional(),
     }),
   }),
-  z.object({ stream: z.string(), seq: z.number().int() }),
+  z.object({ stream: z.string(), seq: z.number().int(), duplicate: z.boolean().optional() }),
 ]);
 
 export type OutboxOptions = {
   bus: Bus;
-  /** Unique for each life of the agent: with a counter behind it, it makes the message ids. */
-  bootId: string;
   clock: Clock;
   metrics: Metrics;
   log: Logger;
@@ -49,12 +48,20 @@ export type Batch = {
   onSettled: (how: 'kept' | 'dropped') => void;
 };
 
-type Entry = Batch & { id: string; isSent: boolean; waitMs: number; resendAt: number };
+type Entry = Batch & {
+  /** Cannot be guessed: whoever knew it could have the stream take the batch for a repetition. */
+  id: string;
+  /** How often it was sent under this id. */
+  sends: number;
+  waitMs: number;
+  resendAt: number;
+};
 
 /**
  * Keeps batches until the stream has acknowledged them, and sends them again until then: after growing
  * waits and at once after a reconnect, always under the same message id, so that the stream drops
- * what it has already.
+ * what it has already. What the stream takes for a repetition when it was sent for the first time, it has
+ * not: somebody else used its id. It is sent again under another one, and an alarm is raised.
  *
  * Bounded: when it is full the oldest batch goes, because the newest say what is true now.
  */
@@ -97,8 +104,8 @@ export class Outbox {
     const number = ++this.#count;
     const entry: Entry = {
       ...batch,
-      id: `${this.#options.bootId}-${number}`,
-      isSent: false,
+      id: randomUUID(),
+      sends: 0,
       waitMs: FIRST_WAIT_MS,
       resendAt: Number.POSITIVE_INFINITY,
     };
@@ -137,8 +144,8 @@ export class Outbox {
     try {
       bus.publish(entry.subject, entry.text, { reply: `${this.#inbox}.${number}`, messageId: entry.id });
       metrics.batchesSent++;
-      if (entry.isSent) metrics.batchesResent++;
-      entry.isSent = true;
+      if (entry.sends > 0) metrics.batchesResent++;
+      entry.sends++;
     } catch (error) {
       this.#warnings.warn('could not send results; they stay in the outbox', { error: messageOf(error) });
     }
@@ -164,16 +171,33 @@ export class Outbox {
   #onAnswer(message: BusMessage): void {
     const number = Number(message.subject.slice(message.subject.lastIndexOf('.') + 1));
     // Answers to earlier repetitions find nothing here any more.
-    if (!this.#entries.has(number)) return;
-    const problem = problemOf(message);
-    if (problem === null) {
+    const entry = this.#entries.get(number);
+    if (entry === undefined) return;
+    const answer = answerIn(message);
+    if (answer.is === 'refused') {
+      this.#options.metrics.batchesRefused++;
+      this.#warnings.warn('the stream did not keep results', { problem: answer.why });
+      if (answer.isFinal) this.#settle(number, 'dropped');
+    } else if (answer.is === 'repeated' && entry.sends === 1) {
+      this.#idWasTaken(number, entry);
+    } else {
       this.#options.metrics.batchesAcknowledged++;
       this.#settle(number, 'kept');
-      return;
     }
-    this.#options.metrics.batchesRefused++;
-    this.#warnings.warn('the stream did not keep results', { problem: problem.text });
-    if (problem.isFinal) this.#settle(number, 'dropped');
+  }
+
+  #idWasTaken(number: number, entry: Entry): void {
+    this.#options.metrics.batchesDisowned++;
+    this.#warnings.warn(
+      'the stream has results under an id that was never used: somebody tampers with this region',
+      {
+        subject: entry.subject,
+      },
+    );
+    entry.id = randomUUID();
+    entry.sends = 0;
+    entry.waitMs = FIRST_WAIT_MS;
+    this.#send(number, entry);
   }
 
   #makeRoom(newest: number): void {
@@ -195,18 +219,27 @@ export class Outbox {
   }
 }
 
-/** What is wrong with an answer, null when it is an acknowledgement. All but final problems are tried again. */
-function problemOf(message: BusMessage): { text: string; isFinal: boolean } | null {
-  if (message.isNoResponders) return { text: 'there is no stream yet', isFinal: false };
+type Answer =
+  /** `repeated`: the stream says that it had the batch already. */
+  | { is: 'kept' | 'repeated' }
+  /** All but final refusals are tried again. */
+  | { is: 'refused'; why: string; isFinal: boolean };
+
+function answerIn(message: BusMessage): Answer {
+  if (message.isNoResponders) return refused('there is no stream yet');
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder().decode(message.data));
   } catch {
-    return { text: 'the answer is no JSON', isFinal: false };
+    return refused('the answer is no JSON');
   }
   const answer = pubAck.safeParse(value);
-  if (!answer.success) return { text: 'the answer is no acknowledgement', isFinal: false };
-  if (!('error' in answer.data)) return null;
+  if (!answer.success) return refused('the answer is no acknowledgement');
+  if (!('error' in answer.data)) return { is: answer.data.duplicate === true ? 'repeated' : 'kept' };
   const { code, err_code, description } = answer.data.error;
-  return { text: description ?? `error ${err_code ?? code}`, isFinal: err_code === MESSAGE_TOO_LARGE };
+  return refused(description ?? `error ${err_code ?? code}`, err_code === MESSAGE_TOO_LARGE);
+}
+
+function refused(why: string, isFinal = false): Answer {
+  return { is: 'refused', why, isFinal };
 }

@@ -2,7 +2,7 @@ import { systemClock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
-import { busOptionsOf } from '@svc/shared/nats-settings.ts';
+import { busOptionsOf, checkNatsSettings } from '@svc/shared/nats-settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
@@ -24,7 +24,7 @@ export async function runAgent(args: readonly string[]): Promise<void> {
     );
     return;
   }
-  const settings = settingsOfProcess(AGENT_SETTINGS);
+  const settings = settingsOfProcess(AGENT_SETTINGS, checkNatsSettings);
   if (settings === null) return;
   const { values: config, warnings } = settings;
   const log = createLogger('agent', config.logLevel);

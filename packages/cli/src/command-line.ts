@@ -1,12 +1,19 @@
 import { messageOf } from '@svc/shared/errors.ts';
 import { nearest } from '@svc/shared/nearest.ts';
 import { SettingsError } from '@svc/shared/settings.ts';
+import { forTerminal } from '@svc/shared/terminal.ts';
 import type { Command, Surroundings } from './command.ts';
 import { exportCommand } from './export/command.ts';
+import { secretKeyCommand } from './secret-key-command.ts';
+import { tokenCommand } from './token-command.ts';
 import { UsageError } from './usage-error.ts';
 import { VERSION } from './version.ts';
 
-const COMMANDS: Readonly<Record<string, Command>> = { export: exportCommand };
+const COMMANDS: Readonly<Record<string, Command>> = {
+  export: exportCommand,
+  'secret-key': secretKeyCommand,
+  token: tokenCommand,
+};
 
 /** Exit codes. */
 const DONE = 0;
@@ -19,7 +26,8 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
     await run(args, surroundings);
     return DONE;
   } catch (error) {
-    surroundings.err.write(`svc: ${messageOf(error)}\n`);
+    // An answer of the API may be in it.
+    surroundings.err.write(`svc: ${forTerminal(messageOf(error))}\n`);
     return error instanceof UsageError || error instanceof SettingsError ? MISUSED : FAILED;
   }
 }
@@ -42,7 +50,10 @@ function unknownCommand(name: string): string {
 }
 
 function overview(): string {
-  const commands = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name}  ${summary}`);
+  const width = Math.max(...Object.keys(COMMANDS).map(({ length }) => length));
+  const commands = Object.entries(COMMANDS).map(
+    ([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`,
+  );
   return `Usage: npm run svc -- <command> [options]
 
 Commands:

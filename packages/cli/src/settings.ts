@@ -1,4 +1,4 @@
-import { baseUrlProblem, tokenProblem } from '@svc/shared/api/settings.ts';
+import { baseUrlProblem, firstToken, tokenProblem } from '@svc/shared/api/settings.ts';
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
 import { z } from 'zod';
 
@@ -14,7 +14,7 @@ export const CLI_SETTINGS = {
     name: 'SVC_API_TOKEN',
     description: 'API token',
     defaultShown: 'the one that npm start generated on this machine',
-    schema: withoutProblem(tokenProblem).optional(),
+    schema: z.string().transform(firstToken).pipe(withoutProblem(tokenProblem)).optional(),
   },
   dataDir: {
     name: 'SVC_DATA_DIR',

@@ -28,11 +28,14 @@ test('the setting wins over the generated one', () => {
   expect(find({})).toEqual({ token: 'generated', source: join(folder, 'api-token') });
 });
 
-test('the setting can be a file', () => {
-  const path = join(folder, 'mine');
-  writeFileSync(path, 'given\n');
-  expect(find({ SVC_API_TOKEN_FILE: path })).toEqual({ token: 'given', source: 'SVC_API_TOKEN_FILE' });
-});
+test.each(['given\n', 'given\nformer\n'])(
+  'the setting can be a file, of which the first line counts',
+  (text) => {
+    const path = join(folder, 'mine');
+    writeFileSync(path, text);
+    expect(find({ SVC_API_TOKEN_FILE: path })).toEqual({ token: 'given', source: 'SVC_API_TOKEN_FILE' });
+  },
+);
 
 describe('the generated one', () => {
   test.each(['http://127.0.0.1:1', 'http://localhost', 'https://[::1]:8080/'])('is sent to %s', (baseUrl) => {

@@ -1,11 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { firstToken, isReadableOnTheWay, isThisMachine } from '@svc/shared/api/settings.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { CliSettings } from './settings.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Where a coordinator keeps the token that it generated, in its data folder. */
 export const GENERATED_TOKEN_FILE = 'api-token';
+
+/** What people are told before the token is sent; null: nothing. */
+export function tokenWarning(baseUrl: string): string | null {
+  return isReadableOnTheWay(baseUrl)
+    ? `the token goes to ${baseUrl} over plain HTTP, where it can be read on the way: use https://`
+    : null;
+}
 
 export type FoundToken = {
   readonly token: string;
@@ -25,11 +33,11 @@ export function findToken(settings: CliSettings, environment: NodeJS.ProcessEnv)
     return { token: settings.apiToken, source };
   }
   const path = join(settings.dataDir, GENERATED_TOKEN_FILE);
-  if (!isThisMachine(settings.baseUrl)) {
+  if (!isThisMachine(new URL(settings.baseUrl).hostname)) {
     throw new UsageError(`set SVC_API_TOKEN to a token of ${settings.baseUrl}`);
   }
   try {
-    const token = readFileSync(path, 'utf8').trim();
+    const token = firstToken(readFileSync(path, 'utf8').trim());
     if (token !== '') return { token, source: path };
   } catch (error) {
     if (!isMissing(error)) throw new UsageError(`cannot read the token in ${path}: ${messageOf(error)}`);
@@ -41,8 +49,4 @@ export function findToken(settings: CliSettings, environment: NodeJS.ProcessEnv)
 
 function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
-}
-
-function isThisMachine(baseUrl: string): boolean {
-  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(baseUrl).hostname);
 }

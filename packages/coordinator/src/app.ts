@@ -1,15 +1,19 @@
 import { join } from 'node:path';
-import type { Bus, ResultStream } from '@svc/shared/bus.ts';
+import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import type { TlsFiles } from './api/tls-files.ts';
 import type { CoordinatorConfig } from './config.ts';
+import { resealWhereDue } from './configuration/reseal.ts';
 import { Leading } from './leading.ts';
+import { OperatorTokens } from './operator-tokens.ts';
 import { Serving } from './serving.ts';
 import { StartedParts } from './started-parts.ts';
 import { loadInstallation } from './store/installation.ts';
 import { openStore } from './store/open.ts';
 import { checkSecretKey, parseSecretKey, Secrets } from './store/secrets.ts';
-import { Tokens } from './store/tokens.ts';
+import type { Store } from './store/store.ts';
+import { Tokens, takeTokensWithoutAdministration } from './store/tokens.ts';
 import { ensureDefaultWorkspace } from './store/workspaces.ts';
 
 export type CoordinatorOptions = {
@@ -27,14 +31,20 @@ export type CoordinatorOptions = {
     | 'metricsToken'
   > & {
     databasePath: string;
+    tls: TlsFiles | null;
     publicUrl: string;
     /** 32 bytes in base64. */
     secretKey: string;
-    apiToken: string;
+    /** The key before, in base64, while `secretKey` takes its place; null: there is none. */
+    previousSecretKey: string | null;
+    /** One or two. */
+    apiTokens: readonly string[];
+    /** File of the API tokens, read again when it changes; null: there is none. */
+    apiTokenFile: string | null;
   };
   /** Connected; the coordinator closes it at the end. */
   bus: Bus;
-  stream: ResultStream;
+  streams: ResultStreams;
   clock: Clock;
   log: Logger;
   /** What `${env.NAME}` in the declared file inserts. */
@@ -102,20 +112,35 @@ export class Coordinator {
   }
 
   async #start(): Promise<{ url: string }> {
-    const { config, bus, stream, clock, log, environment } = this.#options;
+    const { config, bus, streams, clock, log, environment } = this.#options;
     this.#started.add('bus', () => bus.close());
     const store = await openStore({ path: config.databasePath, log });
     this.#started.add('store', () => store.close());
-    const secrets = new Secrets(parseSecretKey(config.secretKey));
+    const previous = config.previousSecretKey;
+    const secrets = new Secrets(
+      parseSecretKey(config.secretKey),
+      previous === null ? null : parseSecretKey(previous),
+    );
     await checkSecretKey(store, secrets);
+    await resealWhereDue(store, secrets, log);
     const { jobKey } = await loadInstallation(store, secrets);
     const now = Math.floor(clock.wall());
     const workspaceId = await ensureDefaultWorkspace(store, now);
     const tokens = await Tokens.load(store);
-    await tokens.setOperatorToken(workspaceId, config.apiToken, now);
+    const operatorTokens = new OperatorTokens({
+      tokens,
+      workspaceId,
+      secrets: config.apiTokens,
+      path: config.apiTokenFile,
+      clock,
+      log,
+    });
+    this.#started.add('operator tokens', () => operatorTokens.stop());
+    await operatorTokens.start();
+    await sayLostAdministration(store, log);
 
     const shared = { config, store, secrets, clock, log };
-    const leading = new Leading({ ...shared, jobKey, workspaceId, bus, stream, environment });
+    const leading = new Leading({ ...shared, jobKey, workspaceId, bus, streams, environment });
     this.#leading = leading;
     this.#started.add('leading', () => leading.stop());
     const { dispatching } = await leading.start();
@@ -138,6 +163,16 @@ export class Coordinator {
     await this.#starting?.catch(() => {});
     await this.#started.stop();
   }
+}
+
+/** Said once, by the first start of a version whose `write` tokens administer no tokens. */
+async function sayLostAdministration(store: Store, log: Logger): Promise<void> {
+  const count = await takeTokensWithoutAdministration(store);
+  if (count === 0) return;
+  log.warn(
+    { tokens: count },
+    'API tokens of scope write no longer manage tokens: that takes scope admin, which the token of SVC_API_TOKEN has and can give',
+  );
 }
 
 /** Path of the SQLite file: what `SVC_DATABASE_URL` says, or the one in the data folder. */

@@ -5,10 +5,15 @@ import { cidrList, listenAddress, onOff, urlOf, wholeNumber } from '@svc/shared/
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
 import { TRUST_SETTINGS } from '@svc/shared/trust-settings.ts';
 import { z } from 'zod';
+import { operatorTokens } from './operator-tokens.ts';
 
 const GIBIBYTE = 1024 ** 3;
 
 const optionalText = z.string().optional();
+
+const secretKey = z
+  .string()
+  .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64');
 
 /** Every setting of the coordinator. The channels' operator settings stand in `notify/operator-settings.ts`. */
 export const COORDINATOR_SETTINGS = {
@@ -18,10 +23,20 @@ export const COORDINATOR_SETTINGS = {
     default: '127.0.0.1:8080',
     schema: listenAddress,
   },
+  tlsCert: {
+    name: 'SVC_TLS_CERT',
+    description: "PEM file of the API's certificate with its chain, read again when it changes",
+    schema: optionalText,
+  },
+  tlsKey: {
+    name: 'SVC_TLS_KEY',
+    description: 'PEM file of the key of that certificate',
+    schema: optionalText,
+  },
   publicUrl: {
     name: 'SVC_PUBLIC_URL',
     description: 'address under which people reach it, for links',
-    defaultShown: 'http://<listen>',
+    defaultShown: 'http://<listen>, with TLS https://<listen>',
     schema: urlOf(['http:', 'https:']).optional(),
   },
   dataDir: {
@@ -42,18 +57,23 @@ export const COORDINATOR_SETTINGS = {
   ...NATS_SETTINGS,
   apiToken: {
     name: 'SVC_API_TOKEN',
-    description: 'first API token (write scope)',
+    description:
+      'first API token (scope admin); two in two lines are both valid, and a file is read again when it changes',
     defaultShown: 'generated, kept in the data folder',
-    schema: z.string().min(16, 'must have at least 16 characters').max(512).optional(),
+    schema: operatorTokens.optional(),
   },
   secretKey: {
     name: 'SVC_SECRET_KEY',
     description: '32 bytes in base64 that encrypt stored secrets',
     defaultShown: 'generated, kept in the data folder',
-    schema: z
-      .string()
-      .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64')
-      .optional(),
+    schema: secretKey.optional(),
+  },
+  previousSecretKey: {
+    name: 'SVC_SECRET_KEY_PREVIOUS',
+    description:
+      'the key before, while SVC_SECRET_KEY takes its place: a start with both seals everything anew',
+    defaultShown: 'secret-key-previous of the data folder, if it is there and SVC_SECRET_KEY is not set',
+    schema: secretKey.optional(),
   },
   config: {
     name: 'SVC_CONFIG',

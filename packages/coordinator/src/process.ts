@@ -1,18 +1,29 @@
 import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { systemClock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
-import { busOptionsOf } from '@svc/shared/nats-settings.ts';
+import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
+import { busOptionsOf, checkNatsSettings } from '@svc/shared/nats-settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
+import { fileVariantOf } from '@svc/shared/setting-names.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
 import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/trusted-authorities.ts';
+import type { TlsFiles } from './api/tls-files.ts';
 import { Coordinator, databasePathOf } from './app.ts';
 import { COORDINATOR_SETTINGS, type CoordinatorConfig } from './config.ts';
 import { DeclarationError } from './declare/located-error.ts';
-import { API_TOKEN_FILE, generatedSecret, SECRET_KEY_FILE } from './store/key-files.ts';
+import { operatorTokens } from './operator-tokens.ts';
+import {
+  API_TOKEN_FILE,
+  forgetSecret,
+  generatedSecret,
+  keptSecret,
+  PREVIOUS_SECRET_KEY_FILE,
+  SECRET_KEY_FILE,
+} from './store/key-files.ts';
 import { generateSecretKey } from './store/secrets.ts';
 import { generateToken } from './store/tokens.ts';
 
@@ -27,7 +38,7 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
     );
     return;
   }
-  const settings = settingsOfProcess(COORDINATOR_SETTINGS);
+  const settings = settingsOfProcess(COORDINATOR_SETTINGS, checkNatsSettings);
   if (settings === null) return;
   const { values: config, warnings } = settings;
   const log = createLogger('coordinator', config.logLevel);
@@ -51,6 +62,8 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
     coordinator = await createCoordinator(config, log);
     process.on('SIGHUP', () => void coordinator?.reload());
     const { url } = await coordinator.start();
+    // All is sealed with the new key by now.
+    if (config.secretKey === undefined) await forgetSecret(config.dataDir, PREVIOUS_SECRET_KEY_FILE);
     log.info({ event: 'ready', url }, 'the coordinator works');
     sayReady();
   } catch (error) {
@@ -73,30 +86,54 @@ async function createCoordinator(
   log: ReturnType<typeof createLogger>,
 ): Promise<Coordinator> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
-  const [bus, secretKey, apiToken] = await Promise.all([
+  const [bus, secretKey, previousSecretKey, apiTokens] = await Promise.all([
     connectBus({
       ...busOptionsOf(config),
       name: 'svc coordinator',
       log,
     }),
     config.secretKey ?? generatedSecret(config.dataDir, SECRET_KEY_FILE, generateSecretKey),
-    config.apiToken ?? generatedSecret(config.dataDir, API_TOKEN_FILE, generateToken),
+    config.previousSecretKey ??
+      (config.secretKey === undefined ? keptSecret(config.dataDir, PREVIOUS_SECRET_KEY_FILE) : null),
+    config.apiToken ?? generatedTokens(config.dataDir),
   ]);
   const { host, port } = config.listen;
+  const tls = tlsFilesOf(config);
   return new Coordinator({
     config: {
       ...config,
       databasePath: databasePathOf(config.databaseUrl, config.dataDir),
-      publicUrl: config.publicUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+      publicUrl:
+        config.publicUrl ??
+        `${tls === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`,
+      tls,
       secretKey,
-      apiToken,
+      previousSecretKey,
+      apiTokens,
+      apiTokenFile:
+        process.env[fileVariantOf('SVC_API_TOKEN')] ||
+        (config.apiToken === undefined ? join(config.dataDir, API_TOKEN_FILE) : null),
     },
     bus,
-    stream: new NatsResultStream(bus),
+    streams: new NatsResultStreams(bus),
     clock: systemClock,
     log,
     environment: process.env,
   });
+}
+
+function tlsFilesOf({ tlsCert: cert, tlsKey: key }: CoordinatorConfig): TlsFiles | null {
+  if (cert === undefined && key === undefined) return null;
+  if (cert !== undefined && key !== undefined) return { cert, key };
+  throw new Error('SVC_TLS_CERT and SVC_TLS_KEY go together: set both or none');
+}
+
+async function generatedTokens(dataDir: string): Promise<readonly string[]> {
+  const text = await generatedSecret(dataDir, API_TOKEN_FILE, generateToken);
+  const parsed = operatorTokens.safeParse(text);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ message }) => message).join('; ');
+  throw new Error(`${join(dataDir, API_TOKEN_FILE)}: ${problems}`);
 }
 
 function explained(error: unknown, config: CoordinatorConfig): string {

@@ -1,6 +1,8 @@
 import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { type Api, createApi } from './api/server.ts';
+import type { TlsFiles } from './api/tls-files.ts';
 import type { CoordinatorConfig } from './config.ts';
 import type { ChangeEffects } from './configuration/configuration.ts';
 import { Reading } from './configuration/reading.ts';
@@ -11,7 +13,10 @@ import type { Store } from './store/store.ts';
 import type { Tokens } from './store/tokens.ts';
 
 export type ServingOptions = {
-  readonly config: Pick<CoordinatorConfig, 'listen' | 'metricsToken'> & { readonly publicUrl: string };
+  readonly config: Pick<CoordinatorConfig, 'listen' | 'metricsToken'> & {
+    readonly publicUrl: string;
+    readonly tls: TlsFiles | null;
+  };
   readonly store: Store;
   readonly secrets: Secrets;
   readonly tokens: Tokens;
@@ -25,16 +30,23 @@ export type ServingOptions = {
   readonly log: Logger;
 };
 
+/** Between two times of writing when tokens were used last, ms. */
+const SAVE_USES_EVERY_MS = 60_000;
+
 /** What every coordinator does, whether it leads or not: it answers the API. */
 export class Serving {
   readonly #api: Api;
+  readonly #options: ServingOptions;
+  #cancelSaving: () => void = () => {};
 
   constructor(options: ServingOptions) {
+    this.#options = options;
     const { config, store, secrets, tokens, effects, live, isLeading, isConnected, clock, log } = options;
     const served = servedLive(live, isLeading, clock);
     this.#api = createApi({
       listen: config.listen,
       publicUrl: config.publicUrl,
+      tls: config.tls,
       store,
       secrets,
       reading: new Reading(store, secrets),
@@ -50,10 +62,22 @@ export class Serving {
 
   /** Listens; rejects when the address cannot be had. */
   start(): Promise<{ url: string }> {
+    const { clock } = this.#options;
+    this.#cancelSaving = clock.every(SAVE_USES_EVERY_MS, () => void this.#saveUses());
     return this.#api.start();
   }
 
-  stop(): Promise<void> {
-    return this.#api.stop();
+  async stop(): Promise<void> {
+    this.#cancelSaving();
+    await this.#api.stop();
+    await this.#saveUses();
+  }
+
+  /** What cannot be written now is written with the next. */
+  async #saveUses(): Promise<void> {
+    const { tokens, log } = this.#options;
+    await tokens.saveUses().catch((error: unknown) => {
+      log.warn({ error: messageOf(error) }, 'when API tokens were used could not be saved');
+    });
   }
 }

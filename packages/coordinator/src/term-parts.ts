@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Bus, ResultStream } from '@svc/shared/bus.ts';
+import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
@@ -46,7 +46,7 @@ export type TermOptions = {
   /** The workspace that the declared file declares. */
   readonly workspaceId: number;
   readonly bus: Bus;
-  readonly stream: ResultStream;
+  readonly streams: ResultStreams;
   readonly clock: Clock;
   readonly log: Logger;
   /** What `${env.NAME}` in the declared file inserts. */
@@ -88,7 +88,7 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
   const { monitors, slotClock, believed } = loaded;
   const states = new States();
   const tokens = new JobTokens(options.jobKey);
-  const deliverer = createDeliverer(options);
+  const deliverer = createDeliverer(options, (id) => monitors.get(id)?.workspaceId ?? null);
   // The readers of `consumer` and `dispatch` run when all of them are there.
   const progress = () => consumerProgress;
   const rollups = await Rollups.load({
@@ -105,9 +105,17 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
     deliverer,
     slots: () => dispatch,
   });
-  const maxBytes = config.resultsMaxBytes;
-  const { bus, stream } = options;
-  const consumer = new ResultConsumer({ bus, stream, recorder, clock, log, maxBytes });
+  const { presence } = loaded;
+  const consumer = new ResultConsumer({
+    bus: options.bus,
+    streams: options.streams,
+    recorder,
+    hadAgentWithin24h: (region) => presence.hadAgentWithin24h(region),
+    clock,
+    log,
+    maxBytes: config.resultsMaxBytes,
+  });
+  presence.onCame((region) => consumer.regionCame(region));
   const consumerProgress = new ReadingProgress(consumer, clock);
   const dispatch: Dispatch = createDispatch(options, loaded, {
     tokens,
@@ -192,7 +200,10 @@ function createDispatch(
   });
 }
 
-function createDeliverer({ config, store, secrets, clock, log }: TermOptions): Deliverer {
+function createDeliverer(
+  { config, store, secrets, clock, log }: TermOptions,
+  workspaceOf: (monitorId: number) => number | null,
+): Deliverer {
   const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
   const post = createHttpPost({
     clock,
@@ -206,6 +217,7 @@ function createDeliverer({ config, store, secrets, clock, log }: TermOptions): D
     log,
     channels: createChannels(post),
     source: storedChannels(store, secrets),
+    workspaceOf,
   });
 }
 

@@ -25,7 +25,7 @@ export class TermEnded extends SvcError {
  *                         └──── stop, or a failure ─────▲
  *
  * Order matters twice. At the start the states are loaded before anything can change them, and jobs are
- * given out only after results are read and the declaration stands. At the end it is the other way
+ * given out only after results are read, agents are heard and the declaration stands. At the end it is the other way
  * round: no new slots, then no more results, then no more alerts.
  */
 export class Term {
@@ -100,8 +100,9 @@ export class Term {
     await this.#begin('consumer', consumer, () => consumer.start());
     await this.#begin('roll-ups', rollups, () => rollups.start());
     await this.#begin('retention', retention, () => retention.start());
+    // Agents tell what they hold while the declared file is read and applied: a start takes the longer of the two.
+    await this.#begin('dispatch', dispatch, () => dispatch.listen());
     await this.#declare(applier);
-    this.#started.add('dispatch', () => dispatch.stop());
     this.#isLeading = true;
     return { dispatching: dispatch.start() };
   }

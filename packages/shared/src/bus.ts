@@ -1,3 +1,5 @@
+import type { Region } from './regions.ts';
+
 /**
  * The one place that knows the NATS client. Everything else sees this interface.
  *
@@ -45,29 +47,62 @@ export interface BusSubscription {
   drain(): Promise<void>;
 }
 
-/** The JetStream stream of results, as its single reader (the coordinator) sees it. */
-export interface ResultStream {
-  /** Creates the stream when it is missing (at every connect). */
-  ensure(limits: { maxBytes: number }): Promise<StreamInfo>;
-  info(): Promise<StreamInfo>;
-  /** The stored message, or null when it is gone. */
-  message(sequence: number): Promise<StreamMessage | null>;
+/**
+ * JetStream's streams of results, one for each region, as their single reader (the coordinator) sees them.
+ * All streams are named by `resultsStream(region)`, the one of before by `FORMER_RESULTS_STREAM`.
+ */
+export interface ResultStreams {
+  /** The streams of results that there are, by name, as they were at one moment after the call. */
+  list(): Promise<ReadonlyMap<string, StreamInfo>>;
   /**
-   * Reads in order from `fromSequence` on, without acknowledgements, across reconnects. `handler` is
-   * called per message; while the promise it returns is pending no further message is handled
-   * (back-pressure; the client holds at most a bounded number). `onEnd` is called when reading ended for any reason but
-   * `close` (stream deleted or emptied, consumer lost): the caller looks at the stream again and starts anew.
+   * Makes the region's stream where it is missing, and gives it this limit where it has another one. A limit
+   * is never lowered below what the stream holds: call again when it holds less.
+   *
+   * @throws StreamTooLarge, FormerStreamInTheWay
+   */
+  ensure(region: Region, limits: { maxBytes: number }): Promise<StreamInfo>;
+  /**
+   * Has the former stream take no more messages, so that the regions' streams can take their place. Publishers
+   * are told that nobody keeps their messages until those are made; they send again.
+   *
+   * @returns what the former stream holds; null when there is none
+   */
+  retireFormer(): Promise<StreamInfo | null>;
+  /** Deletes the former stream. */
+  removeFormer(): Promise<void>;
+  /** The stored message, or null when it is gone. */
+  message(stream: string, sequence: number): Promise<StreamMessage | null>;
+  /**
+   * Reads in order from `fromSequence` on, without acknowledgements. `handler` is called per message; while
+   * the promise it returns is pending no further message is handled and none is asked for: what has been
+   * asked for and not handled is at most {@link READ_AHEAD_BYTES}. `onEnd` is called when reading ended for any reason but
+   * `close` (connection lost, stream deleted or emptied, consumer lost): the caller looks at the stream again and starts anew.
    */
   read(
+    stream: string,
     fromSequence: number,
     handler: (message: StreamMessage) => Promise<void> | void,
     onEnd: (error: unknown) => void,
   ): Promise<StreamReader>;
   /** Drops messages below `sequence`. */
-  purge(belowSequence: number): Promise<void>;
+  purge(stream: string, belowSequence: number): Promise<void>;
 }
 
-export type StreamInfo = { created: string; firstSequence: number; lastSequence: number; bytes: number };
+/**
+ * What one reading may have asked for and not handled, bytes: one message of the largest size, with its
+ * headers and subjects. All 28 regions together stay below 8 MiB, above which a NATS server set up by
+ * `deploy/nats` cuts a connection off.
+ */
+export const READ_AHEAD_BYTES = 264 * 1_024;
+
+/** `bytes`: what it holds now; `maxBytes`: its limit, beyond which the oldest messages are dropped. */
+export type StreamInfo = {
+  created: string;
+  firstSequence: number;
+  lastSequence: number;
+  bytes: number;
+  maxBytes: number;
+};
 
 export type StreamMessage = {
   sequence: number;

@@ -30,6 +30,11 @@ describe('what agents deny by default', () => {
     'fe80::1%eth0',
     'febf::1',
     'fd00:ec2::254',
+    'fd00:ec2::23',
+    'fd20:ce::254',
+    'fd00:c1::a9fe:a9fe',
+    'fd00:a9fe:a9fe::1',
+    'fd00:42::42',
     'FD00:0EC2:0::254',
     '100.100.100.200',
     '192.0.0.192',
@@ -135,6 +140,17 @@ describe("the operator's lists", () => {
     const guard = createEgressGuard({ base: 'channel', deny: [], allow: ['64:ff9b::/96'] });
     expect(guard.verdict('64:ff9b::808:808').allowed).toBe(true);
     expect(guard.verdict('64:ff9b::a00:1').allowed).toBe(false);
+  });
+
+  test.each([
+    ['0.0.0.0', '127.0.0.0/8'],
+    ['::ffff:0.0.0.0', '127.0.0.0/8'],
+    ['::', '::1'],
+    ['0:0:0:0:0:0:0:0', '::1'],
+  ])('%s is loopback to who denies that: Linux connects it there', (address, rule) => {
+    const guard = createEgressGuard({ base: 'agent', deny: ['127.0.0.0/8', '::1'], allow: [] });
+    expect(guard.verdict(address)).toEqual({ allowed: false, rule });
+    expect(agent.verdict(address)).toEqual({ allowed: true });
   });
 
   test('everything may be denied but an exception', () => {

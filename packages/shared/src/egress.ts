@@ -39,19 +39,39 @@ export type EgressOptions = {
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Rule = { range: Address; prefix: number; text: string };
 
-// IANA special-purpose registries (RFC 6890) and the vendors' metadata addresses: AWS, Azure, Google and
-// most others 169.254.169.254 (AWS also fd00:ec2::254, Google also fd20:ce::254), Alibaba 100.100.100.200,
-// Oracle 192.0.0.192, Azure's wire server 168.63.129.16.
+/**
+ * Where machines of the large providers find their own credentials. The vendors' pages, as of 2026-11-22; most others
+ * use 169.254.169.254 too. OpenStack also has fe80::a9fe:a9fe, which is link-local.
+ */
+const METADATA: readonly (readonly [address: string, source: string])[] = [
+  // AWS: instances; pods of EKS (their IPv4 address is link-local).
+  ['fd00:ec2::254', 'https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html'],
+  ['fd00:ec2::23', 'https://docs.aws.amazon.com/eks/latest/userguide/pod-id-how-it-works.html'],
+  // Google Cloud.
+  ['fd20:ce::254', 'https://cloud.google.com/compute/docs/metadata/querying-metadata'],
+  // Azure: the wire server beside the instance metadata service, which is link-local.
+  ['168.63.129.16', 'https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16'],
+  // Alibaba Cloud.
+  ['100.100.100.200', 'https://www.alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata'],
+  // Oracle Cloud: classic, and the present one over IPv6.
+  [
+    '192.0.0.192',
+    'https://docs.oracle.com/en/cloud/iaas/compute-iaas-cloud/stcsg/retrieving-instance-metadata.html',
+  ],
+  ['fd00:c1::a9fe:a9fe', 'https://docs.oracle.com/iaas/Content/Compute/Tasks/gettingmetadata.htm'],
+  // Akamai (Linode).
+  ['fd00:a9fe:a9fe::1', 'https://techdocs.akamai.com/cloud-computing/docs/metadata-service-api'],
+  // Scaleway.
+  ['fd00:42::42', 'https://www.scaleway.com/en/docs/instances/how-to/use-cloud-init/'],
+];
+
 const LINK_LOCAL_AND_METADATA: readonly (readonly [cidr: string, name: string])[] = [
   ['169.254.0.0/16', 'link-local and cloud metadata'],
   ['fe80::/10', 'link-local'],
-  ['fd00:ec2::254', 'cloud metadata'],
-  ['fd20:ce::254', 'cloud metadata'],
-  ['100.100.100.200', 'cloud metadata'],
-  ['192.0.0.192', 'cloud metadata'],
-  ['168.63.129.16', 'cloud metadata'],
+  ...METADATA.map(([address]) => [address, 'cloud metadata'] as const),
 ];
 
+// IANA special-purpose registries (RFC 6890).
 const NOT_PUBLIC: readonly (readonly [cidr: string, name: string])[] = [
   ['0.0.0.0/8', 'this network'],
   ['10.0.0.0/8', 'private'],
@@ -131,11 +151,15 @@ function judge(text: string, deny: readonly Rule[], allow: readonly Rule[]): Egr
   return ALLOWED;
 }
 
-/** The address itself and the IPv4 address that a translator or tunnel would take it to. */
+/** The address itself, and where the kernel, a translator or a tunnel would take it. */
 function formsOf(address: Address): Address[] {
+  // Linux connects the unspecified address to loopback (RFC 1122 section 3.2.1.3 leaves it undefined).
+  if (address.toByteArray().every((byte) => byte === 0)) {
+    return [address, ipaddr.parse(address.kind() === 'ipv4' ? '127.0.0.1' : '::1')];
+  }
   if (address instanceof ipaddr.IPv4) return [address];
   // The kernel dials ::ffff:a.b.c.d as a.b.c.d: there is no IPv6 form to judge.
-  if (address.isIPv4MappedAddress()) return [address.toIPv4Address()];
+  if (address.isIPv4MappedAddress()) return formsOf(address.toIPv4Address());
   const bytes = address.toByteArray();
   if (covers(NAT64, address)) return [address, new ipaddr.IPv4(bytes.slice(12))];
   if (covers(SIX_TO_FOUR, address)) return [address, new ipaddr.IPv4(bytes.slice(2, 6))];

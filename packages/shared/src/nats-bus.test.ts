@@ -2,12 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
-import type { BusMessage, StreamMessage } from './bus.ts';
+import type { BusMessage } from './bus.ts';
 import { BusDisconnected, connectBus, type NatsBus } from './nats-bus.ts';
-import { NatsResultStream, StreamTooLarge } from './nats-result-stream.ts';
 
 const log = pino({ level: 'silent' });
-const LIMITS = { maxBytes: 64 * 1024 * 1024 };
 const text = (data: Uint8Array) => Buffer.from(data).toString();
 
 let server: NatsServer;
@@ -125,89 +123,4 @@ test('a first connection that has to wait says why, and when it is there', async
   await (await connecting).close();
   expect(lines[1]).toMatchObject({ event: 'recovered', msg: 'connected to NATS' });
   await absent.dispose();
-});
-
-describe('the result stream', () => {
-  test('is created once, read in order from a position, and keeps message ids', async () => {
-    const stream = new NatsResultStream(bus);
-    const created = await stream.ensure(LIMITS);
-    expect(await stream.ensure(LIMITS)).toMatchObject({ created: created.created });
-    const start = created.lastSequence + 1;
-    for (let n = 0; n < 5; n += 1) {
-      bus.publish('svc.results.hosta-fra', `batch ${n}`, { reply: bus.inbox(), messageId: `order-${n}` });
-    }
-    const seen = collector<StreamMessage>();
-    const reader = await stream.read(start + 2, seen.handle, () => {});
-    const messages = await seen.count(3);
-    expect(messages.map((message) => [message.sequence, text(message.data), message.messageId])).toEqual([
-      [start + 2, 'batch 2', 'order-2'],
-      [start + 3, 'batch 3', 'order-3'],
-      [start + 4, 'batch 4', 'order-4'],
-    ]);
-    expect(await stream.message(start + 4)).toMatchObject({
-      messageId: 'order-4',
-      subject: 'svc.results.hosta-fra',
-    });
-    await reader.close();
-    await stream.purge(start + 4);
-    expect(await stream.info()).toMatchObject({ firstSequence: start + 4, lastSequence: start + 4 });
-    expect(await stream.message(start)).toBeNull();
-  });
-
-  test('the next message is not handled before the promise of the one before is settled', async () => {
-    const stream = new NatsResultStream(bus);
-    const { lastSequence } = await stream.ensure(LIMITS);
-    const gate = Promise.withResolvers<void>();
-    const seen = collector<StreamMessage>();
-    const reader = await stream.read(
-      lastSequence + 1,
-      (message) => {
-        seen.handle(message);
-        return gate.promise;
-      },
-      () => {},
-    );
-    bus.publish('svc.results.hosta-fra', 'one');
-    bus.publish('svc.results.hosta-fra', 'two');
-    await seen.count(1);
-    await bus.flush();
-    expect(seen.messages).toHaveLength(1);
-    gate.resolve();
-    await seen.count(2);
-    await reader.close();
-  });
-
-  test('reading ends, and says so once, when the connection is lost', async () => {
-    const stream = new NatsResultStream(bus);
-    const { lastSequence } = await stream.ensure(LIMITS);
-    const ended = collector<unknown>();
-    await stream.read(lastSequence + 1, () => {}, ended.handle);
-    await server.kill();
-    await ended.count(1);
-    const back = collector<boolean>();
-    bus.onConnection(back.handle);
-    await server.restart();
-    await back.count(1);
-    expect(await stream.ensure(LIMITS)).toMatchObject({ lastSequence });
-    expect(ended.messages).toHaveLength(1);
-  });
-
-  test('reading ends when the stream is deleted', async () => {
-    const stream = new NatsResultStream(bus);
-    const { lastSequence } = await stream.ensure(LIMITS);
-    const ended = collector<unknown>();
-    const reader = await stream.read(lastSequence + 1, () => {}, ended.handle);
-    const manager = await bus.connection.jetstreamManager();
-    await manager.streams.delete('SVC_RESULTS');
-    await ended.count(1);
-    await reader.close();
-  });
-});
-
-test('a server without room for the stream is named as such', async () => {
-  const small = await startNatsServer('jetstream { max_file: 1MB }');
-  const connection = await connectBus({ url: small.url, name: 'test', log });
-  await expect(new NatsResultStream(connection).ensure(LIMITS)).rejects.toThrow(StreamTooLarge);
-  await connection.close();
-  await small.dispose();
 });

@@ -1,19 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import {
   type Authenticator,
   type ConnectionOptions,
   connect,
   credsAuthenticator,
+  ErrorCode,
   headers,
   type Msg,
   type NatsConnection,
+  NatsError,
   nkeyAuthenticator,
   type Subscription,
 } from 'nats';
 import type { Bus, BusMessage, BusSubscription, PublishOptions } from './bus.ts';
 import { messageOf, SvcError } from './errors.ts';
 import type { Logger } from './log.ts';
+import { type NatsServers, parseNatsServers } from './nats-servers.ts';
 
 /** Thrown by `publish` and `flush` while there is no connection: nothing was sent. */
 export class BusDisconnected extends SvcError {
@@ -25,7 +29,10 @@ export class BusDisconnected extends SvcError {
 }
 
 export type BusOptions = {
-  /** `nats://host:port`, several separated by commas. Credentials in the URL are passed on. */
+  /**
+   * `tls://host:port` or `nats://host:port`, several separated by commas. With `tls://` there is no connection
+   * without TLS, whatever the server or a proxy before it says. Credentials in the URL are passed on.
+   */
   url: string;
   /** Shown in the server's connection list. */
   name: string;
@@ -48,8 +55,9 @@ export type BusOptions = {
  * end the client, because the operator may be replacing keys.
  */
 export async function connectBus(options: BusOptions): Promise<NatsBus> {
+  const servers = parseNatsServers(options.url);
   const connectionOptions: ConnectionOptions = {
-    servers: options.url.split(',').map((server) => server.trim()),
+    servers: [...servers.addresses],
     name: options.name,
     maxReconnectAttempts: -1,
     waitOnFirstConnect: true,
@@ -61,11 +69,14 @@ export async function connectBus(options: BusOptions): Promise<NatsBus> {
     timeout: 5_000,
     ignoreAuthErrorAbort: true,
     ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
-    ...(options.caFile === undefined ? {} : { tls: { caFile: options.caFile } }),
+    ...tlsOf(servers, options.caFile),
+    ...credentialsOf(servers),
   };
   const authenticator = authenticatorOf(options);
   if (authenticator !== null) connectionOptions.authenticator = authenticator;
-  const connected = explainWaiting(connectionOptions, options.log);
+  const scheme = servers.requiresTls ? 'tls' : 'nats';
+  const shown = servers.addresses.map((address) => `${scheme}://${address}`).join();
+  const connected = explainWaiting(connectionOptions, shown, options.log);
   try {
     return new NatsBus(await connect(connectionOptions), options.log, options.inboxPrefix ?? '_INBOX');
   } finally {
@@ -84,7 +95,7 @@ const EXPLAIN_EVERY_MS = 30_000;
  *
  * @returns to be called when the wait is over
  */
-function explainWaiting(connectionOptions: ConnectionOptions, log: Logger): () => void {
+function explainWaiting(connectionOptions: ConnectionOptions, servers: string, log: Logger): () => void {
   let isOver = false;
   let hasExplained = false;
   const explain = async (): Promise<void> => {
@@ -94,8 +105,7 @@ function explainWaiting(connectionOptions: ConnectionOptions, log: Logger): () =
     } catch (error) {
       if (isOver) return;
       hasExplained = true;
-      const servers = [connectionOptions.servers ?? []].flat().map(withoutCredentials);
-      log.warn({ servers: servers.join(','), error: messageOf(error) }, 'waiting for NATS');
+      log.warn({ servers, error: explained(error) }, 'waiting for NATS');
     }
     if (!isOver) timer = setTimeout(() => void explain(), EXPLAIN_EVERY_MS).unref();
   };
@@ -107,8 +117,37 @@ function explainWaiting(connectionOptions: ConnectionOptions, log: Logger): () =
   };
 }
 
-function withoutCredentials(server: string): string {
-  return server.replace(/^([a-z]+:\/\/)?.*@/i, '$1');
+function explained(error: unknown): string {
+  if (error instanceof NatsError && error.code === ErrorCode.ServerOptionNotAvailable) {
+    return 'the server does not offer TLS, or something between takes it away; tls:// is nothing else than TLS';
+  }
+  return messageOf(error);
+}
+
+/** With `tls` set the client goes on only over TLS: at the first connection and at every later one. */
+function tlsOf(
+  { hosts, requiresTls }: NatsServers,
+  caFile: string | undefined,
+): Pick<ConnectionOptions, 'tls'> {
+  if (!requiresTls && caFile === undefined) return {};
+  const tls = {
+    ...(caFile === undefined ? {} : { caFile }),
+    // The client names no host where it dials an address, and Node would take "localhost" for it.
+    checkServerIdentity: (_host: string, certificate: PeerCertificate) => identityProblem(hosts, certificate),
+  };
+  return { tls };
+}
+
+/** Undefined: the certificate is one of the servers' that were named. */
+function identityProblem(hosts: readonly string[], certificate: PeerCertificate): Error | undefined {
+  const problems = hosts.map((host) => checkServerIdentity(host, certificate));
+  return problems.includes(undefined) ? undefined : problems[0];
+}
+
+function credentialsOf({ credentials }: NatsServers): Pick<ConnectionOptions, 'user' | 'pass' | 'token'> {
+  if (credentials === null) return {};
+  if ('token' in credentials) return { token: credentials.token };
+  return { user: credentials.user, pass: credentials.password };
 }
 
 function authenticatorOf(options: BusOptions): Authenticator | null {

@@ -1,4 +1,10 @@
-import { readEnvironment, SettingsError, type SettingsOf, type SettingsTable } from './settings.ts';
+import {
+  readEnvironment,
+  type SettingsCheck,
+  SettingsError,
+  type SettingsOf,
+  type SettingsTable,
+} from './settings.ts';
 
 /** What every long-running process of ours does the same way: reads its settings, says that it works, and ends when told to. */
 
@@ -8,9 +14,10 @@ import { readEnvironment, SettingsError, type SettingsOf, type SettingsTable } f
  */
 export function settingsOfProcess<T extends SettingsTable>(
   table: T,
+  check?: SettingsCheck<SettingsOf<T>>,
 ): { values: SettingsOf<T>; warnings: string[] } | null {
   try {
-    return readEnvironment(table, process.env);
+    return readEnvironment(table, process.env, check);
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -23,6 +23,14 @@ export type SettingsTable = { readonly [key: string]: Setting };
 
 export type SettingsOf<Table extends SettingsTable> = { [K in keyof Table]: z.output<Table[K]['schema']> };
 
+/** What the settings of a process say together, beyond what each says for itself. */
+export type SettingsCheck<Values> = (values: Values) => {
+  /** As in {@link SettingsError}. */
+  readonly problems: readonly string[];
+  /** To be said at the start. */
+  readonly warnings: readonly string[];
+};
+
 /** The environment cannot be used. `problems` has one line per bad variable; none shows a secret. */
 export class SettingsError extends SvcError {
   readonly problems: readonly string[];
@@ -46,6 +54,7 @@ export class SettingsError extends SvcError {
 export function readEnvironment<Table extends SettingsTable>(
   table: Table,
   environment: NodeJS.ProcessEnv,
+  check: SettingsCheck<SettingsOf<Table>> = () => ({ problems: [], warnings: [] }),
 ): { values: SettingsOf<Table>; warnings: string[] } {
   const problems: string[] = [];
   const values: { [key: string]: unknown } = {};
@@ -62,7 +71,10 @@ export function readEnvironment<Table extends SettingsTable>(
   }
   if (problems.length > 0) throw new SettingsError(problems);
   // Every key of the table was parsed by its own schema above.
-  return { values: values as SettingsOf<Table>, warnings: unknownNames(environment) };
+  const all = values as SettingsOf<Table>;
+  const checked = check(all);
+  if (checked.problems.length > 0) throw new SettingsError(checked.problems);
+  return { values: all, warnings: [...checked.warnings, ...unknownNames(environment)] };
 }
 
 /** The table as text for `--help`, one setting after the other in the table's order. */

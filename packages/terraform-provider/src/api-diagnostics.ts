@@ -13,6 +13,8 @@ export type FailedOperation = {
   /** Of the resource whose attributes the API may point at. */
   readonly schema: Schema;
   readonly settings: Connection['settings'];
+  /** Whether it changes an object that was there before. */
+  readonly isChange?: boolean;
 };
 
 /** What went wrong with the API, for the user; never with a secret. */
@@ -26,14 +28,14 @@ export function apiDiagnostics(error: unknown, operation: FailedOperation): Diag
 
 /** With a path where the API points at something that the configuration has. */
 function locatedDiagnostic(
-  { schema, settings }: FailedOperation,
+  { schema, settings, isChange = false }: FailedOperation,
   { pointer, message }: ApiError['errors'][number],
   summary: string,
 ): Diagnostic {
   const path = pathOfPointer(schema, pointer);
   if (path === null) return failure(summary, sentence(pointer === '' ? message : `${pointer}: ${message}`));
   const located = { ...diagnosticOf({ path, message }), summary };
-  const advice = adviceOn(message, settings);
+  const advice = adviceOn(message, settings, isChange);
   return advice === null ? located : { ...located, detail: `${located.detail} ${advice}` };
 }
 

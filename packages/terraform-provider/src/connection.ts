@@ -1,4 +1,4 @@
-import { foreignAnswer } from '@svc/shared/api/api-error.ts';
+import { ApiError, foreignAnswer } from '@svc/shared/api/api-error.ts';
 import {
   type ApiAnswer,
   ApiClient,
@@ -24,6 +24,9 @@ export class NotConnected extends SvcError {
 /** What the provider hands to every client it makes: time, limits, log. */
 export type ClientOptions = Omit<ApiClientOptions, 'baseUrl' | 'token'>;
 
+/** An API that does not answer delays a plan by no more, ms. */
+const TOKEN_CHECK_MS = 5_000;
+
 type Open = { readonly client: ApiClient; readonly settings: ProviderSettings };
 
 /** The API as the resources use it: one client after each configuration, and one way to stop. */
@@ -31,7 +34,9 @@ export class Connection {
   #open: Open | null = null;
   #notKnown: NotKnown = [];
   #stop = new AbortController();
-  #confirmation: Promise<void> | null = null;
+  #confirmation: Promise<ApiAnswer> | null = null;
+
+  #tokenCheck: Promise<ApiError | null> | null = null;
 
   open(settings: ProviderSettings, options: ClientOptions): void {
     const client = new ApiClient({
@@ -68,8 +73,8 @@ export class Connection {
     return this.#client.put(path, body, this.#finishing);
   }
 
-  async remove(path: string): Promise<void> {
-    const answer = await this.#client.delete(path, this.#finishing);
+  async remove(path: string, query: NonNullable<RequestOptions['query']> = {}): Promise<void> {
+    const answer = await this.#client.delete(path, { query, ...this.#finishing });
     if (answer.status !== 204) throw foreignAnswer(`DELETE ${path}`, answer);
   }
 
@@ -78,18 +83,41 @@ export class Connection {
    * counts as gone, as below a wrong path of the right server nothing is ever found; and before a removal,
    * whose answer has nothing in it that only the API would say.
    */
-  async confirmApi(): Promise<void> {
+  async confirmApi(): Promise<ApiAnswer> {
     this.#confirmation ??= this.#listMonitor().catch((error: unknown) => {
       this.#confirmation = null;
       throw error;
     });
-    await this.#confirmation;
+    return this.#confirmation;
   }
 
-  async #listMonitor(): Promise<void> {
+  /**
+   * What the API has against the token, for a plan that needs no other answer of it; null: nothing, or it
+   * cannot be asked now. An API that is not there yet may be there at the apply.
+   */
+  refusedToken(): Promise<ApiError | null> {
+    this.#tokenCheck ??= this.#open === null ? Promise.resolve(null) : this.#checkToken();
+    return this.#tokenCheck;
+  }
+
+  async #checkToken(): Promise<ApiError | null> {
+    try {
+      await this.#client.get('/v1/monitors', {
+        query: { limit: 1 },
+        signal: this.#stop.signal,
+        deadlineMs: TOKEN_CHECK_MS,
+      });
+      return null;
+    } catch (error) {
+      return error instanceof ApiError && error.code === 'unauthorized' ? error : null;
+    }
+  }
+
+  async #listMonitor(): Promise<ApiAnswer> {
     const path = '/v1/monitors';
     const answer = await this.read(path, { limit: 1 });
     if (!listPage.safeParse(answer.body).success) throw foreignAnswer(`GET ${path}`, answer);
+    return answer;
   }
 
   get #client(): ApiClient {
@@ -105,6 +133,7 @@ export class Connection {
     this.#open = open;
     this.#notKnown = notKnown;
     this.#confirmation = null;
+    this.#tokenCheck = null;
     // A process that serves several runs (reattached) may have been stopped in the one before.
     if (this.#stop.signal.aborted) this.#stop = new AbortController();
   }

@@ -163,3 +163,14 @@ describe('what is not known yet', () => {
     expect(diagnostics).toMatchObject([{ detail: expect.stringContaining('not configured yet') }]);
   });
 });
+
+test.each([
+  ['http://svc.example.com', ['warning']],
+  ['https://svc.example.com', []],
+  ['http://127.0.0.1:8080', []],
+])('of %s the provider says %j', (base_url, severities) => {
+  const provider = svcProvider({ environment: {}, version: '0.0.0' });
+  const said = provider.configure({ api_token: SECRET, base_url }, '1.9.0');
+  expect(said.map(({ severity }) => severity)).toEqual(severities);
+  expect(JSON.stringify(said)).not.toContain(SECRET);
+});

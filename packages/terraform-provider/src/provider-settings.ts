@@ -1,4 +1,4 @@
-import { baseUrlProblem, tokenProblem } from '@svc/shared/api/settings.ts';
+import { baseUrlProblem, firstToken, isReadableOnTheWay, tokenProblem } from '@svc/shared/api/settings.ts';
 import type { SettingName } from '@svc/shared/setting-names.ts';
 import { fileVariantOf } from '@svc/shared/setting-names.ts';
 import { readEnvironment, SettingsError } from '@svc/shared/settings.ts';
@@ -82,6 +82,13 @@ export function readSettings(config: TerraformObject, environment: NodeJS.Proces
   return { kind: 'not-known', names };
 }
 
+/** Said before the token is sent. */
+export function plainHttpWarnings({ baseUrl }: ProviderSettings): readonly Diagnostic[] {
+  if (!isReadableOnTheWay(baseUrl.value)) return [];
+  const detail = `${baseUrl.value} (${baseUrl.source}) is plain HTTP to another machine: the token, and the secrets that are declared, can be read on the way. Use an address that starts with https://.`;
+  return [{ severity: 'warning', summary: 'API token over plain HTTP', detail, path: ['base_url'] }];
+}
+
 type ReadSetting =
   | { readonly kind: 'found'; readonly sourced: Sourced }
   | { readonly kind: 'not-known' }
@@ -122,7 +129,7 @@ function fromEnvironment({ variable }: Argument, environment: NodeJS.ProcessEnv)
     const source = isDirect
       ? `the environment variable ${variable}`
       : `the file that ${fileVariantOf(variable)} names`;
-    return { value, source };
+    return { value: isDirect ? value : firstToken(value), source };
   } catch (error) {
     if (error instanceof SettingsError) return `${error.problems.join('; ')}.`;
     throw error;

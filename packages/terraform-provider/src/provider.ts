@@ -45,17 +45,26 @@ export type Plan = {
 export type Outcome = {
   readonly state: TerraformObject | null;
   readonly diagnostics: readonly Diagnostic[];
+  /** Whose object it is; Terraform keeps it beside the state. */
+  readonly workspace?: string | null;
 };
+
+/** What the Terraform that asks is able to do. */
+export type TerraformClient = { readonly allowsWriteOnly: boolean };
 
 /** One type of resource. All but `validate` and `plan` reach the API, and never reject: what goes wrong is a diagnostic. */
 export interface ManagedResource {
   readonly schema: Schema;
   /** `config` may hold unknown values anywhere; what depends on them is not judged. */
-  validate(config: TerraformObject): readonly Diagnostic[];
+  validate(config: TerraformObject, client: TerraformClient): readonly Diagnostic[];
   plan(request: PlanRequest): Plan;
-  create(planned: TerraformObject): Promise<Outcome>;
-  read(state: TerraformObject): Promise<Outcome>;
-  update(prior: TerraformObject, planned: TerraformObject): Promise<Outcome>;
+  /** What would keep every creation from succeeding, told while it is only planned. */
+  creatable(): Promise<readonly Diagnostic[]>;
+  /** @param config holds the write-only values, which a plan has not; without it there are none */
+  create(planned: TerraformObject, config?: TerraformObject): Promise<Outcome>;
+  /** @param workspace of the outcome that the state comes from; null when that is not known */
+  read(state: TerraformObject, workspace?: string | null): Promise<Outcome>;
+  update(prior: TerraformObject, planned: TerraformObject, config?: TerraformObject): Promise<Outcome>;
   remove(prior: TerraformObject): Promise<Outcome>;
   /** What the id says by itself; Terraform reads the rest. */
   import(id: string): Outcome;

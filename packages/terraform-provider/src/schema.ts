@@ -13,6 +13,8 @@ export type SchemaAttribute = {
   readonly type: ValueType;
   readonly setting: Setting;
   readonly sensitive: boolean;
+  /** In the configuration alone: null in every plan and state. */
+  readonly writeOnly?: boolean;
   /** Markdown. */
   readonly description: string;
 };

@@ -2,7 +2,7 @@ import type { ClientOptions } from './connection.ts';
 import { Connection } from './connection.ts';
 import { dataSources } from './data-sources/registry.ts';
 import type { DataSource, Diagnostic, ManagedResource, Provider } from './provider.ts';
-import { PROVIDER_SCHEMA, readSettings } from './provider-settings.ts';
+import { PROVIDER_SCHEMA, plainHttpWarnings, readSettings } from './provider-settings.ts';
 import { resources } from './resources/registry.ts';
 import type { TerraformObject } from './value.ts';
 
@@ -48,7 +48,7 @@ class SvcProvider implements Provider {
     }
     if (read.kind === 'not-known') this.#connection.postpone(read.names);
     else this.#connection.open(read.settings, this.#optionsFor(terraformVersion));
-    return [];
+    return read.kind === 'known' ? plainHttpWarnings(read.settings) : [];
   }
 
   stop(): void {

@@ -11,8 +11,20 @@ import { describeTerraform } from '../../support/terraform/ways.ts';
 
 const EXAMPLES = new URL('../../../packages/terraform-provider/examples/', import.meta.url);
 
+const CHANNEL_SECRETS = {
+  chat_a: 'https://chat.example.com/a',
+  chat_b: 'https://chat.example.com/b',
+  chat_c: 'https://chat.example.com/c',
+  incident_a: 'integration-key',
+  incident_b: 'api-key',
+  incident_c: 'https://incidents.example.com/c',
+  push_a: 'token',
+};
+
 test('there is an example for every resource and data source', () => {
-  const pages = [...terraformPages().keys()].filter((path) => path !== 'index.md');
+  const pages = [...terraformPages().keys()].filter(
+    (path) => path !== 'index.md' && !path.startsWith('guides/'),
+  );
   expect(pages.map((path) => path.replace(/\/(\w+)\.md$/, '/svc_$1')).sort()).toEqual(exampleFolders());
 });
 
@@ -53,6 +65,7 @@ describeTerraform('the examples of the docs', ({ binary, provider }) => {
     ];
     return {
       ...Object.fromEntries(secrets.map((name) => [`TF_VAR_${name}`, `value-of-${name}`])),
+      TF_VAR_channel_secrets: JSON.stringify(CHANNEL_SECRETS),
       TF_VAR_monitor_id: await elsewhere('/v1/monitors', { type: 'http', ...VALID.svc_http_monitor }),
       TF_VAR_notification_id: await elsewhere('/v1/notifications', VALID.svc_notification),
       TF_VAR_page_id: await elsewhere('/v1/status-pages', VALID.svc_status_page),

@@ -249,20 +249,43 @@ describeBothWays('imports, data sources and order', (way) => {
     await workspace.dispose();
   });
 
-  test('a component that shows another monitor while the old one is removed takes two applies', {
+  test('a component shows another monitor while the old one is removed, in one apply', {
     timeout: 60_000,
   }, async () => {
     const workspace = await open();
     await applyForGood(workspace, showing({ old: WEB, other: WEB }, 'old'));
-    await workspace.configure(showing({ other: WEB }, 'other'));
-    // Terraform removes the monitor before it changes the component, and does not change it when that fails.
-    for (const _again of [1, 2]) {
-      const errors = errorsOf(await workspace.apply());
-      expect(errors).toHaveLength(1);
-      expect(errors[0]).toMatch(/shown by component \d+ of status page \d+.*create_before_destroy = true/);
-    }
-    await applyForGood(workspace, showing({ old: WEB, other: WEB }, 'other'));
-    await apply(workspace, showing({ other: WEB }, 'other'));
+    const before = (await workspace.state())['svc_status_page_component.part']?.id;
+    await applyForGood(workspace, showing({ other: WEB }, 'other'));
+    // A renamed key is a removal and a creation, in whatever order.
+    await applyForGood(workspace, showing({ renamed: WEB }, 'renamed'));
+    expect((await workspace.state())['svc_status_page_component.part']?.id).toBe(before);
+    await destroy(workspace);
+    await workspace.dispose();
+  });
+
+  test('a shown monitor of another kind, and one that was removed elsewhere', {
+    timeout: 60_000,
+  }, async () => {
+    const workspace = await open();
+    await applyForGood(workspace, showing({ web: WEB }, 'web'));
+    const port = { name: 'Port', uri: 'example.com:443', periodicity: '1m' };
+    await applyForGood(workspace, {
+      resource: {
+        svc_status_page: { page },
+        svc_tcp_monitor: { port },
+        svc_status_page_component: {
+          part: { ...component('web'), monitor_id: ref('svc_tcp_monitor.port.id') },
+        },
+      },
+    });
+    const state = await workspace.state();
+    const id = String(state['svc_tcp_monitor.port']?.id);
+    expect((await api.call('DELETE', `/v1/monitors/${id}?components=keep`)).status).toBe(204);
+    expect(await changesIn(workspace)).toEqual([
+      { address: 'svc_status_page_component.part', action: 'update' },
+      { address: 'svc_tcp_monitor.port', action: 'create' },
+    ]);
+    await apply(workspace);
     await expectNothingToDo(workspace);
     await destroy(workspace);
     await workspace.dispose();

@@ -49,7 +49,12 @@ test('they have the attributes of the specification, and no others', () => {
       'id required',
       ...computed('type name url uri periodicity method active public description timeout status'),
     ].sort(),
-    svc_monitors: ['limit optional-computed', 'monitors computed', 'offset optional-computed'],
+    svc_monitors: [
+      'limit optional-computed',
+      'monitors computed',
+      'offset optional-computed',
+      'total computed',
+    ],
     svc_notification: [
       'id required',
       ...computed('name provider_type monitor_ids created_at updated_at'),
@@ -212,7 +217,10 @@ describe('svc_monitors', () => {
     const { state } = await read('svc_monitors', { limit: 100, offset: 53 }, from);
     expect(state).toMatchObject({ limit: 100, offset: 53 });
     expect((state!.monitors as TerraformObject[]).map(({ name }) => name)).toEqual(['m53', 'm54']);
-    expect((await read('svc_monitors', { offset: 1_000 }, from)).state).toMatchObject({ monitors: [] });
+    expect((await read('svc_monitors', { offset: 1_000 }, from)).state).toMatchObject({
+      monitors: [],
+      total: expect.any(Number),
+    });
   });
 
   test.each([

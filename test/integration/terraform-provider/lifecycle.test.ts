@@ -162,7 +162,7 @@ function expectApplied(state: TerraformObject, planned: TerraformObject): void {
 describe.each(Object.entries(CASES))('%s', (_name, { kind, path, full, changed, drift }) => {
   test('is created, read, changed, seen to drift, and removed', async () => {
     const resource = svc.resource(kind);
-    expect(resource.calls.validate(resource.config(full))).toEqual([]);
+    expect(resource.calls.validate(resource.config(full), { allowsWriteOnly: true })).toEqual([]);
 
     const planned = resource.planned(full);
     const { state, diagnostics } = await resource.calls.create(planned);
@@ -275,20 +275,18 @@ describe('what stands on a page', () => {
     await calls.remove(created.state!);
   });
 
-  test('a monitor that a component shows is not removed, and the error says what to do', async () => {
-    const component = await svc
-      .resource('svc_status_page_component')
-      .created({ page_id: page.id!, type: 'monitor', monitor_id: monitor.id! });
-    const outcome = await svc.resource('svc_http_monitor').calls.remove(monitor);
-    expect(outcome.state).toEqual(monitor);
-    const { detail } = errorOf(outcome);
-    expect(detail).toMatch(
-      /^The monitor \d+ is shown by component \d+ of status page \d+\. Remove the component first/,
-    );
-    expect(detail).not.toContain('?cascade');
-    expect(detail).toContain('terraform apply -target=svc_status_page_component.');
-    expect(detail).toContain('create_before_destroy = true');
-    await svc.resource('svc_status_page_component').calls.remove(component);
+  test('a monitor that a component shows is removed, and the component stays with a warning', async () => {
+    const components = svc.resource('svc_status_page_component');
+    const shown = await svc.resource('svc_tcp_monitor').created({ ...MONITOR_LINES, uri: 'example.com:443' });
+    const component = await components.created({ page_id: page.id!, type: 'monitor', monitor_id: shown.id! });
+    const outcome = await svc.resource('svc_tcp_monitor').calls.remove(shown);
+    expect(outcome).toEqual({ state: null, diagnostics: [] });
+    const read = await components.calls.read(component);
+    expect(read.state).toMatchObject({ id: component.id, type: 'monitor', monitor_id: null });
+    expect(read.diagnostics).toMatchObject([
+      { severity: 'warning', detail: expect.stringContaining('the monitor that it showed was removed') },
+    ]);
+    await components.calls.remove(component);
   });
 
   test('everything of a page that was removed is gone', async () => {

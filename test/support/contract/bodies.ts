@@ -105,7 +105,7 @@ const BODIES: Readonly<Record<string, (world: World, ids: Ids) => Promise<Body[]
   put_status_pages_page_id_component_groups_id: async () => [{ name: 'b' }],
   post_tokens: async () => [
     { name: 'a', scope: 'read' },
-    { name: 'b', scope: 'write', workspace_id: null },
+    { name: 'b', scope: 'admin', workspace_id: null, expires_at: null },
   ],
   post_workspaces: async () => [{ name: World.unique() }, { name: World.unique() }],
 };

@@ -36,7 +36,7 @@ export class World {
     const workspace = await api.call('POST', '/v1/workspaces', { name: World.unique() });
     const { id } = workspace.body as { id: string };
     const [token, reader] = await Promise.all(
-      (['write', 'read'] as const).map(async (scope) => {
+      (['admin', 'read'] as const).map(async (scope) => {
         const grant = { workspaceId: Number(id), name: scope, scope };
         return (await api.tokens.create(grant, api.clock.wall())).secret;
       }),
@@ -193,7 +193,7 @@ export class World {
         .execute();
     });
     const facts = { statusCode: 503, errorMessage: 'status code 503' };
-    const voted = { ...vote, endedAt: now, failedSince: now, expiresAt: now, ...facts };
+    const voted = { ...vote, endedAt: now, failedSince: now, upSlot: 0, expiresAt: now, ...facts };
     this.api.states.set(Number(id), { status: 'error', votes: [voted] });
     return id;
   }

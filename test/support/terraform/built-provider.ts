@@ -25,7 +25,7 @@ export async function buildProvider(main?: string): Promise<BuiltProvider> {
   const mirror = await mkdtemp(join(tmpdir(), 'svc-mirror-'));
   const folder = join(mirror, SOURCE, VERSION, platform());
   await mkdir(folder, { recursive: true });
-  const files = await providerPackage(await bundleProvider(ROOT, main), ROOT, VERSION);
+  const files = await providerPackage(await bundleProvider(ROOT, main), ROOT, VERSION, null);
   for (const { name, content, isExecutable } of files) {
     await writeFile(join(folder, name), content);
     if (isExecutable === true) await chmod(join(folder, name), 0o755);

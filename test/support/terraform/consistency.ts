@@ -67,7 +67,8 @@ function attributePlanBreaches(
   planned: Value,
   path: Path,
 ): Breaches {
-  const { type, computed, sensitive } = attribute;
+  const { type, computed, sensitive, writeOnly } = attribute;
+  if (writeOnly) return writeOnlyBreaches(planned, path);
   if (isEqual(planned, config, type)) return [];
   if (prior !== null && config !== null && isEqual(planned, prior, type)) return [];
   if (computed && config === null) return [];
@@ -80,6 +81,10 @@ function attributePlanBreaches(
   return [
     `${where}: planned value ${shown(planned)} does not match config value ${shown(config)} nor prior value ${shown(prior)}`,
   ];
+}
+
+function writeOnlyBreaches(value: Value, path: Path): Breaches {
+  return value === null ? [] : [`${shownPath(path)}: returned a value for the write-only attribute`];
 }
 
 /** Where an object does not keep what was planned: after an apply, or planned again with more known. */
@@ -96,7 +101,8 @@ function blockIncompatibilities(
   actual: ObjectValue,
   path: Path,
 ): Breaches {
-  const ofAttributes = Object.entries(block.attributes).flatMap(([name, { type, sensitive }]) => {
+  const ofAttributes = Object.entries(block.attributes).flatMap(([name, { type, sensitive, writeOnly }]) => {
+    if (writeOnly) return writeOnlyBreaches(actual[name] ?? null, [...path, name]);
     const found = valueIncompatibilities(type, planned[name] ?? null, actual[name] ?? null, [...path, name]);
     if (!sensitive || found.length === 0) return found;
     return [`${shownPath([...path, name])}: inconsistent values for sensitive attribute`];

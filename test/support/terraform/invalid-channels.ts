@@ -70,6 +70,20 @@ export const INVALID_CHANNELS: readonly InvalidRow[] = [
   ],
   [
     KIND,
+    'a channel without its key',
+    channel('incident_b', { region: 'eu' }),
+    ['incident_b', 0, 'api_key'],
+    'is required, or its write-only form',
+  ],
+  [
+    KIND,
+    'two forms of one secret',
+    channel('incident_a', { integration_key: 'a', integration_key_wo: 'a', integration_key_wo_version: 1 }),
+    ['incident_a', 0, 'integration_key_wo'],
+    'cannot be given beside integration_key',
+  ],
+  [
+    KIND,
     'a national phone number',
     channel('sms', { phone_number: '0151 12345678' }),
     ['sms', 0, 'phone_number'],

@@ -151,7 +151,7 @@ export const INVALID_MONITORS: readonly InvalidRow[] = [
     'a URL whose user information is the mask',
     { url: 'https://********@example.com' },
     ['url'],
-    'has as its user information "********", which tokens that only read are shown',
+    'has in it "********", which tokens that only read are shown',
   ],
   [HTTP, 'a URL with a blank', { url: 'https://example.com/a b' }, ['url'], 'write a blank as %20'],
   [HTTP, 'a method in small letters', { method: 'get' }, ['method'], 'Did you mean "GET"?'],

@@ -33,8 +33,9 @@ function memoryResource(definition: ResourceDefinition): ManagedResource {
     Promise.resolve({ state, diagnostics: [] });
   return {
     schema,
-    validate: (config) => validateConfig(definition, config),
+    validate: (config, client) => validateConfig(definition, config, client),
     plan: (request) => planResource(definition, request),
+    creatable: () => Promise.resolve([]),
     create: (planned) => outcome(madeUp(schema, planned)),
     read: outcome,
     update: (_prior, planned) => outcome(madeUp(schema, planned)),

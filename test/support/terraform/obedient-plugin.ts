@@ -10,6 +10,7 @@ const attribute = (more: Partial<SchemaAttribute>): SchemaAttribute => ({
   optional: false,
   computed: false,
   sensitive: false,
+  writeOnly: false,
   ...more,
 });
 

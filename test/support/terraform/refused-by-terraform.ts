@@ -61,12 +61,6 @@ export const REFUSED_BY_TERRAFORM: readonly RefusedRow[] = [
     { provider_type: undefined },
     /The argument "provider_type" is required/,
   ],
-  [
-    'svc_notification',
-    'a channel without its key',
-    channel('incident_b', { region: 'eu' }),
-    /The argument "api_key" is required/,
-  ],
   ['svc_status_page', 'no slug', { slug: undefined }, /The argument "slug" is required/],
   ['svc_status_page_component', 'no page', { page_id: undefined }, /The argument "page_id" is required/],
   ['svc_status_page_component', 'no type', { type: undefined }, /The argument "type" is required/],

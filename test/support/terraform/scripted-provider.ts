@@ -38,6 +38,7 @@ export function scriptedProvider(script: Script = {}, rest: Partial<Provider> = 
     schema: THING,
     validate: () => [],
     plan: unscripted,
+    creatable: () => Promise.resolve([]),
     create: unscripted,
     read: unscripted,
     update: unscripted,
@@ -48,7 +49,13 @@ export function scriptedProvider(script: Script = {}, rest: Partial<Provider> = 
   return {
     schema: SETTINGS,
     resources: { svc_thing: thing },
-    dataSources: { svc_thing: thing },
+    dataSources: {
+      svc_thing: {
+        schema: THING,
+        validate: (config) => thing.validate(config, { allowsWriteOnly: true }),
+        read: (config) => thing.read(config),
+      },
+    },
     validate: () => [],
     configure: () => [],
     stop: () => {},

@@ -8,6 +8,7 @@ export type SchemaAttribute = {
   readonly optional: boolean;
   readonly computed: boolean;
   readonly sensitive: boolean;
+  readonly writeOnly: boolean;
 };
 
 export type SchemaBlock = {
@@ -34,6 +35,7 @@ type WireAttribute = {
   optional?: boolean;
   computed?: boolean;
   sensitive?: boolean;
+  writeOnly?: boolean;
 };
 type WireBlock = { attributes?: WireAttribute[]; blockTypes?: WireNestedBlock[] };
 type WireNestedBlock = {
@@ -57,12 +59,13 @@ function blockOf(block: WireBlock): SchemaBlock {
 }
 
 function attributeOf(wire: WireAttribute): SchemaAttribute {
-  const { required = false, optional = false, computed = false, sensitive = false } = wire;
+  const { required = false, optional = false, computed = false, sensitive = false, writeOnly = false } = wire;
   if (required ? optional || computed : !optional && !computed) {
     throw new Error(`attribute ${wire.name}: must set Optional, Required or Computed, and Required alone`);
   }
   const type = JSON.parse(Buffer.from(wire.type).toString()) as ValueType;
-  return { type, required, optional, computed, sensitive };
+  if (writeOnly && computed) throw new Error(`attribute ${wire.name}: WriteOnly cannot be Computed`);
+  return { type, required, optional, computed, sensitive, writeOnly };
 }
 
 function nestedOf(nested: WireNestedBlock): NestedBlock {

@@ -21,8 +21,15 @@ describe('the records of a name', () => {
     expect(recordsOf(answer, 'a', 'A').map(textOf)).toEqual(['192.0.2.1']);
   });
 
-  test('are the first link when aliases are asked for', () => {
-    expect(recordsOf(message(alias('a', 'b'), alias('b', 'c')), 'a', 'CNAME').map(textOf)).toEqual(['b']);
+  test('are all links when aliases are asked for, in the order of the chain', () => {
+    const answer = message(alias('c', 'd'), alias('a', 'b'), alias('b', 'c'), alias('x', 'y'));
+    expect(recordsOf(answer, 'a', 'CNAME').map(textOf)).toEqual(['b', 'c', 'd']);
+    expect(recordsOf(message(alias('a', 'b'), alias('b', 'a')), 'a', 'CNAME').map(textOf)).toEqual([
+      'b',
+      'a',
+    ]);
+    const long = Array.from({ length: 100 }, (_, n) => alias(`n${n}`, `n${n + 1}`));
+    expect(recordsOf(message(...long), 'n0', 'CNAME')).toHaveLength(16);
   });
 
   test('are not those of other names and types', () => {

@@ -1,25 +1,42 @@
 import type { RecordType } from '@svc/shared/messages/check.ts';
 import type { DnsMessage, DnsRecord } from './packet.ts';
 
-/** Links of CNAME that are followed within one answer. */
-const MAX_CHAIN = 16;
+/** Links of CNAME that are followed. */
+export const MAX_CHAIN = 16;
 
 /**
  * The records of `type` that `name` has according to the message, in the order of the answer: those of the
- * name at the end of its CNAME chain, or with `CNAME` the first link itself. Records of names that were not
+ * name at the end of its CNAME chain, or with `CNAME` the links themselves. Records of names that were not
  * asked for are left out. A chain that leads out of the message ends there: recursive servers
  * follow it themselves.
  */
 export function recordsOf(message: DnsMessage, name: string, type: RecordType): DnsRecord[] {
-  let owner = name;
-  for (let link = 0; link <= MAX_CHAIN; link++) {
+  const chain = chainOf(message, name);
+  if (type === 'CNAME') return chain;
+  // Nothing should stand beside an alias, but some servers send it, and clients take the first they find.
+  for (const owner of [name, ...chain.map(({ target }) => target)]) {
     const found = message.answers.filter((record) => record.type === type && record.name === owner);
-    if (found.length > 0 || type === 'CNAME') return found;
-    const alias = message.answers.find((record) => record.type === 'CNAME' && record.name === owner);
-    if (alias?.type !== 'CNAME') return [];
-    owner = alias.target;
+    if (found.length > 0) return found;
   }
   return [];
+}
+
+type Alias = Extract<DnsRecord, { type: 'CNAME' }>;
+
+/** The links of the chain that begins at `name`, in its order; a circle is left where it closes. */
+function chainOf(message: DnsMessage, name: string): Alias[] {
+  const aliases = new Map<string, Alias>();
+  for (const record of message.answers) {
+    if (record.type === 'CNAME' && !aliases.has(record.name)) aliases.set(record.name, record);
+  }
+  const chain: Alias[] = [];
+  let link = aliases.get(name);
+  while (link !== undefined && chain.length < MAX_CHAIN) {
+    chain.push(link);
+    aliases.delete(link.name);
+    link = aliases.get(link.target);
+  }
+  return chain;
 }
 
 /** The record's value as assertions see it. */

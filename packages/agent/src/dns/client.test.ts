@@ -8,6 +8,7 @@ import {
 } from '../../../../test/support/dns-server.ts';
 import { type AskPolicy, DnsClient, type DnsReply } from './client.ts';
 import type { DnsQuestion } from './packet.ts';
+import { parseServer } from './servers.ts';
 
 const QUESTION: DnsQuestion = { name: 'example.com', type: 'A' };
 const RECORDS = { records: [a('example.com', '192.0.2.1')] };
@@ -26,8 +27,8 @@ async function serve(handler: DnsHandler): Promise<DnsTestServer> {
   return server;
 }
 
-function client(): DnsClient {
-  const created = new DnsClient();
+function client(now?: () => number): DnsClient {
+  const created = new DnsClient(now);
   clients.push(created);
   return created;
 }
@@ -115,6 +116,17 @@ describe('truncated answers', () => {
     });
   });
 
+  test('of a server that never answers over TCP are no answer, and it says so', async () => {
+    const server = await serve(({ transport }) => (transport === 'udp' ? { isTruncated: true } : null));
+    const reply = await ask(client(), policy([server], { waitMs: () => 20, timeoutMs: 200 }));
+    expect(reply).toEqual({
+      kind: 'silent',
+      why: `no answer over TCP, after a truncated one, from ${server.address}`,
+    });
+    // One connection waits, however often the datagram is repeated.
+    expect(server.count('tcp')).toBe(1);
+  });
+
   test('that come one byte at a time are read', async () => {
     const server = await serve(({ transport }) =>
       transport === 'udp' ? { isTruncated: true } : { ...RECORDS, isDripped: true },
@@ -156,8 +168,12 @@ describe('servers that cannot help', () => {
     });
   });
 
-  test('one that chokes on EDNS is asked again without', async () => {
-    const server = await serve(({ hasEdns }) => (hasEdns ? { rcode: 1 } : RECORDS));
+  test.each([
+    [1, 'FORMERR'],
+    [2, 'SERVFAIL'],
+    [4, 'NOTIMP'],
+  ])('one that chokes on EDNS with RCODE %d (%s) is asked again without', async (rcode) => {
+    const server = await serve(({ hasEdns }) => (hasEdns ? { rcode } : RECORDS));
     expect(await ask(client(), policy([server]))).toMatchObject(answered);
     expect(server.requests.map(({ hasEdns }) => hasEdns)).toEqual([true, false]);
   });
@@ -178,7 +194,7 @@ describe('servers that cannot help', () => {
       kind: 'failed',
       why: `SERVFAIL from ${first.address}, REFUSED from ${second.address}`,
     });
-    expect([first.requests.length, second.requests.length]).toEqual([1, 1]);
+    expect([first.requests.length, second.requests.length]).toEqual([2, 1]);
   });
 });
 
@@ -215,6 +231,128 @@ describe('silence', () => {
     expect(
       await ask(client(), policy([slow, silent], { waitMs: (n) => (n === 0 ? 20 : 10_000) })),
     ).toMatchObject(answered);
+  });
+});
+
+describe('a server that drops queries with EDNS', () => {
+  const old = () => serve(({ hasEdns }) => (hasEdns ? null : RECORDS));
+
+  test('answers the repetition without', async () => {
+    const server = await old();
+    expect(await ask(client(), policy([server], { waitMs: () => 20 }))).toMatchObject(answered);
+    expect(server.requests.map(({ hasEdns }) => hasEdns)).toEqual([true, false]);
+  });
+
+  test('is asked without at once the next time, and with it again after ten minutes', async () => {
+    let now = 0;
+    const server = await old();
+    const asking = client(() => now);
+    const quick = policy([server], { waitMs: () => 20 });
+    await ask(asking, quick);
+    await ask(asking, policy([server]));
+    expect(server.requests.map(({ hasEdns }) => hasEdns)).toEqual([true, false, false]);
+    now = 600_000;
+    await ask(asking, quick);
+    expect(server.requests.map(({ hasEdns }) => hasEdns).slice(3)).toEqual([true, false]);
+  });
+
+  test('is not one that answered with EDNS before: a datagram is lost now and then', async () => {
+    let isLossy = false;
+    const server = await serve(({ hasEdns }) => (hasEdns && isLossy ? null : RECORDS));
+    const asking = client();
+    await ask(asking, policy([server]));
+    isLossy = true;
+    await ask(asking, policy([server], { waitMs: () => 20 }));
+    isLossy = false;
+    await ask(asking, policy([server]));
+    expect(server.requests.map(({ hasEdns }) => hasEdns)).toEqual([true, true, false, true]);
+  });
+});
+
+describe('a server that is silent while another one answers', () => {
+  const names = (asked: readonly DnsTestServer[]) => asked.map(({ requests }) => requests.length);
+
+  test('is asked last from then on', async () => {
+    const dead = await serve(() => null);
+    const good = await serve(() => RECORDS);
+    const asking = client();
+    await ask(asking, policy([dead, good], { waitMs: () => 20 }));
+    expect(names([dead, good])).toEqual([1, 1]);
+    // Whoever waited for the dead one now would wait for ten seconds.
+    for (let again = 0; again < 5; again++) await ask(asking, policy([dead, good]));
+    expect(names([dead, good])).toEqual([1, 6]);
+  });
+
+  test('and not there at all: likewise', async () => {
+    const gone = await DnsTestServer.start(() => null);
+    const good = await serve(() => RECORDS);
+    const addresses = [gone.address, good.address].map(parseServer);
+    await gone.close();
+    const asking = client();
+    const how = { ...policy([]), servers: addresses };
+    for (let again = 0; again < 3; again++) expect(await ask(asking, how)).toMatchObject(answered);
+  });
+
+  test('is asked in passing every half minute, and comes first again when it answers', async () => {
+    let now = 0;
+    let isDead = true;
+    const first = await serve(() => (isDead ? null : RECORDS));
+    const second = await serve(() => RECORDS);
+    const asking = client(() => now);
+    const both = policy([first, second]);
+    await ask(asking, { ...both, waitMs: () => 20 });
+    now += 30_000;
+    await ask(asking, both);
+    await ask(asking, both);
+    await expect.poll(() => names([first, second])).toEqual([2, 3]);
+    isDead = false;
+    now += 30_000;
+    // The question in passing is answered some time after the question itself.
+    await expect
+      .poll(async () => {
+        await ask(asking, both);
+        return first.requests.length;
+      })
+      .toBeGreaterThan(4);
+    const asked = second.requests.length;
+    await ask(asking, both);
+    expect(second.requests.length).toBe(asked);
+  });
+
+  test('comes before the other one again when that one is silent', async () => {
+    const dead = new Set<number>();
+    const handler =
+      (place: number): DnsHandler =>
+      () =>
+        dead.has(place) ? null : RECORDS;
+    const both = [await serve(handler(0)), await serve(handler(1))];
+    const asking = client();
+    const quick = policy(both, { waitMs: () => 20 });
+    dead.add(0);
+    await ask(asking, quick);
+    dead.clear();
+    dead.add(1);
+    await ask(asking, quick);
+    await ask(asking, policy(both));
+    expect(names(both)).toEqual([3, 2]);
+  });
+
+  test('keeps its place where nobody answers, and where it is only slower than its turn', async () => {
+    const slow = await serve(() => null);
+    const silent = await serve(() => null);
+    const asking = client();
+    await ask(asking, policy([slow, silent], { waitMs: () => 20, tries: 2 }));
+    slow.handle(() => RECORDS);
+    await ask(asking, policy([slow, silent]));
+    expect(names([slow, silent])).toEqual([2, 1]);
+  });
+
+  test('keeps its place when it refuses: the next one is asked without a wait', async () => {
+    const refusing = await serve(() => ({ rcode: 5 }));
+    const good = await serve(() => RECORDS);
+    const asking = client();
+    for (let again = 0; again < 2; again++) await ask(asking, policy([refusing, good]));
+    expect(names([refusing, good])).toEqual([2, 2]);
   });
 });
 

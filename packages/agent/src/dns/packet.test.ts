@@ -210,10 +210,51 @@ describe('responses', () => {
     expect(() => decodeMessage(bytes)).toThrow('a name of more than 255 bytes');
   });
 
+  test('a chain of pointers longer than any name is refused', () => {
+    const pointers = (count: number) => {
+      // They lie in a record of a type that is skipped, each leads to the one before, the first to the root.
+      const chain = Array.from({ length: count }, (_, n) => 0xc000 + (n === 0 ? 12 : 28 + 2 * (n - 1)));
+      const held = Buffer.concat(chain.map(uint16)).toString('hex');
+      const size = uint16(2 * count).toString('hex');
+      const last = uint16(0xc000 + 28 + 2 * (count - 1)).toString('hex');
+      return message(
+        '0000010001',
+        `00 0063 0001 00000000 ${size} ${held}`,
+        `${last} 0001 0001 00000000 0004 7f000001`,
+      );
+    };
+    expect(decodeMessage(pointers(100)).answers).toMatchObject([{ name: '.', address: '127.0.0.1' }]);
+    expect(() => decodeMessage(pointers(200))).toThrow('too many compression pointers');
+  });
+
   test('a truncated message is known as one, whatever is left of it', () => {
     const bytes = message('0000010001', 'c00c 0001 0001 00000000 0004 7f');
     bytes.writeUInt16BE(0x8380, 2);
     expect(decodeMessage(bytes)).toMatchObject({ isTruncated: true, answers: [] });
+  });
+});
+
+describe('64 KiB of records', () => {
+  const full = (question: string, record: string) => {
+    const bytes = message(question);
+    const records = Math.floor((65_535 - bytes.length) / (record.replaceAll(' ', '').length / 2));
+    bytes.writeUInt16BE(records, 6);
+    return Buffer.concat([bytes, hex(record.repeat(records))]);
+  };
+
+  test('are all read', () => {
+    const bytes = full('0000010001', 'c00c 0001 0001 0000003c 0004 c0000201');
+    expect(decodeMessage(bytes).answers).toHaveLength(4_094);
+  });
+
+  test('cost no more where each is a pointer to one long name', () => {
+    const long = encodeName(Array.from({ length: 4 }, () => '\\001'.repeat(62)).join('.'));
+    const bytes = full(`${long.toString('hex')} 00050001`, 'c00c 0005 0001 00000000 0002 c00c');
+    const before = process.cpuUsage();
+    expect(decodeMessage(bytes).answers).toHaveLength(4_661);
+    const { user, system } = process.cpuUsage(before);
+    // It took a second when every record spelled the name anew.
+    expect(user + system).toBeLessThan(250_000);
   });
 });
 

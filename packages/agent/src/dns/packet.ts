@@ -48,8 +48,8 @@ export const RCODE = {
 const UDP_PAYLOAD_BYTES = 1_232;
 const HEADER_BYTES = 12;
 const MAX_NAME_BYTES = 255;
-/** Records read of one message: bounds the work that 64 KiB over TCP can cause. */
-const MAX_ANSWERS = 1_024;
+/** More than a name can have labels. */
+const MAX_POINTERS = 128;
 const CLASS_IN = 1;
 const TYPE_CODES: Record<RecordType, number> = { A: 1, CNAME: 5, MX: 15, TXT: 16, AAAA: 28 };
 const TYPE_OPT = 41;
@@ -144,7 +144,6 @@ export function decodeMessage(data: Uint8Array): DnsMessage {
   const answerCount = reader.uint16();
   reader.skip(4);
   if (questions > 1) throw new DnsFormatError(`${questions} questions`);
-  if (answerCount > MAX_ANSWERS) throw new DnsFormatError(`${answerCount} answers`);
   const isTruncated = (flags & 0x0200) !== 0;
   const question = questions === 1 ? readQuestion(reader) : null;
   // What a truncated message holds is asked for again over TCP; its last record may well be cut.
@@ -212,8 +211,13 @@ function readText(reader: Reader, end: number): string {
   return Buffer.concat(chunks).toString('utf8');
 }
 
+/** `size` on the wire without compression; `end` is the offset after it. */
+type Name = { text: string; size: number; end: number };
+
 class Reader {
   readonly #data: Uint8Array;
+  /** Names that pointers lead to: without it, 64 KiB of pointers to one long name take a second to read. */
+  readonly #shared = new Map<number, Name>();
   offset = 0;
 
   constructor(data: Uint8Array) {
@@ -248,30 +252,41 @@ class Reader {
 
   /** A name, compressed or not (RFC 1035 section 4.1.4). */
   name(): string {
+    const { text, end } = this.#nameAt(this.offset, MAX_POINTERS);
+    this.offset = end;
+    return text === '' ? '.' : text;
+  }
+
+  /** @param pointers how many may still be followed */
+  #nameAt(start: number, pointers: number): Name {
     let text = '';
     let size = 1;
-    let at = this.offset;
-    // A pointer must lead to before the part it ends, so that no chain of them can loop.
-    let barrier = this.offset;
-    let isCompressed = false;
+    let at = start;
     for (let length = this.#at(at++); length !== 0; length = this.#at(at++)) {
       if (length >= 0xc0) {
         const target = (length & 0x3f) * 0x100 + this.#at(at++);
-        if (target >= barrier) throw new DnsFormatError('a compression pointer does not lead back');
-        if (!isCompressed) this.offset = at;
-        isCompressed = true;
-        barrier = target;
-        at = target;
-        continue;
+        // A pointer must lead to before the part it ends, so that no chain of them can loop.
+        if (target >= start) throw new DnsFormatError('a compression pointer does not lead back');
+        const rest = this.#pointedTo(target, pointers - 1);
+        return { text: joined(text, rest.text), size: boundedSize(size + rest.size - 1), end: at };
       }
       if (length > 63) throw new DnsFormatError('a label of unknown kind');
-      size += length + 1;
-      if (size > MAX_NAME_BYTES) throw new DnsFormatError('a name of more than 255 bytes');
-      if (text !== '') text += '.';
-      for (const end = at + length; at < end; at++) text += labelCharacter(this.#at(at));
+      size = boundedSize(size + length + 1);
+      let label = '';
+      for (const end = at + length; at < end; at++) label += labelCharacter(this.#at(at));
+      text = joined(text, label);
     }
-    if (!isCompressed) this.offset = at;
-    return text === '' ? '.' : text;
+    return { text, size, end: at };
+  }
+
+  #pointedTo(target: number, pointers: number): Name {
+    if (pointers < 0) throw new DnsFormatError('too many compression pointers');
+    let name = this.#shared.get(target);
+    if (name === undefined) {
+      name = this.#nameAt(target, pointers);
+      this.#shared.set(target, name);
+    }
+    return name;
   }
 
   #at(offset: number): number {
@@ -279,6 +294,15 @@ class Reader {
     if (byte === undefined) throw new DnsFormatError('cut short');
     return byte;
   }
+}
+
+function joined(labels: string, rest: string): string {
+  return labels === '' || rest === '' ? labels + rest : `${labels}.${rest}`;
+}
+
+function boundedSize(size: number): number {
+  if (size > MAX_NAME_BYTES) throw new DnsFormatError('a name of more than 255 bytes');
+  return size;
 }
 
 function labelCharacter(byte: number): string {

@@ -1,16 +1,14 @@
-import { ApiError } from '@svc/shared/api/api-error.ts';
-import { ApiClient } from '@svc/shared/api/client.ts';
-import { describeSettings, readEnvironment } from '@svc/shared/settings.ts';
+import { describeSettings } from '@svc/shared/settings.ts';
+import { asking, openApi } from '../api.ts';
 import type { Command, Surroundings } from '../command.ts';
 import { describeOptions, type Given, parseOptions } from '../options.ts';
 import { CLI_SETTINGS } from '../settings.ts';
-import { type FoundToken, findToken } from '../token.ts';
+import type { FoundToken } from '../token.ts';
 import { UsageError } from '../usage-error.ts';
-import { VERSION } from '../version.ts';
 import { requireAbsent, userPath, writeNewFile } from '../write-file.ts';
 import { declaredJson, declaredYaml } from './declared-file.ts';
 import { type ExportedDocument, exportDocument } from './document.ts';
-import { type LiveResource, liveConfiguration } from './live.ts';
+import { liveConfiguration } from './live.ts';
 import { FORMATS, type Format, SECRETS_AS, type SecretsAs, secretsFile, variableName } from './secrets.ts';
 import { terraformFile } from './terraform.ts';
 
@@ -32,9 +30,6 @@ const OPTIONS = {
   },
   force: { description: 'replace files that are there already' },
 } as const;
-
-/** Attempts go on for this long where nothing answers, ms: somebody is waiting. */
-const NEVER_ANSWERED_MS = 5_000;
 
 export const exportCommand: Command = {
   summary: 'write the live configuration as a declared file or as Terraform',
@@ -64,16 +59,15 @@ async function runExport(args: readonly string[], surroundings: Surroundings): P
   const format = (given.format ?? 'yaml') as Format;
   const secrets = (given.secrets ?? 'variables') as SecretsAs;
   refuseContradictions(given, environment);
-  const { values: settings, warnings } = readEnvironment(CLI_SETTINGS, environment);
-  for (const warning of warnings) err.write(`svc: ${warning}\n`);
-  const found = findToken(settings, environment);
-  const document = exportDocument(await fetched(settings.baseUrl, found));
+  const api = openApi(surroundings);
+  const { baseUrl, token: found } = api;
+  const document = exportDocument(await asking(api, () => liveConfiguration(api.client)));
   if (secrets === 'inline' || given['secrets-file'] !== undefined) requireShown(document, found);
-  const text = rendered(document, format, secrets, settings.baseUrl);
+  const text = rendered(document, format, secrets, baseUrl);
   await write(text, document, { given, format, secrets }, surroundings);
   say(document, { given, format, secrets }, surroundings);
   err.write(
-    `svc: ${counted(document.resources.length, 'resource')} of ${settings.baseUrl}, read with the token of ${found.source}\n`,
+    `svc: ${counted(document.resources.length, 'resource')} of ${baseUrl}, read with the token of ${found.source}\n`,
   );
 }
 
@@ -88,21 +82,6 @@ function refuseContradictions(
   }
   if (output !== undefined && userPath(output, environment) === userPath(secretsPath, environment)) {
     throw new UsageError('--output and --secrets-file name the same file: give the secrets one of their own');
-  }
-}
-
-async function fetched(baseUrl: string, { token, source }: FoundToken): Promise<LiveResource[]> {
-  const client = new ApiClient({
-    baseUrl,
-    token,
-    userAgent: `svc-cli/${VERSION}`,
-    limits: { neverAnsweredMs: NEVER_ANSWERED_MS },
-  });
-  try {
-    return await liveConfiguration(client);
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 401) throw error;
-    throw new Error(`${error.message}; the token is that of ${source}`, { cause: error });
   }
 }
 

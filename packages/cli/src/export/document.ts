@@ -80,8 +80,11 @@ export type ExportedDocument = {
 export function exportDocument(live: readonly LiveResource[]): ExportedDocument {
   const nameOf = localNames(live);
   const secrets = new SecretNames();
-  const notes: string[] = [];
-  const resources = live.map((resource): ExportedResource => {
+  const notes = live.filter(showsNothing).map(({ id, answered }) => {
+    return `component ${id} of status page ${String(answered.page_id)} is left out: the monitor that it showed was removed`;
+  });
+  const declared = live.filter((resource) => !showsNothing(resource));
+  const resources = declared.map((resource): ExportedResource => {
     const { kind, id, answered } = resource;
     const name = nameOf(kind, id) ?? id;
     notes.push(...appearanceNotes(kind, name, answered));
@@ -101,6 +104,12 @@ export function exportDocument(live: readonly LiveResource[]): ExportedDocument 
     };
   });
   return { resources, secrets: secrets.all, notes };
+}
+
+/** A component whose monitor was removed cannot be declared: there is nothing that it could show. */
+function showsNothing({ kind, answered }: LiveResource): boolean {
+  if (kind !== 'svc_status_page_component') return false;
+  return answered.type === 'monitor' && (answered.monitor_id ?? null) === null;
 }
 
 type Answered = Readonly<Record<string, unknown>>;

@@ -4,7 +4,9 @@ import { REGIONS } from '@svc/shared/regions.ts';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
 import { MONITOR_STATUSES } from '../domain/monitor.ts';
+import { AUDIT_ACTORS, AUDIT_OUTCOMES } from '../store/audit.ts';
 import { transitionVote } from '../store/stored-votes.ts';
+import { TOKEN_SCOPES } from '../store/tokens.ts';
 
 /** What the API answers beside declared resources. Instants are epoch ms unless they are texts; unset is null. */
 
@@ -296,15 +298,26 @@ const TOKEN = {
   scope: 'write' as const,
   operator: false,
   created_at: '2026-01-01T00:00:00.000Z',
+  created_by: { id: '1', name: 'SVC_API_TOKEN' },
+  expires_at: '2027-01-01T00:00:00.000Z',
+  last_used_at: null,
 };
 
 export const tokenView = z
   .object({
     id,
     name: z.string(),
-    scope: z.enum(['read', 'write']),
-    operator: z.boolean(),
+    scope: z.enum(TOKEN_SCOPES),
+    operator: z.boolean().meta({ description: 'Whether it is of SVC_API_TOKEN.' }),
     created_at: instant,
+    created_by: z
+      .object({ id, name: z.string() })
+      .nullable()
+      .meta({ description: 'The token that made it; null: the settings, or a former version.' }),
+    expires_at: instant.nullable().meta({ description: 'From when on it is refused; null: never.' }),
+    last_used_at: instant
+      .nullable()
+      .meta({ description: 'When a request last came with it, kept to the minute over a restart.' }),
   })
   .meta({ examples: [TOKEN] });
 export const workspaceView = z
@@ -316,6 +329,48 @@ export const createdTokenView = tokenView
     token: z.string().meta({ description: 'Shown this once.' }),
   })
   .meta({ examples: [{ ...TOKEN, token: 'svc_…' }] });
+
+export const auditView = z
+  .object({
+    id,
+    at: z.number().int(),
+    workspace_id: id.nullable().meta({ description: 'Null: the request had no valid token.' }),
+    actor: z.enum(AUDIT_ACTORS).meta({
+      description:
+        'Who acted: an API token, nobody known, the declared file, or the settings (SVC_API_TOKEN).',
+    }),
+    token: z.object({ id, name: z.string() }).nullable().meta({ description: 'As it was called then.' }),
+    action: z.string().meta({ description: 'create, replace, change, remove, login, check, test, retry, …' }),
+    object: z.string().meta({ description: 'Path below /v1.' }),
+    outcome: z.enum(AUDIT_OUTCOMES),
+    status: z
+      .number()
+      .int()
+      .nullable()
+      .meta({ description: 'Of the answer; null: written with the change.' }),
+    request_id: z.string().nullable().meta({ description: 'The answer has it as X-Request-Id.' }),
+    peer: z.string().nullable().meta({ description: 'Address at the other end of the connection.' }),
+    detail: z.string().nullable(),
+  })
+  .meta({
+    examples: [
+      {
+        id: '31',
+        at: 1_767_225_600_412,
+        workspace_id: '1',
+        actor: 'token',
+        token: { id: '2', name: 'Terraform' },
+        action: 'replace',
+        object: 'monitors/12',
+        outcome: 'done',
+        status: null,
+        request_id: '4f5c1f6e-6f0e-4b0e-9a53-0f6b6d1f0a51',
+        peer: '192.0.2.7',
+        detail: null,
+      },
+    ],
+  });
+export type AuditView = z.infer<typeof auditView>;
 
 export const healthView = z
   .object({

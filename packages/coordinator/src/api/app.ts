@@ -1,29 +1,48 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '@svc/shared/errors.ts';
+import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Token } from '../store/tokens.ts';
-import { authenticate, authorize } from './auth.ts';
+import { Admission } from './admission.ts';
+import { AnswerCounters } from './answer-counters.ts';
+import { answerText } from './answer-text.ts';
+import type { AuditTrail } from './audit.ts';
+import type { Bodies } from './bodies.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { docsPage } from './docs-page.ts';
 import { DOCS_POLICY } from './docs-style.ts';
-import type { Access, ApiAnswer, Endpoint } from './endpoint.ts';
+import type { ApiAnswer, Endpoint } from './endpoint.ts';
 import { apiEndpoints } from './endpoints.ts';
 import { isNotModified } from './entity-tag.ts';
+import { isExpectedHost, isLoopbackHost } from './host-check.ts';
 import { openApi } from './openapi.ts';
+import { peerOf } from './peers.ts';
 import { invalid, Problem, problemOf } from './problem.ts';
-import { RateLimit } from './rate-limit.ts';
-import { readJson } from './request-body.ts';
+import { RequestAudit } from './request-audit.ts';
+import { readBodyText } from './request-body.ts';
 
-type Variables = { requestId: string; tokenId: number | null };
+type Variables = {
+  requestId: string;
+  tokenId: number | null;
+  workspaceId: number | null;
+  audit: RequestAudit | null;
+  detail: string | null;
+};
 type ApiContext = Context<{ Variables: Variables }>;
 
 /** The whole API as a function from requests to answers. */
-export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Variables }> {
+export function createApp(
+  dependencies: ApiDependencies,
+  { bodies, trail }: { readonly bodies: Bodies; readonly trail: AuditTrail },
+): Hono<{ Variables: Variables }> {
   const { clock, log } = dependencies;
-  const endpoints = apiEndpoints(dependencies);
+  const answers = new AnswerCounters();
+  const metrics = () => [...dependencies.metrics(), ...answers.metrics(), ...trail.metrics()];
+  const endpoints = apiEndpoints({ ...dependencies, metrics }, trail);
   const app = new Hono<{ Variables: Variables }>();
-  const rateLimit = new RateLimit(dependencies.rate);
+  const admission = new Admission(dependencies);
+  const isHostChecked = isLoopbackHost(dependencies.listen.host);
 
   app.use(async (context, next) => {
     const startedAt = clock.monotonic();
@@ -31,8 +50,21 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
     const requestId = given !== undefined && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
     context.set('requestId', requestId);
     context.set('tokenId', null);
-    await next();
+    context.set('workspaceId', null);
+    context.set('audit', null);
+    context.set('detail', null);
+    if (isHostChecked && !isExpectedHost(context.req.header('host'), dependencies.publicUrl)) {
+      context.res = misdirected().response(requestId);
+    } else {
+      await next();
+    }
+    const { status } = context.res;
+    answers.count(status);
+    context.get('audit')?.answered(status, context.get('detail'));
     context.header('x-request-id', requestId);
+    // Whoever keeps ids finds out by it that a token belongs elsewhere.
+    const workspaceId = context.get('workspaceId');
+    if (workspaceId !== null) context.header('svc-workspace', String(workspaceId));
     context.header('cache-control', 'no-store');
     context.header('x-content-type-options', 'nosniff');
     log.debug(
@@ -40,7 +72,7 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
         requestId,
         method: context.req.method,
         path: context.req.path,
-        status: context.res.status,
+        status,
         tokenId: context.get('tokenId'),
         ms: Math.round(clock.monotonic() - startedAt),
       },
@@ -48,30 +80,38 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
     );
   });
 
-  /** Whoever sends too much is told so also when the token does not allow what is sent. */
-  function admit(context: ApiContext, access: Access): Token {
-    const token = authenticate(dependencies.tokens, context.req.header('authorization'));
+  /** Null on public endpoints. */
+  function admit(context: ApiContext, { access }: Endpoint, audit: RequestAudit): Token | null {
+    if (access === 'public') return null;
+    context.set('audit', audit);
+    const token = admission.identify(context.req.header('authorization'), peerOf(context));
     context.set('tokenId', token.id);
-    const seconds = rateLimit.take(token.id, clock.monotonic());
-    if (seconds > 0) {
-      throw new Problem('rate-limited', `more requests than the token may send; try again in ${seconds} s`, {
-        headers: { 'retry-after': String(seconds) },
-      });
-    }
-    authorize(token, access);
+    context.set('workspaceId', token.workspaceId);
+    audit.identified(token);
+    admission.admit(token, access);
     return token;
   }
 
   for (const endpoint of endpoints) {
     app.on(endpoint.method, routePath(endpoint.path), async (context) => {
-      const token = endpoint.access === 'public' ? null : admit(context, endpoint.access);
+      const audit = new RequestAudit(trail, {
+        endpoint,
+        path: context.req.path,
+        requestId: context.get('requestId'),
+        peer: peerOf(context),
+        at: clock.wall(),
+      });
+      const token = admit(context, endpoint, audit);
       const query = parseQuery(endpoint, new URL(context.req.url).searchParams);
-      const body =
-        endpoint.body === undefined ? undefined : parseBody(endpoint, await readJson(context.req.raw));
+      const text = endpoint.body === undefined ? null : await readBodyText(context.req.raw);
+      const body = text === null ? undefined : parseBody(endpoint, await bodies.read(text));
+      const attributes = (kind: ResourceKind, given: unknown) =>
+        bodies.attributes(kind, given, text?.length ?? 0);
       const ids = Object.fromEntries(
         Object.entries(context.req.param()).map(([name, text]) => [name, Number(text)]),
       );
-      const request = { token, ids, query, body, header: (name: string) => context.req.header(name) };
+      const header = (name: string) => context.req.header(name);
+      const request = { token, ids, query, body, header, attributes, audit };
       return respond(context, await endpoint.handle(request as never));
     });
   }
@@ -102,7 +142,10 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
   app.onError((error, context) => {
     const requestId = context.get('requestId');
     const known = problemOf(error);
-    if (known !== null) return known.response(requestId);
+    if (known !== null) {
+      context.set('detail', known.message);
+      return known.response(requestId);
+    }
     log.error(
       { error: messageOf(error), stack: error.stack, requestId, path: context.req.path },
       'request failed',
@@ -112,6 +155,13 @@ export function createApp(dependencies: ApiDependencies): Hono<{ Variables: Vari
   });
 
   return app;
+}
+
+function misdirected(): Problem {
+  return new Problem(
+    'misdirected',
+    'the API listens on this machine only, and this is not its name: use localhost, or set SVC_PUBLIC_URL to the address that a proxy serves it under',
+  );
 }
 
 function routePath(path: string): string {
@@ -144,10 +194,16 @@ function parseQuery(endpoint: Endpoint, parameters: URLSearchParams): unknown {
   return parsed.data;
 }
 
+/** Members of a body that is no declared resource: many more than any has, and few enough to be told apart at once. */
+const MOST_MEMBERS = 100;
+
 /** Declared resources are parsed by their own definition, in the handler. */
 function parseBody(endpoint: Endpoint, body: unknown): unknown {
   const schema = endpoint.body;
   if (schema === undefined || 'resource' in schema) return body;
+  if (typeof body === 'object' && body !== null && Object.keys(body).length > MOST_MEMBERS) {
+    throw invalid([{ path: [], message: `has more than ${MOST_MEMBERS} members` }]);
+  }
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   throw invalid(
@@ -159,12 +215,12 @@ function parseBody(endpoint: Endpoint, body: unknown): unknown {
   );
 }
 
-function respond(context: ApiContext, { status, body, headers = {} }: ApiAnswer): Response {
+async function respond(context: ApiContext, { status, body, headers = {} }: ApiAnswer): Promise<Response> {
   const tag = context.req.method === 'GET' || context.req.method === 'HEAD' ? headers.etag : undefined;
   if (tag !== undefined && isNotModified(context.req.header('if-none-match'), tag)) {
     return context.newResponse(null, 304, { etag: tag });
   }
-  const text = body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body);
+  const text = body === undefined ? null : typeof body === 'string' ? body : await answerText(body);
   return context.newResponse(text, status as 200, {
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...headers,

@@ -1,31 +1,36 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Token, Tokens } from '../store/tokens.ts';
+import { scopeIncludes, type Token, type Tokens } from '../store/tokens.ts';
 import type { Access } from './endpoint.ts';
 import { Problem } from './problem.ts';
 
 /**
  * Whose request it is, by `Authorization: Bearer <token>`.
  *
+ * @param now epoch ms
  * @throws Problem `unauthorized` without a valid token
  */
-export function authenticate(tokens: Tokens, authorization: string | undefined): Token {
+export function authenticate(tokens: Tokens, authorization: string | undefined, now: number): Token {
   const secret = bearerOf(authorization);
-  const token = secret === null ? null : tokens.lookup(secret);
-  if (token === null) {
-    const detail =
-      secret === null ? 'send the header `Authorization: Bearer <token>`' : 'the token is unknown or revoked';
-    throw new Problem('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="svc"' } });
+  if (secret === null) throw unauthorized('send the header `Authorization: Bearer <token>`');
+  const token = tokens.lookup(secret);
+  if (token === null) throw unauthorized('the token is unknown or revoked');
+  if (token.expiresAt !== null && token.expiresAt <= now) {
+    throw unauthorized(`the token expired at ${new Date(token.expiresAt).toISOString()}`);
   }
   return token;
 }
 
+function unauthorized(detail: string): Problem {
+  return new Problem('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="svc"' } });
+}
+
 /** @throws Problem `forbidden` when the token's scope is too small */
 export function authorize(token: Token, access: Access): void {
-  if (access === 'write' && token.scope !== 'write') {
-    throw new Problem('forbidden', 'this needs a token of scope write');
-  }
-  if (access === 'operator' && !token.isOperator) {
-    throw new Problem('forbidden', "this needs the operator's token");
+  if (access === 'public') return;
+  if (access === 'operator') {
+    if (!token.isOperator) throw new Problem('forbidden', "this needs the operator's token");
+  } else if (!scopeIncludes(token.scope, access)) {
+    throw new Problem('forbidden', `this needs a token of scope ${access}`);
   }
 }
 

@@ -386,14 +386,24 @@ const ROWS: Row[] = [
     [
       409,
       'conflict',
-      'monitor SHOWN is shown by component 1 of status page PAGE: remove what shows it first, or repeat with ?cascade=true',
+      'monitor SHOWN is shown by component 1 of status page PAGE: remove what shows it first, or repeat with ?cascade=true to remove that too, or with ?components=keep to leave it in place, showing nothing',
+    ],
+  ],
+  [
+    'components kept and removed at once',
+    ['DELETE', '/v1/monitors/SHOWN?cascade=true&components=keep'],
+    [
+      400,
+      'malformed-request',
+      QUERY,
+      [{ pointer: '', parameter: 'components', message: 'cannot be keep while cascade is true' }],
     ],
   ],
   // Tokens
   [
     'a token without a scope',
     ['POST', '/v1/tokens', { name: 'x' }],
-    [422, 'invalid', ONE, [{ pointer: '/scope', message: 'must be read or write' }]],
+    [422, 'invalid', ONE, [{ pointer: '/scope', message: 'must be read, write or admin' }]],
   ],
   [
     'a token with an unknown member',

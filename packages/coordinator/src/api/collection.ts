@@ -1,11 +1,12 @@
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
-import type { ConfigurationChange } from '../configuration/configuration.ts';
+import type { ConfigurationChange, ShownBy } from '../configuration/configuration.ts';
 import type { AttributesOf } from '../configuration/kinds.ts';
 import type { Listed } from '../configuration/reading.ts';
 import type { SecretsShown } from '../configuration/rows.ts';
 import type { AnyStored } from '../configuration/stored.ts';
 import type { Filter } from '../store/resource-lists.ts';
+import { scopeIncludes } from '../store/tokens.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import {
   type ApiAnswer,
@@ -22,7 +23,6 @@ import { nameFilter, type typeFilter } from './filters.ts';
 import { idempotencyKey, makeOnce } from './idempotency.ts';
 import { offsetPage } from './paging.ts';
 import { Problem, type ProblemCode } from './problem.ts';
-import { attributesIn } from './resource-body.ts';
 
 export type PageQuery = z.infer<typeof offsetPage>;
 
@@ -43,6 +43,8 @@ export type Collection<S extends AnyStored> = {
   readonly type?: ReturnType<typeof typeFilter>;
   /** What goes with a removed member, or keeps it from being removed. */
   readonly removal?: string;
+  /** Whether components of status pages show members: their removal then says what becomes of these. */
+  readonly isShown?: boolean;
   /** @throws Problem when what the path says it belongs to is not there, or another workspace's */
   requireParent?(scope: CollectionScope): Promise<void>;
   /** The kind a new resource is of. @throws Problem */
@@ -62,6 +64,25 @@ const removal = z.object({
     .default('false')
     .meta({ description: 'Also remove what shows it and cannot be without it.' }),
 });
+
+const removalOfShown = removal.extend({
+  components: z
+    .enum(['keep'], 'must be keep')
+    .optional()
+    .meta({ description: 'Leave in place what shows it, showing nothing.' }),
+});
+
+type Removal = z.infer<typeof removalOfShown>;
+
+/** @throws Problem when both are asked for */
+function shownByOf({ cascade, components }: Removal): ShownBy {
+  if (components !== 'keep') return cascade === 'true' ? 'remove' : 'refuse';
+  if (cascade !== 'true') return 'keep';
+  const message = 'cannot be keep while cascade is true';
+  throw new Problem('malformed-request', 'the query is not valid', {
+    errors: [{ pointer: '', parameter: 'components', message }],
+  });
+}
 
 type Parts = Pick<ApiDependencies, 'configuration' | 'secrets' | 'clock'>;
 
@@ -135,12 +156,13 @@ function createEndpoint<S extends AnyStored>(
       await collection.requireParent?.(scope);
       const body = collection.completed?.(request.body, scope) ?? request.body;
       const kind = collection.kindFor(body);
-      const attributes = attributesIn(kind, body);
+      const attributes = await request.attributes(kind, body);
       const key = idempotencyKey(request.header('idempotency-key'));
       const { id, isNew } = await configuration.transaction(contextOf(scope), async (change) => {
         const make = async () => {
           const made = await change.create(kind, attributes);
           await collection.written?.(change, made, attributes);
+          await request.audit.write(change.tx, made);
           return made;
         };
         if (key === null) return { id: await make(), isNew: true };
@@ -170,7 +192,13 @@ function readEndpoint<S extends AnyStored>(collection: Collection<S>): Endpoint 
     tag,
     summary: `Read a ${noun}`,
     headers: ['If-None-Match'],
-    answers: { 200: { description: `The ${noun}.`, schema: { resource: kinds }, headers: ['ETag'] } },
+    answers: {
+      200: {
+        description: `The ${noun}.`,
+        schema: { resource: kinds },
+        headers: ['ETag', 'Svc-Declared-As'],
+      },
+    },
     handle: (request) => requireMember(collection, request, shownTo(request)),
   });
 }
@@ -196,11 +224,12 @@ function replaceEndpoint<S extends AnyStored>(
       const id = idOf(request);
       const { kind } = await existing(collection, scope, id, 'masked');
       const body = collection.completed?.(request.body, scope) ?? request.body;
-      const attributes = attributesIn(kind, body);
+      const attributes = await request.attributes(kind, body);
       const options = versionOptions(request);
       await configuration.transaction(contextOf(scope), async (change) => {
         await change.update(kind, id, attributes, options);
         await collection.written?.(change, id, attributes);
+        await request.audit.write(change.tx);
       });
       return requireMember(collection, request, 'open');
     },
@@ -211,7 +240,7 @@ function removeEndpoint<S extends AnyStored>(
   collection: Collection<S>,
   { configuration }: Pick<Parts, 'configuration'>,
 ): Endpoint {
-  const { path, tag, noun, removal: description } = collection;
+  const { path, tag, noun, removal: description, isShown = false } = collection;
   return endpoint({
     method: 'DELETE',
     path: `${path}/{id}`,
@@ -219,7 +248,7 @@ function removeEndpoint<S extends AnyStored>(
     tag,
     summary: `Remove a ${noun}`,
     ...(description === undefined ? {} : { description }),
-    query: removal,
+    query: isShown ? removalOfShown : removal,
     headers: ['If-Match'],
     answers: { 204: { description: 'Removed.' } },
     problems: ['conflict'],
@@ -227,8 +256,11 @@ function removeEndpoint<S extends AnyStored>(
       const scope = scopeOf(request);
       const id = idOf(request);
       const { kind } = await existing(collection, scope, id, 'masked');
-      const options = { cascade: request.query.cascade === 'true', ...versionOptions(request) };
-      await configuration.transaction(contextOf(scope), (change) => change.remove(kind, id, options));
+      const options = { shownBy: shownByOf(request.query as Removal), ...versionOptions(request) };
+      await configuration.transaction(contextOf(scope), async (change) => {
+        await change.remove(kind, id, options);
+        await request.audit.write(change.tx);
+      });
       return NO_CONTENT;
     },
   });
@@ -243,7 +275,9 @@ async function member<S extends AnyStored>(
   const stored = await find(scope, id, shown);
   if (stored === null) return null;
   const [view = {}] = await present([stored]);
-  return ok(view, { etag: entityTag(stored.rowVersion, view) });
+  const declared: Record<string, string> =
+    stored.owner === 'file' && stored.localName !== null ? { 'svc-declared-as': stored.localName } : {};
+  return ok(view, { etag: entityTag(stored.rowVersion, view), ...declared });
 }
 
 /** @throws Problem `not-found` */
@@ -292,7 +326,7 @@ export function scopeOf(request: Pick<ApiRequest, 'token' | 'ids'>): CollectionS
 
 /** Secrets are open to those who may write them anyway. */
 export function shownTo({ token }: Pick<ApiRequest, 'token'>): SecretsShown {
-  return token?.scope === 'write' ? 'open' : 'masked';
+  return token !== null && scopeIncludes(token.scope, 'write') ? 'open' : 'masked';
 }
 
 function contextOf({ workspaceId }: CollectionScope) {

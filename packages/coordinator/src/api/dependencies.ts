@@ -10,13 +10,20 @@ import type { Deliveries } from '../notify/deliveries.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { Tokens } from '../store/tokens.ts';
+import type { ListenerTimeouts } from './listener-timeouts.ts';
 import type { Metric } from './metrics.ts';
 import type { Rate } from './rate-limit.ts';
+import type { TlsFiles } from './tls-files.ts';
 
 /** What the API needs of the other parts of the coordinator. */
 export type ApiDependencies = {
   /** `host:port`; port 0 takes a free one. */
   readonly listen: { readonly host: string; readonly port: number };
+  /** Null: without TLS. */
+  readonly tls?: TlsFiles | null;
+  readonly timeouts?: ListenerTimeouts;
+  /** Connections at once; by default what the process's descriptors allow. */
+  readonly maxConnections?: number;
   /** Under which people reach it: the OpenAPI document names it. */
   readonly publicUrl: string;
   readonly store: Store;
@@ -36,6 +43,8 @@ export type ApiDependencies = {
   readonly metricsToken: string | null;
   /** Of requests per token; the default is 500 a second, 2,000 at once. */
   readonly rate?: Rate;
+  /** Of requests without a valid token per peer; the default is 1 a second, 30 at once. */
+  readonly failureRate?: Rate;
   readonly clock: Clock;
   /** The slots' clock, epoch ms: votes are dated by it, and the system's may have been set back since. */
   readonly slotNow: () => number;

@@ -14,7 +14,7 @@ type Operation = {
   readonly summary: string;
   readonly description?: string;
   readonly tags: readonly string[];
-  readonly security?: readonly unknown[];
+  readonly security?: readonly { readonly token?: readonly string[] }[];
   readonly parameters: readonly Parameter[];
   readonly requestBody?: { readonly content: Json };
   readonly responses: Readonly<Record<string, Answer | { readonly $ref: string }>>;
@@ -81,12 +81,14 @@ function parameterLine({ name, in: place, description = '', schema }: Parameter)
   return html`<dt><code>${name}</code> <span class="type">${place}, ${typeText(schema)}</span></dt><dd>${prose(description)}${fallback}</dd>`;
 }
 
-/** What the document says of access: no security, or a refusal for tokens of scope read. */
-function tokenOf({ security, responses, summary }: Operation): string {
-  if (security?.length === 0) return 'No token.';
-  if (summary.includes("operator's token")) return "The operator's token.";
-  return responses['403'] === undefined ? 'A token of scope read or write.' : 'A token of scope write.';
+/** Who may call, as the document's security says it. */
+function tokenOf({ security = [] }: Operation): string {
+  const role = security[0]?.token?.[0];
+  if (role === undefined) return 'No token.';
+  return role === 'operator' ? "The operator's token." : `A token of scope ${role}${LARGER[role] ?? ''}.`;
 }
+
+const LARGER: Readonly<Record<string, string>> = { read: ', write or admin', write: ' or admin' };
 
 /** What succeeds in full; refusals, which all look the same, in a line each. */
 function answers({ responses }: Operation, { components }: Document, text: SchemaText) {

@@ -1,10 +1,18 @@
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { z } from 'zod';
-import type { Token } from '../store/tokens.ts';
+import type { AttributesOf } from '../configuration/kinds.ts';
+import type { Transaction } from '../store/store.ts';
+import type { Token, TokenScope } from '../store/tokens.ts';
 import type { ProblemCode } from './problem.ts';
 
-/** Who may call: anybody, a token of that scope (write includes read), or the operator's token only. */
-export type Access = 'public' | 'read' | 'write' | 'operator';
+/** Who may call: anybody, a token of that scope (each includes those before it), or the operator's token only. */
+export type Access = 'public' | TokenScope | 'operator';
+
+/** What a change calls in its transaction; `RequestAudit` is one. */
+export interface ChangeAudit {
+  /** @param madeId id of what a create made, of which the path does not tell */
+  write(tx: Transaction, madeId?: number): Promise<void>;
+}
 
 /** A request after authentication and parsing; handlers know nothing of HTTP beyond this. */
 export type ApiRequest<Q = unknown, B = unknown> = {
@@ -15,6 +23,10 @@ export type ApiRequest<Q = unknown, B = unknown> = {
   readonly query: Q;
   readonly body: B;
   header(name: string): string | undefined;
+  /** The attributes of a declared resource in the body. @throws Problem with all that is wrong */
+  attributes(kind: ResourceKind, body: unknown): Promise<AttributesOf<ResourceKind>>;
+  /** Changes write their line of the audit trail with it, in their transaction. */
+  readonly audit: ChangeAudit;
 };
 
 export type ApiAnswer = {
@@ -27,7 +39,7 @@ export type ApiAnswer = {
 /** A schema in the OpenAPI document: a zod schema, or a declared resource (then by its definition). */
 export type DocumentedSchema = z.ZodType | { readonly resource: ResourceKind | readonly ResourceKind[] };
 
-export type AnswerHeader = 'ETag' | 'Location' | 'Idempotency-Replayed';
+export type AnswerHeader = 'ETag' | 'Location' | 'Idempotency-Replayed' | 'Svc-Declared-As';
 
 export type Documented = {
   readonly description: string;

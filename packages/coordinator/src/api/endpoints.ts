@@ -1,5 +1,7 @@
+import type { AuditTrail } from './audit.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import type { Endpoint } from './endpoint.ts';
+import { auditEndpoints } from './routes/audit.ts';
 import { checkEndpoints } from './routes/check.ts';
 import { componentEndpoints } from './routes/components.ts';
 import { deliveryEndpoints } from './routes/deliveries.ts';
@@ -15,7 +17,7 @@ import { transitionEndpoints } from './routes/transitions.ts';
 import { workspaceEndpoints } from './routes/workspaces.ts';
 
 /** Every endpoint of the API, in the order in which it is documented. */
-export function apiEndpoints(dependencies: ApiDependencies): Endpoint[] {
+export function apiEndpoints(dependencies: ApiDependencies, trail: AuditTrail): Endpoint[] {
   return [
     ...monitorEndpoints(dependencies),
     ...resultEndpoints(dependencies),
@@ -29,6 +31,7 @@ export function apiEndpoints(dependencies: ApiDependencies): Endpoint[] {
     ...regionEndpoints(dependencies),
     ...tokenEndpoints(dependencies),
     ...workspaceEndpoints(dependencies),
+    ...auditEndpoints(dependencies, trail),
     ...healthEndpoints(dependencies),
   ];
 }

@@ -8,6 +8,8 @@ const REMEMBERED_MS = 24 * 3_600_000;
 /** Deleted with each new one at most: more than come in, and less than 1 ms of the scheduling thread. */
 const FORGOTTEN_AT_ONCE = 200;
 
+const PURPOSE = 'idempotency_keys.request';
+
 /** A request with a key; the same one may be sent again and makes nothing twice. */
 export type IdempotentRequest = {
   readonly workspaceId: number;
@@ -40,15 +42,17 @@ export async function makeOnce(
   make: () => Promise<number>,
 ): Promise<{ id: number; isNew: boolean }> {
   const { workspaceId, key, path, body } = request;
-  const fingerprint = secrets.fingerprint('idempotency_keys.request', `${path}\n${JSON.stringify(body)}`);
+  const text = `${path}\n${JSON.stringify(body)}`;
   const oldest = now - REMEMBERED_MS;
   await forgetRequests(tx, oldest, FORGOTTEN_AT_ONCE);
   const before = await keptRequest(tx, { workspaceId, key }, oldest);
   if (before !== null) {
-    if (before.fingerprint === fingerprint) return { id: before.resourceId, isNew: false };
+    if (secrets.isFingerprint(before.fingerprint, PURPOSE, text))
+      return { id: before.resourceId, isNew: false };
     throw new Problem('conflict', 'this Idempotency-Key was used for another request: take a new one');
   }
   const id = await make();
+  const fingerprint = secrets.fingerprint(PURPOSE, text);
   await keepRequest(tx, { workspaceId, key, fingerprint, resourceId: id }, now);
   return { id, isNew: true };
 }

@@ -34,7 +34,8 @@ export function operation(endpoint: Endpoint): Json {
     summary: access === 'operator' ? `${summary} (operator's token only)` : summary,
     ...(description === undefined ? {} : { description }),
     operationId: operationId(method, path),
-    ...(access === 'public' ? { security: [] } : {}),
+    // Names of roles: OpenAPI 3.1 lets any scheme have them.
+    security: access === 'public' ? [] : [{ token: [access] }],
     parameters: [
       ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
         name,
@@ -62,6 +63,7 @@ export function problemCodes({ access, path, headers = [], body, problems = [] }
   const isPublic = access === 'public';
   return [
     'malformed-request',
+    'misdirected',
     ...(isPublic ? [] : (['unauthorized'] as const)),
     ...(isPublic || access === 'read' ? [] : (['forbidden'] as const)),
     ...(path.includes('{') ? (['not-found'] as const) : []),
@@ -95,20 +97,18 @@ function ownAnswers(endpoint: Endpoint): Json {
   };
 }
 
-function answer({ method, path }: Endpoint, documented: Documented): Json {
+function answer({ method, path, access }: Endpoint, documented: Documented): Json {
   const { description, schema, contentType, headers = [] } = documented;
-  const references = ['X-Request-Id', ...headers].map((name) => [
-    name,
-    { $ref: `#/components/headers/${name}` },
-  ]);
-  const common = { description, headers: Object.fromEntries(references) };
+  const common = ['X-Request-Id', ...(access === 'public' ? [] : ['Svc-Workspace'])];
+  const references = [...common, ...headers].map((name) => [name, { $ref: `#/components/headers/${name}` }]);
+  const shared = { description, headers: Object.fromEntries(references) };
   if (contentType !== undefined)
-    return { ...common, content: { [contentType]: { schema: { type: 'string' } } } };
-  if (schema === undefined) return common;
+    return { ...shared, content: { [contentType]: { schema: { type: 'string' } } } };
+  if (schema === undefined) return shared;
   // A collection's list: the envelope is the same for all.
   const isList = method === 'GET' && 'resource' in schema && !path.endsWith('}');
   const content = isList ? listSchema(schema.resource) : schemaOf(schema, 'output');
-  return { ...common, content: { 'application/json': { schema: content } } };
+  return { ...shared, content: { 'application/json': { schema: content } } };
 }
 
 function listSchema(resource: ResourceKind | readonly ResourceKind[]): Json {

@@ -24,6 +24,7 @@ describe('the OpenAPI document', () => {
       '/healthz get',
       '/metrics get',
       '/readyz get',
+      '/v1/audit get',
       '/v1/deliveries/{id}/retry post',
       '/v1/monitors get post',
       '/v1/monitors/{id} get put delete',

@@ -23,6 +23,11 @@ const HEADERS: Readonly<Record<string, Json>> = {
     description: '`true`: an earlier request with this key had created it.',
     schema: { const: 'true' },
   },
+  'Svc-Declared-As': {
+    description: 'Name under which the declared file has it; the API then refuses to change it.',
+    schema: { type: 'string' },
+  },
+  'Svc-Workspace': { description: "The token's workspace.", schema: { type: 'string', pattern: '^\\d+$' } },
   'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string', pattern: '^\\d+$' } },
   'WWW-Authenticate': { description: 'The scheme: Bearer.', schema: { type: 'string' } },
 };

@@ -21,6 +21,7 @@ export const PROBLEMS = {
   conflict: { status: 409, title: 'In conflict with the present state' },
   'precondition-failed': { status: 412, title: 'Changed in between' },
   'too-large': { status: 413, title: 'The body is too large' },
+  misdirected: { status: 421, title: 'Meant for another host' },
   'unsupported-media-type': { status: 415, title: 'The body must be JSON' },
   invalid: { status: 422, title: 'The content is not valid' },
   'rate-limited': { status: 429, title: 'Too many requests' },
@@ -112,10 +113,13 @@ export function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** A body that was understood but is wrong; all that is wrong with it at once. */
-export function invalid(issues: readonly { path: readonly PropertyKey[]; message: string }[]): Problem {
+/** A body that was understood but is wrong; all that is wrong with it at once, or the first of `count`. */
+export function invalid(
+  issues: readonly { path: readonly PropertyKey[]; message: string }[],
+  count = issues.length,
+): Problem {
   const errors = issues.map(({ path, message }) => ({ pointer: pointerOf(path), message }));
-  const detail = errors.length === 1 ? 'one thing is wrong' : `${errors.length} things are wrong`;
+  const detail = count === 1 ? 'one thing is wrong' : `${count} things are wrong`;
   return new Problem('invalid', `${detail}; nothing was changed`, { errors });
 }
 

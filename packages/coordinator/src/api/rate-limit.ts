@@ -2,14 +2,21 @@ type Bucket = { tokens: number; at: number };
 
 export type Rate = { readonly perSecond: number; readonly atOnce: number };
 
+/** Of requests per API token. */
 export const DEFAULT_RATE: Rate = { perSecond: 500, atOnce: 2_000 };
 
-/** A token bucket per API token. */
-export class RateLimit {
-  readonly #rate: Rate;
-  readonly #buckets = new Map<number, Bucket>();
+/** Of requests without a valid token, per peer. */
+export const DEFAULT_FAILURE_RATE: Rate = { perSecond: 1, atOnce: 30 };
 
-  constructor(rate: Rate = DEFAULT_RATE) {
+/** Keys that are remembered at most; those used longest ago are forgotten first. */
+const MOST_KEYS = 10_000;
+
+/** A token bucket per key. */
+export class RateLimit<K> {
+  readonly #rate: Rate;
+  readonly #buckets = new Map<K, Bucket>();
+
+  constructor(rate: Rate) {
     this.#rate = rate;
   }
 
@@ -17,14 +24,23 @@ export class RateLimit {
    * @param now monotonic, ms
    * @returns 0 when the request may pass, else the seconds (>= 1) after which one may
    */
-  take(tokenId: number, now: number): number {
+  take(key: K, now: number): number {
     const { perSecond, atOnce } = this.#rate;
-    const bucket = this.#buckets.get(tokenId) ?? { tokens: atOnce, at: now };
+    const bucket = this.#buckets.get(key) ?? { tokens: atOnce, at: now };
     bucket.tokens = Math.min(atOnce, bucket.tokens + ((now - bucket.at) / 1_000) * perSecond);
     bucket.at = now;
-    this.#buckets.set(tokenId, bucket);
+    this.#remember(key, bucket);
     if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / perSecond);
     bucket.tokens -= 1;
     return 0;
+  }
+
+  /** A map keeps the order of insertion: what was used last stands last. */
+  #remember(key: K, bucket: Bucket): void {
+    this.#buckets.delete(key);
+    this.#buckets.set(key, bucket);
+    if (this.#buckets.size <= MOST_KEYS) return;
+    const [oldest] = this.#buckets.keys();
+    if (oldest !== undefined) this.#buckets.delete(oldest);
   }
 }

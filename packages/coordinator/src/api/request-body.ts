@@ -2,11 +2,11 @@ import { LIMITS } from '@svc/shared/limits.ts';
 import { Problem } from './problem.ts';
 
 /**
- * The JSON body of a request, at most 1 MiB.
+ * The text of a request with a JSON body, at most 1 MiB.
  *
  * @throws Problem `too-large`, `unsupported-media-type`, `malformed-request`
  */
-export async function readJson(request: Request): Promise<unknown> {
+export async function readBodyText(request: Request): Promise<string> {
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (Number(request.headers.get('content-length') ?? 0) > LIMITS.apiBodyBytes) throw tooLarge();
   if (type !== 'application/json' && !/^application\/[\w.-]+\+json$/.test(type)) {
@@ -16,33 +16,13 @@ export async function readJson(request: Request): Promise<unknown> {
   if (!['', 'identity'].includes(request.headers.get('content-encoding')?.trim().toLowerCase() ?? '')) {
     throw new Problem('unsupported-media-type', 'send the body without a content-encoding');
   }
-  const text = await readText(request);
-  if (text.trim() === '') throw malformed('the body is empty');
-  const body = parsed(text);
-  if (isDeeperThan(body, DEPTH)) throw malformed(`the body is nested more than ${DEPTH} levels deep`);
-  return body;
-}
-
-/** Levels of lists and mappings: no resource has more than four, and walking many thousands exhausts the stack. */
-const DEPTH = 32;
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw malformed(`the body is not JSON${placeOf(error)}`);
-  }
-}
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
+  return readText(request);
 }
 
 async function readText(request: Request): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body ?? []) {
+  for await (const chunk of received(request)) {
     size += chunk.byteLength;
     if (size > LIMITS.apiBodyBytes) throw tooLarge();
     chunks.push(chunk);
@@ -54,10 +34,13 @@ async function readText(request: Request): Promise<string> {
   }
 }
 
-/** Only the position: V8's message repeats the text around it, which may be a secret. */
-function placeOf(error: unknown): string {
-  const place = error instanceof Error ? /\(line (\d+) column (\d+)\)/.exec(error.message) : null;
-  return place === null ? '' : `: line ${place[1]}, column ${place[2]}`;
+/** What comes until the client breaks off, which is its fault and none of ours. */
+async function* received({ body }: Request): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body ?? [];
+  } catch {
+    throw malformed('the connection ended before the body was complete');
+  }
 }
 
 function tooLarge(): Problem {

@@ -98,7 +98,7 @@ describe('monitors', () => {
     const { id } = await created('/v1/monitors', MONITOR);
     const at = api.clock.wall() - 1_500;
     const facts = { latency: 1, statusCode: 500, errorMessage: 'x' };
-    const vote = { slot: at - 500, endedAt: at, failedSince: at - 500, expiresAt: 0, ...facts };
+    const vote = { slot: at - 500, endedAt: at, failedSince: at - 500, upSlot: 0, expiresAt: 0, ...facts };
     api.states.set(Number(id), {
       status: 'error',
       votes: [{ region: 'hosta-fra', outcome: 'failed', at, ...vote }],
@@ -261,16 +261,16 @@ describe('notifications', () => {
       webhook: { headers: [{ key: 'X-Key', value: 's3cret-value' }] },
     });
     const seen = await api.call('GET', `/v1/notifications/${made.id}`, undefined, asReader());
-    expect(seen.body).toMatchObject({ webhook: { headers: [{ key: 'X-Key', value: '********' }] } });
+    expect(seen.body).toMatchObject({
+      webhook: { endpoint: '********', headers: [{ key: 'X-Key', value: '********' }] },
+    });
     expect(await api.call('PUT', `/v1/notifications/${made.id}`, seen.body)).toMatchObject({
       status: 422,
       body: {
-        errors: [
-          {
-            pointer: '/webhook/headers/0/value',
-            message: 'is the mask that read tokens are shown: send the secret itself',
-          },
-        ],
+        errors: ['/webhook/endpoint', '/webhook/headers/0/value'].map((pointer) => ({
+          pointer,
+          message: 'is the mask that read tokens are shown: send the secret itself',
+        })),
       },
     });
   });
@@ -287,8 +287,7 @@ describe('notifications', () => {
         errors: [
           {
             pointer: '/url',
-            message:
-              'has as its user information the mask that read tokens are shown: send the secret itself',
+            message: 'has in it the mask that read tokens are shown: send the secret itself',
           },
         ],
       },
@@ -298,6 +297,41 @@ describe('notifications', () => {
       url: 'https://a.example',
     });
     expect(without.body).toMatchObject({ url: 'https://a.example' });
+  });
+
+  test('a body and a query are secrets too, also in the alerts of the ledger', async () => {
+    const url = `${receiver.url}/hook?key=s3cret`;
+    const made = await created('/v1/monitors', { ...MONITOR, url, method: 'POST', body: 's3cret' });
+    const seen = await api.call('GET', `/v1/monitors/${made.id}`, undefined, asReader());
+    expect(seen.body).toMatchObject({ url: `${receiver.url}/hook?********`, body: '********' });
+    const channel = await created('/v1/notifications', webhook('/quiet'));
+    const alert = {
+      monitor: { id: Number(made.id), name: 'Shop', url, type: 'http' },
+      status: 'error',
+      cronTimestamp: 1,
+      at: 1,
+      reason: 'majority-failed',
+      incident: 'a',
+      regions: [],
+    };
+    await addRows(api.store, 'deliveries', {
+      uid: 'of-a-query',
+      notification_id: Number(channel.id),
+      monitor_id: Number(made.id),
+      alert: JSON.stringify(alert),
+      state: 'delivered',
+      attempts: 1,
+      next_attempt_at: null,
+      last_error: null,
+      created_at: 1,
+      replayed_at: null,
+      finished_at: 2,
+    });
+    const path = `/v1/notifications/${channel.id}/deliveries`;
+    const urlOf = ({ body }: { body: unknown }) =>
+      (body as { data: { alert: { monitor: { url: string } } }[] }).data[0]?.alert.monitor.url;
+    expect(urlOf(await api.call('GET', path))).toBe(url);
+    expect(urlOf(await api.call('GET', path, undefined, asReader()))).toBe(`${receiver.url}/hook?********`);
   });
 
   test('a kind that is not there yet is accepted and says so', async () => {
@@ -370,7 +404,21 @@ describe('status pages', () => {
       body: { theme: 'dark', published: false },
     });
     expect((await api.call('DELETE', `/v1/monitors/${monitor.id}`)).status).toBe(409);
-    expect((await api.call('DELETE', `/v1/monitors/${monitor.id}?cascade=true`)).status).toBe(204);
+    expect((await api.call('DELETE', `/v1/monitors/${monitor.id}?components=keep`)).status).toBe(204);
+    const kept = await api.call('GET', `${path}/components/${component.id}`);
+    expect(kept.body).toMatchObject({
+      type: 'monitor',
+      monitor_id: null,
+      warnings: ['left out of the page: the monitor that it showed was removed'],
+    });
+    const other = await created('/v1/monitors', { ...MONITOR, public: true });
+    const shown = { type: 'monitor', monitor_id: other.id, group_id: group.id };
+    expect((await api.call('PUT', `${path}/components/${component.id}`, shown)).body).toMatchObject({
+      monitor_id: other.id,
+      warnings: [],
+    });
+    expect((await api.call('DELETE', `/v1/monitors/${other.id}?cascade=true`)).status).toBe(204);
+    expect((await api.call('GET', `${path}/components/${component.id}`)).status).toBe(404);
     expect((await api.call('DELETE', path)).status).toBe(204);
   });
 });
@@ -423,6 +471,9 @@ describe('tokens, regions, health', () => {
       scope: 'read',
       operator: false,
       created_at: expect.any(String),
+      created_by: { id: expect.any(String), name: 'SVC_API_TOKEN' },
+      expires_at: null,
+      last_used_at: expect.stringMatching(/Z$/),
     });
     expect((await api.call('DELETE', `/v1/tokens/${made.id}`)).status).toBe(204);
     expect((await api.call('GET', '/v1/monitors', undefined, headers)).status).toBe(401);
@@ -433,10 +484,10 @@ describe('tokens, regions, health', () => {
   test('the operator makes workspaces and their tokens, nobody else', async () => {
     const { id } = await created('/v1/workspaces', { name: 'team' });
     expect((await api.call('POST', '/v1/workspaces', { name: 'team' })).status).toBe(409);
-    const theirs = await created('/v1/tokens', { name: 'first', scope: 'write', workspace_id: id });
+    const theirs = await created('/v1/tokens', { name: 'first', scope: 'admin', workspace_id: id });
     const headers = { authorization: `Bearer ${theirs.token}` };
     expect((await api.call('GET', '/v1/monitors', undefined, headers)).body).toMatchObject({ total: 0 });
-    expect((await api.call('GET', '/v1/workspaces', undefined, headers)).status).toBe(403);
+    expect((await api.call('POST', '/v1/workspaces', { name: 'x' }, headers)).status).toBe(403);
     const foreign = { name: 'x', scope: 'write', workspace_id: String(api.workspaceId) };
     expect(await api.call('POST', '/v1/tokens', foreign, headers)).toMatchObject({
       status: 404,
@@ -495,7 +546,7 @@ describe('tokens, regions, health', () => {
     });
     expect((await api.call('GET', '/metrics', undefined, nobody)).status).toBe(401);
     const metrics = await api.call('GET', '/metrics', undefined, { authorization: 'Bearer metrics-token' });
-    expect(metrics.body).toBe(
+    expect(metrics.body).toContain(
       '# HELP svc_results_total Results recorded.\n# TYPE svc_results_total counter\nsvc_results_total{region="hosta-fra",note="a\\"b"} 3\n',
     );
   });

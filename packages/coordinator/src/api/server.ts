@@ -1,14 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
+import type { Clock } from '@svc/shared/clock.ts';
 import { createApp } from './app.ts';
+import { AuditTrail } from './audit.ts';
+import { Bodies } from './bodies.ts';
+import { connectionLimit } from './connection-limit.ts';
 import type { ApiDependencies } from './dependencies.ts';
+import { isLoopbackHost } from './host-check.ts';
+import { DEFAULT_TIMEOUTS } from './listener-timeouts.ts';
 import { Problem } from './problem.ts';
+import { readTlsFiles, TlsFilesWatch } from './tls-files.ts';
 
 export interface Api {
-  /** Listens; rejects when the address cannot be had. */
+  /** Listens; rejects when the address cannot be had, or SvcError `bad-tls-files`. */
   start(): Promise<{ url: string }>;
   /** Takes no more requests; running ones have 1 s to end. */
   stop(): Promise<void>;
@@ -18,34 +27,85 @@ export interface Api {
 const STOP_GRACE_MS = 1_000;
 
 export function createApi(dependencies: ApiDependencies): Api {
-  const { listen } = dependencies;
-  const app = createApp(dependencies);
+  const { listen, tls = null, clock, log, publicUrl } = dependencies;
+  const bodies = new Bodies();
+  const trail = new AuditTrail(dependencies);
+  const app = createApp(dependencies, { bodies, trail });
   // A request that cannot even be made into one, such as with a host name that is none.
   const errorHandler = () => malformed().response(randomUUID());
-  const server = createServer(getRequestListener(app.fetch, { errorHandler }));
-  server.headersTimeout = 10_000;
-  server.requestTimeout = 30_000;
-  server.on('clientError', (_error, socket) => {
-    if (socket.writable) socket.end(rawProblem(), () => socket.destroy());
-    else socket.destroy();
-  });
+  const server = createListener(getRequestListener(app.fetch, { errorHandler }), dependencies);
+  const watch =
+    tls === null
+      ? null
+      : new TlsFilesWatch(tls, {
+          clock,
+          log,
+          onChange: (pair) => (server as TlsServer).setSecureContext(pair),
+        });
   return {
     async start() {
+      await watch?.start();
+      if (tls !== null) (server as TlsServer).setSecureContext(await readTlsFiles(tls));
+      else if (!isLoopbackHost(listen.host)) warnOfPlain(log, publicUrl);
       server.listen(listen.port, listen.host);
       await once(server, 'listening');
       const { address, port, family } = server.address() as AddressInfo;
-      return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}` };
+      const scheme = tls === null ? 'http' : 'https';
+      return { url: `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}` };
     },
     async stop() {
-      if (!server.listening) return;
-      const closed = once(server, 'close');
-      server.close();
-      server.closeIdleConnections();
-      const cancel = dependencies.clock.after(STOP_GRACE_MS, () => server.closeAllConnections());
-      await closed;
-      cancel();
+      watch?.stop();
+      await close(server, clock);
+      await Promise.all([bodies.close(), trail.settled()]);
     },
   };
+}
+
+async function close(server: Server | TlsServer, clock: Clock): Promise<void> {
+  if (!server.listening) return;
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  const cancel = clock.after(STOP_GRACE_MS, () => server.closeAllConnections());
+  await closed;
+  cancel();
+}
+
+function createListener(
+  handle: RequestListener,
+  { tls = null, timeouts = DEFAULT_TIMEOUTS, maxConnections = connectionLimit() }: ApiDependencies,
+): Server | TlsServer {
+  // Node looks at the time-outs every 30 s by itself: a head had 40 s then.
+  const connectionsCheckingInterval = timeouts.checkEvery;
+  const server: Server | TlsServer =
+    tls === null
+      ? createServer({ connectionsCheckingInterval }, handle)
+      : createTlsServer({ connectionsCheckingInterval, handshakeTimeout: timeouts.handshake }, handle);
+  server.headersTimeout = timeouts.headers;
+  server.requestTimeout = timeouts.request;
+  server.timeout = timeouts.idle;
+  server.maxConnections = maxConnections;
+  server.on('clientError', refuse);
+  return server;
+}
+
+function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  const answer = isLate ? 'HTTP/1.1 408 Request Timeout\r\nconnection: close\r\n\r\n' : rawProblem();
+  socket.end(answer, () => socket.destroy());
+}
+
+/** Said at each start. */
+function warnOfPlain(log: ApiDependencies['log'], publicUrl: string): void {
+  log.warn(
+    publicUrl.startsWith('https:')
+      ? 'the API listens beyond this machine without TLS: make sure that only the proxy of SVC_PUBLIC_URL reaches it'
+      : 'the API listens beyond this machine without TLS: tokens can be read on the way; set SVC_TLS_CERT and SVC_TLS_KEY, or put a proxy before it',
+  );
 }
 
 function malformed(): Problem {

@@ -1,5 +1,5 @@
 import { probeFingerprint } from '@svc/shared/resources/check.ts';
-import { componentsOfMonitors, removeComponents } from '../store/components.ts';
+import { componentsOfMonitors, removeComponents, showNothing } from '../store/components.ts';
 import {
   removeMonitors as deleteMonitors,
   insertMonitors,
@@ -9,6 +9,7 @@ import {
 } from '../store/monitors.ts';
 import { reviseChannels } from '../store/notifications.ts';
 import { findResource, type Row, updateResource } from '../store/resources.ts';
+import type { ShownBy } from './configuration.ts';
 import { Conflict } from './errors.ts';
 import type { AttributesOf, MonitorKind } from './kinds.ts';
 import { targetOf } from './live-monitor.ts';
@@ -89,10 +90,10 @@ export async function removeMonitor(
   scope: ChangeScope,
   kind: MonitorKind,
   id: number,
-  options: { cascade?: boolean; expectedVersions?: readonly number[] },
+  options: { shownBy?: ShownBy; expectedVersions?: readonly number[] },
 ): Promise<void> {
   const row = writable(scope, 'monitors', id, await find(scope, id, kind), options);
-  await removeRows(scope, [row], options.cascade ?? false);
+  await removeRows(scope, [row], options.shownBy ?? 'refuse');
 }
 
 /** Monitors of any type, with the components that show them. @throws NotFound, Conflict `declared-in-file` */
@@ -105,7 +106,7 @@ export async function removeMonitors(scope: ChangeScope, ids: readonly number[])
     await removeRows(
       scope,
       some.map((id) => writable(scope, 'monitors', id, byId.get(id))),
-      true,
+      'remove',
     );
   }
 }
@@ -113,10 +114,10 @@ export async function removeMonitors(scope: ChangeScope, ids: readonly number[])
 async function removeRows(
   scope: ChangeScope,
   rows: readonly Row<'monitors'>[],
-  cascade: boolean,
+  shownBy: ShownBy,
 ): Promise<void> {
   const ids = rows.map(({ id }) => id);
-  await removeComponentsOf(scope, ids, cascade);
+  await settleComponentsOf(scope, ids, shownBy);
   const standings = await standingsOf(scope.tx, ids);
   const channels = new Set<number>();
   for (const row of rows) {
@@ -132,27 +133,26 @@ async function removeRows(
   await deleteMonitors(scope.tx, ids);
 }
 
-async function removeComponentsOf(
+async function settleComponentsOf(
   scope: ChangeScope,
   monitorIds: readonly number[],
-  cascade: boolean,
+  shownBy: ShownBy,
 ): Promise<void> {
   const components = await componentsOfMonitors(scope.tx, monitorIds);
   const [first] = components;
   if (first === undefined) return;
-  if (!cascade) {
+  if (shownBy === 'refuse') {
     throw new Conflict(
       'in-use',
-      `monitor ${first.monitor_id} is shown by ${named(components)}: remove what shows it first, or repeat with ?cascade=true`,
+      `monitor ${first.monitor_id} is shown by ${named(components)}: remove what shows it first, or repeat with ?cascade=true to remove that too, or with ?components=keep to leave it in place, showing nothing`,
     );
   }
   for (const component of components) {
     refuseDeclared(scope, 'components', component, `monitor ${component.monitor_id}`);
   }
-  await removeComponents(
-    scope.tx,
-    components.map(({ id }) => id),
-  );
+  const ids = components.map(({ id }) => id);
+  if (shownBy === 'remove') await removeComponents(scope.tx, ids);
+  else await showNothing(scope.tx, ids, scope.now);
 }
 
 /** `component 3 of status page 2, component 4 of status page 2 and 5 more`. */

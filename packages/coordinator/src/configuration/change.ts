@@ -16,13 +16,13 @@ import {
 } from './change-monitor.ts';
 import { createNotification, removeNotification, updateNotification } from './change-notification.ts';
 import { createPage, removePage, setPageAppearance, updatePage } from './change-page.ts';
-import type { ConfigurationChange, PageTheme } from './configuration.ts';
+import type { ConfigurationChange, PageTheme, ShownBy } from './configuration.ts';
 import { NotFound } from './errors.ts';
 import type { AttributesOf, MonitorKind, ResourceKind } from './kinds.ts';
 import type { ChangeScope, WriteOptions } from './scope.ts';
 
 type Declared = { localName: string };
-type RemoveOptions = { cascade?: boolean; expectedVersions?: readonly number[] };
+type RemoveOptions = { shownBy?: ShownBy; expectedVersions?: readonly number[] };
 
 /** How one kind of resource is written. */
 type Writer<K extends ResourceKind> = {

@@ -2,6 +2,12 @@ import type { THEMES } from '@svc/shared/resources/status-page.ts';
 import type { Transaction } from '../store/store.ts';
 import type { AttributesOf, MonitorKind, ResourceKind } from './kinds.ts';
 
+/**
+ * What becomes of the components that show a removed monitor: they keep it from being removed, go with it, or stay
+ * and show nothing.
+ */
+export type ShownBy = 'refuse' | 'remove' | 'keep';
+
 /** Who changes the declarations: a request of the HTTP API, or the declared file. */
 export type Actor = 'api' | 'file';
 
@@ -69,14 +75,14 @@ export interface ConfigurationChange {
   /**
    * Removes the resource with what makes no sense without it: a page's components and groups, a
    * monitor's and a channel's links. A group's components stay, without a group. A monitor that
-   * components show is refused, unless `cascade` removes those too.
+   * components show is refused, unless `shownBy` removes those too, or leaves them in place, showing nothing.
    *
    * @throws NotFound, PreconditionFailed, Conflict `in-use` or `declared-in-file`
    */
   remove(
     kind: ResourceKind,
     id: number,
-    options?: { cascade?: boolean; expectedVersions?: readonly number[] },
+    options?: { shownBy?: ShownBy; expectedVersions?: readonly number[] },
   ): Promise<void>;
 
   /**
@@ -88,7 +94,7 @@ export interface ConfigurationChange {
   ): Promise<number[]>;
 
   /**
-   * As {@link remove} with `cascade` for each of these monitors, of whatever type, in a few statements for all.
+   * As {@link remove}, components included, for each of these monitors, of whatever type, in a few statements for all.
    *
    * @throws NotFound, Conflict `declared-in-file`
    */

@@ -25,7 +25,7 @@ export const CONFLICT_REASONS = [
   'taken',
   /** Owned by the declared file and written by the API. */
   'declared-in-file',
-  /** Other resources point at it and `cascade` was not asked for. */
+  /** Other resources point at it and nothing was said about what becomes of them. */
   'in-use',
 ] as const;
 export type ConflictReason = (typeof CONFLICT_REASONS)[number];

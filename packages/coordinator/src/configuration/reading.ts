@@ -1,3 +1,4 @@
+import { mapInTurns } from '@svc/shared/turns.ts';
 import { linkedMonitors } from '../store/links.ts';
 import { type Filter, listResources, type Page } from '../store/resource-lists.ts';
 import { findResource, type ResourceTable, type Row } from '../store/resources.ts';
@@ -44,7 +45,7 @@ export class Reading {
     filter: Filter = {},
   ): Promise<Listed<StoredMonitor>> {
     const { rows, total } = await listResources(this.#store, 'monitors', { workspaceId }, page, filter);
-    return { data: rows.map((row) => storedMonitor(this.#secrets, row, shown)), total };
+    return { data: await mapInTurns(rows, (row) => storedMonitor(this.#secrets, row, shown)), total };
   }
 
   async notification(
@@ -69,10 +70,10 @@ export class Reading {
       this.#store,
       rows.map(({ id }) => id),
     );
-    return {
-      data: rows.map((row) => storedNotification(this.#secrets, row, links.get(row.id) ?? [], shown)),
-      total,
-    };
+    const data = await mapInTurns(rows, (row) =>
+      storedNotification(this.#secrets, row, links.get(row.id) ?? [], shown),
+    );
+    return { data, total };
   }
 
   async statusPage(workspaceId: number, id: number, shown: SecretsShown): Promise<StoredPage | null> {

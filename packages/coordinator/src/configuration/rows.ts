@@ -49,7 +49,7 @@ export function metadataOf(
   };
 }
 
-const SEAL = {
+export const SEAL = {
   status_pages: 'status_pages.secrets',
 } as const satisfies Record<string, SealPurpose>;
 

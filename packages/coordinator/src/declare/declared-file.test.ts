@@ -119,6 +119,27 @@ describe('at start', () => {
     expect(file.status().errors).toHaveLength(1);
   });
 
+  test('the audit trail has a line for the apply and one for each change', async () => {
+    const file = await started(monitors('a', 'b'));
+    await writeFile(path, monitors('a'));
+    await file.reload();
+    await file.reload();
+    const lines = await rowsOf(parts.store, 'audit');
+    expect(new Set(lines.map(({ actor }) => actor))).toEqual(new Set(['declared-file']));
+    const [a, b] = lines.filter(({ action }) => action === 'create').map(({ object }) => object);
+    expect(lines.map(({ action, object, detail }) => [action, object, detail])).toEqual([
+      [
+        'apply',
+        'declared-file',
+        expect.stringMatching(/^svc\.yaml \(SHA-256 [0-9a-f]{64}\): 2 of its objects changed$/),
+      ],
+      ['create', a, 'svc_tcp_monitor.a'],
+      ['create', b, 'svc_tcp_monitor.b'],
+      ['apply', 'declared-file', expect.stringMatching(/: 1 of its objects changed$/)],
+      ['remove', b, 'svc_tcp_monitor.b'],
+    ]);
+  });
+
   test('the same file again writes nothing', async () => {
     const text = monitors('a') + channel('a') + PAGE;
     await (await started(text)).stop();

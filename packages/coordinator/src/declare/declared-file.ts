@@ -2,12 +2,12 @@ import { basename, resolve } from 'node:path';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
+import { FileWatch } from '@svc/shared/file-watch.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Configuration, ConfigurationChange } from '../configuration/configuration.ts';
 import { GrowingWaits } from '../configuration/growing-waits.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';
-import { FileWatch } from './file-watch.ts';
 import { DeclarationError, formatError, type LocatedError } from './located-error.ts';
 import { type ReadDeclaration, readDeclaration } from './read.ts';
 import { type Reconciled, reconcile, wasApplied } from './reconcile.ts';
@@ -163,7 +163,14 @@ export class DeclaredFile {
       reconcile(
         change,
         { file: basename(this.#path), digest: declaration.digest, entries: declaration.entries },
-        { secrets, allowsDelete, channelProblem, resetsChannels, signal: this.#stopping.signal },
+        {
+          secrets,
+          allowsDelete,
+          channelProblem,
+          resetsChannels,
+          signal: this.#stopping.signal,
+          at: this.#parts.clock.wall(),
+        },
       ),
     );
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { DeclaredEntry } from './declaration.ts';
@@ -42,11 +42,35 @@ export function readDeclaredFile({
   };
 }
 
+/** Bytes that are read at once. */
+const CHUNK_BYTES = 65_536;
+
+/**
+ * Reads at most the bound, whatever the file is: a device or a pipe tells no size, and a file may grow meanwhile. A
+ * pipe without a writer is not waited for.
+ */
+function readBounded(path: string, maxBytes: number): Buffer {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    for (;;) {
+      const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      const read = readSync(file, chunk);
+      if (read === 0) return Buffer.concat(chunks);
+      length += read;
+      if (length > maxBytes) throw new Error(`it has more than ${maxBytes} bytes`);
+      chunks.push(chunk.subarray(0, read));
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** @throws Error that says why the file cannot be read; without its content */
 function decoded(name: string, maxBytes: number, path: string): string {
   try {
-    if (statSync(path).size > maxBytes) throw new Error(`it has more than ${maxBytes} bytes`);
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
+    return new TextDecoder('utf-8', { fatal: true }).decode(readBounded(path, maxBytes));
   } catch (error) {
     throw new Error(`cannot read ${name}: ${reason(error)}`, { cause: error });
   }

@@ -4,8 +4,10 @@ import { ConfigurationError } from '../configuration/errors.ts';
 import { type AttributesOf, isMonitorKind } from '../configuration/kinds.ts';
 import { ownedByFile, releasedByFile } from '../configuration/owned-by-file.ts';
 import type { AnyStored } from '../configuration/stored.ts';
+import { appendAudit } from '../store/audit.ts';
 import { appliedDigest, writeAppliedDigest } from '../store/facts.ts';
 import type { Secrets } from '../store/secrets.ts';
+import { auditLines } from './audit-lines.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { DeclarationError } from './located-error.ts';
 import { isMassDeletion, type OwnedResource, type Plan, planChanges, type Write } from './plan.ts';
@@ -32,6 +34,8 @@ export type ReconcileOptions = {
   /** Whether channels that fail get another chance though nothing of them changed (the process has just started). */
   readonly resetsChannels: boolean;
   readonly signal: AbortSignal;
+  /** Epoch ms. */
+  readonly at: number;
 };
 
 export type Reconciled = {
@@ -66,6 +70,10 @@ export async function reconcile(
   await change.breathe();
   await setChannelStates(change, declaration, plan, known, ids, options);
   await writeAppliedDigest(change.tx, digest);
+  await appendAudit(
+    change.tx,
+    auditLines(change.context.workspaceId, declaration, { plan, ids, at: options.at }),
+  );
 
   const created = plan.writes.filter(({ id }) => id === null).length;
   return {

@@ -14,6 +14,11 @@ import type { Job } from './job.ts';
 
 /** An agent that was not heard of for this long is gone, ms: three heartbeats and what they may be late. */
 export const SILENCE_MS = HEARTBEATS_MISSED * HEARTBEAT_INTERVAL_MS + 500;
+/**
+ * As much for an agent after whose last word another life of the same id began: mostly it was started again,
+ * and what it held can be offered again sooner.
+ */
+const REPLACED_SILENCE_MS = 2 * HEARTBEAT_INTERVAL_MS + 500;
 /** Most agents known per region; further ones are dropped, so that nobody can make us remember without bound. */
 export const MAX_AGENTS_PER_REGION = 1_000;
 /** The set of regions counts as settled when none has come to life for this long, ms. */
@@ -21,7 +26,10 @@ const SETTLED_MS = 500;
 
 /** What a region's agent last said of itself. */
 export class Agent {
+  /** Given by its operator, or generated. */
   readonly id: string;
+  /** Of this life of it; '' where it says none (0.1): agents with one id are one then. */
+  readonly bootId: string;
   readonly region: Region;
   version = '';
   /** Attempts it runs at once. */
@@ -33,6 +41,10 @@ export class Agent {
   clockOffsetMs = 0;
   startedAt = 0;
   isDraining = false;
+  /** Batches of results that its stream disowned. */
+  disownedBatches = 0;
+  /** Another life of the same id began after its last word. */
+  isReplaced = false;
   /** What it announced. */
   capabilities: readonly Capability[] = [];
   /** Monotonic ms. */
@@ -44,8 +56,9 @@ export class Agent {
   /** The jobs it accepted; kept by the in-flight table. */
   readonly jobs = new Set<Job>();
 
-  constructor(id: string, region: Region) {
+  constructor(id: string, region: Region, bootId = '') {
     this.id = id;
+    this.bootId = bootId;
     this.region = region;
   }
 }
@@ -63,7 +76,10 @@ export type AgentsOptions = {
 };
 
 type RegionAgents = {
+  /** By id and boot id. */
   agents: Map<string, Agent>;
+  /** Ids that several agents were heard under, and that this was said of. */
+  sharedIds: Set<string>;
   isLive: boolean;
   /** What every agent announced. */
   common: ReadonlySet<Capability>;
@@ -84,7 +100,12 @@ export class Agents {
   constructor(options: AgentsOptions) {
     this.#options = options;
     for (const region of REGIONS) {
-      this.#regions.set(region, { agents: new Map(), isLive: false, common: new Set() });
+      this.#regions.set(region, {
+        agents: new Map(),
+        sharedIds: new Set(),
+        isLive: false,
+        common: new Set(),
+      });
     }
   }
 
@@ -136,17 +157,21 @@ export class Agents {
    *
    * @returns null when the region has too many agents already
    */
-  seen(region: Region, id: string): Agent | null {
+  seen(region: Region, id: string, bootId = ''): Agent | null {
     const { agents } = this.#of(region);
-    let agent = agents.get(id);
+    const key = keyOf(id, bootId);
+    let agent = agents.get(key);
     if (agent === undefined) {
       if (agents.size >= MAX_AGENTS_PER_REGION) {
         this.#options.counters.droppedAgents += 1;
         return null;
       }
-      agent = new Agent(id, region);
-      agents.set(id, agent);
+      agent = new Agent(id, region, bootId);
+      for (const other of agents.values()) if (other.id === id) other.isReplaced = true;
+      agents.set(key, agent);
       this.#compareCapabilities(region);
+    } else if (agent.isReplaced) {
+      this.#sharesId(agent);
     }
     agent.lastSeenAt = this.#options.clock.monotonic();
     agent.lastSeenWall = this.#options.clock.wall();
@@ -155,7 +180,7 @@ export class Agents {
 
   /** @returns null when the region has too many agents already */
   heartbeat(region: Region, message: Heartbeat): Agent | null {
-    const agent = this.seen(region, message.agent);
+    const agent = this.seen(region, message.agent, message.boot);
     if (agent === null) return null;
     if (agent.serial === 0) {
       this.#options.log.info({ region, agent: agent.id, version: message.version }, 'an agent is there');
@@ -169,6 +194,7 @@ export class Agents {
     agent.clockOffsetMs = message.clock - agent.lastSeenWall;
     agent.startedAt = message.started_at;
     agent.isDraining = message.draining;
+    this.#disowned(agent, message.disowned ?? 0);
     this.#announced(agent, message);
     this.#update(region, agent.lastSeenWall);
     return agent;
@@ -191,7 +217,7 @@ export class Agents {
       for (const agent of agents.values()) {
         if (!isSilent(agent, asOf)) continue;
         lastSeenAt = Math.max(lastSeenAt, agent.lastSeenWall);
-        agents.delete(agent.id);
+        agents.delete(keyOf(agent.id, agent.bootId));
         this.#compareCapabilities(region);
         this.#options.counters.agentsGone += 1;
         this.#options.log.warn({ region, agent: agent.id, jobs: agent.jobs.size }, 'an agent is gone');
@@ -207,6 +233,32 @@ export class Agents {
     for (const region of this.#regions.values()) {
       for (const agent of region.agents.values()) agent.lastSeenAt = now;
     }
+  }
+
+  /** It is heard after another one of its id began: both live. */
+  #sharesId(agent: Agent): void {
+    agent.isReplaced = false;
+    const { sharedIds } = this.#of(agent.region);
+    if (sharedIds.has(agent.id) || sharedIds.size >= MAX_AGENTS_PER_REGION) return;
+    sharedIds.add(agent.id);
+    this.#options.counters.sharedAgentIds += 1;
+    const { region, id } = agent;
+    this.#options.log.warn(
+      { region, agent: id },
+      'several agents have the same id: give each its own SVC_AGENT_ID',
+    );
+  }
+
+  #disowned(agent: Agent, batches: number): void {
+    const further = batches - agent.disownedBatches;
+    agent.disownedBatches = batches;
+    if (further <= 0) return;
+    this.#options.counters.disownedBatches += further;
+    const { region, id } = agent;
+    this.#options.log.error(
+      { region, agent: id, batches: further },
+      "somebody tampers with a region's stream of results: it took new batches for repetitions",
+    );
   }
 
   #announced(agent: Agent, message: Heartbeat): void {
@@ -257,5 +309,10 @@ export class Agents {
 }
 
 function isSilent(agent: Agent, asOf: number): boolean {
-  return asOf - agent.lastSeenAt >= SILENCE_MS;
+  return asOf - agent.lastSeenAt >= (agent.isReplaced ? REPLACED_SILENCE_MS : SILENCE_MS);
+}
+
+/** Who puts a line feed into an id can make it like another one of its own region only. */
+function keyOf(id: string, bootId: string): string {
+  return `${id}\n${bootId}`;
 }

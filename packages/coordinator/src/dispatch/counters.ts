@@ -38,6 +38,10 @@ export type DispatchCounters = {
   droppedMessages: number;
   /** Heartbeats of agents beyond the bound of their region. */
   droppedAgents: number;
+  /** Agents that share their id with another one of their region. */
+  sharedAgentIds: number;
+  /** Batches of results that streams took for repetitions when they were new, as their agents say. */
+  disownedBatches: number;
   /** Ticks that came so late that no silence was judged in them. */
   lateTicks: number;
 };
@@ -67,6 +71,8 @@ export function newCounters(): DispatchCounters {
     regionsLost: 0,
     droppedMessages: 0,
     droppedAgents: 0,
+    sharedAgentIds: 0,
+    disownedBatches: 0,
     lateTicks: 0,
   };
 }

@@ -774,6 +774,41 @@ describe('the start', () => {
     expect(rig.recovery.resumedCount).toBe(1);
   });
 
+  test('agents are heard while something else starts, and nothing is dispatched before the start', async () => {
+    const slot = NOW - 5_000;
+    rig = memoryRig({ store, monitors: [liveMonitor(1)], newest: { 1: slot - 30_000 } });
+    rig.dispatch.listen();
+    const agent = new TestAgent(rig.bus, FRA);
+    agent.held = [[1, slot]];
+    keepBeating(agent);
+    await rig.clock.advanceSettling(60_000);
+    expect(rig.sink.opens).toEqual([]);
+    expect(agent.offers).toEqual([]);
+    await rig.dispatch.start();
+    expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [FRA] }]);
+  });
+
+  test('a monitor that is changed while agents are heard is planned once, as it is then', async () => {
+    const slot = NOW - 5_000;
+    rig = memoryRig({ store, monitors: [liveMonitor(1), liveMonitor(2)], newest: { 1: slot, 2: slot } });
+    rig.dispatch.listen();
+    const agent = new TestAgent(rig.bus, FRA);
+    agent.held = [[1, slot]];
+    keepBeating(agent);
+    await rig.clock.advanceSettling(1_000);
+    rig.monitors.set(liveMonitor(1, { version: 2 }));
+    rig.monitors.delete(2);
+    agent.held = [];
+    await rig.clock.advanceSettling(2_000);
+    await rig.dispatch.start();
+    await rig.clock.advanceSettling(46_000);
+    expect(rig.dispatch.inFlight).toBeLessThanOrEqual(1);
+    const opened = rig.sink.opens.map(({ id, slot }) => `${id}:${slot}`);
+    expect(opened.every((key) => key.startsWith('1:'))).toBe(true);
+    expect(opened.length).toBeGreaterThanOrEqual(1);
+    expect(new Set(opened).size).toBe(opened.length);
+  });
+
   test('a job whose result was recorded meanwhile is not taken up', async () => {
     const slot = NOW - 5_000;
     const starting = restart([liveMonitor(1)], { 1: slot - 30_000 });

@@ -87,6 +87,8 @@ export class Dispatch implements SlotOutcomes {
   #hasRecovered = false;
   /** While the table is rebuilt from heartbeats. */
   #isHearingAgents = false;
+  #hearing: Promise<void> = Promise.resolve();
+  #isDispatching = false;
   #tickDueAt = 0;
   #judgeFrom = 0;
   #isJudging = false;
@@ -151,27 +153,38 @@ export class Dispatch implements SlotOutcomes {
   }
 
   /**
-   * Listens to agents, hears one round of heartbeats where there may be jobs of an earlier life (2.5 s),
-   * and begins to dispatch. Resolves when it has begun, or was stopped before.
+   * Hears agents from now on, and follows the declaration. Where there may be jobs of an earlier life, the next
+   * round of heartbeats (2.5 s) tells of them; whatever else starts may do so meanwhile.
    */
-  async start(): Promise<void> {
-    const { bus, clock, monitors, presence, slotClock } = this.#options;
+  listen(): void {
+    const { bus, monitors, presence } = this.#options;
+    if (this.#subscription !== null) return;
     this.#subscription = bus.subscribe(ALL_AGENTS, (message) => this.#messages.handle(message));
     this.#publisher.start();
     this.#publisher.callRoll();
     this.#runs.start();
     presence.start();
     this.#stops.push(bus.onConnection((isConnected) => this.#connectionChanged(isConnected)));
-    if (this.#mayHaveJobs()) await this.#hearAgents();
-    if (this.#stopping.signal.aborted) return;
-
     for (const monitor of monitors.values()) {
       this.#declared.changed(null, monitor);
       this.#overload.changed(null, monitor);
     }
     this.#stops.push(monitors.onChange((before, after) => this.#declarationChanged(before, after)));
+    if (this.#mayHaveJobs()) this.#hearing = this.#hearAgents();
+  }
+
+  /**
+   * Listens, if nobody has had it listen before, and begins to dispatch when the agents are heard. Resolves
+   * when it has begun, or was stopped before.
+   */
+  async start(): Promise<void> {
+    const { clock, slotClock } = this.#options;
+    this.listen();
+    await this.#hearing;
+    if (this.#stopping.signal.aborted) return;
     this.#earlyReports?.endAt(slotClock.now() + AHEAD_MS);
     this.#forgetReportsAt = clock.monotonic() + FORGET_REPORTS_MS;
+    this.#isDispatching = true;
     this.#scheduler.start();
     this.#tickDueAt = clock.monotonic();
     this.#missAt = clock.monotonic() + MISS_EVERY_MS;
@@ -293,7 +306,7 @@ export class Dispatch implements SlotOutcomes {
         return;
       }
       case 'acceptance': {
-        const agent = this.agents.seen(region, message.agent);
+        const agent = this.agents.seen(region, message.agent, message.boot);
         if (agent !== null) this.#inFlight.acceptance(agent, message, now);
         return;
       }
@@ -329,13 +342,15 @@ export class Dispatch implements SlotOutcomes {
   }
 
   async #hearAgents(): Promise<void> {
-    const { clock } = this.#options;
+    const { bus, clock } = this.#options;
     this.#isHearingAgents = true;
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = clock.after(HEARTBEAT_ROUND_MS, resolve);
     this.#stopping.signal.addEventListener('abort', () => resolve(), { once: true });
     await promise;
     cancel();
+    // What starts beside this may have held the thread: heartbeats that have arrived are handled first.
+    if (bus.isConnected) await bus.flush().catch(() => {}); // It was lost since: a later round tells.
     this.#isHearingAgents = false;
   }
 
@@ -360,7 +375,8 @@ export class Dispatch implements SlotOutcomes {
   #declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
     this.#declared.changed(before, after);
     this.#overload.changed(before, after);
-    this.#scheduler.changed(before, after);
+    // Before its start it plans nothing; then it takes monitors as they are.
+    if (this.#isDispatching) this.#scheduler.changed(before, after);
     if (before === null) return;
     const isSameProbe = after?.version === before.version;
     if (!isSameProbe) this.#slowChecks.forget(before.id);

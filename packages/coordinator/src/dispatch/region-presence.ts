@@ -24,6 +24,7 @@ export class RegionPresence {
   #unsaved: AbsenceEdge[] = [];
   #saving: Promise<void> | null = null;
   #stopTimer: () => void = () => {};
+  #onCame: (region: Region) => void = () => {};
 
   constructor({ store, clock, log }: { store: Store; clock: Clock; log: Logger }) {
     this.#store = store;
@@ -47,6 +48,11 @@ export class RegionPresence {
     this.#stopTimer();
     await this.#saving;
     await this.#save();
+  }
+
+  /** Told of each region that has a live agent again, when it counts as live. One listener; must not throw. */
+  onCame(listener: (region: Region) => void): void {
+    this.#onCame = listener;
   }
 
   /** Regions with a live agent, in the fixed order. The array is replaced, never changed. */
@@ -75,6 +81,7 @@ export class RegionPresence {
     this.#lastSeenAt.set(region, now);
     if (this.#absent.delete(region)) this.#unsaved.push({ region, kind: 'ended', at: now });
     this.#saveSoon();
+    this.#onCame(region);
   }
 
   /** The region lost its last live agent, which was heard of at `lastSeenAt`. */

@@ -83,6 +83,7 @@ async function deliverAll(
       log: silentLog,
       channels: { webhook },
       source: storedChannels(store, secrets),
+      workspaceOf: () => null,
     });
   const channels = await configuration.transaction({ workspaceId, actor: 'api' }, async (change) => {
     const ids: number[] = [];

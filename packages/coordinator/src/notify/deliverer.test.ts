@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
 import { holdDatabase } from '../../../../test/support/held-database.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
@@ -14,6 +14,7 @@ import type { Store } from '../store/store.ts';
 import type { FinishedAttempt } from './attempts.ts';
 import { Deliverer } from './deliverer.ts';
 import { createDeliveries } from './deliveries.ts';
+import { SENDS_PER_WORKSPACE } from './places.ts';
 import { createChannels, type StoredChannel } from './registry.ts';
 import { queueAlerts } from './test-support/queue-alerts.ts';
 
@@ -62,6 +63,7 @@ class Bench {
       log,
       channels: createChannels(post(clock)),
       source: { find: async (id) => this.channels.get(id) ?? null },
+      workspaceOf: (monitorId) => Math.floor(monitorId / 1_000),
       random: () => 0.5,
     });
     deliverer.onRecorded((attempt) => {
@@ -267,6 +269,32 @@ describe('delivering', () => {
     for (let monitor = 1; monitor <= 24; monitor++) await bench.queue(channel, monitor, 'error');
     await bench.recorded(24);
     expect(most).toBe(8);
+  });
+
+  test('a workspace whose receivers hang leaves places for others, and goes on when one is free', async () => {
+    const held: (() => void)[] = [];
+    receiver.answerWith((request, response) => {
+      if (request.path === '/other') response.end();
+      else held.push(() => response.end());
+    });
+    await bench.deliverer.start();
+    const channels = Math.ceil((SENDS_PER_WORKSPACE + 8) / 8);
+    for (let index = 0; index < channels; index += 1) {
+      const channel = await bench.webhook('/hangs');
+      for (let monitor = 1; monitor <= 8; monitor += 1) {
+        await bench.queue(channel, index * 8 + monitor, 'error');
+      }
+    }
+    expect(bench.deliverer.metrics.sending).toBe(SENDS_PER_WORKSPACE);
+    const other = await bench.webhook('/other');
+    await bench.queue(other, 5_000, 'error');
+    await bench.recorded(1);
+    expect(bench.attempts[0]?.result.outcome).toBe('delivered');
+    await vi.waitFor(() => expect(held).toHaveLength(SENDS_PER_WORKSPACE));
+    for (const release of held.splice(0)) release();
+    await vi.waitFor(() => expect(held).toHaveLength(8));
+    for (const release of held.splice(0)) release();
+    await bench.recorded(channels * 8 + 1);
   });
 
   test('410 is final: dead at once, visible, the next alert goes on', async () => {

@@ -8,6 +8,7 @@ import type { Store } from '../store/store.ts';
 import type { FinishedAttempt } from './attempts.ts';
 import type { SendContext, SendOutcome, SendResult } from './channel.ts';
 import { Ledger } from './ledger.ts';
+import { Places } from './places.ts';
 import { type Channels, type StoredChannel, sendThrough } from './registry.ts';
 
 /** Where the deliverer finds a channel's settings, in clear; null when the channel is gone. */
@@ -21,6 +22,8 @@ export type DelivererOptions = {
   log: Logger;
   channels: Channels;
   source: ChannelSource;
+  /** The workspace of a monitor and so of its channels; null: the monitor is gone. */
+  workspaceOf: (monitorId: number) => number | null;
   /** Uniform in [0, 1), for the spread of attempts. */
   random?: () => number;
 };
@@ -31,7 +34,6 @@ export type DelivererOptions = {
  */
 const SENDS_PER_CHANNEL = 8;
 const SENDS_PER_FAILING_CHANNEL = 2;
-const SENDS_IN_ALL = 512;
 
 /** How long {@link Deliverer.stop} lets running sends end by themselves, ms. */
 const STOP_GRACE_MS = 1_000;
@@ -52,6 +54,7 @@ type Lane = LaneId & {
 
 type ChannelQueue = {
   readonly notificationId: number;
+  readonly workspaceId: number | null;
   /** All lanes, wherever they are. */
   readonly lanes: Map<number, Lane>;
   /** First in, first out. */
@@ -77,7 +80,8 @@ export class Deliverer {
   readonly #random: () => number;
   readonly #ledger: Ledger;
   readonly #queues = new Map<number, ChannelQueue>();
-  /** Queues that have ready lanes but found no place in all. */
+  readonly #places = new Places();
+  /** Queues that have ready lanes but found no place, in all or for their workspace. */
   readonly #starved = new Set<ChannelQueue>();
   readonly #sends = new Set<Promise<void>>();
   readonly #abort = new AbortController();
@@ -189,7 +193,9 @@ export class Deliverer {
   #lane(notificationId: number, monitorId: number): Lane {
     let queue = this.#queues.get(notificationId);
     if (queue === undefined) {
-      queue = { notificationId, lanes: new Map(), ready: new Set(), sending: 0, isFailing: false };
+      const workspaceId = this.#options.workspaceOf(monitorId);
+      const empty = { lanes: new Map(), ready: new Set<Lane>(), sending: 0, isFailing: false };
+      queue = { notificationId, workspaceId, ...empty };
       this.#queues.set(notificationId, queue);
     }
     let lane = queue.lanes.get(monitorId);
@@ -227,7 +233,7 @@ export class Deliverer {
     const places = queue.isFailing ? SENDS_PER_FAILING_CHANNEL : SENDS_PER_CHANNEL;
     for (const lane of queue.ready) {
       if (queue.sending >= places) return;
-      if (this.#sends.size >= SENDS_IN_ALL) {
+      if (!this.#places.take(queue.workspaceId)) {
         this.#starved.add(queue);
         return;
       }
@@ -236,6 +242,7 @@ export class Deliverer {
       const send = this.#send(lane).finally(() => {
         queue.sending -= 1;
         this.#sends.delete(send);
+        this.#places.give(queue.workspaceId);
         this.#pump(queue);
         this.#pumpStarved();
       });
@@ -244,8 +251,9 @@ export class Deliverer {
   }
 
   #pumpStarved(): void {
-    for (const queue of this.#starved) {
-      if (this.#sends.size >= SENDS_IN_ALL) return;
+    // A list of its own: who finds no place again stands in the set again.
+    for (const queue of [...this.#starved]) {
+      if (this.#places.isFull) return;
       this.#starved.delete(queue);
       this.#pump(queue);
     }

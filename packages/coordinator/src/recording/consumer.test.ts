@@ -1,13 +1,14 @@
 import { cp, rm } from 'node:fs/promises';
 import { type Clock, systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
-import { RESULTS_STREAM, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import { resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
-import { NatsResultStream } from '@svc/shared/nats-result-stream.ts';
+import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
+import { RegionStream } from '../../../../test/support/region-stream.ts';
 import { ResultConsumer } from './consumer.ts';
 import { liveMonitor, Recording, THREE } from './test-support/recording.ts';
 
@@ -17,15 +18,21 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 let server: NatsServer;
 let bus: NatsBus;
-let stream: NatsResultStream;
+let streams: NatsResultStreams;
+/** Of region A. */
+let stream: RegionStream;
 let recording: Recording;
 let consumer: ResultConsumer;
 let messages = 0;
+/** Regions that had an agent lately. */
+let active: Set<Region>;
 
 beforeEach(async () => {
   server = await startNatsServer();
   bus = await connectBus({ url: server.url, name: 'test', log });
-  stream = new NatsResultStream(bus);
+  streams = new NatsResultStreams(bus);
+  stream = new RegionStream(bus, A);
+  active = new Set([A]);
   recording = await Recording.open(systemClock);
   await recording.declare(liveMonitor(1));
   startConsumer();
@@ -41,7 +48,15 @@ afterEach(async () => {
 
 function startConsumer(clock: Clock = systemClock): void {
   const { recorder } = recording;
-  consumer = new ResultConsumer({ bus, stream, recorder, clock, log, maxBytes: MAX_BYTES });
+  consumer = new ResultConsumer({
+    bus,
+    streams,
+    recorder,
+    hadAgentWithin24h: (region) => active.has(region),
+    clock,
+    log,
+    maxBytes: MAX_BYTES,
+  });
   consumer.start();
 }
 
@@ -130,7 +145,7 @@ describe('garbage', () => {
     ['no batch', '{"v":1}'],
     ['no version', JSON.stringify({ v: 0, agent: 'a', results: [result(1)] })],
     ['too many results', JSON.stringify({ v: 1, agent: 'a', results: Array(513).fill(result(1)) })],
-    ['more than 256 KiB', JSON.stringify({ v: 1, agent: 'a', results: [{ x: 'x'.repeat(300_000) }] })],
+    ['more than 256 KiB', JSON.stringify({ v: 1, agent: 'a', results: [{ x: 'x'.repeat(256 * 1024) }] })],
   ])('%s is dropped and counted, and the next message is read', async (_name, data) => {
     bus.publish(resultsSubject(A), data);
     await publish(1000);
@@ -147,12 +162,12 @@ describe('garbage', () => {
     expect(await slots()).toEqual([1000, 3000]);
   });
 
-  test('a message below an unknown region moves the position', async () => {
-    bus.publish('svc.results.nowhere', '{}');
+  test('a message that cannot be read moves the position', async () => {
+    bus.publish(resultsSubject(A), '{}');
     await bus.flush();
     await consumer.caughtUp();
     expect(consumer.dropped['malformed-message']).toBe(1);
-    expect(recording.recorder.position?.sequence).toBe(1);
+    expect(recording.recorder.positionIn(resultsStream(A))?.sequence).toBe(1);
   });
 
   test('a bad token and an unknown monitor are dropped and counted', async () => {
@@ -172,7 +187,7 @@ describe('a stream that does not agree with the position', () => {
     await publish(1000, 2000);
     await consumer.caughtUp();
     const manager = await bus.connection.jetstreamManager();
-    await manager.streams.purge(RESULTS_STREAM);
+    await manager.streams.purge(resultsStream(A));
     await publish(3000);
     await consumer.caughtUp();
     expect(await slots()).toEqual([1000, 2000, 3000]);
@@ -184,13 +199,13 @@ describe('a stream that does not agree with the position', () => {
     await consumer.caughtUp();
     await consumer.stop();
     const manager = await bus.connection.jetstreamManager();
-    await manager.streams.delete(RESULTS_STREAM);
+    await manager.streams.delete(resultsStream(A));
     await stream.ensure({ maxBytes: MAX_BYTES });
     await publish(4000);
     startConsumer();
     await consumer.caughtUp();
     expect(await slots()).toEqual([1000, 2000, 3000, 4000]);
-    expect(recording.recorder.position?.sequence).toBe(1);
+    expect(recording.recorder.positionIn(resultsStream(A))?.sequence).toBe(1);
     expect(consumer.dropped).toMatchObject({ 'results-dropped': 0, 'stream-replaced': 1 });
   });
 
@@ -241,9 +256,9 @@ test('what was recorded a minute ago is purged, up to the message of the positio
   await publish(1000, 2000, 3000);
   await untilRecorded(3);
   const purged = new Promise<number>((resolve) => {
-    const purge = stream.purge.bind(stream);
-    stream.purge = async (below) => {
-      await purge(below);
+    const purge = streams.purge.bind(streams);
+    streams.purge = async (name, below) => {
+      await purge(name, below);
       resolve(below);
     };
   });

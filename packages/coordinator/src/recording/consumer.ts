@@ -1,302 +1,306 @@
-import type { Bus, ResultStream, StreamInfo, StreamMessage } from '@svc/shared/bus.ts';
+import type { Bus, ResultStreams, StreamInfo } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { FORMER_RESULTS_STREAM, resultsStream } from '@svc/shared/messages/subjects.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { DropLog } from './drop-log.ts';
-import { parseResults } from './parse-results.ts';
-import { ReadingLag } from './reading-lag.ts';
 import type { Recorder } from './recorder.ts';
+import type { RecordedResult } from './result-feed.ts';
+import { streamLimit } from './stream-limits.ts';
+import { DROPS, StreamReader, type StreamReaderParts } from './stream-reader.ts';
+import { Turns } from './turns.ts';
 
 const RETRY_MS = 500;
-const PURGE_EVERY_MS = 10_000;
-/** Recorded messages stay in the stream for this long, ms. */
-const KEEP_RECORDED_MS = 60_000;
-
-const DROPS = [
-  'malformed-message',
-  'malformed-result',
-  'results-dropped',
-  'handling-failed',
-  /** Not dropped but alarming in the same way: the stream was restored, emptied or made anew; what it held unread is lost. */
-  'stream-replaced',
-] as const;
+/** What is recorded is purged, and limits are looked at, this often, ms. */
+const MAINTAIN_EVERY_MS = 10_000;
 
 export type ConsumerParts = {
-  bus: Pick<Bus, 'isConnected' | 'onConnection'>;
-  stream: ResultStream;
-  recorder: Pick<Recorder, 'record' | 'position' | 'flushed' | 'onPosition'>;
-  clock: Clock;
-  log: Logger;
-  /** Bound of the stream's file; the oldest results are dropped above. */
-  maxBytes: number;
+  readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;
+  readonly streams: ResultStreams;
+  readonly recorder: StreamReaderParts['recorder'] & Pick<Recorder, 'feed'>;
+  /** Its part of the limit is an equal one, and its stream is made before it needs it. */
+  readonly hadAgentWithin24h: (region: Region) => boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Bound of all streams' files together, bytes; the oldest results of a region are dropped above its part. */
+  readonly maxBytes: number;
 };
 
 /**
- * Reads the result stream into the recorder, for as long as it runs: across reconnects and over streams
- * that were emptied, restored or made anew. The database's position is the truth; where the stream does
- * not agree with it, everything in the stream is read again and the primary key drops repeats.
+ * Reads every region's stream of results into the recorder, for as long as it runs; across reconnects, with
+ * a reading of each stream per connection.
+ *
+ *     waiting ── connected ──▶ former ── the stream of before is read and removed ──▶ reading
+ *        ▲                        └──────────────── disconnected ────────────────────────┘
+ *
+ * The stream of before comes first, because what a region said earlier has to be recorded earlier. Streams
+ * are read at the same time, message by message in turns, and what of one waits to be recorded is bounded:
+ * the backlog of a region delays others by a few batches at most.
  */
 export class ResultConsumer {
   readonly #parts: ConsumerParts;
   readonly #drops: DropLog<(typeof DROPS)[number]>;
   readonly #failures: DropLog<'reading-failed'>;
+  readonly #turns: Turns;
   readonly #stopping = new AbortController();
-  #hasFailed = false;
+  /** Of the streams that are read now. */
+  readonly #readers = new Map<string, StreamReader>();
+  /** Regions that came to life and whose stream is not looked at yet. */
+  readonly #joining = new Set<Region>();
+  #join: Promise<void> | null = null;
+  /** Streams of regions are read. */
+  #isReading = false;
   #running: Promise<void> = Promise.resolve();
-  #cancelPurge: () => void = () => {};
+  #cancelMaintenance: () => void = () => {};
   #stopListening: () => void = () => {};
-  /** Last sequence of the stream that is read now which is recorded; null while none is read. */
-  #recorded: number | null = null;
-  #expected = 1;
-  #created = '';
-  #purgedBelow = 0;
-  readonly #lag: ReadingLag;
-  #history: { at: number; sequence: number }[] = [];
-  #changeListeners = new Set<() => void>();
 
   constructor(parts: ConsumerParts) {
     this.#parts = parts;
-    this.#lag = new ReadingLag(parts.clock);
     this.#drops = new DropLog(DROPS, parts.clock, parts.log);
     this.#failures = new DropLog(['reading-failed'], parts.clock, parts.log);
+    this.#turns = new Turns(parts.clock);
   }
 
   start(): void {
-    const { recorder, clock } = this.#parts;
-    this.#stopListening = recorder.onPosition((position) => {
-      if (this.#recorded === null || position.created !== this.#created) return;
-      this.#setRecorded(position.sequence);
-    });
-    this.#cancelPurge = clock.every(PURGE_EVERY_MS, () => void this.#purge());
+    this.#cancelMaintenance = this.#parts.clock.every(MAINTAIN_EVERY_MS, () => void this.#maintain());
+    this.#stopListening = this.#parts.recorder.feed.onResults((results) => this.#recorded(results));
     this.#running = this.#run();
   }
 
   /** Stops reading; what was read is the recorder's. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#cancelPurge();
+    this.#cancelMaintenance();
     this.#stopListening();
-    this.#told();
     await this.#running;
+    await this.#join;
   }
 
-  /** Since the start. `results-dropped` are messages that the stream's limit took before they were read. */
+  /** The region has its first live agent: from now on it has a stream. */
+  regionCame(region: Region): void {
+    if (this.#readers.has(resultsStream(region))) return;
+    this.#joining.add(region);
+    this.#join ??= this.#joinAll().finally(() => {
+      this.#join = null;
+    });
+  }
+
+  /** Since the start. `results-dropped` are messages that a stream's limit took before they were read. */
   get dropped(): Readonly<Record<(typeof DROPS)[number], number>> {
     return this.#drops.counts;
   }
 
-  /** How much later than usual the last message was read, ms: what the stream holds unread is as old. */
+  /** How much later than usual the last message was read, ms, where it is most: what streams hold unread is as old. */
   get lagMs(): number {
-    return this.#lag.ms;
+    let lagMs = 0;
+    for (const reader of this.#readers.values()) lagMs = Math.max(lagMs, reader.lagMs);
+    return lagMs;
   }
 
-  /** Resolves when everything is recorded that the stream holds now; waits for a connection when there is none. */
+  /** Resolves when everything is recorded that the streams hold now; waits for a connection when there is none. */
   async caughtUp(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      const target = this.#recorded === null ? null : await this.#lastSequence();
-      if (target !== null && (await this.#recordedUpTo(target))) return;
-      if (target === null) await this.#pause(RETRY_MS / 10);
+      if (this.#isReading && (await this.#isRecorded(await this.#listed()))) return;
+      await this.#pause(RETRY_MS / 10);
     }
   }
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
+      await this.#connected();
+      const lost = new AbortController();
+      const stopWatching = this.#parts.bus.onConnection((isConnected) => {
+        if (!isConnected) lost.abort();
+      });
       try {
-        await this.#connected();
-        if (!signal.aborted) await this.#readOnce();
+        await this.#readWhile(AbortSignal.any([signal, lost.signal]));
       } catch (error) {
-        this.#hasFailed = true;
-        this.#failures.add(
-          'reading-failed',
-          { error: messageOf(error) },
-          'reading results failed; it is tried again',
-        );
+        this.#failed(error);
       }
-      this.#setRecorded(null);
+      stopWatching();
+      this.#isReading = false;
+      await Promise.all([...this.#readers.values()].map((reader) => reader.stop()));
+      this.#readers.clear();
       await this.#pause(RETRY_MS);
     }
   }
 
-  /** Reads until the reading ends or this is stopped. */
-  async #readOnce(): Promise<void> {
-    const { stream, recorder, log, maxBytes } = this.#parts;
-    // What was read before must be recorded, or the position would be an old one.
-    await this.#room(recorder.flushed());
-    if (this.#stopping.signal.aborted) return;
-    const info = await stream.ensure({ maxBytes });
-    const from = await this.#startIn(info);
-    this.#created = info.created;
-    this.#expected = Math.max(from, info.firstSequence);
-    this.#history = [];
-    const end = Promise.withResolvers<unknown>();
-    const stop = () => end.resolve(null);
-    const { signal } = this.#stopping;
-    signal.addEventListener('abort', stop);
-    this.#setRecorded(this.#expected - 1);
-    const reader = await stream.read(from, (message) => this.#handle(message), end.resolve);
-    if (this.#hasFailed) log.info({ event: 'recovered' }, 'results are read again');
-    this.#hasFailed = false;
-    const error = signal.aborted ? null : await end.promise;
-    signal.removeEventListener('abort', stop);
-    await reader.close();
-    if (error !== null) log.info({ reason: messageOf(error) }, 'reading results ended; it starts again');
-  }
-
-  /** The first sequence to read: after the recorded position, when this is still the stream it belongs to. */
-  async #startIn(info: StreamInfo): Promise<number> {
-    const { recorder, stream } = this.#parts;
-    const { position } = recorder;
-    if (position === null) return 1;
-    const { sequence, created, messageId, time } = position;
-    const again = (why: string): number => {
-      this.#drops.add(
-        'stream-replaced',
-        { sequence, why, ...info },
-        'the result stream is not the one that was read: reading all of it',
-      );
-      return 1;
-    };
-    if (created !== info.created) return again('it was made anew');
-    if (info.lastSequence < sequence) return again('it ends before the recorded position');
-    const recorded = await stream.message(sequence);
-    if (recorded !== null && (recorded.messageId !== messageId || recorded.time !== time)) {
-      return again('it holds another message at the recorded position');
+  /** Reads all streams until the signal. */
+  async #readWhile(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    await this.#readFormer(signal);
+    if (signal.aborted) return;
+    const existing = await this.#parts.streams.list();
+    await this.#divide(existing);
+    if (signal.aborted) return;
+    this.#isReading = true;
+    for (const region of REGIONS) {
+      if (existing.has(resultsStream(region)) || this.#parts.hadAgentWithin24h(region)) this.#read(region);
     }
-    const lost = info.firstSequence - sequence - 1;
-    if (lost > 0) this.#lost(lost, time);
-    return sequence + 1;
+    await aborted(signal);
   }
 
-  #handle(message: StreamMessage): Promise<void> | undefined {
-    const { recorder } = this.#parts;
-    this.#lag.read(message);
-    const { sequence, messageId, time } = message;
-    if (sequence > this.#expected) this.#lost(sequence - this.#expected, time);
-    this.#expected = sequence + 1;
-    const position = { created: this.#created, sequence, messageId, time };
-    const parsed = parseResults(message);
-    try {
-      if (typeof parsed === 'string') {
-        const details = { subject: message.subject, sequence, why: parsed };
-        this.#drops.add('malformed-message', details, 'dropped a message that is no batch of results');
-        return this.#room(recorder.record({ region: null, agent: '', results: [], position }));
-      }
-      const { region, agent, results, malformed } = parsed;
-      if (malformed > 0) {
-        const details = { region, agent, sequence };
-        this.#drops.add('malformed-result', details, 'dropped results that do not parse', malformed);
-      }
-      return this.#room(recorder.record({ region, agent, results, position }));
-    } catch (error) {
-      this.#drops.add('handling-failed', { error, sequence }, 'dropped a message that could not be handled');
-      return undefined;
-    }
+  /** Versions before this one kept all regions' results in one stream: it is read to its end and removed. */
+  async #readFormer(signal: AbortSignal): Promise<void> {
+    const { streams, hadAgentWithin24h, log } = this.#parts;
+    const former = await streams.retireFormer();
+    if (former === null) return;
+    log.info({ stream: FORMER_RESULTS_STREAM, ...former }, 'reading the stream of before to its end');
+    // From here on nobody keeps what agents send; they send it again, but not for ever.
+    for (const region of REGIONS) if (hadAgentWithin24h(region)) await this.#ensure(region);
+    const reader = this.#startReader(FORMER_RESULTS_STREAM, async () => former);
+    const last = lastOf(former);
+    while (!signal.aborted && !(await reader.recordedUpTo(last))) await this.#pause(RETRY_MS / 10);
+    if (signal.aborted) return;
+    await reader.stop();
+    this.#readers.delete(FORMER_RESULTS_STREAM);
+    await streams.removeFormer();
+    log.info({ stream: FORMER_RESULTS_STREAM }, 'the stream of before is read and removed');
   }
 
-  /** `room` at the latest when this is stopped: a database that takes nothing must not hold the end. */
-  #room(room: Promise<void> | undefined): Promise<void> | undefined {
-    if (room === undefined) return undefined;
-    const { signal } = this.#stopping;
-    return new Promise((resolve) => {
-      const end = () => {
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      signal.addEventListener('abort', end);
-      void room.then(end);
+  #read(region: Region): void {
+    const stream = resultsStream(region);
+    if (!this.#readers.has(stream)) this.#startReader(stream, () => this.#ensure(region));
+  }
+
+  #startReader(stream: string, prepare: () => Promise<StreamInfo>): StreamReader {
+    const { streams, recorder, clock, log } = this.#parts;
+    const reader = new StreamReader({
+      stream,
+      streams,
+      prepare,
+      recorder,
+      drops: this.#drops,
+      failures: this.#failures,
+      turns: this.#turns,
+      clock,
+      log,
     });
+    this.#readers.set(stream, reader);
+    reader.start();
+    return reader;
   }
 
-  #lost(count: number, time: number): void {
-    this.#drops.add(
-      'results-dropped',
-      { messages: count, after: new Date(time).toISOString() },
-      'results were lost: the stream dropped messages before they were read (its limit is too small)',
-      count,
-    );
+  #ensure(region: Region): Promise<StreamInfo> {
+    return this.#parts.streams.ensure(region, { maxBytes: this.#limitOf(region) });
   }
 
-  async #purge(): Promise<void> {
-    const { stream, clock, log } = this.#parts;
-    const recorded = this.#recorded;
-    if (recorded === null || recorded < 1) return;
-    const now = clock.monotonic();
-    this.#history.push({ at: now, sequence: recorded });
-    const old = this.#history.findLast((entry) => entry.at <= now - KEEP_RECORDED_MS);
-    if (old === undefined || old.sequence <= this.#purgedBelow) return;
-    this.#history = this.#history.filter((entry) => entry.at >= old.at);
-    try {
-      // The message at the position stays: by it a restored stream is told from this one.
-      await stream.purge(old.sequence);
-      this.#purgedBelow = old.sequence;
-    } catch (error) {
-      log.warn({ error: messageOf(error) }, 'recorded results could not be purged; it is tried again');
+  #limitOf(region: Region): number {
+    const { maxBytes, hadAgentWithin24h } = this.#parts;
+    const activeRegions = REGIONS.filter(hadAgentWithin24h).length;
+    return streamLimit(maxBytes, { isActive: hadAgentWithin24h(region), activeRegions });
+  }
+
+  /** Never rejects. */
+  async #joinAll(): Promise<void> {
+    // Whoever comes in the same turn of the event loop goes along.
+    await Promise.resolve();
+    while (this.#joining.size > 0 && !this.#stopping.signal.aborted) {
+      const regions = [...this.#joining];
+      this.#joining.clear();
+      // Without a connection there is nothing to do: at the next one every region with an agent gets a stream.
+      if (!this.#parts.bus.isConnected) continue;
+      try {
+        await this.#divide(await this.#parts.streams.list());
+        for (const region of regions) await this.#ensure(region);
+      } catch (error) {
+        this.#failed(error);
+      }
+      // Where it could not be made the reader tries again.
+      if (this.#isReading) for (const region of regions) this.#read(region);
     }
   }
 
-  async #lastSequence(): Promise<number | null> {
+  async #maintain(): Promise<void> {
+    for (const reader of this.#readers.values()) await reader.purge();
+    if (!this.#isReading) return;
     try {
-      const { firstSequence, lastSequence } = await this.#parts.stream.info();
-      return firstSequence > lastSequence ? 0 : lastSequence;
+      await this.#divide(await this.#parts.streams.list());
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** Gives the streams that there are their parts of the limit; what is taken first can then be given. */
+  async #divide(existing: ReadonlyMap<string, StreamInfo>): Promise<void> {
+    const changes: { region: Region; growth: number }[] = [];
+    for (const region of REGIONS) {
+      const info = existing.get(resultsStream(region));
+      const growth = info === undefined ? 0 : this.#limitOf(region) - info.maxBytes;
+      if (growth !== 0) changes.push({ region, growth });
+    }
+    changes.sort((a, b) => a.growth - b.growth);
+    for (const { region } of changes) await this.#ensure(region);
+  }
+
+  #recorded(results: readonly RecordedResult[]): void {
+    const fresh = new Map<Region, number>();
+    for (const { region, isNew } of results) if (isNew) fresh.set(region, (fresh.get(region) ?? 0) + 1);
+    for (const [region, count] of fresh) this.#readers.get(resultsStream(region))?.recordedNew(count);
+  }
+
+  async #listed(): Promise<ReadonlyMap<string, StreamInfo> | null> {
+    try {
+      return await this.#parts.streams.list();
     } catch {
-      // No connection, or the stream is being made: asked again.
+      // No connection: asked again.
       return null;
     }
   }
 
-  /** False when the reading ended meanwhile. */
-  async #recordedUpTo(target: number): Promise<boolean> {
-    while (this.#recorded !== null && this.#recorded < target) {
-      await new Promise<void>((resolve) => {
-        const listener = () => {
-          this.#changeListeners.delete(listener);
-          resolve();
-        };
-        this.#changeListeners.add(listener);
-      });
-      if (this.#stopping.signal.aborted) return true;
+  /** False when a reading ended meanwhile, or has not begun. */
+  async #isRecorded(streams: ReadonlyMap<string, StreamInfo> | null): Promise<boolean> {
+    if (streams === null) return false;
+    for (const region of REGIONS) {
+      const stream = resultsStream(region);
+      const info = streams.get(stream);
+      if (info === undefined) continue;
+      const reader = this.#readers.get(stream);
+      if (reader === undefined || !(await reader.recordedUpTo(lastOf(info)))) return false;
     }
-    return this.#recorded !== null;
+    return true;
   }
 
-  #setRecorded(sequence: number | null): void {
-    this.#recorded = sequence;
-    if (sequence === null) this.#purgedBelow = 0;
-    this.#told();
+  #failed(error: unknown): void {
+    const details = { error: messageOf(error) };
+    this.#failures.add(
+      'reading-failed',
+      details,
+      'looking after the streams of results failed; it is tried again',
+    );
   }
 
-  #told(): void {
-    for (const listener of [...this.#changeListeners]) listener();
-  }
-
-  #connected(): Promise<void> {
+  async #connected(): Promise<void> {
     const { bus } = this.#parts;
-    if (bus.isConnected || this.#stopping.signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = () => {
-        stopWatching();
-        resolve();
-      };
-      const stopWatching = bus.onConnection((isConnected) => {
-        if (isConnected) end();
-      });
-      this.#stopping.signal.addEventListener('abort', end, { once: true });
+    const { signal } = this.#stopping;
+    if (bus.isConnected || signal.aborted) return;
+    const connected = new AbortController();
+    const stopWatching = bus.onConnection((isConnected) => {
+      if (isConnected) connected.abort();
     });
+    await aborted(AbortSignal.any([signal, connected.signal]));
+    stopWatching();
   }
 
-  #pause(ms: number): Promise<void> {
-    const { signal } = this.#stopping;
-    if (signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = () => {
-        cancel();
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const cancel = this.#parts.clock.after(ms, end);
-      signal.addEventListener('abort', end);
-    });
+  async #pause(ms: number): Promise<void> {
+    const over = new AbortController();
+    const cancel = this.#parts.clock.after(ms, () => over.abort());
+    await aborted(AbortSignal.any([this.#stopping.signal, over.signal]));
+    cancel();
   }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** Sequence of the last message that the stream holds; 0: it holds none. */
+function lastOf({ firstSequence, lastSequence }: StreamInfo): number {
+  return firstSequence > lastSequence ? 0 : lastSequence;
 }

@@ -6,7 +6,7 @@ import { applyChange, type DeclaredChange } from '../evaluation/declared-change.
 import type { Evaluation } from '../evaluation/evaluation.ts';
 import type { StreamPosition } from '../store/stream-position.ts';
 
-/** A message of the result stream. */
+/** A message of a stream of results. */
 export type ResultMessage = {
   /** null: nothing in it could be read; only its position is recorded. */
   readonly region: Region | null;

@@ -104,7 +104,8 @@ export type RecorderParts = {
 /** What one batch comes to, before it is written. */
 type Evaluated = {
   readonly evaluation: Evaluation;
-  readonly position: StreamPosition | null;
+  /** By stream. */
+  readonly positions: ReadonlyMap<string, StreamPosition>;
   readonly changesUntil: number | null;
   readonly reported: readonly RecordedResult[];
   /** Of `reported`: jobs that are to be offered again. */
@@ -131,7 +132,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
   #cancelResume: () => void = () => {};
   /** What was reported before the start is read, and deadlines are looked at. */
   #hasResumed = false;
-  #position: StreamPosition | null = null;
+  readonly #positions = new Map<string, StreamPosition>();
   #isStopped = false;
 
   constructor(parts: RecorderParts) {
@@ -160,7 +161,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
       for (const stored of chunk) restarted(evaluation, stored, monitors.get(stored.id));
       for (const [, state] of evaluation.drafts.entries()) if (state !== null) states.set(state);
     }
-    this.#position = await store.position();
+    for (const position of await store.positions()) this.#positions.set(position.stream, position);
     this.#armAll();
     // A stop that came meanwhile found no timer to cancel.
     if (!this.#isStopped) this.#cancelResume = clock.after(RESUME_WITHIN_MS, () => this.resumed());
@@ -179,9 +180,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
     }
   }
 
-  /** Where the reading of the stream continues; null at the first start. */
-  get position(): StreamPosition | null {
-    return this.#position;
+  /** Where the reading of the stream continues; null where nothing of it was ever recorded. */
+  positionIn(stream: string): StreamPosition | null {
+    return this.#positions.get(stream) ?? null;
   }
 
   get dropped(): Readonly<Record<(typeof DROPS)[number], number>> {
@@ -209,14 +210,14 @@ export class Recorder implements SlotEvents, SlotRecovery {
     return () => this.#changeListeners.delete(listener);
   }
 
-  /** Called after each commit that moved the position. Must not throw. Returns a function that unregisters. */
+  /** Called after each commit, for each stream whose position it moved. Must not throw. Returns a function that unregisters. */
   onPosition(listener: (position: StreamPosition) => void): () => void {
     this.#positionListeners.add(listener);
     return () => this.#positionListeners.delete(listener);
   }
 
   /**
-   * Queues a message of the stream. Tokens are checked here; the message is recorded whole, so that its
+   * Queues a message of a stream. Tokens are checked here; the message is recorded whole, so that its
    * position moves with its results. Resolves when the next one may come.
    */
   record({ region, agent, results, position }: ResultMessage): Promise<void> | undefined {
@@ -276,7 +277,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
 
   /**
    * Ends the restart: slots that {@link resume} did not name wait for nobody, and from here on deadlines
-   * and ages are looked at. To be called when the heartbeats were heard and the reading of the stream
+   * and ages are looked at. To be called when the heartbeats were heard and the reading of the streams
    * has caught up; happens by itself 30 s after the start.
    */
   resumed(): void {
@@ -297,8 +298,12 @@ export class Recorder implements SlotEvents, SlotRecovery {
 
   async #record(batch: readonly RecorderEvent[]): Promise<void> {
     const evaluated = this.#evaluate(batch, await this.#priors(batch));
-    const { evaluation, position, changesUntil } = evaluated;
-    const ids = await this.#parts.store.record({ writes: evaluation.writes, position, changesUntil });
+    const { evaluation, positions, changesUntil } = evaluated;
+    const ids = await this.#parts.store.record({
+      writes: evaluation.writes,
+      positions: [...positions.values()],
+      changesUntil,
+    });
     this.#committed(batch, evaluated, ids);
   }
 
@@ -323,19 +328,19 @@ export class Recorder implements SlotEvents, SlotRecovery {
     const evaluation = this.#newEvaluation();
     const reported: RecordedResult[] = [];
     const givenBack = new Set<CheckResult>();
-    let position: StreamPosition | null = null;
+    const positions = new Map<string, StreamPosition>();
     let changesUntil: number | null = null;
     for (const event of batch) {
       if (event.kind === 'message') {
         this.#report(evaluation, event, priors, reported, givenBack);
-        position = event.position ?? position;
+        if (event.position !== null) positions.set(event.position.stream, event.position);
       } else {
         tell(evaluation, event);
         if (event.kind === 'declared') changesUntil = event.until;
       }
     }
     evaluation.finish();
-    return { evaluation, position, changesUntil, reported, givenBack };
+    return { evaluation, positions, changesUntil, reported, givenBack };
   }
 
   #report(
@@ -365,14 +370,14 @@ export class Recorder implements SlotEvents, SlotRecovery {
 
   #committed(
     batch: readonly RecorderEvent[],
-    { evaluation, position, reported, givenBack }: Evaluated,
+    { evaluation, positions, reported, givenBack }: Evaluated,
     deliveryIds: readonly (number | null)[],
   ): void {
     this.#applyStates(evaluation);
     for (const event of batch) if (event.kind === 'declared') this.#declared(event.changes);
     this.#counts.transactions += 1;
     this.#countResults(reported);
-    if (position !== null) this.#moved(position);
+    for (const position of positions.values()) this.#moved(position);
     this.#settle(reported, givenBack);
     this.feed.tell(reported);
     this.#tellChanges(evaluation);
@@ -407,7 +412,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   #moved(position: StreamPosition): void {
-    this.#position = position;
+    this.#positions.set(position.stream, position);
     for (const listener of this.#positionListeners) listener(position);
   }
 

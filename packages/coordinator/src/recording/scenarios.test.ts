@@ -962,5 +962,5 @@ test('what cannot be recorded for a reason of its own is set aside, and the rest
   expect(it.recorder.dropped.unrecordable).toBe(1);
   expect(await it.rows('SELECT 1 FROM results')).toHaveLength(2);
   expect(it.status(1)).toBe('active');
-  expect(await it.rows('SELECT sequence FROM stream_position')).toEqual([{ sequence: 2 }]);
+  expect(await it.rows('SELECT sequence FROM stream_positions')).toEqual([{ sequence: 2 }]);
 });

@@ -5,6 +5,7 @@ import {
   silentLog,
 } from '../../../../test/support/configured-store.ts';
 import { settle } from '../../../../test/support/fake-clock.ts';
+import { rowsOf } from '../../../../test/support/store-rows.ts';
 import { TOLERANCE_MS } from '../domain/believed-time.ts';
 import { HOUR_MS } from '../domain/summary-range.ts';
 import { statusHistories } from '../store/status-history.ts';
@@ -13,7 +14,14 @@ import { BelievedClock } from './believed-clock.ts';
 import { Retention, type Swept } from './retention.ts';
 
 const DAY = 24 * HOUR_MS;
-const NOTHING: Swept = { results: 0, deliveries: 0, transitions: 0, incidents: 0, absences: 0 };
+const NOTHING: Swept = {
+  results: 0,
+  deliveries: 0,
+  transitions: 0,
+  incidents: 0,
+  absences: 0,
+  auditLines: 0,
+};
 let parts: ConfiguredStore;
 let retention: Retention;
 
@@ -273,6 +281,19 @@ describe('the history', () => {
     await addChanges(9_000, [['unknown', 'active', now - 450 * DAY]]);
     expect(await driven(retention.sweep())).toEqual({ ...NOTHING, transitions: 1 });
     expect(await changesOf(9_000)).toEqual([]);
+  });
+
+  test('lines of the audit trail go after 400 days', async () => {
+    const now = parts.clock.wall();
+    await write(
+      "INSERT INTO audit (at, actor, action, object, outcome) VALUES (?, 'token', 'create', ?, 'done')",
+      [
+        [now - 401 * DAY, 'old'],
+        [now - 399 * DAY, 'new'],
+      ],
+    );
+    expect(await driven(retention.sweep())).toEqual({ ...NOTHING, auditLines: 1 });
+    expect(await rowsOf(parts.store, 'audit')).toMatchObject([{ object: 'new' }]);
   });
 
   test('incidents and absences go 400 days after their end; what lasts stays', async () => {

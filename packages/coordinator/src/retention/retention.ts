@@ -5,6 +5,7 @@ import { DAY_MS } from '../domain/summary-range.ts';
 import {
   type ChangeCursor,
   deleteAbsences,
+  deleteAuditLines,
   deleteDeliveries,
   deleteIncidents,
   deleteOffGridSlots,
@@ -30,12 +31,13 @@ export type Swept = {
   transitions: number;
   incidents: number;
   absences: number;
+  auditLines: number;
 };
 
 /**
  * Deletes what is past its retention, a little at a time, of deleted monitors as well: results, finished
- * deliveries and changes of a reason after the setting's days; changes of status, closed incidents and
- * absences of regions that ended after 400 days.
+ * deliveries and changes of a reason after the setting's days; changes of status, closed incidents,
+ * absences of regions that ended and lines of the audit trail after 400 days.
  */
 export class Retention {
   readonly #store: Store;
@@ -85,7 +87,8 @@ export class Retention {
     const changes = await this.#sweepStatusChanges(known);
     const incidents = await this.#repeat(() => deleteIncidents(store, known()));
     const absences = await this.#repeat(() => deleteAbsences(store, known()));
-    return { results, deliveries, transitions: reasons + changes, incidents, absences };
+    const auditLines = await this.#repeat(() => deleteAuditLines(store, known()));
+    return { results, deliveries, transitions: reasons + changes, incidents, absences, auditLines };
   }
 
   /** Asked anew for each chunk: the clock may be set while a sweep goes on. */

@@ -26,6 +26,14 @@ export async function removeComponents(tx: Transaction, ids: readonly number[]):
   );
 }
 
+/** The components stay on their pages, and show nothing. @param now epoch ms */
+export async function showNothing(tx: Transaction, ids: readonly number[], now: number): Promise<void> {
+  await tx.runEach(
+    'UPDATE components SET monitor_id = NULL, row_version = row_version + 1, updated_at = ? WHERE id = ?',
+    ids.map((id) => [now, id]),
+  );
+}
+
 export function componentsOfGroup({ db }: Transaction, groupId: number): Promise<OwnedRow[]> {
   return db
     .selectFrom('components')

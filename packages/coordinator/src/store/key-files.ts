@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
+import { link, mkdir, open, readFile, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Names in the data folder of the secrets that svc makes itself when the settings give none. */
 export const SECRET_KEY_FILE = 'secret-key';
+/** The key before, which `secret-key rotate` leaves beside the new one. */
+export const PREVIOUS_SECRET_KEY_FILE = 'secret-key-previous';
 export const API_TOKEN_FILE = 'api-token';
 
 /**
@@ -20,6 +22,16 @@ export async function generatedSecret(folder: string, name: string, generate: ()
   const made = await readSecret(path);
   if (made === null) throw new Error(`${path} is empty: remove it to have a new secret made`);
   return made;
+}
+
+/** Removes the secret kept in `folder` under `name`, if there is one. */
+export function forgetSecret(folder: string, name: string): Promise<void> {
+  return rm(join(folder, name), { force: true });
+}
+
+/** The secret kept in `folder` under `name`; null: there is none. */
+export function keptSecret(folder: string, name: string): Promise<string | null> {
+  return readSecret(join(folder, name));
 }
 
 async function readSecret(path: string): Promise<string | null> {

@@ -43,7 +43,7 @@ const delivery = (uid: string, notificationId = channel): NewDelivery => ({
 
 const batch = (...deliveries: NewDelivery[]) => ({
   writes: { ...noWrites(1), deliveries },
-  position: null,
+  positions: [],
   changesUntil: null,
 });
 

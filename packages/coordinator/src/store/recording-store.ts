@@ -23,13 +23,13 @@ import {
   rememberSlots,
 } from './recorded-results.ts';
 import type { SqlStep, Store } from './store.ts';
-import { readPosition, type StreamPosition, writePosition } from './stream-position.ts';
+import { readPositions, type StreamPosition, writePositions } from './stream-position.ts';
 
 /** One batch of the recorder. */
 export type RecordedBatch = {
   readonly writes: Writes;
-  /** How far the stream is read with it; null: no further than before. */
-  readonly position: StreamPosition | null;
+  /** How far streams are read with it, at most one of each; the others no further than before. */
+  readonly positions: readonly StreamPosition[];
   /** Changes of the declaration up to this one are applied by it; null: none is. */
   readonly changesUntil: number | null;
 };
@@ -47,7 +47,7 @@ export interface RecordingStore {
   record(batch: RecordedBatch): Promise<readonly (number | null)[]>;
   /** The states of all monitors with the results since they were written, some at a time. `now`: the slots' clock, epoch ms. */
   states(monitors: { get(id: number): LiveMonitor | undefined }, now: number): AsyncIterable<StoredState[]>;
-  position(): Promise<StreamPosition | null>;
+  positions(): Promise<readonly StreamPosition[]>;
 }
 
 /** {@link RecordingStore} over the database. */
@@ -55,7 +55,7 @@ export function createRecordingStore(store: Store): RecordingStore {
   return {
     recordedOutcomes: (keys) => recordedOutcomes(store, keys),
     states: (monitors, now) => storedStates(store, monitors, now),
-    position: () => readPosition(store),
+    positions: () => readPositions(store),
 
     async record(batch) {
       const deliveries = batch.writes.deliveries.map(toRow);
@@ -76,7 +76,7 @@ export function createRecordingStore(store: Store): RecordingStore {
   };
 }
 
-function stepsOf({ writes, position, changesUntil }: RecordedBatch): SqlStep[] {
+function stepsOf({ writes, positions, changesUntil }: RecordedBatch): SqlStep[] {
   const steps = [
     insertResults(writes.results, writes.recordedAt),
     insertAbstentions(writes.abstentions, writes.recordedAt),
@@ -90,8 +90,8 @@ function stepsOf({ writes, position, changesUntil }: RecordedBatch): SqlStep[] {
     lengthenIntervals(writes.longerIntervals),
     writeStates(writes.states),
     writeAnnouncements(writes.announcements),
+    writePositions(positions),
   ];
-  if (position !== null) steps.push(writePosition(position));
   if (changesUntil !== null) steps.push(removeChanges(changesUntil));
   return steps.filter(({ rows }) => rows.length > 0);
 }

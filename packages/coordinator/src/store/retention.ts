@@ -100,6 +100,17 @@ export function deleteIncidents(store: Store, cutoff: number): Promise<number> {
   );
 }
 
+/** Lines of the audit trail. */
+export function deleteAuditLines(store: Store, cutoff: number): Promise<number> {
+  return store.transaction((tx) =>
+    deleted(
+      tx,
+      `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ? ORDER BY at LIMIT ${CHUNK_ROWS})`,
+      [cutoff],
+    ),
+  );
+}
+
 /** Absences of regions that ended. */
 export function deleteAbsences(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>

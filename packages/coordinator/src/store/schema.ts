@@ -18,10 +18,13 @@ export interface Database {
     id: Generated<number>;
     workspace_id: number;
     name: string;
-    scope: 'read' | 'write';
+    scope: 'read' | 'write' | 'admin';
     hash: string;
     is_operator: Generated<number>;
     created_at: number;
+    created_by: number | null;
+    expires_at: number | null;
+    last_used_at: number | null;
     revoked_at: number | null;
   };
   monitors: {
@@ -110,6 +113,8 @@ export interface Database {
     version: number | null;
     floor_slot: Generated<number>;
     entered: Generated<number>;
+    open_slots: string | null;
+    written_at: Generated<number>;
   };
   results: {
     slot: number;
@@ -123,6 +128,7 @@ export interface Database {
     detail: string | null;
     agent: string | null;
     recorded_at: number;
+    decided_after: number | null;
   };
   off_grid_slots: { monitor_id: number; slot: number };
   transitions: {
@@ -181,8 +187,8 @@ export interface Database {
     status_code: number | null;
     error: string | null;
   };
-  stream_position: {
-    id: number;
+  stream_positions: {
+    stream: string;
     stream_created: string;
     sequence: number;
     message_id: string;
@@ -196,6 +202,21 @@ export interface Database {
     kind: 'monitor' | 'linked' | 'unlinked' | 'channel-removed';
     monitor_id: number | null;
     notification_id: number | null;
+    detail: string | null;
+  };
+  audit: {
+    id: Generated<number>;
+    at: number;
+    workspace_id: number | null;
+    actor: 'token' | 'nobody' | 'declared-file' | 'settings';
+    token_id: number | null;
+    token_name: string | null;
+    action: string;
+    object: string;
+    outcome: 'done' | 'refused' | 'failed';
+    status: number | null;
+    request_id: string | null;
+    peer: string | null;
     detail: string | null;
   };
   idempotency_keys: {

@@ -55,7 +55,7 @@ test('a database opens with the key it was begun with and refuses another', asyn
   await checkSecretKey(store, secrets);
   const other = new Secrets(randomBytes(32));
   await expect(checkSecretKey(store, other)).rejects.toThrow(
-    'SVC_SECRET_KEY is not the key this database was begun with',
+    'SVC_SECRET_KEY is not the key of this database',
   );
   await store.close();
   await folder.remove();

@@ -27,12 +27,25 @@ export type SealPurpose = `${string}.${string}`;
 export class Secrets {
   /** An object and not the bytes: Node makes one of them at every call, which takes four times as long as opening. */
   readonly #key: KeyObject;
+  /** The key before, while one takes the place of another: it opens, and seals nothing. */
+  readonly #previous: KeyObject | null;
 
-  /** @param key 32 bytes, see {@link parseSecretKey} */
-  constructor(key: Uint8Array) {
-    if (key.length !== KEY_BYTES)
-      throw new RangeError(`a secret key has ${KEY_BYTES} bytes, not ${key.length}`);
+  /**
+   * @param key 32 bytes, see {@link parseSecretKey}
+   * @param previous the key that some seals may still have; null: there is none
+   */
+  constructor(key: Uint8Array, previous: Uint8Array | null = null) {
+    for (const one of [key, previous ?? key]) {
+      if (one.length !== KEY_BYTES)
+        throw new RangeError(`a secret key has ${KEY_BYTES} bytes, not ${one.length}`);
+    }
     this.#key = createSecretKey(key);
+    this.#previous = previous === null ? null : createSecretKey(previous);
+  }
+
+  /** Tells keys apart; nobody can find a key by it. */
+  get keyName(): string {
+    return createHmac('sha256', this.#key).update('svc:name of the key').digest('hex').slice(0, 16);
   }
 
   seal(purpose: SealPurpose, text: string): Uint8Array {
@@ -46,27 +59,48 @@ export class Secrets {
   /** @throws StoreError `store-key`: another key, another purpose, or changed bytes */
   open(purpose: SealPurpose, sealed: Uint8Array): string {
     try {
-      if (sealed[0] !== VERSION) throw new RangeError(`sealed value of unknown version ${sealed[0]}`);
-      const bodyEnd = sealed.length - TAG_BYTES;
-      const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
-      const decipher = createDecipheriv('aes-256-gcm', this.#key, nonce, { authTagLength: TAG_BYTES });
-      decipher.setAAD(associatedData(purpose));
-      decipher.setAuthTag(sealed.subarray(bodyEnd));
-      return (
-        decipher.update(sealed.subarray(1 + NONCE_BYTES, bodyEnd), undefined, 'utf8') + decipher.final('utf8')
-      );
+      return opened(this.#key, purpose, sealed);
     } catch (error) {
+      const previous = this.#previous === null ? null : openedOrNull(this.#previous, purpose, sealed);
+      if (previous !== null) return previous;
       throw new StoreError('store-key', `a secret sealed for ${purpose} does not open`, { cause: error });
     }
   }
 
   /** Tells equal texts by equal fingerprints; nobody without the key can try out what the text was. */
   fingerprint(purpose: SealPurpose, text: string): string {
-    return createHmac('sha256', this.#key)
-      .update(associatedData(purpose))
-      .update('\n')
-      .update(text)
-      .digest('hex');
+    return fingerprintOf(this.#key, purpose, text);
+  }
+
+  /** Whether {@link fingerprint} answered this for the text, also under the key before. */
+  isFingerprint(fingerprint: string, purpose: SealPurpose, text: string): boolean {
+    const keys = [this.#key, ...(this.#previous === null ? [] : [this.#previous])];
+    return keys.some((key) => fingerprintOf(key, purpose, text) === fingerprint);
+  }
+}
+
+function fingerprintOf(key: KeyObject, purpose: SealPurpose, text: string): string {
+  return createHmac('sha256', key).update(associatedData(purpose)).update('\n').update(text).digest('hex');
+}
+
+function opened(key: KeyObject, purpose: SealPurpose, sealed: Uint8Array): string {
+  if (sealed[0] !== VERSION) throw new RangeError(`sealed value of unknown version ${sealed[0]}`);
+  const bodyEnd = sealed.length - TAG_BYTES;
+  const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES });
+  decipher.setAAD(associatedData(purpose));
+  decipher.setAuthTag(sealed.subarray(bodyEnd));
+  return (
+    decipher.update(sealed.subarray(1 + NONCE_BYTES, bodyEnd), undefined, 'utf8') + decipher.final('utf8')
+  );
+}
+
+/** Null: it does not open with this key either. */
+function openedOrNull(key: KeyObject, purpose: SealPurpose, sealed: Uint8Array): string | null {
+  try {
+    return opened(key, purpose, sealed);
+  } catch {
+    return null;
   }
 }
 
@@ -107,7 +141,7 @@ export async function checkSecretKey(store: Store, secrets: Secrets): Promise<vo
   } catch (error) {
     throw new StoreError(
       'store-key',
-      'SVC_SECRET_KEY is not the key this database was begun with: set the former key, or begin with an empty database',
+      'SVC_SECRET_KEY is not the key of this database: set the former one, as SVC_SECRET_KEY_PREVIOUS where this one takes its place, or begin with an empty database',
       { cause: error },
     );
   }

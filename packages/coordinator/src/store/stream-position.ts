@@ -1,7 +1,8 @@
 import type { SqlStep, Store } from './store.ts';
 
-/** Where the reading of the result stream stands. */
+/** Where the reading of a stream of results stands. */
 export type StreamPosition = {
+  readonly stream: string;
   /** The stream's creation time as the server writes it: another one is another stream. */
   readonly created: string;
   readonly sequence: number;
@@ -10,23 +11,28 @@ export type StreamPosition = {
   readonly time: number;
 };
 
-export async function readPosition(store: Store): Promise<StreamPosition | null> {
-  const row = await store.read
-    .selectFrom('stream_position')
-    .select(['stream_created', 'sequence', 'message_id', 'message_time'])
-    .where('id', '=', 1)
-    .executeTakeFirst();
-  if (row === undefined) return null;
-  const { stream_created: created, sequence, message_id: messageId, message_time: time } = row;
-  return { created, sequence, messageId, time };
+/** One for each stream that was ever read. */
+export async function readPositions(store: Store): Promise<StreamPosition[]> {
+  const rows = await store.read.selectFrom('stream_positions').selectAll().execute();
+  return rows.map(
+    ({ stream, stream_created: created, sequence, message_id: messageId, message_time: time }) => {
+      return { stream, created, sequence, messageId, time };
+    },
+  );
 }
 
-export function writePosition({ created, sequence, messageId, time }: StreamPosition): SqlStep {
+export function writePositions(positions: readonly StreamPosition[]): SqlStep {
   return {
-    sql: `INSERT INTO stream_position (id, stream_created, sequence, message_id, message_time)
-      VALUES (1, ?, ?, ?, ?)
-      ON CONFLICT (id) DO UPDATE SET stream_created = excluded.stream_created,
+    sql: `INSERT INTO stream_positions (stream, stream_created, sequence, message_id, message_time)
+      VALUES (?, ?, ?, ?, ?)
+      ON CONFLICT (stream) DO UPDATE SET stream_created = excluded.stream_created,
         sequence = excluded.sequence, message_id = excluded.message_id, message_time = excluded.message_time`,
-    rows: [[created, sequence, messageId, time]],
+    rows: positions.map(({ stream, created, sequence, messageId, time }) => [
+      stream,
+      created,
+      sequence,
+      messageId,
+      time,
+    ]),
   };
 }

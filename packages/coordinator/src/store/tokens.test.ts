@@ -1,8 +1,16 @@
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
+import {
+  type ConfiguredStore,
+  configuredStore,
+  silentLog,
+  temporaryFolder,
+} from '../../../../test/support/configured-store.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
-import { generateToken, Tokens } from './tokens.ts';
+import { openStore } from './open.ts';
+import { makeOldDatabase } from './test-support/old-database.ts';
+import { generateToken, type Token, Tokens, takeTokensWithoutAdministration } from './tokens.ts';
 import { ensureDefaultWorkspace } from './workspaces.ts';
 
 const NOW = 1_000;
@@ -48,11 +56,15 @@ test('the database keeps no secret', async () => {
 test('the operator’s token follows the setting', async () => {
   const { workspaceId } = parts;
   const [first, second] = [generateToken(), generateToken()];
-  const token = await tokens.setOperatorToken(workspaceId, first, NOW);
-  expect(token).toMatchObject({ scope: 'write', isOperator: true, workspaceId });
-  expect(await tokens.setOperatorToken(workspaceId, first, NOW)).toEqual(token);
+  await tokens.setOperatorTokens(workspaceId, [first], NOW);
+  const token = tokens.lookup(first);
+  expect(token).toMatchObject({ scope: 'admin', isOperator: true, workspaceId });
+  await tokens.setOperatorTokens(workspaceId, [first], NOW);
+  expect(tokens.lookup(first)).toEqual(token);
 
-  await tokens.setOperatorToken(workspaceId, second, NOW);
+  await tokens.setOperatorTokens(workspaceId, [second, first], NOW);
+  expect(tokens.lookup(first)).toEqual(token);
+  await tokens.setOperatorTokens(workspaceId, [second], NOW);
   expect(tokens.lookup(first)).toBeNull();
   expect(tokens.lookup(second)).toMatchObject({ isOperator: true });
   expect(tokens.list(workspaceId)).toHaveLength(1);
@@ -62,9 +74,94 @@ test('the operator’s token follows the setting', async () => {
 test('a token that was made over the API may become the operator’s', async () => {
   const { workspaceId } = parts;
   const { secret } = await tokens.create({ workspaceId, name: 'mine', scope: 'read' }, NOW);
-  await tokens.setOperatorToken(workspaceId, secret, NOW);
-  expect(tokens.lookup(secret)).toMatchObject({ isOperator: true, scope: 'write' });
+  await tokens.setOperatorTokens(workspaceId, [secret], NOW);
+  expect(tokens.lookup(secret)).toMatchObject({ isOperator: true, scope: 'admin' });
   expect(tokens.list(workspaceId)).toHaveLength(1);
+});
+
+test('a token of the operator that was taken away can come back', async () => {
+  const { workspaceId } = parts;
+  const [first, second] = [generateToken(), generateToken()];
+  for (const secrets of [[first], [second], [first]]) {
+    await tokens.setOperatorTokens(workspaceId, secrets, NOW);
+    expect([first, second].map((secret) => tokens.lookup(secret) !== null)).toEqual([
+      secrets.includes(first),
+      secrets.includes(second),
+    ]);
+    expect((await Tokens.load(parts.store)).list(workspaceId)).toEqual(tokens.list(workspaceId));
+  }
+});
+
+test('with cascade a token takes along what it made, also by one that was revoked before', async () => {
+  const { workspaceId } = parts;
+  const make = async (createdBy: Token | null) =>
+    (await tokens.create({ workspaceId, name: 'a', scope: 'admin', createdBy }, NOW)).token;
+  const first = await make(null);
+  const second = await make(first);
+  const third = await make(second);
+  const other = await make(null);
+  expect(await tokens.revoke(workspaceId, second.id, NOW)).toBe('revoked');
+  expect(tokens.list(workspaceId)).toEqual([first, third, other]);
+  expect(await tokens.revoke(workspaceId, first.id, NOW, { cascade: true })).toBe('revoked');
+  expect(tokens.list(workspaceId)).toEqual([other]);
+  expect((await Tokens.load(parts.store)).list(workspaceId)).toEqual([other]);
+});
+
+test('what a former token of the operator made can be taken away', async () => {
+  const { workspaceId } = parts;
+  const [first, second] = [generateToken(), generateToken()];
+  await tokens.setOperatorTokens(workspaceId, [first], NOW);
+  const operator = tokens.lookup(first);
+  const { token } = await tokens.create({ workspaceId, name: 'a', scope: 'read', createdBy: operator }, NOW);
+  expect(token.createdBy).toEqual({ id: operator?.id, name: 'SVC_API_TOKEN' });
+  await tokens.setOperatorTokens(workspaceId, [second], NOW);
+  const id = operator?.id ?? 0;
+  expect(await tokens.revoke(workspaceId, id, NOW)).toBe('unknown');
+  expect(await tokens.revoke(workspaceId, id, NOW, { cascade: true })).toBe('revoked');
+  expect(tokens.list(workspaceId).map(({ isOperator }) => isOperator)).toEqual([true]);
+});
+
+test('when a token was used is kept in memory and written now and then', async () => {
+  const { token } = await tokens.create({ workspaceId: parts.workspaceId, name: 'ci', scope: 'read' }, NOW);
+  expect(tokens.lastUsedAt(token.id)).toBeNull();
+  tokens.noteUse(token.id, NOW + 5.5);
+  expect(tokens.lastUsedAt(token.id)).toBe(NOW + 5);
+  expect((await Tokens.load(parts.store)).lastUsedAt(token.id)).toBeNull();
+  await tokens.saveUses();
+  expect((await Tokens.load(parts.store)).lastUsedAt(token.id)).toBe(NOW + 5);
+});
+
+test('a database of before keeps scopes, makes the operator admin, and says once who lost administration', async () => {
+  const folder = await temporaryFolder();
+  const path = join(folder.path, 'svc.db');
+  await makeOldDatabase(path, '0007-coarse-grid', (database) => {
+    database.runEach('INSERT INTO workspaces (id, name, created_at) VALUES (?, ?, ?)', [[1, 'default', NOW]]);
+    database.runEach(
+      'INSERT INTO tokens (id, workspace_id, name, scope, hash, is_operator, created_at, revoked_at) VALUES (?, 1, ?, ?, ?, ?, 1, ?)',
+      [
+        [1, 'SVC_API_TOKEN', 'write', 'a', 1, null],
+        [2, 'Terraform', 'write', 'b', 0, null],
+        [3, 'CI', 'read', 'c', 0, null],
+        [4, 'former', 'write', 'd', 0, NOW],
+      ],
+    );
+  });
+  const store = await openStore({ path, log: silentLog });
+  try {
+    const listed = (await Tokens.load(store)).list(1);
+    expect(listed.map(({ name, scope }) => [name, scope])).toEqual([
+      ['SVC_API_TOKEN', 'admin'],
+      ['Terraform', 'write'],
+      ['CI', 'read'],
+    ]);
+    expect([
+      await takeTokensWithoutAdministration(store),
+      await takeTokensWithoutAdministration(store),
+    ]).toEqual([1, 0]);
+  } finally {
+    await store.close();
+    await folder.remove();
+  }
 });
 
 test('the default workspace is made once', async () => {

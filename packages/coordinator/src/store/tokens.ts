@@ -1,22 +1,39 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { type Selectable, sql } from 'kysely';
+import { type AuditLine, appendAudit } from './audit.ts';
+import type { Database } from './schema.ts';
 import type { Store, Transaction } from './store.ts';
 import { wholeMs } from './whole-ms.ts';
 
-export type TokenScope = 'read' | 'write';
+/** Each allows what those before it allow. `admin` manages tokens and reads the audit trail. */
+export const TOKEN_SCOPES = ['read', 'write', 'admin'] as const;
+export type TokenScope = (typeof TOKEN_SCOPES)[number];
+
+/** Whether a token of scope `given` may do what needs scope `needed`. */
+export function scopeIncludes(given: TokenScope, needed: TokenScope): boolean {
+  return TOKEN_SCOPES.indexOf(given) >= TOKEN_SCOPES.indexOf(needed);
+}
 
 export type Token = {
   readonly id: number;
   readonly workspaceId: number;
   readonly name: string;
   readonly scope: TokenScope;
-  /** The first token of the first workspace: it may manage workspaces, and cannot be revoked. */
+  /** A token of SVC_API_TOKEN: it may manage all workspaces, and cannot be revoked over the API. */
   readonly isOperator: boolean;
   /** Epoch ms. */
   readonly createdAt: number;
+  /** The token that made it, with its name; null: the settings did, or a version before this was kept. */
+  readonly createdBy: TokenName | null;
+  /** Epoch ms; null: it does not expire. */
+  readonly expiresAt: number | null;
 };
 
+export type TokenName = { readonly id: number; readonly name: string };
+
 /** What a new token may do, and where. */
-export type TokenGrant = Pick<Token, 'workspaceId' | 'name' | 'scope'>;
+export type TokenGrant = Pick<Token, 'workspaceId' | 'name' | 'scope'> &
+  Partial<Pick<Token, 'createdBy' | 'expiresAt'>>;
 
 const OPERATOR_NAME = 'SVC_API_TOKEN';
 
@@ -30,12 +47,15 @@ function hashOf(token: string): string {
 }
 
 /**
- * The tokens that are valid now. They are few and every request needs one, so they are kept in memory
+ * The tokens that are not revoked. They are few and every request needs one, so they are kept in memory
  * by their hash; the database keeps nothing but the hash either.
  */
 export class Tokens {
   readonly #store: Store;
   readonly #byHash = new Map<string, Token>();
+  /** By token id, epoch ms. */
+  readonly #lastUsed = new Map<number, number>();
+  readonly #unsavedUses = new Set<number>();
 
   private constructor(store: Store) {
     this.#store = store;
@@ -43,26 +63,22 @@ export class Tokens {
 
   static async load(store: Store): Promise<Tokens> {
     const tokens = new Tokens(store);
-    const rows = await store.read.selectFrom('tokens').selectAll().where('revoked_at', 'is', null).execute();
+    const rows = await store.read.selectFrom('tokens').selectAll().execute();
+    const names = new Map(rows.map(({ id, name }) => [id, name]));
     for (const row of rows) {
-      tokens.#byHash.set(row.hash, {
-        id: row.id,
-        workspaceId: row.workspace_id,
-        name: row.name,
-        scope: row.scope,
-        isOperator: row.is_operator === 1,
-        createdAt: row.created_at,
-      });
+      if (row.revoked_at !== null) continue;
+      tokens.#byHash.set(row.hash, tokenOf(row, names.get(row.created_by ?? 0)));
+      if (row.last_used_at !== null) tokens.#lastUsed.set(row.id, row.last_used_at);
     }
     return tokens;
   }
 
-  /** Whose request this is, or null for an unknown or revoked token. */
+  /** Whose request this is, or null for an unknown or revoked token. It may have expired. */
   lookup(token: string): Token | null {
     return this.#byHash.get(hashOf(token)) ?? null;
   }
 
-  /** By ascending id. */
+  /** By ascending id; expired ones stay until they are revoked. */
   list(workspaceId: number): Token[] {
     return [...this.#byHash.values()]
       .filter((token) => token.workspaceId === workspaceId)
@@ -77,73 +93,173 @@ export class Tokens {
   /** {@link create} as a part of a transaction. */
   async createIn(tx: Transaction, grant: TokenGrant, now: number): Promise<{ token: Token; secret: string }> {
     const secret = generateToken();
-    return { token: await this.#insert(tx, secret, { ...grant, isOperator: false }, now), secret };
+    const whole = { createdBy: null, expiresAt: null, ...grant, isOperator: false };
+    return { token: await this.#put(tx, secret, whole, now), secret };
   }
 
-  /** Answers why not: there is no such token in the workspace, or it is the operator's (change SVC_API_TOKEN instead). */
-  async revoke(workspaceId: number, id: number, now: number): Promise<'revoked' | 'unknown' | 'operator'> {
-    const entry = [...this.#byHash].find(([, token]) => token.id === id && token.workspaceId === workspaceId);
-    if (entry === undefined) return 'unknown';
-    const [hash, token] = entry;
-    if (token.isOperator) return 'operator';
+  /**
+   * Ends a token, with `cascade` also those that it made, those that these made and so on, in every workspace;
+   * then it may have been revoked before. Answers why not: the workspace has no such token, or it is an
+   * operator's (change SVC_API_TOKEN instead).
+   */
+  async revokeIn(
+    tx: Transaction,
+    { workspaceId, id, cascade }: { workspaceId: number; id: number; cascade: boolean },
+    now: number,
+  ): Promise<'revoked' | 'unknown' | 'operator'> {
+    const row = await tx.db
+      .selectFrom('tokens')
+      .select(['is_operator', 'revoked_at'])
+      .where('id', '=', id)
+      .where('workspace_id', '=', workspaceId)
+      .executeTakeFirst();
+    if (row === undefined || (row.revoked_at !== null && !cascade)) return 'unknown';
+    if (row.is_operator === 1 && row.revoked_at === null) return 'operator';
+    const made = sql`SELECT t.id FROM tokens t JOIN ended e ON t.created_by = e.id`;
+    const { rows } = await sql<{ id: number }>`
+      WITH RECURSIVE ended (id) AS (
+        SELECT id FROM tokens WHERE id = ${id} ${cascade ? sql`UNION ${made}` : sql``})
+      UPDATE tokens SET revoked_at = ${wholeMs(now)}
+      WHERE id IN (SELECT id FROM ended) AND revoked_at IS NULL AND is_operator = 0
+      RETURNING id`.execute(tx.db);
+    const ended = new Set(rows.map((one) => one.id));
+    tx.onCommit(() => this.#forget(({ id }) => ended.has(id)));
+    return 'revoked';
+  }
+
+  /** {@link revokeIn} in a transaction of its own. */
+  revoke(
+    workspaceId: number,
+    id: number,
+    now: number,
+    { cascade = false } = {},
+  ): Promise<'revoked' | 'unknown' | 'operator'> {
+    return this.#store.transaction((tx) => this.revokeIn(tx, { workspaceId, id, cascade }, now));
+  }
+
+  /** Makes `secrets` the operator's tokens of the workspace; those of before that are not among them stop working. */
+  async setOperatorTokens(workspaceId: number, secrets: readonly string[], now: number): Promise<void> {
+    const hashes = new Set(secrets.map(hashOf));
+    const current = [...this.#byHash].filter(([, { isOperator }]) => isOperator);
+    const isSame = ([hash, token]: [string, Token]) => hashes.has(hash) && token.workspaceId === workspaceId;
+    if (current.length === hashes.size && current.every(isSame)) return;
     await this.#store.transaction(async (tx) => {
       await tx.db
         .updateTable('tokens')
         .set({ revoked_at: wholeMs(now) })
-        .where('id', '=', id)
+        .where('is_operator', '=', 1)
+        .where('revoked_at', 'is', null)
+        .where('hash', 'not in', [...hashes])
         .execute();
-      tx.onCommit(() => this.#byHash.delete(hash));
-    });
-    return 'revoked';
-  }
-
-  /** Makes `secret` the operator's token of the workspace; the one of an earlier start stops working. */
-  async setOperatorToken(workspaceId: number, secret: string, now: number): Promise<Token> {
-    const current = this.lookup(secret);
-    if (current?.isOperator === true && current.workspaceId === workspaceId) return current;
-    return this.#store.transaction(async (tx) => {
-      // A token made over the API may be named as the operator's: it becomes that.
-      const replaced = [...this.#byHash].filter(
-        ([hash, token]) => token.isOperator || hash === hashOf(secret),
-      );
-      await tx.db
-        .deleteFrom('tokens')
-        .where((row) => row.or([row('is_operator', '=', 1), row('hash', '=', hashOf(secret))]))
-        .execute();
-      tx.onCommit(() => {
-        for (const [hash] of replaced) this.#byHash.delete(hash);
-      });
-      return this.#insert(
+      const ended = current.filter(([hash]) => !hashes.has(hash));
+      await appendAudit(
         tx,
-        secret,
-        { workspaceId, name: OPERATOR_NAME, scope: 'write', isOperator: true },
-        now,
+        ended.map(([, token]) => bySettings(token, 'remove', now)),
       );
+      tx.onCommit(() => this.#forget((token, hash) => token.isOperator && !hashes.has(hash)));
+      const operator = { workspaceId, name: OPERATOR_NAME, scope: 'admin', isOperator: true } as const;
+      for (const secret of secrets) {
+        if (this.lookup(secret)?.isOperator === true) continue;
+        const token = await this.#put(tx, secret, { ...operator, createdBy: null, expiresAt: null }, now);
+        await appendAudit(tx, [bySettings(token, 'create', now)]);
+      }
     });
   }
 
-  async #insert(
+  /** When a request last came with it, epoch ms; null: never, or before this was kept. */
+  lastUsedAt(tokenId: number): number | null {
+    return this.#lastUsed.get(tokenId) ?? null;
+  }
+
+  /** Kept in memory until {@link saveUses}. */
+  noteUse(tokenId: number, now: number): void {
+    this.#lastUsed.set(tokenId, wholeMs(now));
+    this.#unsavedUses.add(tokenId);
+  }
+
+  /** Writes when tokens were used, where that changed since the last call. @throws StoreError */
+  async saveUses(): Promise<void> {
+    const uses = [...this.#unsavedUses].map((id) => [this.#lastUsed.get(id) ?? null, id] as const);
+    if (uses.length === 0) return;
+    this.#unsavedUses.clear();
+    try {
+      await this.#store.transaction((tx) =>
+        tx.runEach('UPDATE tokens SET last_used_at = ? WHERE id = ?', uses),
+      );
+    } catch (error) {
+      for (const [, id] of uses) this.#unsavedUses.add(id);
+      throw error;
+    }
+  }
+
+  #forget(isEnded: (token: Token, hash: string) => boolean): void {
+    for (const [hash, token] of this.#byHash) if (isEnded(token, hash)) this.#byHash.delete(hash);
+  }
+
+  /** A token that there was, revoked or made over the API, becomes what is granted. */
+  async #put(
     tx: Transaction,
     secret: string,
     grant: Omit<Token, 'id' | 'createdAt'>,
     now: number,
   ): Promise<Token> {
     const hash = hashOf(secret);
-    const createdAt = wholeMs(now);
-    const { insertId } = await tx.db
+    const granted = {
+      workspace_id: grant.workspaceId,
+      name: grant.name,
+      scope: grant.scope,
+      is_operator: grant.isOperator ? 1 : 0,
+      created_at: wholeMs(now),
+      created_by: grant.createdBy?.id ?? null,
+      expires_at: grant.expiresAt,
+      revoked_at: null,
+    };
+    const row = await tx.db
       .insertInto('tokens')
-      .values({
-        workspace_id: grant.workspaceId,
-        name: grant.name,
-        scope: grant.scope,
-        hash,
-        is_operator: grant.isOperator ? 1 : 0,
-        created_at: createdAt,
-        revoked_at: null,
-      })
+      .values({ ...granted, hash, last_used_at: null })
+      .onConflict((conflict) => conflict.column('hash').doUpdateSet(granted))
+      .returningAll()
       .executeTakeFirstOrThrow();
-    const token: Token = { id: Number(insertId), ...grant, createdAt };
+    const token = tokenOf(row, grant.createdBy?.name);
     tx.onCommit(() => this.#byHash.set(hash, token));
     return token;
   }
+}
+
+function bySettings({ id, workspaceId }: Token, action: string, now: number): AuditLine {
+  const line = {
+    at: now,
+    workspaceId,
+    actor: 'settings',
+    token: null,
+    action,
+    object: `tokens/${id}`,
+  } as const;
+  return { ...line, outcome: 'done', status: null, requestId: null, peer: null, detail: null };
+}
+
+function tokenOf(row: Selectable<Database['tokens']>, makerName: string | undefined): Token {
+  return {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    name: row.name,
+    scope: row.scope,
+    isOperator: row.is_operator === 1,
+    createdAt: row.created_at,
+    createdBy:
+      row.created_by === null || makerName === undefined ? null : { id: row.created_by, name: makerName },
+    expiresAt: row.expires_at,
+  };
+}
+
+/** How many tokens lost the administration of tokens when the database was brought up to this version; told once. */
+export function takeTokensWithoutAdministration(store: Store): Promise<number> {
+  return store.transaction(async ({ db }) => {
+    const row = await db
+      .deleteFrom('facts')
+      .where('key', '=', 'tokens_without_administration')
+      .returning('value')
+      .executeTakeFirst();
+    return Number(row?.value ?? 0);
+  });
 }

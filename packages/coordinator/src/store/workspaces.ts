@@ -28,14 +28,18 @@ export async function ensureDefaultWorkspace(store: Store, now: number): Promise
   });
 }
 
-/** A page of the workspaces by ascending id. Case of `nameContains` does not matter for the letters of ASCII. */
+/**
+ * A page of the workspaces by ascending id; of `only` this one, unless it is null. Case of `nameContains` does
+ * not matter for the letters of ASCII.
+ */
 export async function listWorkspaces(
   store: Store,
   { limit, offset }: Page,
-  nameContains?: string,
+  { nameContains, only = null }: { nameContains?: string | undefined; only?: number | null } = {},
 ): Promise<{ rows: Workspace[]; total: number }> {
   const all = store.read
     .selectFrom('workspaces')
+    .$if(only !== null, (from) => from.where('id', '=', only))
     .$if(nameContains !== undefined, (from) => from.where(containsText(sql`name`, nameContains ?? '')));
   const [rows, { total }] = await Promise.all([
     all.selectAll().orderBy('id').limit(limit).offset(offset).execute(),

@@ -9,6 +9,7 @@ export const PROBLEM_CODES = [
   'conflict',
   'precondition-failed',
   'too-large',
+  'misdirected',
   'unsupported-media-type',
   'invalid',
   'rate-limited',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { baseUrlProblem, tokenProblem } from './settings.ts';
+import { baseUrlProblem, isReadableOnTheWay, tokenProblem } from './settings.ts';
 
 test.each([
   ['http://127.0.0.1:8080', null],
@@ -35,4 +35,16 @@ test.each([
     expect(problem).toMatch(expected);
     expect(problem).not.toContain(token === '' ? '\0' : token);
   }
+});
+
+test.each([
+  ['http://svc.example.com', true],
+  ['http://10.0.0.1:8080', true],
+  ['http://127.0.0.1.example.com', true],
+  ['https://svc.example.com', false],
+  ['http://localhost:8080', false],
+  ['http://127.0.0.1:8080', false],
+  ['http://[::1]:8080/', false],
+])('a token sent to %s can be read on the way: %j', (baseUrl, expected) => {
+  expect(isReadableOnTheWay(baseUrl)).toBe(expected);
 });

@@ -10,6 +10,22 @@ export function baseUrlProblem(text: string): string | null {
   return null;
 }
 
+/** Whether a token sent to this address can be read on its way: plain HTTP, and not to this machine. */
+export function isReadableOnTheWay(baseUrl: string): boolean {
+  const { protocol, hostname } = new URL(baseUrl);
+  return protocol === 'http:' && !isThisMachine(hostname);
+}
+
+/** Whether a host name of a URL means this machine. */
+export function isThisMachine(hostname: string): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
+/** The token that a client takes of a file: while one takes the place of another, it holds two in two lines. */
+export function firstToken(text: string): string {
+  return text.split(/\r?\n/)[0] ?? '';
+}
+
 /** What is wrong with a token, to follow its name; null when nothing is. Never tells the token. */
 export function tokenProblem(token: string): string | null {
   if (token === '') return 'is empty';

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { RecordComparator, RecordType } from '../messages/check.ts';
-import { evaluateRecords, type ObservedRecords } from './records.ts';
+import { evaluateRecords, isOpen, type ObservedRecords } from './records.ts';
 
 const SEEN: ObservedRecords = {
   A: ['192.0.2.1', '192.0.2.10'],
   AAAA: ['2001:db8::1'],
   CNAME: ['www.xn--bcher-kva.example'],
   MX: ['10 mail.example.com', '20 backup.example.com'],
-  TXT: ['v=spf1 include:Example.com -all'],
+  TXT: ['v=spf1 include:Example.com -all', '"quoted"'],
 };
 
 /** Record, comparator, target, whether it holds of what is seen above. */
@@ -27,6 +27,16 @@ const CASES: [RecordType, RecordComparator, string, boolean][] = [
   ['AAAA', 'neq', '2001:DB8::1', false],
   ['AAAA', 'contains', '2001:DB8:', true],
   ['AAAA', 'contains', '2001:db8:0::1', true],
+  ['AAAA', 'eq', '[2001:db8::1]', true],
+  ['AAAA', 'eq', ' 2001:db8:0:0:0:0:0.0.0.1 ', true],
+  ['AAAA', 'contains', '2001:db8::', true],
+  ['AAAA', 'contains', '2001:0db8:0000:', true],
+  ['AAAA', 'contains', '0DB8', true],
+  ['AAAA', 'contains', '2001:db8:0:0:', true],
+  ['AAAA', 'contains', '2001:db9:', false],
+  ['AAAA', 'not_contains', '2001:0db8:', false],
+  ['AAAA', 'not_contains', 'fd00:', true],
+  ['A', 'eq', '::ffff:192.0.2.1', false],
   ['CNAME', 'eq', 'WWW.xn--bcher-kva.example.', true],
   ['CNAME', 'eq', 'www.bücher.example', true],
   ['CNAME', 'eq', 'bücher.example', false],
@@ -47,6 +57,14 @@ const CASES: [RecordType, RecordComparator, string, boolean][] = [
   ['TXT', 'contains', 'include:Example.com', true],
   ['TXT', 'contains', 'include:example.com', false],
   ['TXT', 'not_contains', '+all', true],
+  ['TXT', 'eq', '"v=spf1 include:Example.com -all"', true],
+  ['TXT', 'eq', '"v=spf1 include:" "Example.com -all"', true],
+  ['TXT', 'eq', '"v=spf1', false],
+  ['TXT', 'neq', '"v=spf1 include:Example.com -all"', false],
+  ['TXT', 'contains', '"include:Example.com"', true],
+  ['TXT', 'contains', '"', true],
+  ['TXT', 'eq', '"quoted"', true],
+  ['TXT', 'eq', 'quoted', false],
 ];
 
 test.each(CASES)('%s %s "%s": %s', (record, comparator, target, holds) => {
@@ -64,6 +82,28 @@ describe.each(['A', 'AAAA', 'CNAME', 'MX', 'TXT'] as const)('an empty set of %s'
       expect(evaluateRecords([{ record, comparator, target: '' }], seen) === undefined).toBe(holds);
     }
   });
+});
+
+test.each<[RecordComparator, string, boolean]>([
+  ['eq', 'a.example', false],
+  ['eq', 'b.example', true],
+  ['contains', 'a.', false],
+  ['neq', 'a.example', false],
+  ['neq', 'b.example', true],
+  ['not_contains', 'c', true],
+])('CNAME %s "%s" beside a.example depends on further records: %s', (comparator, target, isOpenStill) => {
+  expect(isOpen({ record: 'CNAME', comparator, target }, ['a.example'])).toBe(isOpenStill);
+});
+
+test('thousands of records are judged at once', () => {
+  const values = Array.from({ length: 5_000 }, (_, n) => `${n} mail-${n}.example.com`);
+  const assertions = Array.from({ length: 10 }, (_, n) => {
+    return { record: 'MX', comparator: 'neq', target: `bücher-${n}.example` } as const;
+  });
+  const before = process.cpuUsage();
+  expect(evaluateRecords(assertions, { MX: values })).toBeUndefined();
+  const { user, system } = process.cpuUsage(before);
+  expect(user + system).toBeLessThan(250_000);
 });
 
 test('all assertions must hold; the first that does not is told', () => {

@@ -1,7 +1,9 @@
-import { canonicalAddress } from '../address.ts';
+import { addressBytes, canonicalAddress } from '../address.ts';
 import { asciiDomainName } from '../domain-name.ts';
 import { LIMITS } from '../limits.ts';
 import type { DnsCheck, RecordComparator, RecordType } from '../messages/check.ts';
+import { containsText } from './contains.ts';
+import { unquotedText } from './quoted-text.ts';
 
 export type RecordAssertion = DnsCheck['record_assertions'][number];
 
@@ -30,55 +32,85 @@ export function evaluateRecords(
   return undefined;
 }
 
+/**
+ * Whether further records of its type could still turn an assertion: one that asks for some record and has
+ * none yet, or one that forbids a record and has met none.
+ */
+export function isOpen({ record, comparator, target }: RecordAssertion, values: readonly string[]): boolean {
+  const matches = matcher(record, comparator, target);
+  return !values.some(matches);
+}
+
 function holds({ record, comparator, target }: RecordAssertion, values: readonly string[]): boolean {
+  const isFound = values.some(matcher(record, comparator, target));
+  return comparator === 'eq' || comparator === 'contains' ? isFound : !isFound;
+}
+
+type Matches = (value: string) => boolean;
+
+/** What is typed is read once: an answer may hold thousands of records. */
+function matcher(record: RecordType, comparator: RecordComparator, target: string): Matches {
   switch (comparator) {
     case 'eq':
-      return values.some((value) => equals(record, value, target));
     case 'neq':
-      return !values.some((value) => equals(record, value, target));
+      return equality(record, target);
     case 'contains':
-      return values.some((value) => contains(record, value, target));
     case 'not_contains':
-      return !values.some((value) => contains(record, value, target));
+      return containment(record, target);
     default:
       throw new TypeError(`unknown comparator ${String(comparator satisfies never)}`);
   }
 }
 
-function equals(record: RecordType, value: string, target: string): boolean {
+function equality(record: RecordType, target: string): Matches {
   switch (record) {
     case 'A':
-    case 'AAAA':
-      return value === canonicalAddress(target.trim());
-    case 'CNAME':
-      return value === canonicalName(target.trim());
+    case 'AAAA': {
+      const wanted = typedAddress(target);
+      return (value) => value === wanted;
+    }
+    case 'CNAME': {
+      const wanted = canonicalName(target.trim());
+      return (value) => value === wanted;
+    }
     case 'MX': {
       const [, preference, name = ''] = /^(?:(\d+)\s+)?(\S+)$/.exec(target.trim()) ?? [];
       const wanted = canonicalName(name);
       // A target without preference matches the name of the mail server alone.
-      if (preference === undefined) return value.slice(value.indexOf(' ') + 1) === wanted;
-      return value === `${Number(preference)} ${wanted}`;
+      if (preference === undefined) return (value) => value.slice(value.indexOf(' ') + 1) === wanted;
+      return (value) => value === `${Number(preference)} ${wanted}`;
     }
-    case 'TXT':
-      return value === target;
+    case 'TXT': {
+      const unquoted = unquotedText(target);
+      return (value) => value === target || value === unquoted;
+    }
     default:
       throw new TypeError(`unknown record type ${String(record satisfies never)}`);
   }
 }
 
-function contains(record: RecordType, value: string, part: string): boolean {
+function containment(record: RecordType, part: string): Matches {
   switch (record) {
-    case 'TXT':
+    case 'TXT': {
       // Text keeps its case.
-      return value.includes(part);
-    case 'A':
-    case 'AAAA':
-      // A whole address is found in any spelling; a part of one is compared as text.
-      return value.includes(canonicalAddress(part.trim()) ?? part.toLowerCase());
+      const unquoted = unquotedText(part);
+      return (value) => containsText(value, part) || (unquoted !== null && containsText(value, unquoted));
+    }
+    case 'A': {
+      const wanted = typedAddress(part) ?? part.trim();
+      return (value) => value.includes(wanted);
+    }
+    case 'AAAA': {
+      const typed = part.trim().toLowerCase();
+      const wanted = typedAddress(part) ?? typed;
+      return (value) => value.includes(wanted) || spellingsOf(value).some((text) => text.includes(typed));
+    }
     case 'CNAME':
-    case 'MX':
+    case 'MX': {
       // With the dot that ends every name put back, `example.com.` is found as well as `mail.`.
-      return `${value}.`.includes(part.toLowerCase());
+      const wanted = part.toLowerCase();
+      return (value) => containsText(`${value}.`, wanted);
+    }
     default:
       throw new TypeError(`unknown record type ${String(record satisfies never)}`);
   }
@@ -88,6 +120,23 @@ function contains(record: RecordType, value: string, part: string): boolean {
 function canonicalName(text: string): string {
   const lower = (asciiDomainName(text) ?? text).toLowerCase();
   return lower.length > 1 && lower.endsWith('.') ? lower.slice(0, -1) : lower;
+}
+
+/** An address as answers have it, whatever its spelling; brackets as in a URL are taken too. */
+function typedAddress(text: string): string | null {
+  const [, bracketed] = /^\[(.*)\]$/.exec(text.trim()) ?? [];
+  return canonicalAddress(bracketed ?? text.trim());
+}
+
+/**
+ * Ways to write an IPv6 address beside the shortened one, for those who look for a part of it: with all its
+ * zeros (`2001:0db8:0000:…`), and with all its groups (`2001:db8:0:…`).
+ */
+function spellingsOf(address: string): readonly string[] {
+  const bytes = addressBytes(address) ?? [];
+  const groups = Array.from({ length: 8 }, (_, n) => (bytes[2 * n] ?? 0) * 0x100 + (bytes[2 * n + 1] ?? 0));
+  const hex = groups.map((group) => group.toString(16));
+  return [hex.map((group) => group.padStart(4, '0')).join(':'), hex.join(':')];
 }
 
 const WORDS = {

@@ -12,9 +12,16 @@ import {
   topic,
 } from '../resources/texts.ts';
 import { choice, objects, text } from '../resources/values.ts';
-import { userInfo } from '../user-info.ts';
+import { urlSecrets } from '../url-secrets.ts';
 
 const address = text({ min: 1, max: LIMITS.target, check: httpUrl, form: 'http(s) URL' });
+const server = text({
+  min: 1,
+  max: LIMITS.target,
+  check: httpUrl,
+  form: 'http(s) URL',
+  secretPart: urlSecrets,
+});
 const secret = text({ min: 1, max: LIMITS.credential, check: credential });
 const phone = text({ min: 1, check: phoneNumber, form: 'international format, +4915112345678' });
 
@@ -37,9 +44,9 @@ export const CHANNEL_BLOCKS = {
         max: LIMITS.target,
         check: httpUrlWithUserInfo,
         form: 'http(s) URL',
-        secretPart: userInfo,
       }),
       'Address that the alert is posted to. User information in it is sent as Basic credentials, unless an `Authorization` header is configured.',
+      { secret: true },
     ),
     headers: optional(
       objects(LIMITS.headers, {
@@ -53,7 +60,7 @@ export const CHANNEL_BLOCKS = {
           { secret: true },
         ),
       }),
-      'Headers sent with the alert, for example a shared secret. They win over the ones we set.',
+      'Headers sent with the alert, for example a shared secret. They win over the ones we set, save `webhook-id`, by which receivers drop what comes twice.',
     ),
   }),
   sms: singleBlock('SMS.', { phone_number: required(phone, 'Recipient.') }),
@@ -79,7 +86,7 @@ export const CHANNEL_BLOCKS = {
   incident_c: singleBlock('On-call management.', webhookUrl),
   push_a: singleBlock('Push-notification topic service.', {
     topic: required(text({ min: 1, check: topic, form: '1 to 64 letters, digits, - and _' }), 'Topic.'),
-    server_url: optional(address, 'Server, where it is not the default one.'),
+    server_url: optional(server, 'Server, where it is not the default one.'),
     token: optional(secret, 'Bearer token.', { sensitive: true }),
   }),
 };

@@ -59,7 +59,7 @@ export const recordAssertion = z.object({
 
 export const httpCheck = z.object({
   type: z.literal('http'),
-  url: z.string().max(LIMITS.target),
+  url: z.string().max(2 * LIMITS.target),
   method: z.enum(HTTP_METHODS),
   headers: z.array(keyValue).max(LIMITS.headers),
   body: z.string().max(LIMITS.requestBodyBytes),
@@ -72,11 +72,15 @@ export const httpCheck = z.object({
   ...attempts,
 });
 
-export const tcpCheck = z.object({ type: z.literal('tcp'), uri: z.string().max(LIMITS.target), ...attempts });
+export const tcpCheck = z.object({
+  type: z.literal('tcp'),
+  uri: z.string().max(2 * LIMITS.target),
+  ...attempts,
+});
 
 export const dnsCheck = z.object({
   type: z.literal('dns'),
-  uri: z.string().max(LIMITS.target),
+  uri: z.string().max(2 * LIMITS.target),
   record_assertions: z.array(recordAssertion).max(LIMITS.assertions),
   ...attempts,
 });

@@ -12,6 +12,9 @@ export const MAX_HELD_JOBS = 16_000;
 
 const agentId = z.string().min(1).max(128);
 
+/** Drawn by an agent at its start, so that agents with one id are told apart (absent: an agent of 0.1). */
+const bootId = z.string().min(1).max(64);
+
 export type JobKey = [monitor: number, slot: number];
 
 /** A schema of tuples takes 30 ms for a full heartbeat and holds up everything else; this takes one. */
@@ -53,6 +56,7 @@ export const heartbeat = z.object({
   v: messageVersion,
   kind: z.literal('heartbeat'),
   agent: agentId,
+  boot: bootId.optional(),
   version: z.string().max(64),
   /** Attempts it runs at once. */
   capacity: z.number().int().positive(),
@@ -67,6 +71,8 @@ export const heartbeat = z.object({
   started_at: z.number().int(),
   /** It takes no new jobs and ends soon. */
   draining: z.boolean(),
+  /** Batches of results, since its start, that the stream took for repetitions when they were new: somebody tampers with it. */
+  disowned: z.number().int().nonnegative().optional(),
   /** What it understands beyond 0.1 (absent: nothing). Names that the reader does not know are passed over. */
   understands: z.array(z.string().max(MAX_CAPABILITY_LENGTH)).max(MAX_CAPABILITIES).optional(),
 });
@@ -86,6 +92,7 @@ export const acceptance = z.object({
   v: messageVersion,
   kind: z.literal('acceptance'),
   agent: agentId,
+  boot: bootId.optional(),
   batch: z.string().max(64),
   accepted: jobKeys(LIMITS.jobsPerMessage),
   refused: z

@@ -1,8 +1,14 @@
 import { z } from 'zod';
 import { isRegion, type Region } from '../regions.ts';
 
-/** JetStream stream that keeps results until the coordinator has recorded them. */
-export const RESULTS_STREAM = 'SVC_RESULTS';
+/**
+ * JetStream stream that keeps a region's results until the coordinator has recorded them. One for each
+ * region: in a shared one a region could evict, delay and de-duplicate the results of others.
+ */
+export const resultsStream = (region: Region): string => `${FORMER_RESULTS_STREAM}_${region}`;
+
+/** The one stream of all regions' results that versions before this one made. It is read to its end and removed. */
+export const FORMER_RESULTS_STREAM = 'SVC_RESULTS';
 
 /** Queue group of a region's agents: each job batch reaches one of them. */
 export const AGENT_QUEUE = 'agents';
@@ -30,11 +36,17 @@ export const resultsSubject = (region: Region): string => `svc.results.${region}
 export const agentsSubject = (region: Region): string => `svc.agents.${region}`;
 
 export const ALL_JOBS = 'svc.jobs.*';
-export const ALL_RESULTS = 'svc.results.*';
+export const ALL_RESULTS = 'svc.results.>';
 export const ALL_AGENTS = 'svc.agents.*';
 
 /** One token below a region's results: letters, digits, `_` and `-`, so that no wildcard and no further level fits. */
 const BELOW_RESULTS = /^\.[\w-]{1,64}$/;
+
+/** Subjects whose messages the region's stream keeps: its own, and one token below it. */
+export const resultsSubjects = (region: Region): readonly string[] => [
+  resultsSubject(region),
+  `${resultsSubject(region)}.*`,
+];
 
 /** True for `svc.results.<region>` and `svc.results.<region>.<token>`: where the region's agents may report. */
 export function isResultsSubjectOf(region: Region, subject: string): boolean {

@@ -35,6 +35,8 @@ function index(): string {
     '',
     ...table(['Resource', 'What it is'], rows),
     '',
+    'What is sensitive or said to be kept encrypted is a secret: it is encrypted in the database, and tokens of scope `read` see `********` in its place. Everything else is none: it lies in clear in the database, tokens of every scope see it, and alerts, logs and pages may show it.',
+    '',
     'Editors complete and check the declared file with [svc.schema.json](svc.schema.json): put `# yaml-language-server: $schema=<path or URL of svc.schema.json>` into its first line.',
   ]);
 }
@@ -103,7 +105,7 @@ function secrecy({ sensitive, secret, value: { secretPart } }: Attribute): strin
   if (secret) return 'Kept encrypted; masked for tokens that only read.';
   return secretPart === undefined
     ? ''
-    : `Its ${secretPart.name} is kept encrypted, and masked for tokens that only read.`;
+    : `Kept encrypted, and masked for tokens that only read: its ${secretPart.name}.`;
 }
 
 function typeOf({ type }: Value): string {

@@ -58,6 +58,8 @@ export type SecretPart = {
   replaced(text: string, mask: string): string;
   /** The text without the part. */
   left(text: string): string;
+  /** Whether the mask stands for some of it; without this, whether it stands for all of it. */
+  isMasked?(text: string, mask: string): boolean;
 };
 
 export type Presence = 'required' | 'optional' | 'default' | 'computed';
@@ -92,6 +94,8 @@ export type Rule = {
   /** For the reference pages. */
   readonly description: string;
   check(given: Readonly<Record<string, unknown>>): readonly RuleBreach[];
+  /** What is wrong whatever a value will be that `check` looks at and that is not known yet, as during a plan. */
+  checkUnknown?(given: Readonly<Record<string, unknown>>): readonly RuleBreach[];
 };
 
 export type RuleBreach = { readonly path: readonly (string | number)[]; readonly message: string };

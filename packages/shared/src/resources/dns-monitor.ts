@@ -9,7 +9,7 @@ export const dnsMonitor = {
   kind: 'svc_dns_monitor',
   title: 'DNS monitor',
   description:
-    'Resolves a domain name and judges the records. Only the asserted record types are asked; without assertions A and AAAA, of which one must answer.',
+    'Resolves a domain name and judges the records. Only the asserted record types are asked; without assertions A and AAAA, of which one must answer. A name that does not exist is a failure whatever is asserted.',
   constants: { type: 'dns' as const },
   attributes: {
     ...naming,
@@ -24,7 +24,7 @@ export const dnsMonitor = {
       record: required(choice(RECORD_TYPES), 'Record type.'),
       target: required(
         text({ max: LIMITS.assertionTarget }),
-        'Expected value: an address, a name without trailing dot, `10 mail.example.com` for MX, the text for TXT.',
+        'Expected value: an address in any spelling, a name (for CNAME any link of the chain), `10 mail.example.com` or the name alone for MX, the text for TXT, as it is or in quotes.',
       ),
       comparator: required(
         choice(RECORD_COMPARATORS),

@@ -89,7 +89,7 @@ const BLOCKS: Partial<Record<ResourceKind, Record<string, [maximum: number, attr
   svc_dns_monitor: { record_assertions: [10, 'record! target! comparator!'] },
   svc_notification: {
     email: [1, 'email!'],
-    webhook: [1, 'endpoint! headers?'],
+    webhook: [1, 'endpoint!+ headers?'],
     sms: [1, 'phone_number!'],
     messenger_b: [1, 'phone_number!'],
     messenger_a: [1, 'chat_id!'],

@@ -1,12 +1,13 @@
 import { LIMITS } from '../limits.ts';
 import { HTTP_METHODS, NUMBER_COMPARATORS, STRING_COMPARATORS } from '../messages/check.ts';
-import { userInfo } from '../user-info.ts';
+import { urlSecrets } from '../url-secrets.ts';
 import {
   type Normalized,
   type ResourceDefinition,
   type Rule,
   repeatedBlock,
   required,
+  type SecretPart,
   withDefault,
 } from './definition.ts';
 import { MONITOR_API_MEMBERS, naming, running } from './monitor-common.ts';
@@ -14,6 +15,14 @@ import { headerName, headerValue, httpUrlWithUserInfo, probeHeaderName } from '.
 import { bool, choice, number, text } from './values.ts';
 
 const headerKey = text({ min: 1, max: LIMITS.headerName, check: probeHeaderName, form: 'header name' });
+/** Secret where there is one: the empty text, which is the default, is shown as it is. */
+const wholeText: SecretPart = {
+  name: 'text',
+  isIn: (text) => text !== '',
+  replaced: (text, mask) => (text === '' ? '' : mask),
+  left: () => '',
+};
+
 const assertionTarget = text({ max: LIMITS.assertionTarget });
 
 /** Bounds what escaping in JSON can make of a body or assertion: a job must fit a NATS message. */
@@ -41,13 +50,13 @@ export const httpMonitor = {
         max: LIMITS.target,
         check: httpUrlWithUserInfo,
         form: 'http(s) URL',
-        secretPart: userInfo,
+        secretPart: urlSecrets,
       }),
       'What is requested. User information in it is sent as Basic credentials, unless an `Authorization` header is configured.',
     ),
     method: withDefault(choice(HTTP_METHODS), 'GET', 'Request method.'),
     body: withDefault(
-      text({ maxBytes: LIMITS.requestBodyBytes, form: 'at most 256 KiB' }),
+      text({ maxBytes: LIMITS.requestBodyBytes, form: 'at most 256 KiB', secretPart: wholeText }),
       '',
       'Request body, meant for POST, PUT and PATCH.',
     ),

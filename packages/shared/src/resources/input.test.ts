@@ -146,22 +146,21 @@ test('the order in which ids are written does not matter', () => {
 test('secrets are masked wherever they stand', () => {
   const monitor = {
     name: 'a',
-    url: 'https://user:secret@example.com/',
+    url: 'https://user:secret@example.com/?key=secret',
+    body: 'secret',
     otlp_headers: { Authorization: 'secret' },
     headers: [{ key: 'X-A', value: 'secret' }],
   };
   expect(masked('svc_http_monitor', monitor)).toEqual({
     name: 'a',
-    url: 'https://********@example.com/',
+    url: 'https://********@example.com/?********',
+    body: '********',
     otlp_headers: { Authorization: '********' },
     headers: [{ key: 'X-A', value: '********' }],
   });
   expect(
     masked('svc_notification', { webhook: { endpoint: 'http://a', headers: [{ key: 'a', value: 'b' }] } }),
-  ).toEqual({ webhook: { endpoint: 'http://a', headers: [{ key: 'a', value: '********' }] } });
-  expect(masked('svc_notification', { webhook: { endpoint: 'http://user@a' } })).toEqual({
-    webhook: { endpoint: 'http://********@a' },
-  });
+  ).toEqual({ webhook: { endpoint: '********', headers: [{ key: 'a', value: '********' }] } });
   expect(masked('svc_notification', { push_a: { topic: 'a', token: null } })).toEqual({
     push_a: { topic: 'a', token: null },
   });

@@ -118,12 +118,18 @@ function readOnlyShape(definition: ResourceDefinition): z.ZodRawShape {
   };
 }
 
+const NOT_KNOWN = 'is not known here';
+/** Unknown members that are told what was probably meant: looking for that takes its time. */
+const MOST_HINTS = 20;
+
 /** Unknown members make one issue with a line for each of them; {@link issuesOf} takes it apart. */
 function strictObject(shape: z.ZodRawShape, known: readonly string[]) {
   return z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
-        ? (issue.keys as string[]).map((name) => unknownMember(name, known)).join('\n')
+        ? (issue.keys as string[])
+            .map((name, index) => (index < MOST_HINTS ? unknownMember(name, known) : NOT_KNOWN))
+            .join('\n')
         : expected('a mapping')(issue),
   });
 }
@@ -148,7 +154,7 @@ export function issuesOf(error: z.ZodError): Issue[] {
     const messages = issue.message.split('\n');
     return issue.keys.map((key, index) => ({
       path: [...path, key],
-      message: messages[index] ?? 'is not known here',
+      message: messages[index] ?? NOT_KNOWN,
       isUnknown: true as const,
     }));
   });

@@ -1,6 +1,7 @@
 import { LIMITS } from '../limits.ts';
 import { PERIODICITIES } from '../periodicity.ts';
 import { REGIONS } from '../regions.ts';
+import { urlSecrets } from '../url-secrets.ts';
 import { computed, optional, required, withDefault } from './definition.ts';
 import { headerValue, httpUrl, oneLine, outgoingHeaderName } from './texts.ts';
 import { bool, choice, choiceSet, number, text, textMap } from './values.ts';
@@ -37,7 +38,7 @@ export const running = {
     'Regions it is checked from. Without any: every region that has a live agent.',
   ),
   otlp_endpoint: optional(
-    text({ min: 1, max: LIMITS.target, check: httpUrl, form: 'http(s) URL' }),
+    text({ min: 1, max: LIMITS.target, check: httpUrl, form: 'http(s) URL', secretPart: urlSecrets }),
     'OpenTelemetry endpoint (OTLP over HTTP) that its metrics are exported to.',
   ),
   otlp_headers: optional(

@@ -33,6 +33,13 @@ const oneMatchingBlock: Rule = {
       })),
     ];
   },
+  checkUnknown: (given) => {
+    const [, ...further] = CHANNEL_KINDS.filter((candidate) => (given[candidate] ?? null) !== null);
+    return further.map((block) => ({
+      path: [block],
+      message: 'cannot be given beside another provider block: a channel has the one of its provider_type',
+    }));
+  },
 };
 
 export const notification = {

@@ -26,6 +26,10 @@ const REFUSED: Refused[] = [
   ...refusedEach(MONITORS, { name: '' }, ['name: must not be empty']),
   ...refusedEach(MONITORS, { name: x(257) }, ['name: has 257 characters, at most 256 are allowed']),
   ...refusedEach(MONITORS, { name: 'a\nb' }, ['name: must be one line without control characters']),
+  ...refusedEach(MONITORS, { name: 'a\u009bb' }, ['name: must be one line without control characters']),
+  ...refusedEach(MONITORS, { name: 'a\u202eb' }, [
+    'name: must not contain characters that change the direction of writing',
+  ]),
   ...refusedEach(MONITORS, { name: 'a\ud800' }, [
     'name: contains half of a surrogate pair, which is not a character',
   ]),

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { userInfo } from '../user-info.ts';
+import { urlSecrets } from '../url-secrets.ts';
 import { RESOURCE_KINDS } from './registry.ts';
 import { isMask, MASK, masked, secretAt, secretsIn } from './secrets.ts';
 
@@ -43,9 +43,9 @@ describe('the secrets in a resource', () => {
       'texts of which a part is one, where they have it',
       'svc_http_monitor',
       { name: 'http://a:b@c', url: 'http://a:b@c' },
-      [{ path: ['url'], isMember: false, part: userInfo, value: 'http://a:b@c' }],
+      [{ path: ['url'], isMember: false, part: urlSecrets, value: 'http://a:b@c' }],
     ],
-    ['no part, no secret', 'svc_http_monitor', { url: 'http://c' }, []],
+    ['no part, no secret', 'svc_http_monitor', { url: 'http://c', body: '' }, []],
     ['null is none', 'svc_status_page', { password: null }, []],
     ['no resource at all', 'svc_status_page', 'password', []],
   ] as const)('%s', (_, kind, resource, places) => {
@@ -95,7 +95,7 @@ describe('a secret at a place', () => {
     ['https://********:a@example.com', false],
     ['https://user:********@example.com', false],
   ])('%s: sent back as it was shown: %j', (value, isShown) => {
-    expect(isMask({ value, part: userInfo })).toBe(isShown);
+    expect(isMask({ value, part: urlSecrets })).toBe(isShown);
     expect(isMask({ value: MASK, part: undefined })).toBe(true);
   });
 });

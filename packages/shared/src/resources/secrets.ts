@@ -73,8 +73,9 @@ export function maskOf({ value, part }: Pick<SecretPlace, 'value' | 'part'>): st
 }
 
 /** Whether a secret is the mask that was shown in its place: somebody sends it back. */
-export function isMask(secret: Pick<SecretPlace, 'value' | 'part'>): boolean {
-  return secret.value === maskOf(secret);
+export function isMask({ value, part }: Pick<SecretPlace, 'value' | 'part'>): boolean {
+  if (part?.isMasked !== undefined && typeof value === 'string') return part.isMasked(value, MASK);
+  return value === maskOf({ value, part });
 }
 
 /** A copy of a resource as users write it (blocks under their names) with its secrets masked; null stays null. */

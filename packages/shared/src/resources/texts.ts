@@ -8,8 +8,14 @@ import { userInfo } from '../user-info.ts';
  */
 export type TextCheck = (text: string) => string | null;
 
-export const oneLine: TextCheck = (text) =>
-  /[\u0000-\u001f\u007f]/.test(text) ? 'must be one line without control characters' : null;
+export const oneLine: TextCheck = (text) => {
+  if (/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text))
+    return 'must be one line without control characters';
+  return BIDIRECTIONAL.test(text) ? 'must not contain characters that change the direction of writing' : null;
+};
+
+/** Marks, embeddings, overrides and isolates (UAX #9): with them a name shows as another. Letters of any script are fine. */
+const BIDIRECTIONAL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
 /** Anything that an encoder can write as UTF-8. */
 export const wellFormed: TextCheck = (text) =>

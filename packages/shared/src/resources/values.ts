@@ -28,16 +28,25 @@ function textSchema({ min = 0, max, maxBytes, check }: TextBounds): z.ZodType<st
       abort: true,
     });
   }
-  if (max !== undefined) {
-    schema = schema.max(max, {
-      error: ({ input }) => `has ${String(input).length} characters, at most ${max} are allowed`,
-      abort: true,
-    });
-  }
-  return schema.superRefine((text, context) => {
-    const wrong = wellFormed(text) ?? tooManyBytes(text, maxBytes) ?? check?.(text) ?? null;
-    if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
-  });
+  return schema
+    .superRefine((text, context) => {
+      const wrong =
+        tooManyCharacters(text, max) ??
+        wellFormed(text) ??
+        tooManyBytes(text, maxBytes) ??
+        check?.(text) ??
+        null;
+      if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
+    })
+    .meta(max === undefined ? {} : { maxLength: max });
+}
+
+/** Counted as JSON Schema and databases do: an emoji is one, not the two units of UTF-16. */
+function tooManyCharacters(text: string, max: number | undefined): string | null {
+  if (max === undefined || text.length <= max) return null;
+  let characters = 0;
+  for (const _character of text) characters += 1;
+  return characters > max ? `has ${characters} characters, at most ${max} are allowed` : null;
 }
 
 function tooManyBytes(text: string, maxBytes: number | undefined): string | null {

@@ -13,6 +13,7 @@ import { MONITOR_TYPES } from './monitor.ts';
 const OFFSET_MAXIMUM = 999_999_999_999_999;
 
 const list = z.looseObject({
+  total: z.number().int(),
   data: z.array(z.looseObject({ id: z.string(), name: z.string(), type: z.string() })),
 });
 
@@ -34,6 +35,12 @@ export class MonitorsDataSource implements DataSource {
         setting: 'computed',
         sensitive: false,
         description: `The monitors: \`id\`, \`name\` and \`type\` (one of ${MONITOR_TYPES.map((type) => `\`${type}\``).join(', ')}).`,
+      },
+      total: {
+        type: 'number',
+        setting: 'computed',
+        sensitive: false,
+        description: 'How many there are in all.',
       },
     },
     blocks: {},
@@ -61,7 +68,7 @@ export class MonitorsDataSource implements DataSource {
       const answered = list.safeParse(answer.body);
       if (!answered.success) throw foreignAnswer('GET /v1/monitors', answer);
       const monitors = answered.data.data.map(({ id, name, type }) => ({ id, name, type }));
-      return { state: { limit, offset, monitors }, diagnostics: [] };
+      return { state: { limit, offset, monitors, total: answered.data.total }, diagnostics: [] };
     } catch (error) {
       const settings = this.#connection.settings;
       const operation = { what: 'read the svc_monitors', schema: this.schema, settings };

@@ -3,9 +3,13 @@ import type { Plan, PlanRequest } from '../provider.ts';
 import { isObject, type TerraformObject, type TerraformValue, UNKNOWN } from '../value.ts';
 import { blockType, valueType } from './resource-schema.ts';
 import { sameValue } from './same-value.ts';
+import { isWriteOnly } from './write-only.ts';
 
-/** What the service sets at creation and never again; its other values may change with every update. */
-const STABLE: ReadonlySet<string> = new Set(['id', 'created_at']);
+/**
+ * What no update through Terraform changes: what the service sets at creation and never again, and what of a page is changed in
+ * the dashboard alone. Other computed values may change with every update.
+ */
+const STABLE: ReadonlySet<string> = new Set(['id', 'created_at', 'published', 'theme']);
 
 /**
  * What a resource will be. Attributes are as configured, else their default, else null: a line that is
@@ -49,7 +53,10 @@ function wantedOf({ attributes, blocks }: ResourceDefinition, config: TerraformO
 function withDefaults(attributes: Attributes, config: TerraformObject): TerraformObject {
   const wanted = Object.entries(attributes)
     .filter(([, { presence }]) => presence !== 'computed')
-    .map(([name, attribute]) => [name, config[name] ?? defaultOf(attribute)]);
+    .map(([name, attribute]) => [
+      name,
+      isWriteOnly(attributes, name) ? null : (config[name] ?? defaultOf(attribute)),
+    ]);
   return Object.fromEntries(wanted);
 }
 

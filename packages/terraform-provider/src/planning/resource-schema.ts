@@ -8,9 +8,10 @@ import type {
   Value,
 } from '@svc/shared/resources/definition.ts';
 import type { Schema, SchemaAttribute, SchemaBlock, Setting, ValueType } from '../schema.ts';
+import { isWriteOnly } from './write-only.ts';
 
 /**
- * What Terraform is told of a resource. An attribute with a default is optional and computed, as
+ * What Terraform is told of a resource in its form (write-only.ts). An attribute with a default is optional and computed, as
  * Terraform only then lets a provider plan a value that the configuration does not have.
  */
 export function resourceSchema({ description, attributes, blocks }: ResourceDefinition): Schema {
@@ -28,10 +29,11 @@ function schemaBlock({ maximum, description, attributes }: Block): SchemaBlock {
 }
 
 function schemaAttributes(attributes: Attributes): Readonly<Record<string, SchemaAttribute>> {
-  return mapped(attributes, (attribute) => ({
+  return mapped(attributes, (attribute, name) => ({
     type: valueType(attribute.value),
     setting: SETTINGS[attribute.presence],
     sensitive: attribute.sensitive,
+    ...(isWriteOnly(attributes, name) ? { writeOnly: true } : {}),
     description: explained(attribute),
   }));
 }
@@ -80,7 +82,7 @@ function explained(attribute: Attribute): string {
 
 function mapped<T, U>(
   members: Readonly<Record<string, T>>,
-  change: (member: T) => U,
+  change: (member: T, name: string) => U,
 ): Readonly<Record<string, U>> {
-  return Object.fromEntries(Object.entries(members).map(([name, member]) => [name, change(member)]));
+  return Object.fromEntries(Object.entries(members).map(([name, member]) => [name, change(member, name)]));
 }

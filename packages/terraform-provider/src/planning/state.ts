@@ -1,9 +1,10 @@
-import type { Attribute, Block, ResourceDefinition } from '@svc/shared/resources/definition.ts';
+import type { Attribute, Attributes, Block, ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { isObject, type TerraformObject, type TerraformValue } from '../value.ts';
 import { answeredAttribute, answeredBlock } from './answered.ts';
 import { unmasked, unmaskedBlock } from './masked-secrets.ts';
 import { blockType, valueType } from './resource-schema.ts';
 import { hasUnknown, sameValue } from './same-value.ts';
+import { isKeptOut, isOfTerraformAlone } from './write-only.ts';
 
 type Answered = Readonly<Record<string, unknown>>;
 
@@ -39,12 +40,21 @@ export function stateAfterRead(
 ): TerraformObject {
   return {
     ...mapped(attributes, (attribute, name) =>
-      keptAttribute(attribute, prior[name] ?? null, answeredAttribute(attribute, answered[name])),
+      keepsPrior(attributes, name, prior)
+        ? (prior[name] ?? null)
+        : keptAttribute(attribute, prior[name] ?? null, answeredAttribute(attribute, answered[name])),
     ),
     ...mapped(blocks, (block, name) =>
       keptBlock(block, prior[name] ?? [], answeredBlock(block, answered[name])),
     ),
   };
+}
+
+/** What the API does not know, and secrets that are not to be in the state. */
+function keepsPrior(attributes: Attributes, name: string, prior: TerraformObject | undefined): boolean {
+  return (
+    isOfTerraformAlone(attributes, name) || (attributes[name]?.sensitive === true && isKeptOut(prior, name))
+  );
 }
 
 function keptAttribute(attribute: Attribute, prior: TerraformValue, read: TerraformValue): TerraformValue {
@@ -66,7 +76,9 @@ function keptBlock(block: Block, prior: TerraformValue, read: readonly Terraform
   const before = Array.isArray(prior) ? prior.filter(isObject) : [];
   const kept = unmaskedBlock(block, before, read).map((member, index) =>
     mapped(block.attributes, (attribute, name) =>
-      keptAttribute(attribute, before[index]?.[name] ?? null, member[name] ?? null),
+      keepsPrior(block.attributes, name, before[index])
+        ? (before[index]?.[name] ?? null)
+        : keptAttribute(attribute, before[index]?.[name] ?? null, member[name] ?? null),
     ),
   );
   return sameValue(blockType(block), prior, kept) ? prior : kept;

@@ -13,7 +13,7 @@ export function maskProblems({ kind }: ResourceDefinition, config: TerraformObje
     .map((place) =>
       diagnosticOf({
         path: attributePath(place),
-        message: `${place.part === undefined ? 'is' : `has as its ${place.part.name}`} "${MASK}", which tokens that only read are shown: write the secret itself`,
+        message: `${place.part === undefined ? 'is' : 'has in it'} "${MASK}", which tokens that only read are shown: write the secret itself`,
       }),
     );
 }

@@ -22,10 +22,17 @@ export function ruleProblems(definition: ResourceDefinition, config: TerraformOb
 const READ_UNKNOWN = new Error('an unknown value was read');
 
 function breachesOf(rule: Rule, given: Readonly<Record<string, unknown>>): readonly RuleBreach[] {
+  return (
+    knownBreaches(() => rule.check(given)) ?? knownBreaches(() => rule.checkUnknown?.(given) ?? []) ?? []
+  );
+}
+
+/** Null when the rule looked at something unknown. */
+function knownBreaches(check: () => readonly RuleBreach[]): readonly RuleBreach[] | null {
   try {
-    return rule.check(given);
+    return check();
   } catch (error) {
-    if (error === READ_UNKNOWN) return [];
+    if (error === READ_UNKNOWN) return null;
     throw error;
   }
 }

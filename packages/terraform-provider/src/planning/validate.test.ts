@@ -14,10 +14,14 @@ import type { Diagnostic } from '../provider.ts';
 import { ExactNumber, type TerraformObject, type TerraformValue, UNKNOWN } from '../value.ts';
 import { resourceSchema } from './resource-schema.ts';
 import { validateConfig } from './validate.ts';
+import { terraformDefinition } from './write-only.ts';
+
+const CLIENT = { allowsWriteOnly: true };
 
 function diagnostics(type: string, body: Readonly<Record<string, unknown>>): Diagnostic[] {
   const definition = DEFINITIONS[type as ResourceKind];
-  return validateConfig(definition, typedConfiguration(resourceSchema(definition), body));
+  const schema = resourceSchema(terraformDefinition(definition));
+  return validateConfig(definition, typedConfiguration(schema, body), CLIENT);
 }
 
 /** Members laid over the smallest valid configuration; `path: detail` of each diagnostic. */
@@ -145,7 +149,7 @@ describe('what is unknown is not judged', () => {
   test.each(RESOURCE_KINDS)('whatever of a valid %s it is', (kind) => {
     fc.assert(
       fc.property(fc.oneof(configurations(kind), partlyUnknown(kind)), (config) => {
-        expect(validateConfig(DEFINITIONS[kind], config)).toEqual([]);
+        expect(validateConfig(DEFINITIONS[kind], config, CLIENT)).toEqual([]);
       }),
     );
   });
@@ -189,10 +193,11 @@ describe.each(RESOURCE_KINDS)('of %s', (kind) => {
           name,
           (config[name] as TerraformObject[]).map((member) => spoilt(block.attributes, member, secret)),
         ]);
-        const told = validateConfig(definition, {
+        const spoiltConfig = {
           ...spoilt(definition.attributes, config, secret),
           ...Object.fromEntries(blocks),
-        });
+        };
+        const told = validateConfig(definition, spoiltConfig, CLIENT);
         for (const { summary, detail } of told) expect(summary + detail).not.toContain('hunter2');
       }),
     );
@@ -202,7 +207,7 @@ describe.each(RESOURCE_KINDS)('of %s', (kind) => {
     const schema = resourceSchema(definition);
     fc.assert(
       fc.property(anyConfiguration(kind), (config) => {
-        for (const { path, summary, detail } of validateConfig(definition, config)) {
+        for (const { path, summary, detail } of validateConfig(definition, config, CLIENT)) {
           expect(summary).not.toBe('');
           expect(detail).toMatch(/[.?]$/);
           const first = path?.[0];

@@ -1,26 +1,40 @@
 import type { Attribute, Attributes, ResourceDefinition } from '@svc/shared/resources/definition.ts';
-import type { AttributePath, Diagnostic } from '../provider.ts';
+import type { AttributePath, Diagnostic, TerraformClient } from '../provider.ts';
 import { isObject, type TerraformObject, type TerraformValue } from '../value.ts';
 import { diagnosticOf, type Problem } from './diagnostic-text.ts';
 import { maskProblems } from './validate-masks.ts';
 import { ruleProblems } from './validate-rules.ts';
 import { valueProblems } from './validate-value.ts';
+import { definitionForm, terraformPath, writeOnlyProblems } from './write-only.ts';
 
 /**
  * What is wrong with a configuration, each thing with its place. What is unknown is not judged, nor is
  * a rule that looks at it. Types, missing and unknown arguments and the number of blocks are left to
  * Terraform, which checks them by the schema.
+ *
+ * @param definition as it is shared; `config` is in Terraform's form of it (write-only.ts)
  */
-export function validateConfig(definition: ResourceDefinition, config: TerraformObject): Diagnostic[] {
-  return [
-    ...attributeDiagnostics(definition.attributes, config, []),
+export function validateConfig(
+  definition: ResourceDefinition,
+  config: TerraformObject,
+  { allowsWriteOnly }: TerraformClient,
+): Diagnostic[] {
+  const given = definitionForm(definition, config);
+  const problems = [
+    ...attributeDiagnostics(definition.attributes, given, []),
     ...Object.entries(definition.blocks).flatMap(([name, block]) =>
-      membersOf(config[name]).flatMap((member, index) =>
+      membersOf(given[name]).flatMap((member, index) =>
         isObject(member) ? attributeDiagnostics(block.attributes, member, [name, index]) : [],
       ),
     ),
-    ...ruleProblems(definition, config),
-    ...maskProblems(definition, config),
+    ...ruleProblems(definition, given),
+    ...maskProblems(definition, given),
+  ];
+  return [
+    ...writeOnlyProblems(definition, config, allowsWriteOnly),
+    ...problems.map((problem) =>
+      problem.path === undefined ? problem : { ...problem, path: terraformPath(config, problem.path) },
+    ),
   ];
 }
 
@@ -46,7 +60,8 @@ function problemsOf(attribute: Attribute, value: TerraformValue): Problem[] {
     return value === null ? [] : [{ path: [], message: 'is set by the service: remove it' }];
   }
   if (value !== null) return valueProblems(attribute, value);
-  return attribute.presence === 'required'
-    ? [{ path: [], message: 'is required, and null here', isMissing: true }]
-    : [];
+  if (attribute.presence !== 'required') return [];
+  // Terraform itself does not ask for a secret that may be given write-only.
+  const message = attribute.sensitive ? 'is required, or its write-only form' : 'is required, and null here';
+  return [{ path: [], message, isMissing: true }];
 }

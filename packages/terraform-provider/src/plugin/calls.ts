@@ -7,6 +7,7 @@ import { decodeValue, encodeValue, ValueError } from './dynamic-value.ts';
 import { framesOf, type PluginLog } from './log.ts';
 import type { Message } from './messages.ts';
 import type { Calls, Request, Response } from './methods.ts';
+import { privateOf, workspaceIn } from './private.ts';
 import { upgradeState } from './state-upgrade.ts';
 import { schemaMessage } from './wire-schema.ts';
 
@@ -17,6 +18,8 @@ const CAPABILITIES = { get_provider_schema_optional: true };
 type Answer = {
   readonly diagnostics: readonly Diagnostic[];
   readonly state?: Message<'DynamicValue'> | undefined;
+  /** What Terraform keeps beside the state from now on. */
+  readonly private?: Buffer;
 };
 
 const NOTHING_SAID: Answer = { diagnostics: [] };
@@ -89,10 +92,12 @@ export class ProviderCalls implements Calls {
     return { Error: diagnostics.map(({ detail }) => detail).join(' ') };
   }
 
-  async ValidateResourceConfig({ type_name: typeName, config }: Request<'ValidateResourceConfig'>) {
+  async ValidateResourceConfig(request: Request<'ValidateResourceConfig'>) {
+    const { type_name: typeName, config, client_capabilities: client } = request;
     const answer = await this.#attempt(`Checking a ${typeName}`, async () => {
       const resource = await this.#resource(typeName);
-      return { diagnostics: resource.validate(configOf(resource.schema, config)) };
+      const allowsWriteOnly = client?.write_only_attributes_allowed === true;
+      return { diagnostics: resource.validate(configOf(resource.schema, config), { allowsWriteOnly }) };
     });
     return said(answer);
   }
@@ -119,9 +124,14 @@ export class ProviderCalls implements Calls {
     const answer = await this.#attempt(`Reading a ${request.type_name}`, async () => {
       const resource = await this.#resource(request.type_name);
       const state = decodeValue(resource.schema, request.current_state);
-      return state === null ? NOTHING_SAID : sent(resource.schema, await resource.read(state));
+      if (state === null) return NOTHING_SAID;
+      return sent(resource.schema, await resource.read(state, workspaceIn(request.private)));
     });
-    return { new_state: answer.state ?? request.current_state, private: request.private, ...said(answer) };
+    return {
+      new_state: answer.state ?? request.current_state,
+      private: answer.private ?? request.private,
+      ...said(answer),
+    };
   }
 
   async PlanResourceChange(request: Request<'PlanResourceChange'>): Promise<Response<'PlanResourceChange'>> {
@@ -134,6 +144,9 @@ export class ProviderCalls implements Calls {
         config: decodeValue(resource.schema, request.config),
       });
       if (hasError(plan.diagnostics)) return { diagnostics: plan.diagnostics };
+      const isCreation = decodeValue(resource.schema, request.prior_state) === null && plan.planned !== null;
+      const obstacles = isCreation ? await resource.creatable() : [];
+      if (hasError(obstacles)) return { diagnostics: obstacles };
       replaces = plan.replaces.map(pathMessage);
       return sent(resource.schema, { state: plan.planned, diagnostics: plan.diagnostics });
     });
@@ -156,11 +169,12 @@ export class ProviderCalls implements Calls {
       const resource = await this.#resource(request.type_name);
       const prior = decodeValue(resource.schema, request.prior_state);
       const wanted = decodeValue(resource.schema, request.planned_state);
-      return sent(resource.schema, await change(resource, prior, wanted));
+      const config = decodeValue(resource.schema, request.config) ?? {};
+      return sent(resource.schema, await change(resource, prior, wanted, config));
     });
     return {
       new_state: answer.state ?? request.prior_state,
-      private: request.planned_private,
+      private: answer.private ?? request.planned_private,
       ...said(answer),
     };
   }
@@ -219,9 +233,10 @@ async function change(
   resource: ManagedResource,
   prior: TerraformObject | null,
   wanted: TerraformObject | null,
+  config: TerraformObject,
 ): Promise<Outcome> {
   if (wanted === null) return prior === null ? { state: null, diagnostics: [] } : resource.remove(prior);
-  return prior === null ? resource.create(wanted) : resource.update(prior, wanted);
+  return prior === null ? resource.create(wanted, config) : resource.update(prior, wanted, config);
 }
 
 /** A configuration is there even when nothing in it is set. */
@@ -230,9 +245,10 @@ function configOf(schema: Schema, message: Message<'DynamicValue'> | undefined):
 }
 
 /** What does not fit the schema is said, and the rest sent all the same: a created object must not be lost. */
-function sent(schema: Schema, { state, diagnostics }: Outcome): Answer {
+function sent(schema: Schema, { state, diagnostics, workspace = null }: Outcome): Answer {
   const { value, problems } = encodeValue(schema, state);
-  return { state: value, diagnostics: [...diagnostics, ...misfits(problems)] };
+  const kept = workspace === null ? {} : { private: privateOf(workspace) };
+  return { state: value, diagnostics: [...diagnostics, ...misfits(problems)], ...kept };
 }
 
 function said({ diagnostics }: Answer): { diagnostics: Message<'Diagnostic'>[] } {

@@ -36,6 +36,7 @@ export const MESSAGES = {
     computed: [6, 'bool'],
     sensitive: [7, 'bool'],
     description_kind: [8, 'int32'],
+    write_only: [11, 'bool'],
   },
   NestedBlock: {
     type_name: [1, 'string'],
@@ -44,6 +45,7 @@ export const MESSAGES = {
     min_items: [4, 'int64'],
     max_items: [5, 'int64'],
   },
+  ClientCapabilities: { write_only_attributes_allowed: [2, 'bool'] },
   ServerCapabilities: {
     plan_destroy: [1, 'bool'],
     get_provider_schema_optional: [2, 'bool'],
@@ -68,7 +70,11 @@ export const MESSAGES = {
   ValidateProviderRequest: { config: [1, 'DynamicValue'] },
   ValidateProviderResponse: { diagnostics: [2, 'Diagnostic', 'list'] },
   /** Of a resource and of a data source. */
-  ValidateRequest: { type_name: [1, 'string'], config: [2, 'DynamicValue'] },
+  ValidateRequest: {
+    type_name: [1, 'string'],
+    config: [2, 'DynamicValue'],
+    client_capabilities: [3, 'ClientCapabilities'],
+  },
   ConfigureRequest: { terraform_version: [1, 'string'], config: [2, 'DynamicValue'] },
   StopResponse: { Error: [1, 'string'] },
   UpgradeRequest: { type_name: [1, 'string'], version: [2, 'int64'], raw_state: [3, 'RawState'] },

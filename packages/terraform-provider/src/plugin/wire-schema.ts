@@ -39,11 +39,12 @@ export function schemaMessage(schema: Schema): Message<'Schema'> {
 }
 
 function attributeMessages(attributes: Readonly<Record<string, SchemaAttribute>>): Message<'Attribute'>[] {
-  return Object.entries(attributes).map(([name, { type, setting, sensitive, description }]) => ({
+  return Object.entries(attributes).map(([name, { type, setting, sensitive, description, writeOnly }]) => ({
     ...FLAGS[setting],
     name,
     type: Buffer.from(JSON.stringify(type)),
     sensitive,
+    write_only: writeOnly === true,
     description,
     description_kind: MARKDOWN,
   }));

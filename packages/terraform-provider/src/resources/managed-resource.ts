@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, foreignAnswer } from '@svc/shared/api/api-error.ts';
 import type { ApiAnswer } from '@svc/shared/api/client.ts';
+import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { z } from 'zod';
 import { apiDiagnostics, failure, sentence } from '../api-diagnostics.ts';
 import type { Connection } from '../connection.ts';
@@ -9,7 +10,15 @@ import { requestBody } from '../planning/request-body.ts';
 import { resourceSchema } from '../planning/resource-schema.ts';
 import { stateAfterApply, stateAfterRead } from '../planning/state.ts';
 import { validateConfig } from '../planning/validate.ts';
-import type { Diagnostic, ManagedResource, Outcome, Plan, PlanRequest } from '../provider.ts';
+import { definitionForm, terraformDefinition } from '../planning/write-only.ts';
+import type {
+  Diagnostic,
+  ManagedResource,
+  Outcome,
+  Plan,
+  PlanRequest,
+  TerraformClient,
+} from '../provider.ts';
 import type { Schema } from '../schema.ts';
 import type { TerraformObject } from '../value.ts';
 import { importedState } from './import.ts';
@@ -20,66 +29,81 @@ const answeredObject = z.looseObject({ id: z.string().refine(isId) });
 /** A resource over the HTTP API. What it means is in its definition, where it stands in its {@link ResourceAtApi}. */
 export class ResourceOverApi implements ManagedResource {
   readonly schema: Schema;
+  /** The definition as Terraform has it. */
+  readonly #form: ResourceDefinition;
   readonly #kind: ResourceAtApi;
   readonly #connection: Connection;
 
   constructor(kind: ResourceAtApi, connection: Connection) {
-    this.schema = resourceSchema(kind.definition);
+    this.#form = terraformDefinition(kind.definition);
+    this.schema = resourceSchema(this.#form);
     this.#kind = kind;
     this.#connection = connection;
   }
 
-  validate(config: TerraformObject): readonly Diagnostic[] {
-    return validateConfig(this.#kind.definition, config);
+  validate(config: TerraformObject, client: TerraformClient): readonly Diagnostic[] {
+    return validateConfig(this.#kind.definition, config, client);
   }
 
   plan(request: PlanRequest): Plan {
-    return planResource(this.#kind.definition, request);
+    return planResource(this.#form, request);
+  }
+
+  async creatable(): Promise<readonly Diagnostic[]> {
+    const refused = await this.#connection.refusedToken();
+    if (refused === null) return [];
+    return apiDiagnostics(refused, this.#operation(`create the ${this.#kind.definition.kind}`));
   }
 
   /** The key makes repetitions answer with what the first attempt made, so none leaves an orphan. */
-  create(planned: TerraformObject): Promise<Outcome> {
+  create(planned: TerraformObject, config = planned): Promise<Outcome> {
     const { definition } = this.#kind;
     return this.#guarded(`create the ${definition.kind}`, null, async () => {
       const path = this.#collection(planned);
-      const body = requestBody(definition, planned);
+      const body = requestBody(definition, definitionForm(definition, planned, config));
       const answer = await this.#connection
         .create(path, body, randomUUID())
         .catch((error: unknown) => this.#notCreated(planned, error));
       if ('state' in answer) return answer;
       const answered = answeredObject.safeParse(answer.body);
       if (!answered.success) return this.#createdUnseen(planned, foreignAnswer(`POST ${path}`, answer));
-      const state = stateAfterApply(definition, planned, answered.data);
-      return { state, diagnostics: this.#warnings(answered.data) };
+      const state = stateAfterApply(this.#form, planned, answered.data);
+      return { state, diagnostics: this.#warnings(answered.data), workspace: workspaceOf(answer) };
     });
   }
 
-  async read(state: TerraformObject): Promise<Outcome> {
+  async read(state: TerraformObject, workspace: string | null = null): Promise<Outcome> {
     const { definition, noun } = this.#kind;
     return this.#guarded(`read the ${definition.kind}`, state, async () => {
-      const answer = await this.#found(state);
-      if (answer === null) return { state: null, diagnostics: [] };
-      const mismatch = this.#kind.mismatch?.(answer) ?? null;
+      const found = await this.#found(state);
+      if ('gone' in found) return this.#gone(state, workspace, workspaceOf(found.gone));
+      const { answer, answered } = found;
+      const mismatch = this.#kind.mismatch?.(answered) ?? null;
       if (mismatch !== null) {
         return {
           state,
           diagnostics: [failure(`Cannot read the ${definition.kind}`, `The ${noun} ${mismatch}.`)],
         };
       }
-      return { state: stateAfterRead(definition, state, answer), diagnostics: this.#warnings(answer) };
+      return {
+        state: stateAfterRead(this.#form, state, answered),
+        diagnostics: [...this.#warnings(answered), ...this.#declaredWarning(answer, answered)],
+        workspace: workspaceOf(answer),
+      };
     });
   }
 
-  async update(prior: TerraformObject, planned: TerraformObject): Promise<Outcome> {
+  async update(prior: TerraformObject, planned: TerraformObject, config = planned): Promise<Outcome> {
     const { definition, noun } = this.#kind;
     const what = `update the ${definition.kind}`;
     return this.#guarded(what, prior, async () => {
       const path = this.#member(prior);
       try {
-        const answer = await this.#connection.replace(path, requestBody(definition, planned));
+        const body = requestBody(definition, definitionForm(definition, planned, config));
+        const answer = await this.#connection.replace(path, body);
         const answered = this.#object(`PUT ${path}`, answer, prior);
-        const state = stateAfterApply(definition, planned, answered);
-        return { state, diagnostics: this.#warnings(answered) };
+        const state = stateAfterApply(this.#form, planned, answered);
+        return { state, diagnostics: this.#warnings(answered), workspace: workspaceOf(answer) };
       } catch (error) {
         if (!isNotFound(error)) throw error;
         await this.#connection.confirmApi();
@@ -95,10 +119,10 @@ export class ResourceOverApi implements ManagedResource {
       const path = this.#member(prior);
       await this.#connection.confirmApi();
       try {
-        await this.#connection.remove(path);
+        await this.#connection.remove(path, this.#kind.removal);
       } catch (error) {
         // Already gone is as good.
-        if (!isNotFound(error)) throw this.#refused(error);
+        if (!isNotFound(error)) throw error;
       }
       return { state: null, diagnostics: [] };
     });
@@ -108,16 +132,41 @@ export class ResourceOverApi implements ManagedResource {
     return importedState(this.#kind, this.schema, id);
   }
 
-  /** Null: it is gone. */
-  async #found(state: TerraformObject): Promise<Answered | null> {
+  /** `gone`: what the API says about something else, so that it is known to be the API. */
+  async #found(
+    state: TerraformObject,
+  ): Promise<{ answer: ApiAnswer; answered: Answered } | { gone: ApiAnswer }> {
     const path = this.#member(state);
     try {
-      return this.#object(`GET ${path}`, await this.#connection.read(path), state);
+      const answer = await this.#connection.read(path);
+      return { answer, answered: this.#object(`GET ${path}`, answer, state) };
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      await this.#connection.confirmApi();
-      return null;
+      return { gone: await this.#connection.confirmApi() };
     }
+  }
+
+  /** In another workspace than the token's nothing of the state is found, and all of it would be made anew. */
+  #gone(state: TerraformObject, kept: string | null, asked: string | null): Outcome {
+    if (kept === null || asked === null || kept === asked) return { state: null, diagnostics: [] };
+    const { definition, noun } = this.#kind;
+    const source = this.#connection.settings?.token.source ?? 'the configuration';
+    const detail = `The ${noun} ${String(state.id)} belongs to workspace ${kept}, and the token, which comes from ${source}, to workspace ${asked}. Use a token of workspace ${kept}; or, to make everything anew in workspace ${asked}, begin with an empty state.`;
+    return { state, diagnostics: [failure(`Cannot read the ${definition.kind}`, detail)] };
+  }
+
+  /** The API would refuse every change; told while it is only read. */
+  #declaredWarning({ headers }: ApiAnswer, { id }: Answered): Diagnostic[] {
+    const name = headers.get('svc-declared-as');
+    if (name === null) return [];
+    const { definition, noun } = this.#kind;
+    return [
+      {
+        severity: 'warning',
+        summary: `A ${noun} belongs to the declared file`,
+        detail: `${sentence(`${noun} ${id}`).slice(0, -1)} is declared in svc.yaml as "${name}", and every change by Terraform will be refused. Keep it in one place: remove it there, or take it out of Terraform with a removed block for ${definition.kind}.`,
+      },
+    ];
   }
 
   /** @throws ApiError when the answer is no object, or another one */
@@ -152,18 +201,12 @@ export class ResourceOverApi implements ManagedResource {
     const id = answered?.headers.get('location')?.split('/').at(-1) ?? '';
     if (answered === null || answered.status < 200 || answered.status > 299 || !isId(id)) throw error;
     return {
-      state: stateAfterApply(definition, planned, { id }),
+      state: stateAfterApply(this.#form, planned, { id }),
       diagnostics: apiDiagnostics(
         error,
         this.#operation(`use the answer to the creation of the ${definition.kind}`),
       ),
     };
-  }
-
-  #refused(error: unknown): unknown {
-    if (!(error instanceof ApiError) || error.code !== 'conflict') return error;
-    const explanation = this.#kind.removalRefused?.(error.message) ?? null;
-    return explanation === null ? error : new ExplainedError(explanation);
   }
 
   /** @throws ExplainedError for an id that is none */
@@ -203,13 +246,21 @@ export class ResourceOverApi implements ManagedResource {
     try {
       return await run();
     } catch (error) {
-      return { state, diagnostics: apiDiagnostics(error, this.#operation(what)) };
+      return {
+        state,
+        diagnostics: apiDiagnostics(error, { ...this.#operation(what), isChange: state !== null }),
+      };
     }
   }
 }
 
 /** A message for the user as it stands. */
 class ExplainedError extends Error {}
+
+/** Of the token that asked; null from a version of the API that does not say. */
+function workspaceOf({ headers }: ApiAnswer): string | null {
+  return headers.get('svc-workspace');
+}
 
 function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'not-found';

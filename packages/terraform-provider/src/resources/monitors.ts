@@ -14,7 +14,8 @@ function monitor(definition: MonitorDefinition): ResourceAtApi {
     idAttributes: ['id'],
     importShape: '<monitor_id>',
     mismatch: (answered) => otherType(answered, definition.constants.type),
-    removalRefused: stillShown,
+    // Terraform removes a replaced monitor before it lets the component show the new one.
+    removal: { components: 'keep' },
   };
 }
 
@@ -25,16 +26,6 @@ function otherType({ id, type }: Answered, expected: keyof typeof MONITOR_KINDS)
   if (known === undefined) return `${id} is of a type that this version of the provider does not know`;
   const kind = MONITOR_KINDS[known as keyof typeof MONITOR_KINDS];
   return `${id} is ${known === 'http' ? 'an' : 'a'} ${known.toUpperCase()} monitor: import it as ${kind}`;
-}
-
-/** Terraform changes what depended on an object after the object's removal, unless its state says otherwise. */
-const ORDER =
-  'Remove the component first, or let it show another monitor in an apply of its own (terraform apply -target=svc_status_page_component.NAME): Terraform removes the monitor before it changes the component. Where the monitor was applied with lifecycle { create_before_destroy = true }, the component is changed first.';
-
-function stillShown(message: string): string | null {
-  const shown = /monitor \d+ is shown by component \d+ of status page \d+[^:]*/.exec(message)?.[0];
-  if (shown === undefined) return null;
-  return `The ${shown}. ${ORDER}`;
 }
 
 export const httpMonitorAtApi = monitor(httpMonitor);

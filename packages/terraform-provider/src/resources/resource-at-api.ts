@@ -20,8 +20,8 @@ export type ResourceAtApi = {
   mismatch?(answered: Answered): string | null;
   /** What the API says beside the state, without a full stop. */
   warnings?(answered: Answered): readonly string[];
-  /** Why the API refused to remove it with this message, and what to do in Terraform; null: the message says it. */
-  removalRefused?(message: string): string | null;
+  /** What a removal says beside the id. */
+  readonly removal?: Readonly<Record<string, string>>;
 };
 
 /** An object as the API answers it. */

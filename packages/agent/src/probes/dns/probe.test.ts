@@ -71,6 +71,24 @@ const zone: DnsHandler = ({ name, type }) => {
       return { records: [cname(name, 'edge.example.com'), a('edge.example.com', '192.0.2.3')] };
     case 'xn--bcher-kva.example A':
       return { records: [a(name, '192.0.2.5')] };
+    case 'alias.example CNAME':
+      return { records: [cname(name, 'second.example')] };
+    case 'second.example CNAME':
+      return { records: [cname(name, 'www.example.com')] };
+    case 'dangling.example CNAME':
+      return { records: [cname(name, 'gone.example')] };
+    case 'dangling.example A':
+      return { rcode: 3, records: [cname(name, 'gone.example')] };
+    case 'circle.example CNAME':
+      return { records: [cname(name, 'elcric.example')] };
+    case 'elcric.example CNAME':
+      return { records: [cname(name, 'circle.example')] };
+    case 'lame.example CNAME':
+      return { records: [cname(name, 'broken.example')] };
+    case 'broken.example CNAME':
+      return { rcode: 2 };
+    case 'edge.example.com CNAME':
+    case 'empty.example MX':
     case 'example.com CNAME':
     case 'www.example.com AAAA':
     case 'xn--bcher-kva.example AAAA':
@@ -94,7 +112,7 @@ describe('assertions', () => {
     ['MX with preference', [asserts('MX', 'eq', '10 mail.example.com')], 'example.com'],
     ['MX by name', [asserts('MX', 'eq', 'backup.example.com')], 'example.com'],
     ['TXT of chunks', [asserts('TXT', 'eq', 'v=spf1 -all')], 'example.com'],
-    ['a name that is gone', [asserts('A', 'neq', '192.0.2.1')], 'gone.example'],
+    ['an empty set', [asserts('MX', 'neq', '10 mail.example.com')], 'empty.example'],
     ['several types', [asserts('A', 'eq', '192.0.2.1'), asserts('MX', 'contains', 'mail')], 'example.com'],
     ['a name in capitals with its dot', [asserts('A', 'eq', '192.0.2.1')], 'Example.COM.'],
     ['an IDNA name', [asserts('A', 'eq', '192.0.2.5')], 'bücher.example'],
@@ -130,7 +148,25 @@ describe('assertions', () => {
       'no such name',
       [asserts('A', 'eq', '192.0.2.1')],
       'gone.example',
-      'expected some A record equal to "192.0.2.1", saw none (NXDOMAIN: no such name)',
+      'no such name: gone.example (NXDOMAIN)',
+    ],
+    [
+      'no such name, whatever is asserted',
+      [asserts('A', 'neq', '192.0.2.1'), asserts('TXT', 'not_contains', 'x')],
+      'gone.example',
+      'no such name: gone.example (NXDOMAIN)',
+    ],
+    [
+      'no such name at the end of a chain',
+      [asserts('A', 'neq', '192.0.2.1')],
+      'dangling.example',
+      'no such name: gone.example (NXDOMAIN), to which dangling.example leads',
+    ],
+    [
+      'an empty set',
+      [asserts('MX', 'eq', 'mail.example.com')],
+      'empty.example',
+      'expected some MX record equal to "mail.example.com", saw none',
     ],
   ])('%s does not hold', async (_name, assertions, uri, errorMessage) => {
     expect(await run([await serve(zone)], assertions, { uri })).toMatchObject({
@@ -149,6 +185,103 @@ describe('assertions', () => {
   });
 });
 
+describe('a CNAME assertion sees every link of the chain', () => {
+  test.each<[string, Assertion[], string[]]>([
+    ['the first is enough', [asserts('CNAME', 'eq', 'second.example')], ['alias.example']],
+    [
+      'the last is asked for',
+      [asserts('CNAME', 'eq', 'edge.example.com')],
+      ['alias.example', 'second.example', 'www.example.com'],
+    ],
+    [
+      'what is forbidden is looked for to the end',
+      [asserts('CNAME', 'neq', 'cdn.example')],
+      ['alias.example', 'second.example', 'www.example.com', 'edge.example.com'],
+    ],
+  ])('%s', async (_name, assertions, asked) => {
+    const server = await serve(zone);
+    expect(await run([server], assertions, { uri: 'alias.example' })).toMatchObject({ outcome: 'passed' });
+    expect(server.requests.map(({ name }) => name)).toEqual(asked);
+  });
+
+  test('and tells them all', async () => {
+    expect(
+      await run([await serve(zone)], [asserts('CNAME', 'not_contains', 'edge')], { uri: 'alias.example' }),
+    ).toMatchObject({
+      outcome: 'failed',
+      errorMessage:
+        'expected no CNAME record containing "edge", saw "second.example", "www.example.com", "edge.example.com"',
+    });
+  });
+
+  test('links that one answer holds are not asked for again', async () => {
+    const server = await serve(({ name }) =>
+      name === 'a.example' ? { records: [cname(name, 'b.example'), cname('b.example', 'c.example')] } : {},
+    );
+    const outcome = await run([server], [asserts('CNAME', 'eq', 'c.example')], { uri: 'a.example' });
+    expect([outcome.outcome, server.requests.length]).toEqual(['passed', 1]);
+  });
+
+  test.each([
+    ['a circle', 'circle.example', 2],
+    ['a name that does not exist', 'dangling.example', 2],
+  ])('%s ends it', async (_name, uri, questions) => {
+    const server = await serve(zone);
+    expect(await run([server], [asserts('CNAME', 'neq', 'x.example')], { uri })).toMatchObject({
+      outcome: 'passed',
+    });
+    expect(server.requests).toHaveLength(questions);
+  });
+
+  test('a chain without end is followed for sixteen links', async () => {
+    const server = await serve(({ name }) => ({ records: [cname(name, `x.${name}`)] }));
+    await run([server], [asserts('CNAME', 'neq', 'cdn.example')], { uri: 'a.example' });
+    expect(server.requests).toHaveLength(16);
+  });
+
+  test('a link that cannot be asked for is a failure', async () => {
+    const server = await serve(zone);
+    expect(
+      await run([server], [asserts('CNAME', 'neq', 'x.example')], { uri: 'lame.example' }),
+    ).toMatchObject({
+      outcome: 'failed',
+      errorMessage: `asking for CNAME of broken.example failed: SERVFAIL from ${server.address}`,
+    });
+  });
+
+  test('all links share the one time-out', async () => {
+    const server = await serve(({ name }) =>
+      name === 'a.example' ? { records: [cname(name, 'b.example')] } : null,
+    );
+    const outcome = await run([server], [asserts('CNAME', 'eq', 'c.example')], {
+      uri: 'a.example',
+      timeoutMs: 200,
+    });
+    expect(outcome).toMatchObject({ outcome: 'failed', timedOut: true });
+    expect(outcome.latency).toBeLessThan(400);
+  });
+});
+
+test('a dead server in the first place makes one check slow, not every one', async () => {
+  const dead = await serve(() => null);
+  const good = await serve(zone);
+  const probe = createDnsProbe({ servers: [dead.address, good.address] });
+  cleanUps.push(() => probe.close());
+  const check: DnsCheck = {
+    type: 'dns',
+    uri: 'example.com',
+    record_assertions: [],
+    timeout: 10_000,
+    retry: 0,
+    degraded_at: 0,
+  };
+  const once = () => probe.run(check, { timeoutMs: 400, signal: new AbortController().signal });
+  await once();
+  const asked = dead.requests.length;
+  for (let again = 0; again < 10; again++) expect((await once()).outcome).toBe('passed');
+  expect(dead.requests.length).toBe(asked);
+});
+
 describe('without assertions', () => {
   test.each(['A', 'AAAA'])('an answer to %s passes, whatever becomes of the other', async (served) => {
     for (const other of [null, {}, { rcode: 2 }, { rcode: 3 }]) {
@@ -160,7 +293,7 @@ describe('without assertions', () => {
 
   test.each([
     ['empty.example', 'expected an A or AAAA record, saw none'],
-    ['gone.example', 'expected an A or AAAA record, saw none (NXDOMAIN: no such name)'],
+    ['gone.example', 'no such name: gone.example (NXDOMAIN)'],
   ])('%s fails', async (uri, errorMessage) => {
     expect(await run([await serve(zone)], [], { uri })).toMatchObject({ outcome: 'failed', errorMessage });
   });

@@ -1,11 +1,11 @@
-import { evaluateRecords, type ObservedRecords } from '@svc/shared/assertions/records.ts';
+import { evaluateRecords, isOpen, type ObservedRecords } from '@svc/shared/assertions/records.ts';
 import { asciiDomainName } from '@svc/shared/domain-name.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { DnsCheck, RecordType } from '@svc/shared/messages/check.ts';
-import { recordsOf, textOf } from '../../dns/answers.ts';
+import { MAX_CHAIN, recordsOf, textOf } from '../../dns/answers.ts';
 import { type AskPolicy, DnsClient, type DnsReply, doublingWaits } from '../../dns/client.ts';
-import { canonicalName, DnsFormatError, type DnsQuestion, RCODE } from '../../dns/packet.ts';
+import { canonicalName, DnsFormatError, type DnsMessage, type DnsQuestion, RCODE } from '../../dns/packet.ts';
 import type { Cancel } from '../../dns/query.ts';
 import { parseServer } from '../../dns/servers.ts';
 import { onAbort } from '../../on-abort.ts';
@@ -28,9 +28,9 @@ const LONGEST_WAIT_MS = 5_000;
 const ADDRESS_TYPES: readonly RecordType[] = ['A', 'AAAA'];
 
 /**
- * DNS: asks for the record types that are asserted, all at once, and judges the answers. A name that does
- * not exist and one without such records are empty sets; SERVFAIL and silence are failures. Latency
- * runs to the last answer that was needed.
+ * DNS: asks for the record types that are asserted, all at once, and judges the answers. A name without
+ * such records has an empty set of them; one that does not exist is a failure whatever is asserted, and so are SERVFAIL
+ * and silence. Latency runs to the last answer that was needed.
  *
  * @throws TypeError when a server is not written as one, or the list is empty
  */
@@ -66,10 +66,14 @@ class Lookup {
   readonly #startedAt = performance.now();
   readonly #seen: { -readonly [T in keyof ObservedRecords]: ObservedRecords[T] } = {};
   readonly #questions: Cancel[] = [];
+  #servers: AskPolicy['servers'] = [];
+  /** Canonical. */
+  #name = '';
+  /** Links seen when the last question about aliases was asked. */
+  #links = 0;
   #unanswered: number;
   /** Without assertions: the failure of one question, while the other may still be answered. */
   #failure: Failure | undefined;
-  #isUnknownName = false;
   #unregister: () => void = () => {};
   #isDone = false;
 
@@ -89,9 +93,9 @@ class Lookup {
   }
 
   start(servers: AskPolicy['servers']): void {
-    let name: string;
+    this.#servers = servers;
     try {
-      name = questionName(this.#check.uri.trim());
+      this.#name = questionName(this.#check.uri.trim());
     } catch (error) {
       this.#fail({ message: `not a domain name: ${messageOf(error)}` });
       return;
@@ -100,27 +104,27 @@ class Lookup {
       this.#finish({ outcome: 'not_run', reason: 'shutting-down' }),
     );
     if (this.#isDone) return;
+    for (const type of this.#types) this.#ask({ name: this.#name, type });
+  }
+
+  #ask(question: DnsQuestion): void {
     const { timeoutMs } = this.#context;
-    // A short time-out still leaves room for a second try: one lost datagram is no outage.
-    const waitMs = doublingWaits(Math.min(LONGEST_WAIT_MS, timeoutMs / 4));
-    for (const type of this.#types) {
-      const question: DnsQuestion = { name, type };
-      const policy = { servers, waitMs, tries: Number.POSITIVE_INFINITY, timeoutMs };
-      this.#questions.push(this.#client.ask(question, policy, (reply) => this.#replied(question, reply)));
-    }
+    const policy = {
+      servers: this.#servers,
+      // A short time-out still leaves room for a second try: one lost datagram is no outage.
+      waitMs: doublingWaits(Math.min(LONGEST_WAIT_MS, timeoutMs / 4)),
+      tries: Number.POSITIVE_INFINITY,
+      timeoutMs: Math.max(0, this.#startedAt + timeoutMs - performance.now()),
+    };
+    this.#questions.push(this.#client.ask(question, policy, (reply) => this.#replied(question, reply)));
   }
 
   #replied(question: DnsQuestion, reply: DnsReply): void {
     if (this.#isDone) return;
     switch (reply.kind) {
-      case 'answer': {
-        const records = recordsOf(reply.message, question.name, question.type);
-        this.#seen[question.type] = records.map(textOf);
-        this.#isUnknownName ||= reply.message.rcode === RCODE.noSuchName;
-        this.#unanswered--;
-        this.#judge();
+      case 'answer':
+        this.#answered(question, reply.message);
         return;
-      }
       case 'failed':
         this.#lost({ message: `asking for ${question.type} of ${question.name} failed: ${reply.why}` });
         return;
@@ -136,6 +140,42 @@ class Lookup {
       default:
         reply satisfies never;
     }
+  }
+
+  #answered({ name, type }: DnsQuestion, message: DnsMessage): void {
+    // Where a chain ends in a name that does not exist, its links are there all the same.
+    if (message.rcode === RCODE.noSuchName && name === this.#name) {
+      this.#unknownName(message);
+      return;
+    }
+    const seen = [...(this.#seen[type] ?? []), ...recordsOf(message, name, type).map(textOf)];
+    this.#seen[type] = seen;
+    const next = type === 'CNAME' ? this.#nextLink(seen) : undefined;
+    if (next !== undefined) {
+      this.#ask({ name: next, type });
+      return;
+    }
+    this.#unanswered--;
+    this.#judge();
+  }
+
+  /** An answer about aliases holds one link; the name it leads to may be an alias too. */
+  #nextLink(seen: readonly string[]): string | undefined {
+    const target = seen.at(-1);
+    const isNew = target !== undefined && target !== this.#name && seen.indexOf(target) === seen.length - 1;
+    if (!isNew || seen.length >= MAX_CHAIN || seen.length === this.#links) return undefined;
+    this.#links = seen.length;
+    const assertions = this.#check.record_assertions.filter(({ record }) => record === 'CNAME');
+    return assertions.some((assertion) => isOpen(assertion, seen)) ? target : undefined;
+  }
+
+  /** Some servers say so about AAAA alone (RFC 4074 section 4.2): without assertions an address by A is enough. */
+  #unknownName(message: DnsMessage): void {
+    const aliases = recordsOf(message, this.#name, 'CNAME').map(textOf);
+    const name = aliases.at(-1) ?? this.#name;
+    const through = name === this.#name ? '' : `, to which ${this.#name} leads`;
+    this.#failure = undefined;
+    this.#lost({ message: `no such name: ${name} (NXDOMAIN)${through}` });
   }
 
   #lost(failure: Failure): void {
@@ -154,18 +194,14 @@ class Lookup {
       if (ADDRESS_TYPES.some((type) => (this.#seen[type]?.length ?? 0) > 0))
         this.#finish({ outcome: 'passed' });
       else if (this.#unanswered === 0) {
-        this.#fail(this.#failure ?? { message: this.#because('expected an A or AAAA record, saw none') });
+        this.#fail(this.#failure ?? { message: 'expected an A or AAAA record, saw none' });
       }
       return;
     }
     if (this.#unanswered > 0) return;
     const failure = evaluateRecords(assertions, this.#seen);
     if (failure === undefined) this.#finish({ outcome: 'passed' });
-    else this.#fail({ message: this.#because(failure) });
-  }
-
-  #because(failure: string): string {
-    return this.#isUnknownName ? `${failure} (NXDOMAIN: no such name)` : failure;
+    else this.#fail({ message: failure });
   }
 
   #fail({ message, timedOut }: Failure): void {

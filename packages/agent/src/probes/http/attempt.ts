@@ -11,10 +11,11 @@ import { onAbort } from '../../on-abort.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../../resolve/resolver.ts';
 import type { ProbeContext, ProbeOutcome } from '../probe.ts';
 import { type BodyEnd, type BodyListener, type BodySink, CountedBody, KeptBody } from './body.ts';
+import { Cookies } from './cookies.ts';
 import { DecodedBody, parseCodings } from './decoded-body.ts';
 import { Exchange, type ExchangeFailure, type ExchangeListener } from './exchange.ts';
 import { firstHop, type Hop, hostOf, isRedirect, portOf, redirectedHop } from './hop.ts';
-import type { KeptBodies } from './kept-bodies.ts';
+import { type KeptBodies, NoRoomError } from './kept-bodies.ts';
 import { renderRequest } from './request.ts';
 import type { ResponseHead } from './response-head.ts';
 import { type Phase, Stopwatch } from './stopwatch.ts';
@@ -46,6 +47,8 @@ export class Attempt implements ExchangeListener, BodyListener {
   readonly #stopwatch = new Stopwatch();
   #hop: Hop | undefined;
   #redirects = 0;
+  /** Those that redirects of this attempt have set. */
+  #cookies: Cookies | undefined;
   #lookup: AbortController | undefined;
   #exchange: Exchange | undefined;
   #head: ResponseHead | undefined;
@@ -152,12 +155,22 @@ export class Attempt implements ExchangeListener, BodyListener {
       return;
     }
     this.#stopwatch.enter('connect');
-    const { egress, secureContext, resolver } = this.#parts;
+    const { egress, secureContext, resolver, keptBodies } = this.#parts;
     const remainingMs = Math.max(1, this.#deadlineAt - performance.now());
     const { signal } = this.#context;
     const by = proxy === undefined ? undefined : { proxy, resolver };
     this.#exchange = new Exchange(
-      { hop, request: request.text, addresses, egress, secureContext, remainingMs, signal, by },
+      {
+        hop,
+        request: request.text,
+        addresses,
+        egress,
+        secureContext,
+        keptBodies,
+        remainingMs,
+        signal,
+        by,
+      },
       this,
     );
     this.#exchange.start();
@@ -174,10 +187,13 @@ export class Attempt implements ExchangeListener, BodyListener {
 
   onHead(head: ResponseHead): void {
     this.#head = head;
-    const location = head.headers.get('location');
-    if (this.#check.follow_redirects && isRedirect(head.statusCode) && location !== undefined) {
-      this.#redirect(head.statusCode, location);
-      return;
+    if (this.#check.follow_redirects && isRedirect(head.statusCode)) {
+      const location = head.headers.get('location') ?? '';
+      // One without a place to go to is an answer like any other.
+      if (location !== '') {
+        this.#redirect(head, location);
+        return;
+      }
     }
     if (this.#check.body_assertions.length === 0) {
       this.#body = new CountedBody(this);
@@ -191,7 +207,7 @@ export class Attempt implements ExchangeListener, BodyListener {
         : new DecodedBody(codings, this, keptBodies, heavyDecoders);
   }
 
-  #redirect(statusCode: number, location: string): void {
+  #redirect(head: ResponseHead, location: string): void {
     const hop = this.#hop;
     if (hop === undefined) throw new TypeError('redirected without a hop');
     this.#exchange?.close();
@@ -200,9 +216,18 @@ export class Attempt implements ExchangeListener, BodyListener {
       this.#fail(`more than ${LIMITS.redirects} redirects`);
       return;
     }
-    const next = redirectedHop(hop, statusCode, location);
-    if (typeof next === 'string') this.#fail(next);
-    else this.#startHop(next);
+    if (head.hasSeveralLocations) {
+      this.#fail('redirected by several Location lines that differ');
+      return;
+    }
+    const next = redirectedHop(hop, head.statusCode, location);
+    if (typeof next === 'string') {
+      this.#fail(next);
+      return;
+    }
+    this.#cookies ??= new Cookies();
+    this.#cookies.store(hop.url, head.setCookies);
+    this.#startHop({ ...next, cookies: this.#cookies.for(next.url) });
   }
 
   onBody(bytes: Buffer, start: number, end: number): void {
@@ -229,7 +254,7 @@ export class Attempt implements ExchangeListener, BodyListener {
         this.#judge(true);
         return;
       case 'no-room':
-        this.#notRun('overloaded', 'the memory for kept response bodies is used up');
+        this.#notRun('overloaded', new NoRoomError().message);
         return;
       case 'undecodable':
         this.#fail(end.message);
@@ -249,7 +274,8 @@ export class Attempt implements ExchangeListener, BodyListener {
       headers: head.headers,
       body,
     });
-    const outcome = this.#outcome(message === undefined ? 'passed' : 'failed', message, measured);
+    const said = message !== undefined && head.statusCode === 101 ? `${message}: ${SWITCHED}` : message;
+    const outcome = this.#outcome(said === undefined ? 'passed' : 'failed', said, measured);
     if (isTruncated) outcome.bodyTruncated = true;
     this.#settle(outcome);
   }
@@ -336,6 +362,8 @@ export class Attempt implements ExchangeListener, BodyListener {
     this.#resolve(outcome);
   }
 }
+
+const SWITCHED = 'the target switched to another protocol, which the request did not ask for';
 
 const WAITED_FOR = {
   dns: 'while resolving the name',

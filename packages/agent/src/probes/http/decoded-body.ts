@@ -10,8 +10,8 @@ import {
 import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import { type BodyEnd, type BodyListener, type BodySink, COMPLETE, NO_ROOM, TRUNCATED } from './body.ts';
+import { gzipDataStart } from './gzip-member.ts';
 import { type KeptBodies, KeptBytes } from './kept-bodies.ts';
-import { excerpt } from './response-head.ts';
 import type { Turns } from './turns.ts';
 
 const MAX_CODINGS = 2;
@@ -19,13 +19,17 @@ const MAX_CODINGS = 2;
 /** RFC 9659: what decoders of `Content-Encoding: zstd` must accept, and no more. */
 const ZSTD_WINDOW_LOG = 23;
 
-/** The codings of a `Content-Encoding` in the order they were applied, known or not. */
+/**
+ * The codings of a `Content-Encoding` in the order they were applied; none when one is not known here: the
+ * bytes are left as they are then, as browsers leave them.
+ */
 export function parseCodings(contentEncoding: string | undefined): string[] {
   if (contentEncoding === undefined) return [];
-  return contentEncoding
+  const codings = contentEncoding
     .split(',')
     .map((coding) => coding.trim().toLowerCase())
     .filter((coding) => coding !== '' && coding !== 'identity');
+  return codings.every((coding) => coding in DECODERS) ? codings : [];
 }
 
 const DECODERS: Readonly<Record<string, (firstByte: number) => Duplex>> = {
@@ -60,6 +64,8 @@ export class DecodedBody implements BodySink {
   readonly #decoded: KeptBytes;
   #decoders: Duplex[] = [];
   #isCut = false;
+  /** Decoded bytes that are kept already, from a first try. */
+  #toSkip = 0;
   #holdsTurn = false;
   #isReleased = false;
 
@@ -84,11 +90,9 @@ export class DecodedBody implements BodySink {
   }
 
   end(): void {
-    const isKnown =
-      this.#codings.length <= MAX_CODINGS && this.#codings.every((coding) => coding in DECODERS);
     // Answers to HEAD name the coding of a body that they do not have.
     if (this.#encoded.length === 0) this.#listener.onBodyEnd(COMPLETE);
-    else if (!isKnown) this.#listener.onBodyEnd(unknownCodings(this.#codings));
+    else if (this.#codings.length > MAX_CODINGS) this.#listener.onBodyEnd(TOO_MANY_CODINGS);
     else if (this.#codings.some((coding) => HEAVY.has(coding))) this.#turns.take(this.#startInTurn);
     else this.#start();
   }
@@ -118,13 +122,21 @@ export class DecodedBody implements BodySink {
   /** The coding applied last is undone first. */
   #start(): void {
     const encoded = this.#encoded.view();
-    this.#decoders = this.#codings.toReversed().map((coding, index) => {
+    this.#run(encoded, this.#newDecoders(encoded));
+  }
+
+  #newDecoders(encoded: Buffer): Duplex[] {
+    return this.#codings.toReversed().map((coding, index) => {
       const decoder = DECODERS[coding]?.(index === 0 ? (encoded[0] ?? 0) : ZLIB_FIRST_BYTE);
       if (decoder === undefined) throw new TypeError(`no decoder for ${coding}`);
-      decoder.on('error', (error) => this.#failed(coding, error));
       return decoder;
     });
+  }
+
+  #run(encoded: Buffer, decoders: Duplex[]): void {
+    this.#decoders = decoders;
     for (const [index, decoder] of this.#decoders.entries()) {
+      decoder.on('error', (error) => this.#failed(decoder, error));
       const next = this.#decoders[index + 1];
       if (next !== undefined) this.#connect(decoder, next);
     }
@@ -143,16 +155,38 @@ export class DecodedBody implements BodySink {
     decoder.pipe(next);
   }
 
-  #keep(bytes: Buffer): void {
+  #keep(given: Buffer): void {
     if (this.#isReleased) return;
+    const bytes = given.subarray(this.#toSkip);
+    this.#toSkip -= given.length - bytes.length;
     const stop = Math.min(bytes.length, LIMITS.responseBodyBytes - this.#decoded.length);
     if (!this.#decoded.tryAppend(bytes, 0, stop)) this.#finish(NO_ROOM);
     else if (stop < bytes.length) this.#finish(TRUNCATED);
   }
 
-  #failed(coding: string, error: Error): void {
+  #failed(decoder: Duplex, error: Error): void {
+    const index = this.#decoders.indexOf(decoder);
+    if (index === -1) return;
+    const coding = this.#codings.at(-1 - index);
+    if (index === 0 && this.#readsFirstMember(coding, error)) return;
     const message = `the body cannot be decoded as ${coding}: ${messageOf(error)}`;
     this.#finish(this.#isCut ? MOSTLY_NOTHING : { kind: 'undecodable', message });
+  }
+
+  /**
+   * Bytes after the end of a gzip body that are no further member: browsers ignore them, node's decoder
+   * fails and loses what it had decoded. The first member alone is decoded again then.
+   */
+  #readsFirstMember(coding: string | undefined, { message }: Error): boolean {
+    const encoded = this.#encoded.view();
+    const isGzip = coding === 'gzip' || coding === 'x-gzip';
+    if (!isGzip || this.#isReleased || !NO_MEMBER.has(message)) return false;
+    const start = gzipDataStart(encoded);
+    if (start === undefined) return false;
+    for (const decoder of this.#decoders) decoder.destroy();
+    this.#toSkip = this.#decoded.length;
+    this.#run(encoded.subarray(start), [createInflateRaw(), ...this.#newDecoders(encoded).slice(1)]);
+    return true;
   }
 
   #finish(end: BodyEnd): void {
@@ -167,12 +201,17 @@ const MOSTLY_NOTHING: BodyEnd = {
   message: 'the body cannot be decoded: its encoded form is longer than its content',
 };
 
-function unknownCodings(codings: readonly string[]): BodyEnd {
-  return {
-    kind: 'undecodable',
-    message: `the body's Content-Encoding is not known here: ${excerpt(codings.join(', '))}`,
-  };
-}
+const TOO_MANY_CODINGS: BodyEnd = {
+  kind: 'undecodable',
+  message: `the body was encoded more than ${MAX_CODINGS} times`,
+};
+
+/** What zlib says where no gzip member begins. */
+const NO_MEMBER = new Set([
+  'incorrect header check',
+  'unknown compression method',
+  'unknown header flags set',
+]);
 
 /** Compression method 8: takes an inner `deflate` for zlib, as the RFC has it. */
 const ZLIB_FIRST_BYTE = 0x78;

@@ -9,6 +9,7 @@ import { type Hop, hostOf, portOf, serverNameOf } from './hop.ts';
 import { Http2Conversation } from './http2-conversation.ts';
 import { isHttp2 } from './http2-frame.ts';
 import { http2RequestOf } from './http2-request.ts';
+import { type KeptBodies, NoRoomError } from './kept-bodies.ts';
 import { ResponseError } from './response-error.ts';
 import { type ResponseListener, ResponseParser } from './response-parser.ts';
 import { describeSocketError, isOurFailure } from './socket-failure.ts';
@@ -26,7 +27,7 @@ export interface ExchangeListener extends ResponseListener {
 export type ExchangeFailure =
   /** The target's doing. */
   | { kind: 'failed'; message: string; timedOut?: boolean }
-  /** This machine is out of descriptors, ports or memory. */
+  /** This machine is out of descriptors, ports or memory, or the agent out of room for bodies. */
   | { kind: 'unable'; message: string }
   /** The operator's proxy cannot be reached or does not take us. */
   | { kind: 'no-proxy'; message: string }
@@ -45,6 +46,7 @@ export type ExchangeOptions = {
   by: { proxy: HttpProxy; resolver: Resolver } | undefined;
   egress: EgressGuard;
   secureContext: () => SecureContext;
+  keptBodies: KeptBodies;
   /** What is left of the attempt, ms; only choosing among several addresses needs it. */
   remainingMs: number;
   signal: AbortSignal;
@@ -69,12 +71,13 @@ export class Exchange {
   /** Ends the wait for a tunnel. */
   #wait: AbortController | undefined;
   #isClosed = false;
+  #hasSent = false;
   #hasFirstByte = false;
 
   constructor(options: ExchangeOptions, listener: ExchangeListener) {
     this.#options = options;
     this.#listener = listener;
-    this.#parser = new ResponseParser(options.hop.method, listener);
+    this.#parser = new ResponseParser(options.hop.method, listener, options.keptBodies);
   }
 
   start(): void {
@@ -248,6 +251,7 @@ export class Exchange {
     if (this.#isClosed) return;
     this.#listener.onPhase('first_byte');
     const { request } = this.#options;
+    this.#hasSent = true;
     // Nagle's algorithm would hold back the last packet of a request that needs several.
     if (request.length > ONE_PACKET) this.#socket?.setNoDelay();
     this.#socket?.write(request, 'utf8');
@@ -297,7 +301,9 @@ export class Exchange {
   };
 
   readonly #ended = (): void => {
-    if (!this.#isClosed) this.#guarded(() => this.#parser.end());
+    if (this.#isClosed) return;
+    if (this.#hasSent) this.#guarded(() => this.#parser.end());
+    else this.#fail({ kind: 'failed', message: 'the target closed the connection during the TLS handshake' });
   };
 
   readonly #errored = (error: NodeJS.ErrnoException): void => {
@@ -322,8 +328,9 @@ export class Exchange {
   }
 
   #thrown(error: unknown): void {
-    const isTargets = error instanceof ResponseError;
-    this.#fail(isTargets ? { kind: 'failed', message: error.message } : { kind: 'defect', error });
+    if (error instanceof ResponseError) this.#fail({ kind: 'failed', message: error.message });
+    else if (error instanceof NoRoomError) this.#fail({ kind: 'unable', message: error.message });
+    else this.#fail({ kind: 'defect', error });
   }
 
   #fail(failure: ExchangeFailure): void {

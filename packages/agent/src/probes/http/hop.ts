@@ -10,6 +10,8 @@ export type Hop = {
   headers: readonly Header[];
   /** Empty when none is sent. */
   body: string;
+  /** `name=value` of the cookies that redirects before it have set for this URL. */
+  cookies: readonly string[];
   /** Whether user name and password of the declared URL are sent. */
   sendsUrlCredentials: boolean;
 };
@@ -20,7 +22,7 @@ export function firstHop(check: HttpCheck): Hop | string {
   if (url === null || !isHttp(url)) return 'the URL is no valid http or https URL';
   // A body has no meaning with GET and HEAD (RFC 9110, section 9.3.1), and many servers refuse it.
   const body = check.method === 'GET' || check.method === 'HEAD' ? '' : check.body;
-  return { url, method: check.method, headers: check.headers, body, sendsUrlCredentials: true };
+  return { url, method: check.method, headers: check.headers, body, cookies: [], sendsUrlCredentials: true };
 }
 
 /** Statuses whose `Location` is followed (Fetch standard, "redirect status"). */
@@ -64,6 +66,7 @@ export function redirectedHop(hop: Hop, statusCode: number, location: string): H
     method: becomesGet ? 'GET' : hop.method,
     headers,
     body: becomesGet ? '' : hop.body,
+    cookies: [],
     sendsUrlCredentials: hop.sendsUrlCredentials && isSameOrigin,
   };
 }

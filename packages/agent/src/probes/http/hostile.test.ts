@@ -151,8 +151,7 @@ describe('encoded bodies', () => {
     ['gzip that is cut off', 'gzip', Buffer.from('1f8b0800000000000003cb48', 'hex'), /decoded as gzip/],
     ['brotli that is none', 'br', Buffer.from('hello hello hello'), /decoded as br/],
     ['zstd that is none', 'zstd', Buffer.from('hello'), /decoded as zstd/],
-    ['an unknown coding', 'sdch', Buffer.from('hello'), /Content-Encoding is not known/],
-    ['more codings than anybody needs', 'gzip, gzip, gzip', Buffer.from('x'), /not known/],
+    ['more codings than anybody needs', 'gzip, gzip, gzip', Buffer.from('x'), /encoded more than 2 times/],
   ])('%s fails where the body is asserted', async (_name, coding, body, says) => {
     const outcome = await run(encoded(coding, body), assertingBody);
     expect(outcome.outcome).toBe('failed');

@@ -1,7 +1,15 @@
+import { SvcError } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import { GrowingBuffer } from './growing-buffer.ts';
 
-/** The memory that all response bodies kept for assertions share, in bytes. */
+/** The memory that {@link KeptBodies} has is used up: our lack, not the target's. */
+export class NoRoomError extends SvcError {
+  constructor() {
+    super('ENOROOM', 'the memory for kept response bodies is used up');
+  }
+}
+
+/** The memory that all response bodies kept for assertions, and heads that come in pieces, share; in bytes. */
 export class KeptBodies {
   #free: number;
 

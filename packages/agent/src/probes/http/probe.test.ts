@@ -280,6 +280,66 @@ describe('redirects', () => {
     expect(await run(`http://127.0.0.1:${port}/`)).toMatchObject({ outcome: 'failed', statusCode: 302 });
   });
 
+  test('send back the cookies that they set, to the same host and within the attempt', async () => {
+    const asked: [string | undefined, string | undefined][] = [];
+    const port = await serve((request, response) => {
+      asked.push([request.headers.host?.split(':')[0], request.headers.cookie]);
+      if (request.url === '/') {
+        const location = `http://two.test:${port}/away`;
+        response.writeHead(302, { location, 'set-cookie': ['session=new; Path=/', 'b=c; HttpOnly'] }).end();
+      } else if (request.url === '/away') {
+        response.writeHead(302, { location: `http://one.test:${port}/back`, 'set-cookie': 'two=2' }).end();
+      } else {
+        response.end();
+      }
+    });
+    const given = { headers: [{ key: 'Cookie', value: 'session=old; mine=1' }] };
+    for (const _attempt of [1, 2]) {
+      expect(await run(`http://one.test:${port}/`, given)).toMatchObject({ outcome: 'passed' });
+    }
+    const one = [
+      ['one.test', 'session=old; mine=1'],
+      ['two.test', undefined],
+      ['one.test', 'session=new; b=c'],
+    ];
+    expect(asked).toEqual([...one, ...one]);
+  });
+
+  test('replace a configured cookie of the same name only', async () => {
+    const asked: (string | undefined)[] = [];
+    const port = await serve((request, response) => {
+      asked.push(request.headers.cookie);
+      if (request.url === '/')
+        response.writeHead(302, { location: '/next', 'set-cookie': 'session=new' }).end();
+      else response.end();
+    });
+    const headers = [{ key: 'cookie', value: 'session=old; mine=1' }];
+    expect(await run(`http://one.test:${port}/`, { headers })).toMatchObject({ outcome: 'passed' });
+    expect(asked).toEqual(['session=old; mine=1', 'mine=1; session=new']);
+  });
+
+  test.each([
+    ['equal Location lines are one', ['/next', '/next'], { outcome: 'passed' }],
+    [
+      'Location lines that differ fail',
+      ['/next', '/other'],
+      { outcome: 'failed', errorMessage: 'redirected by several Location lines that differ' },
+    ],
+    ['an empty Location is none', [''], { outcome: 'failed', statusCode: 302 }],
+  ])('%s', async (_name, location, expected) => {
+    const port = await serve((request, response) => {
+      if (request.url === '/')
+        response
+          .writeHead(
+            302,
+            location.flatMap((value) => ['location', value]),
+          )
+          .end();
+      else response.end();
+    });
+    expect(await run(`http://one.test:${port}/`)).toMatchObject(expected);
+  });
+
   test('keep headers within an origin and drop what may be a credential across', async () => {
     const { port: destination, seen } = await mirror();
     const asked: IncomingMessage['headers'][] = [];

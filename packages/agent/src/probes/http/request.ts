@@ -5,7 +5,8 @@ import type { Hop } from './hop.ts';
  * Renders a request with its body as one text, to be sent as UTF-8 in one write.
  *
  * `Content-Length`, `Connection` and whatever else frames the message are ours; a configured `Host`,
- * `User-Agent`, `Accept`, `Accept-Encoding` or `Authorization` replaces our own.
+ * `User-Agent`, `Accept`, `Accept-Encoding` or `Authorization` replaces our own. A configured `Cookie` and
+ * those of redirects are one line.
  *
  * @returns the text, or why the configured headers cannot be sent
  */
@@ -13,6 +14,7 @@ export function renderRequest(hop: Hop, userAgent: string): { text: string } | {
   const { url, method, body } = hop;
   let configured = '';
   let has = 0;
+  let { cookies } = hop;
   for (const { key, value } of hop.headers) {
     const name = key.toLowerCase();
     if (FRAMING_HEADERS.has(name)) continue;
@@ -20,7 +22,8 @@ export function renderRequest(hop: Hop, userAgent: string): { text: string } | {
     if (FORBIDDEN_IN_VALUE.test(value))
       return { problem: `the value of header ${key} has a control character` };
     has |= DEFAULTED[name] ?? 0;
-    configured += `${key}: ${value}\r\n`;
+    if (name === 'cookie' && hop.cookies.length > 0) cookies = withConfigured(value, cookies);
+    else configured += `${key}: ${value}\r\n`;
   }
   let text = `${method} ${url.pathname}${url.search} HTTP/1.1\r\n`;
   if ((has & HOST) === 0) text += `Host: ${url.host}\r\n`;
@@ -32,6 +35,7 @@ export function renderRequest(hop: Hop, userAgent: string): { text: string } | {
     if (credentials !== null) text += `Authorization: ${basicAuthorization(credentials)}\r\n`;
   }
   text += configured;
+  if (cookies.length > 0) text += `Cookie: ${cookies.join('; ')}\r\n`;
   if (body !== '') text += `Content-Length: ${Buffer.byteLength(body)}\r\n`;
   else if (method === 'POST' || method === 'PUT' || method === 'PATCH') text += 'Content-Length: 0\r\n';
   return { text: `${text}Connection: close\r\n\r\n${body}` };
@@ -66,6 +70,20 @@ const FRAMING_HEADERS = new Set([
   'transfer-encoding',
   'upgrade',
 ]);
+
+/** The configured cookies first, but for those that the target has since set itself. */
+function withConfigured(configured: string, set: readonly string[]): string[] {
+  const names = new Set(set.map(nameOf));
+  const kept = configured
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair !== '' && !names.has(nameOf(pair)));
+  return [...kept, ...set];
+}
+
+function nameOf(pair: string): string {
+  return pair.slice(0, Math.max(0, pair.indexOf('=')));
+}
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const FORBIDDEN_IN_VALUE = /[\u0000-\u0008\u000a-\u001f\u007f]/;

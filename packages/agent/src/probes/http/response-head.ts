@@ -5,6 +5,10 @@ export type ResponseHead = {
   statusCode: number;
   /** By lower-case name; several values joined by `, `. */
   headers: ReadonlyMap<string, string>;
+  /** The values of `Set-Cookie`, one per line; absent when there is none. */
+  setCookies?: readonly string[] | undefined;
+  /** Whether there are `Location` lines that differ; those that are equal count as one. */
+  hasSeveralLocations?: boolean;
 };
 
 /** How the end of a response's body is known (RFC 9112, section 6.3). */
@@ -14,82 +18,133 @@ export type Framing =
   | { kind: 'chunked' }
   | { kind: 'until-close' };
 
-export const MAX_HEAD_BYTES = 64 * 1_024;
-export const MAX_HEADERS = 200;
+/** Bound on a head, with all interim (1xx) ones before it. */
+export const MAX_HEAD_BYTES = 256 * 1_024;
+export const MAX_HEAD_LINES = 1_000;
 
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [^\0\r\n]*)?$/;
+/** Some servers name odd versions, and some send two blanks before the status: all clients take both. */
+const STATUS_LINE = /^HTTP\/\d(?:\.\d)? +([1-9]\d\d)(?: [^\0\n]*)?$/i;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const FORBIDDEN_IN_VALUE = /[\0\r\n]/;
+const FORBIDDEN_IN_VALUE = /[\0\r]/;
+/** Controls and blanks, but for those that end a line for some reader. */
+const BLANKS = /[\x01-\x0c\x0e-\x20\x7f]+/g;
+/**
+ * The name of a header that frames the body, at the start of a line or behind what some reader takes for the
+ * end of one. Without {@link BLANKS}, so that no run of them is searched twice: a line may have 256 KiB.
+ */
+const FRAMING_NAME = /(?:^|[\0\r])(?:content-length|transfer-encoding)[\0\r]*:/i;
 
 /**
- * Reads a status line and header section.
+ * Reads a status line and header section. Lines end with LF, with or without CR before it (RFC 9112,
+ * section 2.2). Folded lines are joined by a space, as section 5.2 tells user agents to.
  *
- * Stricter than browsers where a lenient reading could mean two things: lines end with CRLF only,
- * no space before a colon, no control characters that change framing. Folded lines are joined by a
- * space, as RFC 9112 section 5.2 tells user agents to.
+ * An odd line (no colon, no name, a name that is no token, CR in its value) is skipped with the folded
+ * lines after it, as clients do. It is refused where it names a header that frames the body: one reader
+ * would skip it, another obey it, and the two would see different bodies. NUL is refused by all.
  *
  * @param text the head without its final empty line, one character per byte
  * @throws ResponseError
  */
-export function parseHead(text: string): ResponseHead & { isHttp10: boolean } {
-  let lineEnd = text.indexOf('\r\n');
-  if (lineEnd === -1) lineEnd = text.length;
-  const status = STATUS_LINE.exec(text.slice(0, lineEnd));
+export function parseHead(text: string): ResponseHead {
+  let lineFeed = endOfLine(text, 0);
+  const statusLine = text.slice(0, withoutReturn(text, 0, lineFeed));
+  const status = STATUS_LINE.exec(statusLine);
   if (status === null) {
-    throw new ResponseError(`the answer's status line is malformed: ${excerpt(text.slice(0, lineEnd))}`);
+    if (!beginsAsHttp(text)) throw notHttp(text);
+    throw new ResponseError(`the answer's status line is malformed: ${excerpt(statusLine)}`);
   }
-  const headers = new Map<string, string>();
-  let name = '';
-  let count = 0;
-  for (let start = lineEnd + 2; start < text.length; start = lineEnd + 2) {
-    lineEnd = text.indexOf('\r\n', start);
-    if (lineEnd === -1) lineEnd = text.length;
-    count += 1;
-    if (count > MAX_HEADERS) throw new ResponseError(`the answer has more than ${MAX_HEADERS} header lines`);
-    const first = text.charCodeAt(start);
-    if (first === SPACE || first === TAB) {
-      if (name === '') throw malformedLine(text.slice(start, lineEnd));
-      headers.set(name, `${headers.get(name)} ${fieldValue(text, start, lineEnd)}`.trim());
-      continue;
+  if (statusLine.includes('\r') && namesFraming(statusLine)) throw malformedLength(statusLine);
+  const fields = new Fields();
+  for (let start = lineFeed + 1; start < text.length; start = lineFeed + 1) {
+    lineFeed = endOfLine(text, start);
+    fields.add(text, start, withoutReturn(text, start, lineFeed));
+  }
+  return {
+    statusCode: Number(status[1]),
+    headers: fields.values,
+    setCookies: fields.setCookies,
+    hasSeveralLocations: fields.hasSeveralLocations,
+  };
+}
+
+/** The header section as its lines are added. */
+class Fields {
+  readonly values = new Map<string, string>();
+  setCookies: string[] | undefined;
+  hasSeveralLocations = false;
+  #count = 0;
+  /** The last colon searched for; a head of lines without any is not searched from each of them. */
+  #colon = -1;
+  /** The header that a folded line goes on with; empty after a line that was skipped. */
+  #name = '';
+
+  /** Takes the line `text[start, end)`, without its end. */
+  add(text: string, start: number, end: number): void {
+    this.#count += 1;
+    if (this.#count > MAX_HEAD_LINES) {
+      throw new ResponseError(`the answer has more than ${MAX_HEAD_LINES} header lines`);
     }
-    const colon = text.indexOf(':', start);
-    if (colon === -1 || colon >= lineEnd) throw malformedLine(text.slice(start, lineEnd));
-    name = text.slice(start, colon);
-    if (!TOKEN.test(name)) throw malformedLine(text.slice(start, lineEnd));
-    name = name.toLowerCase();
-    const value = fieldValue(text, colon + 1, lineEnd);
-    const before = headers.get(name);
-    headers.set(name, before === undefined ? value : `${before}, ${value}`);
+    if (isBlank(text.charCodeAt(start))) {
+      this.#fold(text, start, end);
+      return;
+    }
+    if (this.#colon < start) this.#colon = firstColon(text, start);
+    const colon = this.#colon;
+    const name = colon >= end ? '' : text.slice(start, colon);
+    const value = name === '' ? '' : fieldValue(text, colon + 1, end);
+    if (!TOKEN.test(name) || FORBIDDEN_IN_VALUE.test(value)) this.#skip(text.slice(start, end));
+    else this.#set(name.toLowerCase(), value);
   }
-  return { statusCode: Number(status[2]), headers, isHttp10: status[1] === '0' };
+
+  #set(name: string, value: string): void {
+    this.#name = name;
+    const before = this.values.get(name);
+    if (name === 'set-cookie') {
+      this.setCookies ??= [];
+      this.setCookies.push(value);
+    } else if (before !== undefined && name === 'location') {
+      this.hasSeveralLocations ||= before !== value;
+      return;
+    }
+    this.values.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+
+  #fold(text: string, start: number, end: number): void {
+    const value = fieldValue(text, start, end);
+    if (this.#name === '' || FORBIDDEN_IN_VALUE.test(value)) {
+      this.#skip(text.slice(start, end));
+      return;
+    }
+    if (value === '') return;
+    const before = this.values.get(this.#name) ?? '';
+    this.values.set(this.#name, before === '' ? value : `${before} ${value}`);
+    const cookie = this.#name === 'set-cookie' ? this.setCookies?.pop() : undefined;
+    if (cookie !== undefined) this.setCookies?.push(`${cookie} ${value}`);
+  }
+
+  #skip(line: string): void {
+    if (namesFraming(line)) throw malformedLength(line);
+    if (line.includes('\0')) {
+      throw new ResponseError(`the answer has a header line with a NUL byte: ${excerpt(line)}`);
+    }
+    this.#name = '';
+  }
 }
 
 /**
- * Decides how the body ends. What two readers could understand differently is refused: a length beside
- * chunks, lengths that differ, anything that is no plain number, transfer codings nobody asked for.
+ * Decides how the body ends (RFC 9112, section 6.3): `Transfer-Encoding` wins over `Content-Length`.
+ * What two readers could understand differently is refused: transfer codings nobody asked for, and,
+ * where nothing overrides them, lengths that differ or are no plain number.
  *
  * @throws ResponseError
  */
-export function framingOf(
-  method: HttpCheck['method'],
-  { statusCode, headers, isHttp10 }: ResponseHead & { isHttp10: boolean },
-): Framing {
-  const transferEncoding = headers.get('transfer-encoding');
-  const contentLength = headers.get('content-length');
-  if (transferEncoding !== undefined && contentLength !== undefined) {
-    throw new ResponseError('the answer has both Content-Length and Transfer-Encoding');
-  }
-  const length = contentLength === undefined ? undefined : parseLength(contentLength);
+export function framingOf(method: HttpCheck['method'], { statusCode, headers }: ResponseHead): Framing {
   if (method === 'HEAD' || statusCode < 200 || statusCode === 204 || statusCode === 304) return NO_BODY;
-  if (transferEncoding !== undefined) {
-    if (isHttp10 || transferEncoding.toLowerCase() !== 'chunked') {
-      throw new ResponseError(
-        `the answer's Transfer-Encoding is not understood: ${excerpt(transferEncoding)}`,
-      );
-    }
-    return CHUNKED;
-  }
-  if (length === undefined) return UNTIL_CLOSE;
+  const transferEncoding = headers.get('transfer-encoding');
+  if (transferEncoding !== undefined && isChunked(transferEncoding)) return CHUNKED;
+  const contentLength = headers.get('content-length');
+  if (contentLength === undefined) return UNTIL_CLOSE;
+  const length = parseLength(contentLength);
   return length === 0 ? NO_BODY : { kind: 'length', length };
 }
 
@@ -97,9 +152,24 @@ const NO_BODY: Framing = { kind: 'none' };
 const CHUNKED: Framing = { kind: 'chunked' };
 const UNTIL_CLOSE: Framing = { kind: 'until-close' };
 
+/**
+ * `chunked` said twice is chunked once, and `identity` and nothing at all are no coding. HTTP/1.0 makes no
+ * difference: proxies of that version hand the header and the chunks on as they are.
+ */
+function isChunked(transferEncoding: string): boolean {
+  if (transferEncoding === 'chunked') return true;
+  const codings = listed(transferEncoding)
+    .map((coding) => coding.toLowerCase())
+    .filter((coding) => coding !== '' && coding !== 'identity');
+  if (codings.some((coding) => coding !== 'chunked')) {
+    throw new ResponseError(`the answer's Transfer-Encoding is not understood: ${excerpt(transferEncoding)}`);
+  }
+  return codings.length > 0;
+}
+
 /** A repeated equal length is one length (RFC 9112, section 6.3, rule 5). */
 function parseLength(text: string): number {
-  const [first = '', ...others] = text.includes(',') ? text.split(',').map((part) => part.trim()) : [text];
+  const [first = '', ...others] = text.includes(',') ? listed(text) : [text];
   const length = /^\d{1,16}$/.test(first) ? Number(first) : Number.NaN;
   if (!Number.isSafeInteger(length) || others.some((other) => other !== first)) {
     throw new ResponseError(`the answer's Content-Length is not one number: ${excerpt(text)}`);
@@ -107,8 +177,36 @@ function parseLength(text: string): number {
   return length;
 }
 
+/** A longer list is none: no answer has it, and taking it apart costs milliseconds. */
+const MAX_LIST = 1_000;
 const SPACE = 0x20;
 const TAB = 0x09;
+const CARRIAGE_RETURN = 0x0d;
+
+function endOfLine(text: string, start: number): number {
+  const lineFeed = text.indexOf('\n', start);
+  return lineFeed === -1 ? text.length : lineFeed;
+}
+
+function firstColon(text: string, start: number): number {
+  const colon = text.indexOf(':', start);
+  return colon === -1 ? text.length : colon;
+}
+
+function withoutReturn(text: string, start: number, end: number): number {
+  let stop = end;
+  while (stop > start && text.charCodeAt(stop - 1) === CARRIAGE_RETURN) stop -= 1;
+  return stop;
+}
+
+/**
+ * The elements of a list, without the blanks around them. Not by `trim`: what is a blank to that only
+ * (a vertical tab before `chunked`) is one reader's blank and another's letter.
+ */
+function listed(text: string): string[] {
+  if (text.length > MAX_LIST) return [text];
+  return text.split(',').map((element) => fieldValue(element, 0, element.length));
+}
 
 /** The text between `start` and `end` without the spaces and tabs around it. */
 function fieldValue(text: string, start: number, end: number): string {
@@ -116,17 +214,31 @@ function fieldValue(text: string, start: number, end: number): string {
   let to = end;
   while (from < to && isBlank(text.charCodeAt(from))) from += 1;
   while (to > from && isBlank(text.charCodeAt(to - 1))) to -= 1;
-  const value = text.slice(from, to);
-  if (FORBIDDEN_IN_VALUE.test(value)) throw malformedLine(value);
-  return value;
+  return text.slice(from, to);
 }
 
 function isBlank(code: number): boolean {
   return code === SPACE || code === TAB;
 }
 
-function malformedLine(line: string): ResponseError {
-  return new ResponseError(`the answer has a malformed header line: ${excerpt(line)}`);
+function namesFraming(line: string): boolean {
+  return FRAMING_NAME.test(line.replace(BLANKS, ''));
+}
+
+function malformedLength(line: string): ResponseError {
+  return new ResponseError(`the answer has a malformed header line about its length: ${excerpt(line)}`);
+}
+
+/** Whether `text`, of whatever length, is the beginning of an HTTP answer. One character per byte. */
+export function beginsAsHttp(text: string): boolean {
+  return HTTP.startsWith(text.slice(0, HTTP.length).toUpperCase());
+}
+
+const HTTP = 'HTTP/';
+
+/** @param text what the target sent first, one character per byte */
+export function notHttp(text: string): ResponseError {
+  return new ResponseError(`the answer is not HTTP/1.x: ${excerpt(text)}`);
 }
 
 /** Some of what the target sent, quoted, on one line. */

@@ -1,11 +1,13 @@
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
-import { GrowingBuffer } from './growing-buffer.ts';
+import { type KeptBodies, KeptBytes, NoRoomError } from './kept-bodies.ts';
 import { ResponseError } from './response-error.ts';
 import {
+  beginsAsHttp,
   excerpt,
   type Framing,
   framingOf,
   MAX_HEAD_BYTES,
+  notHttp,
   parseHead,
   type ResponseHead,
 } from './response-head.ts';
@@ -32,14 +34,16 @@ type State =
   | 'done';
 
 /**
- * Reads one HTTP/1.x response from the pieces in which it arrives. It keeps at most one head (64 KiB)
+ * Reads one HTTP/1.x response from the pieces in which it arrives. It keeps at most one head (256 KiB)
  * or one line; body bytes are handed on as they come.
  */
 export class ResponseParser {
   readonly #method: HttpCheck['method'];
   readonly #listener: ResponseListener;
+  readonly #keptBodies: KeptBodies;
   #state: State = 'head';
-  #partialHead: GrowingBuffer | undefined;
+  /** A head that came in pieces. It stays paid for until the end: the headers are parts of its text. */
+  #partialHead: KeptBytes | undefined;
   #headBytes = 0;
   #line = '';
   /** Bytes still to come of the body or of the chunk. */
@@ -51,18 +55,25 @@ export class ResponseParser {
   /** Bytes of chunk framing beyond those of data. */
   #overhead = 0;
 
-  constructor(method: HttpCheck['method'], listener: ResponseListener) {
+  /** @param keptBodies pays for heads that come in pieces; {@link stop} gives it back */
+  constructor(method: HttpCheck['method'], listener: ResponseListener, keptBodies: KeptBodies) {
     this.#method = method;
     this.#listener = listener;
+    this.#keptBodies = keptBodies;
   }
 
   /** Stops reading: what comes after is ignored. */
   stop(): void {
     this.#state = 'done';
-    this.#partialHead = undefined;
+    this.#releaseHead();
   }
 
-  /** @throws ResponseError when the bytes are no response; the connection is of no use then. */
+  /**
+   * The connection is of no use after an error.
+   *
+   * @throws ResponseError when the bytes are no response
+   * @throws NoRoomError when the memory for kept bodies is used up
+   */
   push(bytes: Buffer): void {
     let at = 0;
     while (at < bytes.length) {
@@ -126,51 +137,64 @@ export class ResponseParser {
   }
 
   #readHead(bytes: Buffer, at: number): number {
-    const partial = this.#partialHead;
-    if (partial === undefined) {
-      const end = bytes.indexOf(END_OF_HEAD, at);
-      if (end !== -1) {
-        this.#countHeadBytes(end + 4 - at);
-        this.#headRead(bytes.toString('latin1', at, end));
-        return end + 4;
+    if (this.#partialHead === undefined) {
+      const lineFeed = bytes.indexOf(END_OF_HEAD, at);
+      if (lineFeed !== -1) {
+        const text = bytes.toString('latin1', at, lineFeed);
+        // Rare: an empty line that ends with a lone line feed came before.
+        const earlier = text.indexOf('\n\n');
+        const size = earlier === -1 ? lineFeed + END_OF_HEAD.length - at : earlier + LONE_END_OF_HEAD.length;
+        this.#headRead(earlier === -1 ? text : text.slice(0, earlier), size);
+        return at + size;
       }
     }
-    const buffer = partial ?? new GrowingBuffer();
-    const before = buffer.length;
+    return this.#collectHead(bytes, at);
+  }
+
+  /** Reads a head that comes in pieces, or that has lone line feeds. */
+  #collectHead(bytes: Buffer, at: number): number {
+    this.#partialHead ??= new KeptBytes(this.#keptBodies, MAX_HEAD_BYTES + 1);
+    const head = this.#partialHead;
+    const before = head.length;
     // One byte more than allowed is enough to know that it is too much.
     const taken = Math.min(bytes.length, at + MAX_HEAD_BYTES + 1 - before);
-    buffer.append(bytes, at, taken);
-    const view = buffer.view();
-    const end = view.indexOf(END_OF_HEAD, Math.max(0, before - 3));
-    if (end === -1) {
-      this.#partialHead = buffer;
+    if (!head.tryAppend(bytes, at, taken)) throw new NoRoomError();
+    const view = head.view();
+    const end = endOfHead(view, Math.max(0, before - 2));
+    if (end === undefined) {
       expectHttp(view);
-      if (this.#headBytes + buffer.length > MAX_HEAD_BYTES) throw headTooLong();
+      if (this.#headBytes + head.length > MAX_HEAD_BYTES) throw headTooLong();
       return taken;
     }
-    this.#partialHead = undefined;
-    this.#countHeadBytes(end + 4);
-    this.#headRead(view.toString('latin1', 0, end));
-    return at + end + 4 - before;
+    this.#headRead(view.toString('latin1', 0, end.lineFeed), end.size);
+    return at + end.size - before;
   }
 
-  #countHeadBytes(count: number): void {
-    this.#headBytes += count;
+  /** @param size bytes of the head with its final empty line */
+  #headRead(text: string, size: number): void {
+    this.#headBytes += size;
     if (this.#headBytes > MAX_HEAD_BYTES) throw headTooLong();
-  }
-
-  #headRead(text: string): void {
     const head = parseHead(text);
-    if (head.statusCode === 101) throw new ResponseError('the target switched protocols without being asked');
-    if (head.statusCode < 200) return;
+    // 101 has no other response after it.
+    if (head.statusCode < 200 && head.statusCode !== 101) {
+      this.#releaseHead();
+      return;
+    }
+    this.#listener.onHead(head);
+    // The framing of a response whose body nobody reads does not matter.
+    if (this.#state !== 'head') return;
     const framing = framingOf(this.#method, head);
     this.#state = STATE_OF_FRAMING[framing.kind];
     if (framing.kind === 'length') {
       this.#remaining = framing.length;
       this.#expected = framing.length;
     }
-    this.#listener.onHead(head);
     if (this.#state === 'no-body') this.#complete();
+  }
+
+  #releaseHead(): void {
+    this.#partialHead?.release();
+    this.#partialHead = undefined;
   }
 
   #readData(bytes: Buffer, at: number): number {
@@ -195,8 +219,7 @@ export class ResponseParser {
       return stop;
     }
     this.#line = '';
-    if (!line.endsWith('\r')) throw badChunk('a line does not end with CRLF');
-    this.#lineRead(line.slice(0, -1));
+    this.#lineRead(line.endsWith('\r') ? line.slice(0, -1) : line);
     return end + 1;
   }
 
@@ -210,7 +233,8 @@ export class ResponseParser {
       this.#complete();
     } else {
       this.#trailerBytes += line.length + 2;
-      if (this.#trailerBytes > MAX_HEAD_BYTES) throw badChunk('the trailers are longer than 64 KiB');
+      if (this.#trailerBytes > MAX_HEAD_BYTES)
+        throw badChunk(`the trailers are longer than ${MAX_HEAD_BYTES / 1_024} KiB`);
     }
   }
 
@@ -244,19 +268,27 @@ const STATE_OF_FRAMING = {
   'until-close': 'until-close',
 } as const satisfies Record<Framing['kind'], State>;
 
-const END_OF_HEAD = Buffer.from('\r\n\r\n');
+/** The end of a line and an empty line. A CR before it belongs to the line. */
+const END_OF_HEAD = Buffer.from('\n\r\n');
+const LONE_END_OF_HEAD = Buffer.from('\n\n');
 const LINE_FEED = 0x0a;
 const MAX_LINE_BYTES = 4 * 1_024;
 const MAX_CHUNK_OVERHEAD = 256 * 1_024;
-const CHUNK_SIZE = /^([0-9a-f]{1,13})[ \t]*(?:;[^\0\r\n]*)?$/i;
-const HTTP_1 = Buffer.from('HTTP/1.');
+const CHUNK_SIZE = /^0*([0-9a-f]{1,13})[ \t]*(?:;[^\r\n]*)?$/i;
 
-/** Fails at the first byte that no HTTP/1.x answer has, rather than wait for a head that never ends. */
-function expectHttp(head: Buffer): void {
-  const length = Math.min(head.length, HTTP_1.length);
-  if (head.compare(HTTP_1, 0, length, 0, length) !== 0) {
-    throw new ResponseError(`the answer is not HTTP/1.x: ${excerpt(head.toString('latin1', 0, 61))}`);
+/** Where the line feed before the first empty line is, at or after `from`, and the size with that line. */
+function endOfHead(bytes: Buffer, from: number): { lineFeed: number; size: number } | undefined {
+  const usual = bytes.indexOf(END_OF_HEAD, from);
+  const lone = bytes.indexOf(LONE_END_OF_HEAD, from);
+  if (lone !== -1 && (usual === -1 || lone < usual)) {
+    return { lineFeed: lone, size: lone + LONE_END_OF_HEAD.length };
   }
+  return usual === -1 ? undefined : { lineFeed: usual, size: usual + END_OF_HEAD.length };
+}
+
+/** Fails at the first byte that no HTTP answer has, rather than wait for a head that never ends. */
+function expectHttp(head: Buffer): void {
+  if (!beginsAsHttp(head.toString('latin1', 0, 8))) throw notHttp(head.toString('latin1', 0, 61));
 }
 
 function headTooLong(): ResponseError {

@@ -1,7 +1,8 @@
 import { isIPv6 } from 'node:net';
 import { isLocalFailure } from '../../local-failure.ts';
+import { describeTlsFailure } from './tls-failure.ts';
 
-type SocketError = NodeJS.ErrnoException & { address?: unknown; port?: unknown; reason?: unknown };
+type SocketError = NodeJS.ErrnoException & { address?: unknown; port?: unknown };
 
 /**
  * What became of a connection, for people: `connection refused (ECONNREFUSED 127.0.0.1:81)`.
@@ -11,11 +12,10 @@ type SocketError = NodeJS.ErrnoException & { address?: unknown; port?: unknown; 
 export function describeSocketError(error: SocketError, host: string): string {
   const code = error.code ?? '';
   const place = placeOf(error) ?? host.slice(0, 100);
+  const aboutTls = describeTlsFailure(error, place);
+  if (aboutTls !== undefined) return aboutTls;
   const known = PLAIN[code];
   if (known !== undefined) return `${known} (${code} ${place})`;
-  if (code.startsWith('ERR_SSL_') || code === 'EPROTO') {
-    return `the TLS handshake with ${place} failed: ${reasonOf(error)}`;
-  }
   return `the connection to ${place} failed: ${error.message.slice(0, 200)}`;
 }
 
@@ -44,11 +44,3 @@ const PLAIN: Readonly<Record<string, string>> = {
   EACCES: 'connecting is not permitted',
   EPERM: 'connecting is not permitted',
 };
-
-/** OpenSSL's own words, e.g. `wrong version number`, without its source positions. */
-function reasonOf({ reason, message }: SocketError): string {
-  if (typeof reason !== 'string') return message.slice(0, 200);
-  return reason === 'wrong version number' || reason === 'packet length too long'
-    ? `${reason} (the port does not seem to speak TLS)`
-    : reason;
-}

@@ -2,13 +2,18 @@ import { SvcError } from '@svc/shared/errors.ts';
 import { check } from '@svc/shared/messages/check.ts';
 import type { RunNowResult } from '../../dispatch/run-now.ts';
 import { checkView } from '../answers.ts';
+import { AtOnce } from '../at-once.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { Problem } from '../problem.ts';
 
 type Parts = Pick<ApiDependencies, 'monitors' | 'agents' | 'checks'>;
 
+/** At once, of the 32 that all workspaces share. */
+const RUNS_PER_WORKSPACE = 8;
+
 export function checkEndpoints({ monitors, agents, checks }: Parts): Endpoint[] {
+  const atOnce = new AtOnce();
   return [
     endpoint({
       method: 'POST',
@@ -25,7 +30,10 @@ export function checkEndpoints({ monitors, agents, checks }: Parts): Endpoint[] 
         }
         const { timeout } = check.parse(JSON.parse(monitor.checkText));
         const regions = monitor.regions ?? agents.live();
-        const answers = await checks.runNow(monitor.checkText, regions, timeout).catch(refuse);
+        const bounds = [{ key: String(workspaceOf(request)), most: RUNS_PER_WORKSPACE }];
+        const answers = await atOnce.run('checks by hand of the workspace', bounds, () =>
+          checks.runNow(monitor.checkText, regions, timeout).catch(refuse),
+        );
         return ok({
           data: answers.map(({ region, agent, result }) => ({
             region,

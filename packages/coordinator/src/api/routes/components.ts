@@ -32,9 +32,11 @@ function components({ reading, store }: ApiDependencies): Collection<StoredCompo
       reading.components(workspaceId, pageOf(ids), page, filter),
     async present(stored) {
       const hidden = await hiddenMonitors(store, reading, stored);
-      return stored.map((component) =>
-        componentView(component, hidden.has(Number(component.attributes.monitor_id)) ? [HIDDEN] : []),
-      );
+      return stored.map((component) => {
+        const { type, monitor_id: monitorId } = component.attributes;
+        if (type === 'monitor' && monitorId === null) return componentView(component, [SHOWS_NOTHING]);
+        return componentView(component, hidden.has(Number(monitorId)) ? [HIDDEN] : []);
+      });
     },
   };
 }
@@ -58,6 +60,7 @@ function groups({ reading }: ApiDependencies): Collection<StoredGroup> {
 }
 
 const HIDDEN = 'left out of the page: the page is public and the monitor is not';
+const SHOWS_NOTHING = 'left out of the page: the monitor that it showed was removed';
 
 /** Monitors shown by components of a public page that are not public themselves, by id. */
 async function hiddenMonitors(

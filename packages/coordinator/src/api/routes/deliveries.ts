@@ -1,4 +1,8 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import { MASK } from '@svc/shared/resources/secrets.ts';
+import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
+import type { SecretsShown } from '../../configuration/rows.ts';
 import {
   type AttemptRow,
   attemptsOf,
@@ -10,6 +14,8 @@ import { storedAlert } from '../../store/delivery-ledger.ts';
 import { hasResource } from '../../store/resources.ts';
 import type { Store } from '../../store/store.ts';
 import { type DeliveryView, deliveryView, testView } from '../answers.ts';
+import { AtOnce } from '../at-once.ts';
+import { shownTo } from '../collection.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
@@ -22,10 +28,15 @@ const stateFilter = z
   .optional()
   .meta({ description: 'Only those in this state.' });
 
+/** At once; one may take 15 s where the receiver hangs. */
+const TESTS_PER_CHANNEL = 2;
+const TESTS_PER_WORKSPACE = 8;
+
 export function deliveryEndpoints({
   store,
   deliveries,
 }: Pick<ApiDependencies, 'store' | 'deliveries'>): Endpoint[] {
+  const atOnce = new AtOnce();
   return [
     endpoint({
       method: 'POST',
@@ -36,11 +47,18 @@ export function deliveryEndpoints({
       answers: { 200: { description: 'How it went, delivered or not.', schema: testView } },
       async handle(request) {
         const id = await requireNotification(store, workspaceOf(request), idOf(request));
-        const sending = deliveries.sendTest(id).catch(async (error: unknown) => {
-          // Removed while the test was under way: there is nothing left to record it with.
-          await requireNotification(store, workspaceOf(request), id);
-          throw error;
-        });
+        const bounds = [
+          { key: `channel ${id}`, most: TESTS_PER_CHANNEL },
+          { key: `workspace ${workspaceOf(request)}`, most: TESTS_PER_WORKSPACE },
+        ];
+        const send = () => deliveries.sendTest(id);
+        const sending = atOnce
+          .run('tests of the channel or workspace', bounds, send)
+          .catch(async (error: unknown) => {
+            // Removed while the test was under way: there is nothing left to record it with.
+            await requireNotification(store, workspaceOf(request), id);
+            throw error;
+          });
         const { deliveryId, durationMs, result } = await sending;
         return ok({
           delivered: result.outcome === 'delivered',
@@ -74,7 +92,7 @@ export function deliveryEndpoints({
           historyPage(
             rows,
             limit,
-            (row) => viewOf(row, attempts),
+            (row) => viewOf(row, attempts, shownTo(request)),
             (row) => [row.id],
           ),
         );
@@ -97,7 +115,7 @@ export function deliveryEndpoints({
         if (outcome !== 'replayed')
           throw new Problem('conflict', `delivery ${id} is ${row.state}: only a dead one can be retried`);
         const replayed = (await findDelivery(store, workspaceOf(request), id)) ?? row;
-        return { status: 202, body: viewOf(replayed, await attemptsOf(store, [id])) };
+        return { status: 202, body: viewOf(replayed, await attemptsOf(store, [id]), 'open') };
       },
     }),
   ];
@@ -109,14 +127,25 @@ async function requireNotification(store: Store, workspaceId: number, id: number
   throw new Problem('not-found', `there is no notification ${id}`);
 }
 
-function viewOf(row: DeliveryRow, attempts: ReadonlyMap<number, AttemptRow[]>): DeliveryView {
+/** The alert as it was sent; the monitor's address without its secrets for who may not read them. */
+function alertOf(row: DeliveryRow, shown: SecretsShown): Alert | null {
+  const alert = storedAlert(row.alert);
+  if (alert === null || shown === 'open') return alert;
+  return { ...alert, monitor: { ...alert.monitor, url: urlSecrets.replaced(alert.monitor.url, MASK) } };
+}
+
+function viewOf(
+  row: DeliveryRow,
+  attempts: ReadonlyMap<number, AttemptRow[]>,
+  shown: SecretsShown,
+): DeliveryView {
   return {
     id: String(row.id),
     webhook_id: row.uid,
     notification_id: String(row.notification_id),
     monitor_id: String(row.monitor_id),
     state: row.state,
-    alert: storedAlert(row.alert),
+    alert: alertOf(row, shown),
     attempts: attempts.get(row.id) ?? [],
     next_attempt_at: row.next_attempt_at,
     last_error: row.last_error,

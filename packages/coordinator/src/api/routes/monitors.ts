@@ -19,7 +19,8 @@ export function monitorEndpoints(dependencies: ApiDependencies): Endpoint[] {
     named: 'name',
     type: typeFilter(TYPES),
     removal:
-      'It leaves the channels it was linked to. While components of status pages show it, it is refused (409), unless `cascade` removes those too.',
+      'It leaves the channels it was linked to. While components of status pages show it, it is refused (409), unless `cascade` removes those too, or `components=keep` leaves them in place: their `monitor_id` is then null, and pages leave them out.',
+    isShown: true,
     kindFor(body) {
       const type = typeof body === 'object' && body !== null && 'type' in body ? body.type : undefined;
       const known = TYPES.find((candidate) => candidate === type);

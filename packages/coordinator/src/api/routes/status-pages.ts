@@ -52,13 +52,14 @@ function appearanceEndpoint({ reading, configuration }: ApiDependencies): Endpoi
       const { workspaceId } = scopeOf(request);
       const id = idOf(request);
       const { published, theme } = request.body;
-      await configuration.transaction({ workspaceId, actor: 'api' }, (change) =>
-        change.setAppearance(
-          id,
-          { ...(published === undefined ? {} : { published }), ...(theme === undefined ? {} : { theme }) },
-          versionOptions(request),
-        ),
-      );
+      const appearance = {
+        ...(published === undefined ? {} : { published }),
+        ...(theme === undefined ? {} : { theme }),
+      };
+      await configuration.transaction({ workspaceId, actor: 'api' }, async (change) => {
+        await change.setAppearance(id, appearance, versionOptions(request));
+        await request.audit.write(change.tx);
+      });
       const page = await reading.statusPage(workspaceId, id, 'open');
       if (page === null) throw new Problem('not-found', `there is no status page ${id}`);
       const view = pageView(page);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Token, Tokens } from '../../store/tokens.ts';
+import { TOKEN_SCOPES, type Token, type Tokens } from '../../store/tokens.ts';
 import { findWorkspace } from '../../store/workspaces.ts';
 import { createdTokenView, tokenView } from '../answers.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -8,21 +8,35 @@ import { nameFilter } from '../filters.ts';
 import { idempotencyKey, makeOnce } from '../idempotency.ts';
 import { nameSchema } from '../names.ts';
 import { listOf, offsetPage } from '../paging.ts';
-import { Problem, referenceNotFound } from '../problem.ts';
+import { invalid, Problem, referenceNotFound } from '../problem.ts';
 
-const SCOPES = ['read', 'write'] as const;
+const SCOPE_MESSAGE = 'must be read, write or admin';
 
 const newToken = z
   .strictObject({
     name: nameSchema('What it is for.'),
-    scope: z.enum(SCOPES, 'must be read or write'),
+    scope: z.enum(TOKEN_SCOPES, SCOPE_MESSAGE).meta({
+      description:
+        'read: see everything but secrets; write: secrets too, and change what is declared; admin: also manage tokens and read the audit trail.',
+    }),
+    expires_at: z.iso
+      .datetime({ offset: true, error: 'must be an instant as in 2027-01-01T00:00:00Z' })
+      .nullish()
+      .meta({ description: 'From when on it is refused (RFC 3339, in the future); without it, never.' }),
     workspace_id: z
       .string('must be a text')
       .regex(/^[1-9]\d{0,14}$/, 'must be the id of a workspace')
       .nullish()
       .meta({ description: "Another workspace than the caller's; operator's token only." }),
   })
-  .meta({ examples: [{ name: 'Terraform', scope: 'write' }] });
+  .meta({ examples: [{ name: 'Terraform', scope: 'write', expires_at: '2027-01-01T00:00:00Z' }] });
+
+const removal = z.object({
+  cascade: z
+    .enum(['true', 'false'], 'must be true or false')
+    .default('false')
+    .meta({ description: 'Also revoke the tokens that it made.' }),
+});
 
 export function tokenEndpoints({
   store,
@@ -34,13 +48,13 @@ export function tokenEndpoints({
     endpoint({
       method: 'GET',
       path: '/v1/tokens',
-      access: 'write',
+      access: 'admin',
       tag: 'Tokens',
       summary: 'List the API tokens of the workspace',
       query: offsetPage.extend({
         name: nameFilter('name'),
         scope: z
-          .enum(SCOPES, 'must be read or write')
+          .enum(TOKEN_SCOPES, SCOPE_MESSAGE)
           .optional()
           .meta({ description: 'Only those of this scope.' }),
       }),
@@ -51,13 +65,18 @@ export function tokenEndpoints({
           .list(workspaceOf(request))
           .filter((token) => token.name.toLowerCase().includes(name.toLowerCase()))
           .filter((token) => scope === undefined || token.scope === scope);
-        return ok({ data: all.slice(offset, offset + limit).map(viewOf), total: all.length, limit, offset });
+        return ok({
+          data: all.slice(offset, offset + limit).map((token) => viewOf(tokens, token)),
+          total: all.length,
+          limit,
+          offset,
+        });
       },
     }),
     endpoint({
       method: 'POST',
       path: '/v1/tokens',
-      access: 'write',
+      access: 'admin',
       tag: 'Tokens',
       summary: 'Create an API token; it is shown once',
       description:
@@ -69,38 +88,58 @@ export function tokenEndpoints({
       async handle(request) {
         const { body } = request;
         const workspaceId = await grantedWorkspace(store, request);
-        const grant = { workspaceId, name: body.name, scope: body.scope };
-        const key = idempotencyKey(request.header('idempotency-key'));
         const now = clock.wall();
+        const grant = {
+          workspaceId,
+          name: body.name,
+          scope: body.scope,
+          createdBy: request.token === null ? null : { id: request.token.id, name: request.token.name },
+          expiresAt: expiryOf(body.expires_at, now),
+        };
+        const key = idempotencyKey(request.header('idempotency-key'));
         const { token, secret } = await store.transaction(async (tx) => {
-          if (key === null) return tokens.createIn(tx, grant, now);
+          const make = async () => {
+            const created = await tokens.createIn(tx, grant, now);
+            await request.audit.write(tx, created.token.id);
+            return created;
+          };
+          if (key === null) return make();
           let made: Awaited<ReturnType<Tokens['createIn']>> | null = null;
           const idempotent = { workspaceId: workspaceOf(request), key, path: '/v1/tokens', body };
           const { id } = await makeOnce({ tx, secrets, now }, idempotent, async () => {
-            made = await tokens.createIn(tx, grant, now);
+            made = await make();
             return made.token.id;
           });
           return made ?? shownBefore(id);
         });
-        return { status: 201, body: { ...viewOf(token), token: secret } };
+        return { status: 201, body: { ...viewOf(tokens, token), token: secret } };
       },
     }),
     endpoint({
       method: 'DELETE',
       path: '/v1/tokens/{id}',
-      access: 'write',
+      access: 'admin',
       tag: 'Tokens',
       summary: 'Revoke an API token',
+      description:
+        "With `cascade`, also the tokens that it made, those that these made, and so on; then it may have been revoked before, as an operator's token is that SVC_API_TOKEN no longer names.",
+      query: removal,
       answers: { 204: { description: 'Revoked.' } },
       problems: ['conflict'],
       async handle(request) {
         const id = idOf(request);
-        const outcome = await tokens.revoke(workspaceOf(request), id, clock.wall());
+        const cascade = request.query.cascade === 'true';
+        const outcome = await store.transaction(async (tx) => {
+          const which = { workspaceId: workspaceOf(request), id, cascade };
+          const outcome = await tokens.revokeIn(tx, which, clock.wall());
+          if (outcome === 'revoked') await request.audit.write(tx);
+          return outcome;
+        });
         if (outcome === 'unknown') throw new Problem('not-found', `there is no token ${id}`);
         if (outcome === 'operator') {
           throw new Problem(
             'conflict',
-            "the operator's token cannot be revoked: change SVC_API_TOKEN and restart",
+            "an operator's token cannot be revoked here: take it out of SVC_API_TOKEN, or of the file that has it",
           );
         }
         return NO_CONTENT;
@@ -128,12 +167,28 @@ async function grantedWorkspace(
   throw referenceNotFound(['workspace_id'], `there is no workspace ${asked}`);
 }
 
-function viewOf(token: Token): z.infer<typeof tokenView> {
+/** @throws Problem when it is not in the future */
+function expiryOf(text: string | null | undefined, now: number): number | null {
+  if (text === null || text === undefined) return null;
+  const at = Date.parse(text);
+  if (at > now) return at;
+  throw invalid([{ path: ['expires_at'], message: 'must be in the future' }]);
+}
+
+function viewOf(tokens: Tokens, token: Token): z.infer<typeof tokenView> {
+  const { createdBy } = token;
   return {
     id: String(token.id),
     name: token.name,
     scope: token.scope,
     operator: token.isOperator,
     created_at: new Date(token.createdAt).toISOString(),
+    created_by: createdBy === null ? null : { id: String(createdBy.id), name: createdBy.name },
+    expires_at: instantOf(token.expiresAt),
+    last_used_at: instantOf(tokens.lastUsedAt(token.id)),
   };
+}
+
+function instantOf(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
 }

@@ -25,14 +25,15 @@ export function workspaceEndpoints({
     endpoint({
       method: 'GET',
       path: '/v1/workspaces',
-      access: 'operator',
+      access: 'admin',
       tag: 'Workspaces',
-      summary: 'List the workspaces',
+      summary: "List the workspaces; without the operator's token, the caller's alone",
       query: offsetPage.extend({ name: nameFilter('name') }),
       answers: { 200: { description: 'A page of the list.', schema: listOf(workspaceView) } },
       async handle(request) {
         const { limit, offset, name } = request.query;
-        const { rows, total } = await listWorkspaces(store, { limit, offset }, name);
+        const only = request.token?.isOperator === true ? null : workspaceOf(request);
+        const { rows, total } = await listWorkspaces(store, { limit, offset }, { nameContains: name, only });
         return ok({ data: rows.map(viewOf), total, limit, offset });
       },
     }),
@@ -57,7 +58,11 @@ export function workspaceEndpoints({
         const key = idempotencyKey(request.header('idempotency-key'));
         const now = clock.wall();
         const { row, isNew } = await store.transaction(async (tx) => {
-          const make = () => create(tx, body.name, now);
+          const make = async () => {
+            const made = await create(tx, body.name, now);
+            await request.audit.write(tx, made);
+            return made;
+          };
           const idempotent = { workspaceId: workspaceOf(request), path: '/v1/workspaces', body };
           const { id, isNew } =
             key === null

@@ -4,6 +4,9 @@ import { basicAuthorization, credentialsIn } from '@svc/shared/user-info.ts';
 import { type HttpPost, mergeHeaders, type PostResult } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 
+/** Receivers drop by it what comes a second time: a configured one does not take its place. */
+const DELIVERY_ID = 'webhook-id';
+
 /** A custom HTTP endpoint: the specification's flat JSON, with the configured headers and no signature. */
 export function webhookChannel(post: HttpPost): Channel<'webhook'> {
   return {
@@ -16,10 +19,10 @@ export function webhookChannel(post: HttpPost): Channel<'webhook'> {
           'content-type': 'application/json',
           'user-agent': 'svc',
           // Names from Standard Webhooks 1.0.0: the id stays over all attempts, the time is the attempt's, in seconds.
-          'webhook-id': context.deliveryId,
+          [DELIVERY_ID]: context.deliveryId,
           'webhook-timestamp': String(Math.floor(context.attemptAt / 1_000)),
         },
-        settings.headers ?? [],
+        (settings.headers ?? []).filter(({ key }) => key.toLowerCase() !== DELIVERY_ID),
       );
       const result = await post({
         url: settings.endpoint,
@@ -58,7 +61,14 @@ function judge(result: PostResult): SendResult {
   return { outcome: 'retry', error, statusCode, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
-/** Header values, and what people put into the address to authenticate: its query and its user information. */
+/** Shorter segments of a path are words, longer ones may be keys. */
+const SHORTEST_KEY = 8;
+
+function pathSecrets({ pathname }: URL): string[] {
+  return pathname.split('/').filter(({ length }) => length >= SHORTEST_KEY);
+}
+
+/** Header values, and what people put into the address to authenticate: user information, path and query. */
 function secretsOf(settings: ChannelSettings['webhook']): string[] {
   const headers = (settings.headers ?? []).map(({ value }) => value);
   const url = URL.parse(settings.endpoint);
@@ -68,5 +78,5 @@ function secretsOf(settings: ChannelSettings['webhook']): string[] {
     credentials === null
       ? []
       : [url.username, url.password, credentials.user, credentials.password, basicAuthorization(credentials)];
-  return [...headers, ...url.searchParams.values(), ...userInfo];
+  return [...headers, ...url.searchParams.values(), ...userInfo, ...pathSecrets(url)];
 }

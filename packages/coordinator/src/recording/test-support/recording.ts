@@ -229,6 +229,7 @@ export class Recording {
       agent: 'agent-1',
       results: [result],
       position: {
+        stream: 'stream-1',
         created: 'stream-1',
         sequence: this.sequence,
         messageId: `m${this.sequence}`,

@@ -3,7 +3,7 @@ resource "svc_dns_monitor" "zone" {
   name        = "example.com"
   uri         = "example.com"
   periodicity = "10m"
-  active      = true
+  active      = true # the default is false: then it is not checked
 
   dynamic "record_assertions" {
     for_each = ["192.0.2.10", "192.0.2.11"]

@@ -7,7 +7,7 @@ resource "svc_http_monitor" "api" {
   timeout     = 10000
   degraded_at = 800
   retry       = 2
-  active      = true
+  active      = true # the default is false: a monitor that does not say this is not checked
   public      = true
   regions     = ["hosta-fra", "hostb-par", "hostc-us-east4"]
 

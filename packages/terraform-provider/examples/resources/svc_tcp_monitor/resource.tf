@@ -4,7 +4,7 @@ resource "svc_tcp_monitor" "database" {
   periodicity = "1m"
   timeout     = 5000
   degraded_at = 250
-  active      = true
+  active      = true # the default is false: then it is not checked
   regions     = ["hosta-fra", "hostb-par"]
 }
 

@@ -1,9 +1,9 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Clock } from '@svc/shared/clock.ts';
-import { messageOf } from '@svc/shared/errors.ts';
-import type { Logger } from '@svc/shared/log.ts';
+import type { Clock } from './clock.ts';
+import { messageOf } from './errors.ts';
+import type { Logger } from './log.ts';
 
 /** ms that files must stay as they are before a change is told. */
 const SETTLE_MS = 500;

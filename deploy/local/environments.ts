@@ -1,0 +1,37 @@
+import { AGENT_SETTINGS } from '@svc/agent/config.ts';
+import { COORDINATOR_SETTINGS } from '@svc/coordinator/config.ts';
+import { fileVariantOf, type SettingName } from '@svc/shared/setting-names.ts';
+import type { SettingsTable } from '@svc/shared/settings.ts';
+
+/**
+ * What each part of `npm start` is given of the environment: its own settings, so that an agent, which speaks to
+ * strangers all day, knows neither the API token nor the key of the secrets.
+ */
+export type PartKind = 'coordinator' | 'agent' | 'nats-server';
+
+/** What any program may need: where programs, folders, languages, proxies and certificates are. */
+const COMMON =
+  /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|TZ|TMPDIR|TEMP|TMP|TERM|NO_COLOR|XDG_\w+|LC_\w+|NODE_\w+|SSL_CERT_\w+|(?:https?|no|all)_proxy|UV_THREADPOOL_SIZE|LD_LIBRARY_PATH)$/i;
+
+export function environmentOf(kind: PartKind, environment: NodeJS.ProcessEnv): Record<string, string> {
+  const entries = Object.entries(environment).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && mayHave(kind, entry[0]),
+  );
+  return Object.fromEntries(entries);
+}
+
+function mayHave(kind: PartKind, name: string): boolean {
+  if (kind === 'nats-server') return COMMON.test(name);
+  if (kind === 'agent') return COMMON.test(name) || OF_AGENT.has(name);
+  // Names of any kind: the declared file may insert them, and a misspelt setting is told of.
+  return !OF_AGENT.has(name) || OF_COORDINATOR.has(name);
+}
+
+const OF_AGENT = namesOf(AGENT_SETTINGS);
+const OF_COORDINATOR = namesOf(COORDINATOR_SETTINGS);
+
+function namesOf(table: SettingsTable): ReadonlySet<string> {
+  return new Set(
+    Object.values(table).flatMap(({ name }: { name: SettingName }) => [name, fileVariantOf(name)]),
+  );
+}

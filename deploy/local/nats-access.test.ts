@@ -1,0 +1,40 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { writeNatsAccess } from './nats-access.ts';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'svc-nats-access-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const passwordIn = (file: string) => new URL(readFileSync(file, 'utf8').trim()).password;
+
+test('configuration and URL have the same random password, in files of the owner alone', () => {
+  const { configFile, urlFile } = writeNatsAccess(folder, 4222, '/store');
+  const password = passwordIn(urlFile);
+  expect(password).toMatch(/^[\w-]{32}$/);
+  expect(readFileSync(configFile, 'utf8')).toContain(`password: "${password}"`);
+  expect([configFile, urlFile].map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600]);
+});
+
+test('the password stays the same, the port may change', () => {
+  const password = passwordIn(writeNatsAccess(folder, 4222, '/store').urlFile);
+  const { urlFile } = writeNatsAccess(folder, 4333, '/store');
+  expect(passwordIn(urlFile)).toBe(password);
+  expect(readFileSync(urlFile, 'utf8')).toContain('@127.0.0.1:4333');
+});
+
+test('a configuration of before, which all could read, becomes private', () => {
+  writeFileSync(join(folder, 'nats.conf'), 'listen: 127.0.0.1:4222', { mode: 0o644 });
+  const { configFile } = writeNatsAccess(folder, 4222, '/store');
+  expect(statSync(configFile).mode & 0o777).toBe(0o600);
+});
+
+test('a URL file that was spoilt is made anew', () => {
+  writeFileSync(join(folder, 'nats.url'), 'nonsense');
+  expect(passwordIn(writeNatsAccess(folder, 4222, '/store').urlFile)).toMatch(/^[\w-]{32}$/);
+});

@@ -1,0 +1,37 @@
+import { ApiError } from '@svc/shared/api/api-error.ts';
+import { ApiClient } from '@svc/shared/api/client.ts';
+import { readEnvironment } from '@svc/shared/settings.ts';
+import type { Surroundings } from './command.ts';
+import { CLI_SETTINGS } from './settings.ts';
+import { type FoundToken, findToken, tokenWarning } from './token.ts';
+import { VERSION } from './version.ts';
+
+/** Attempts go on for this long where nothing answers, ms: somebody is waiting. */
+const NEVER_ANSWERED_MS = 5_000;
+
+export type OpenApi = { readonly client: ApiClient; readonly baseUrl: string; readonly token: FoundToken };
+
+/**
+ * The API that the settings name. Says what is odd about them.
+ *
+ * @throws SettingsError, UsageError (there is no token)
+ */
+export function openApi({ environment, err }: Surroundings): OpenApi {
+  const { values: settings, warnings } = readEnvironment(CLI_SETTINGS, environment);
+  const token = findToken(settings, environment);
+  const { baseUrl } = settings;
+  for (const warning of [...warnings, tokenWarning(baseUrl) ?? []].flat()) err.write(`svc: ${warning}\n`);
+  const limits = { neverAnsweredMs: NEVER_ANSWERED_MS };
+  const client = new ApiClient({ baseUrl, token: token.token, userAgent: `svc-cli/${VERSION}`, limits });
+  return { client, baseUrl, token };
+}
+
+/** Runs `work`; a refused token is named by where it is from. */
+export async function asking<T>({ token }: OpenApi, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    throw new Error(`${error.message}; the token is that of ${token.source}`, { cause: error });
+  }
+}

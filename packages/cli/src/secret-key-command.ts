@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { link, open, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { messageOf } from '@svc/shared/errors.ts';
+import { readEnvironment } from '@svc/shared/settings.ts';
+import type { Command, Surroundings } from './command.ts';
+import { parseOptions } from './options.ts';
+import { CLI_SETTINGS } from './settings.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Where a coordinator looks for its key and for the one before, in its data folder. */
+export const SECRET_KEY_FILE = 'secret-key';
+export const PREVIOUS_SECRET_KEY_FILE = 'secret-key-previous';
+
+const KEY_BYTES = 32;
+
+export const secretKeyCommand: Command = {
+  summary: 'put a new key in place of the one that encrypts stored secrets',
+  help: `Usage: npm run svc -- secret-key rotate
+
+Makes a new key in the data folder (SVC_DATA_DIR) and keeps the former one beside it. The next start of the coordinator
+opens secrets with either, encrypts all of them with the new one, and removes the former. A backup from before needs the
+former key: keep it with the backup.
+
+Where SVC_SECRET_KEY gives the key: make one with "openssl rand -base64 32", set it as SVC_SECRET_KEY and the former one as
+SVC_SECRET_KEY_PREVIOUS, restart the coordinator, and remove SVC_SECRET_KEY_PREVIOUS when its log says so.
+`,
+  async run([action, ...args], surroundings) {
+    if (action !== 'rotate') throw new UsageError('say what to do with the key: rotate');
+    parseOptions(args, {});
+    await rotate(surroundings);
+  },
+};
+
+async function rotate({ environment, err }: Surroundings): Promise<void> {
+  if (environment.SVC_SECRET_KEY || environment.SVC_SECRET_KEY_FILE) {
+    throw new UsageError('SVC_SECRET_KEY gives the key, so it is changed there: see secret-key --help');
+  }
+  const { dataDir } = readEnvironment(CLI_SETTINGS, environment).values;
+  const [path, previous] = [join(dataDir, SECRET_KEY_FILE), join(dataDir, PREVIOUS_SECRET_KEY_FILE)];
+  await requireKey(path);
+  await keepFormer(path, previous);
+  await replace(path, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
+  err.write(
+    `svc: ${path} has a new key, and ${PREVIOUS_SECRET_KEY_FILE} the former one: restart the coordinator, which encrypts everything with the new key\n`,
+  );
+}
+
+async function requireKey(path: string): Promise<void> {
+  try {
+    if (Buffer.from(await readFile(path, 'utf8'), 'base64').length === KEY_BYTES) return;
+  } catch (error) {
+    throw new UsageError(
+      `there is no key to take the place of (${messageOf(error)}): set SVC_DATA_DIR to the data folder of the coordinator`,
+    );
+  }
+  throw new UsageError(`${path} is no key`);
+}
+
+/** A link replaces nothing: a former key that is still there may be needed. */
+async function keepFormer(path: string, previous: string): Promise<void> {
+  try {
+    await link(path, previous);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    throw new UsageError(
+      `${previous} is there: the change before this one is not finished; start the coordinator once, which removes it`,
+    );
+  }
+}
+
+/** Killed at any moment, the path has the former content or the new one, whole. */
+async function replace(path: string, text: string): Promise<void> {
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  const file = await open(draft, 'wx', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+    await file.close();
+    await rename(draft, path);
+  } catch (error) {
+    await file.close().catch(() => {}); // It may be closed; the error below says what went wrong.
+    await rm(draft, { force: true });
+    throw error;
+  }
+}

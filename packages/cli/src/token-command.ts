@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { describeSettings } from '@svc/shared/settings.ts';
+import { forTerminal } from '@svc/shared/terminal.ts';
+import { z } from 'zod';
+import { asking, type OpenApi, openApi } from './api.ts';
+import type { Command, Surroundings } from './command.ts';
+import { describeOptions, parseOptions } from './options.ts';
+import { CLI_SETTINGS } from './settings.ts';
+import { UsageError } from './usage-error.ts';
+
+const SCOPES = ['read', 'write', 'admin'] as const;
+
+const CREATE = {
+  name: { value: 'NAME', description: 'what it is for' },
+  scope: { value: SCOPES.join('|'), oneOf: SCOPES, description: 'what it may do (the default: read)' },
+  expires: { value: 'DAYS', description: 'days until it is refused; without it, never' },
+  workspace: { value: 'ID', description: "for another workspace; with the operator's token only" },
+} as const;
+
+const REVOKE = {
+  cascade: { description: 'also the tokens that it made, and those that these made' },
+} as const;
+
+const DAY_MS = 86_400_000;
+
+export const tokenCommand: Command = {
+  summary: 'list, create and revoke API tokens',
+  help: `Usage: npm run svc -- token list
+       npm run svc -- token create --name NAME [options]
+       npm run svc -- token revoke ID [--cascade]
+
+Needs a token of scope admin. A new token is written to stdout, this once: use "npm run --silent svc -- token create …".
+
+Options of create:
+${describeOptions(CREATE)}
+
+Options of revoke:
+${describeOptions(REVOKE)}
+
+Settings, from the environment:
+${describeSettings(CLI_SETTINGS)}
+`,
+  async run([action, ...args], surroundings) {
+    if (action === 'list') return list(args, surroundings);
+    if (action === 'create') return create(args, surroundings);
+    if (action === 'revoke') return revoke(args, surroundings);
+    throw new UsageError('say what to do with tokens: list, create or revoke');
+  },
+};
+
+const listed = z.object({
+  id: z.string(),
+  name: z.string(),
+  scope: z.string(),
+  created_by: z.object({ name: z.string() }).nullable(),
+  expires_at: z.string().nullable(),
+  last_used_at: z.string().nullable(),
+});
+
+async function list(args: readonly string[], surroundings: Surroundings): Promise<void> {
+  parseOptions(args, {});
+  const api = openApi(surroundings);
+  const rows = [['ID', 'SCOPE', 'EXPIRES', 'LAST USED', 'MADE BY', 'NAME']];
+  await asking(api, async () => {
+    for await (const token of api.client.list('/v1/tokens')) rows.push(rowOf(listed.parse(token)));
+  });
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
+  surroundings.out.write(`${lines.map((line) => line.trimEnd()).join('\n')}\n`);
+}
+
+function rowOf({ id, scope, name, created_by, expires_at, last_used_at }: z.infer<typeof listed>): string[] {
+  const day = (instant: string | null, otherwise: string) => instant?.slice(0, 10) ?? otherwise;
+  const made = created_by === null ? '-' : created_by.name;
+  return [id, scope, day(expires_at, 'never'), day(last_used_at, 'never'), made, name].map(forTerminal);
+}
+
+const made = z.object({ id: z.string(), token: z.string() });
+
+async function create(args: readonly string[], surroundings: Surroundings): Promise<void> {
+  const given = parseOptions(args, CREATE);
+  if (given.name === undefined) throw new UsageError('--name is required: say what the token is for');
+  const body = {
+    name: given.name,
+    scope: given.scope ?? 'read',
+    ...(given.expires === undefined ? {} : { expires_at: expiryIn(given.expires) }),
+    ...(given.workspace === undefined ? {} : { workspace_id: given.workspace }),
+  };
+  const api = openApi(surroundings);
+  // A repetition is refused with the id of what the first made: a token is shown once.
+  const answer = await asking(api, () =>
+    api.client.post('/v1/tokens', body, { idempotencyKey: randomUUID() }),
+  );
+  const { id, token } = made.parse(answer.body);
+  surroundings.out.write(`${token}\n`);
+  surroundings.err.write(`svc: made token ${id} at ${api.baseUrl}; it is not shown again\n`);
+}
+
+function expiryIn(days: string): string {
+  if (!/^[1-9]\d{0,4}$/.test(days))
+    throw new UsageError(`--expires is "${days}": it must be a number of days`);
+  return new Date(Date.now() + Number(days) * DAY_MS).toISOString();
+}
+
+async function revoke([id, ...args]: readonly string[], surroundings: Surroundings): Promise<void> {
+  if (id === undefined || !/^[1-9]\d{0,14}$/.test(id)) {
+    throw new UsageError('say which token is revoked by its id, as "token list" shows it');
+  }
+  const { cascade } = parseOptions(args, REVOKE);
+  const api: OpenApi = openApi(surroundings);
+  await asking(api, () => api.client.delete(`/v1/tokens/${id}`, { query: { cascade } }));
+  surroundings.err.write(`svc: revoked token ${id}${cascade ? ' and what it made' : ''}\n`);
+}

@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+
+const MONITOR = { type: 'tcp', name: 'Shop', uri: 'shop.example:443', periodicity: '1m' };
+
+type Line = { id: string; action: string; object: string; outcome: string; token: { name: string } | null };
+
+let api: RunningApi;
+beforeAll(async () => {
+  api = await startApi({ failureRate: { perSecond: 1e9, atOnce: 1e9 } });
+});
+afterAll(() => api.dispose());
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+async function lines(query = '', by = api.operator): Promise<Line[]> {
+  const answer = await api.call('GET', `/v1/audit?${query}`, undefined, bearer(by));
+  expect(answer).toMatchObject({ status: 200 });
+  return (answer.body as { data: Line[] }).data;
+}
+
+async function created(path: string, body: object, headers = {}): Promise<{ id: string; token: string }> {
+  const answer = await api.call('POST', path, body, headers);
+  expect(answer).toMatchObject({ status: 201 });
+  return answer.body as { id: string; token: string };
+}
+
+describe('a line tells who did what, from where', () => {
+  test('of each change', async () => {
+    const { id } = await created('/v1/monitors', MONITOR, { 'x-request-id': 'mine' });
+    await api.call('PUT', `/v1/monitors/${id}`, { ...MONITOR, name: 'Store' });
+    await api.call('DELETE', `/v1/monitors/${id}`);
+    const said = await lines(`object=monitors/${id}`);
+    expect(said.map(({ action, outcome }) => [action, outcome])).toEqual([
+      ['remove', 'done'],
+      ['replace', 'done'],
+      ['create', 'done'],
+    ]);
+    expect(said.at(-1)).toEqual({
+      id: expect.any(String),
+      at: api.clock.wall(),
+      workspace_id: String(api.workspaceId),
+      actor: 'token',
+      token: { id: expect.any(String), name: 'SVC_API_TOKEN' },
+      action: 'create',
+      object: `monitors/${id}`,
+      outcome: 'done',
+      status: null,
+      request_id: 'mine',
+      peer: '127.0.0.1',
+      detail: null,
+    });
+  });
+
+  test('of what belongs to a page, of its appearance, of tokens and workspaces', async () => {
+    const page = await created('/v1/status-pages', { title: 'a', slug: 'audited' });
+    const group = await created(`/v1/status-pages/${page.id}/component-groups`, { name: 'a' });
+    await api.call('PATCH', `/v1/status-pages/${page.id}/appearance`, { theme: 'dark' });
+    const below = await lines(`object=status-pages/${page.id}`);
+    expect(below.map(({ action, object }) => `${action} ${object}`)).toEqual([
+      `change status-pages/${page.id}/appearance`,
+      `create status-pages/${page.id}/component-groups/${group.id}`,
+      `create status-pages/${page.id}`,
+    ]);
+    const token = await created('/v1/tokens', { name: 'ci', scope: 'read' });
+    await api.call('DELETE', `/v1/tokens/${token.id}`);
+    expect((await lines(`object=tokens/${token.id}`)).map(({ action }) => action)).toEqual([
+      'remove',
+      'create',
+    ]);
+    const workspace = await created('/v1/workspaces', { name: 'audited' });
+    expect(await lines(`object=workspaces/${workspace.id}`)).toHaveLength(1);
+  });
+
+  test('of checks, tests and retries', async () => {
+    const { id } = await created('/v1/monitors', MONITOR);
+    expect((await api.call('POST', `/v1/monitors/${id}/check`)).status).toBe(200);
+    await api.call('POST', '/v1/deliveries/999/retry');
+    expect(await lines('limit=2')).toMatchObject([
+      { action: 'retry', object: 'deliveries/999', outcome: 'refused', status: 404 },
+      { action: 'check', object: `monitors/${id}`, outcome: 'done', status: 200 },
+    ]);
+  });
+
+  test('of the settings that made the operator’s token', async () => {
+    expect(await lines('object=tokens')).toContainEqual(
+      expect.objectContaining({ actor: 'settings', action: 'create', token: null }),
+    );
+  });
+
+  test('of the first request of a token from an address within a day', async () => {
+    const { id, token } = await created('/v1/tokens', { name: 'login', scope: 'read' });
+    const logins = async () =>
+      (await lines(`object=tokens/${id}`)).filter(({ action }) => action === 'login');
+    for (const _ of [1, 2]) await api.call('GET', '/v1/monitors', undefined, bearer(token));
+    expect(await logins()).toHaveLength(1);
+    api.clock.advance(24 * 3_600_000);
+    await api.call('GET', '/v1/monitors', undefined, bearer(token));
+    expect(await logins()).toHaveLength(2);
+  });
+});
+
+describe('a line tells of a refusal', () => {
+  test('of who has no valid token, without the token', async () => {
+    await api.call('GET', '/v1/monitors', undefined, bearer('some-guess'));
+    const [line] = await lines('limit=1&outcome=refused');
+    expect(line).toMatchObject({
+      actor: 'nobody',
+      token: null,
+      workspace_id: null,
+      status: 401,
+      action: 'read',
+    });
+    expect(JSON.stringify(line)).not.toContain('some-guess');
+  });
+
+  test('of a scope that is too small, and of a change that is not valid', async () => {
+    await api.call('DELETE', '/v1/monitors/5', undefined, bearer(api.reader));
+    await api.call('POST', '/v1/monitors', { ...MONITOR, periodicity: '2m' });
+    expect(await lines('limit=2')).toMatchObject([
+      { action: 'create', object: 'monitors', outcome: 'refused', status: 422 },
+      { token: { name: 'reader' }, action: 'remove', object: 'monitors/5', outcome: 'refused', status: 403 },
+    ]);
+  });
+
+  test('of a flood only some, and the others are counted', async () => {
+    const flooded = await startApi({ failureRate: { perSecond: 1e9, atOnce: 1e9 } });
+    try {
+      for (let count = 0; count < 120; count += 1) {
+        await flooded.call('GET', '/v1/monitors', undefined, bearer('guess'));
+      }
+      const answer = await flooded.call('GET', '/v1/audit?limit=100&outcome=refused');
+      const { data, next_cursor } = answer.body as { data: Line[]; next_cursor: string | null };
+      expect([data.length, next_cursor]).toEqual([100, null]);
+      const { body } = await flooded.call('GET', '/metrics');
+      expect(body).toContain('svc_audit_lines_left_out_total{reason="flood"} 20\n');
+      expect(body).toContain('svc_api_answers_total{status="401"} 120\n');
+    } finally {
+      await flooded.dispose();
+    }
+  });
+});
+
+test('an admin sees the lines of its workspace, by cursor; read and write tokens see none', async () => {
+  const workspace = await created('/v1/workspaces', { name: 'theirs' });
+  const admin = await created('/v1/tokens', { name: 'lead', scope: 'admin', workspace_id: workspace.id });
+  await api.call('POST', '/v1/monitors', MONITOR, bearer(admin.token));
+  await api.call('POST', '/v1/monitors', MONITOR, bearer(admin.token));
+  const first = await api.call('GET', '/v1/audit?limit=2', undefined, bearer(admin.token));
+  const { data, next_cursor } = first.body as { data: Line[]; next_cursor: string };
+  const rest = await lines(`limit=2&cursor=${next_cursor}`, admin.token);
+  expect([...data, ...rest].map(({ action, token }) => [action, token?.name])).toEqual([
+    ['create', 'lead'],
+    ['create', 'lead'],
+    ['login', 'lead'],
+  ]);
+  const writer = await created('/v1/tokens', { name: 'w', scope: 'write' });
+  for (const token of [writer.token, api.reader]) {
+    expect((await api.call('GET', '/v1/audit', undefined, bearer(token))).status).toBe(403);
+  }
+});

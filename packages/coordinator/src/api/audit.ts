@@ -1,0 +1,98 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { type AuditLine, appendAudit } from '../store/audit.ts';
+import type { Store } from '../store/store.ts';
+import type { Metric } from './metrics.ts';
+import { RateLimit } from './rate-limit.ts';
+
+/** Lines that wait at most; what comes on top is counted and not kept. */
+const MOST_WAITING = 1_000;
+/** Refusals of one peer or token that become lines: a flood must not fill the disk. */
+const REFUSALS = { perSecond: 1, atOnce: 100 };
+/** A token that comes from an address again within this time does not log in anew, ms. */
+const LOGIN_MS = 24 * 3_600_000;
+const MOST_LOGINS = 10_000;
+
+/**
+ * The audit trail of requests. A change writes its line in its own transaction. All other lines (refusals,
+ * logins, what has no transaction) wait here for a moment: no answer waits for the disk because of them.
+ */
+export class AuditTrail {
+  readonly #parts: { readonly store: Store; readonly clock: Clock; readonly log: Logger };
+  readonly #refusals = new RateLimit<string>(REFUSALS);
+  /** When a token last logged in from an address, monotonic, by both. */
+  readonly #logins = new Map<string, number>();
+  #waiting: AuditLine[] = [];
+  #writing: Promise<void> | null = null;
+  #dropped = 0;
+  #suppressed = 0;
+
+  constructor(parts: { readonly store: Store; readonly clock: Clock; readonly log: Logger }) {
+    this.#parts = parts;
+  }
+
+  /** What is no change, or one without a transaction of its own. */
+  add(line: AuditLine): void {
+    if (this.#waiting.length >= MOST_WAITING) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#waiting.push(line);
+    this.#writing ??= this.#write();
+  }
+
+  /** A refusal; of many in short time from the same source only some become lines. */
+  refused(line: AuditLine, source: string): void {
+    if (this.#refusals.take(source, this.#parts.clock.monotonic()) > 0) this.#suppressed += 1;
+    else this.add(line);
+  }
+
+  /** Whether this token comes from this address for the first time in a day. */
+  isLogin(tokenId: number, peer: string | null): boolean {
+    const key = `${tokenId} ${peer}`;
+    const now = this.#parts.clock.monotonic();
+    const before = this.#logins.get(key);
+    if (before !== undefined && now - before < LOGIN_MS) return false;
+    if (this.#logins.size >= MOST_LOGINS) this.#logins.clear();
+    this.#logins.set(key, now);
+    return true;
+  }
+
+  /** Resolves when all lines that were added are written, or could not be. */
+  async settled(): Promise<void> {
+    while (this.#writing !== null) await this.#writing;
+  }
+
+  metrics(): Metric[] {
+    return [
+      {
+        name: 'svc_audit_lines_left_out_total',
+        help: 'Refusals that became no line of the audit trail, as many came at once, and lines that could not be written.',
+        type: 'counter',
+        samples: [
+          { labels: { reason: 'flood' }, value: this.#suppressed },
+          { labels: { reason: 'database' }, value: this.#dropped },
+        ],
+      },
+    ];
+  }
+
+  async #write(): Promise<void> {
+    const { store, log } = this.#parts;
+    // The requests of this moment share a transaction.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const lines = this.#waiting;
+      this.#waiting = [];
+      try {
+        await store.transaction((tx) => appendAudit(tx, lines));
+      } catch (error) {
+        this.#dropped += lines.length;
+        log.warn({ lines: lines.length, error: messageOf(error) }, 'lines of the audit trail were lost');
+      }
+    }
+    // In the turn that found nothing waiting: what is added from now on is written anew.
+    this.#writing = null;
+  }
+}

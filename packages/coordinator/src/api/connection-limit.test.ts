@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { connectionLimit } from './connection-limit.ts';
+
+test.each([
+  [1_024, 512],
+  [256, 64],
+  [1_048_576, 4_096],
+  ['unlimited', 4_096],
+])('of %s descriptors %i are for connections', (soft, expected) => {
+  expect(connectionLimit({ userLimits: { open_files: { soft } } })).toBe(expected);
+});
+
+test('the process tells its limit', () => {
+  expect(connectionLimit()).toBeGreaterThanOrEqual(64);
+});

@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import { rename, writeFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
+import { systemClock } from '@svc/shared/clock.ts';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { SELF_SIGNED } from '../../../../test/support/self-signed.ts';
+import { TRUSTED } from '../../../../test/support/tls/certificates.ts';
+import type { ApiDependencies } from './dependencies.ts';
+import { DEFAULT_TIMEOUTS } from './listener-timeouts.ts';
+
+const opened: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.close();
+});
+
+async function started(more: Partial<ApiDependencies> = {}): Promise<RunningApi> {
+  const api = await startApi(more);
+  opened.push({ close: () => api.dispose() });
+  return api;
+}
+
+function socketTo({ url }: RunningApi): Socket {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  opened.push({ close: async () => void socket.destroy() });
+  // A reset is a way of being turned away.
+  socket.on('error', () => {});
+  return socket;
+}
+
+async function textOf(socket: Socket): Promise<string> {
+  let text = '';
+  socket.on('data', (data) => {
+    text += data.toString();
+  });
+  await once(socket, 'close');
+  return text;
+}
+
+/** A log of which the messages at this level are kept. */
+function listening(level: 'warn' | 'error') {
+  const said: string[] = [];
+  const log = Object.assign(Object.create(silentLog), {
+    [level]: (fields: unknown, message?: string) => said.push(message ?? String(fields)),
+  });
+  return { log, said };
+}
+
+describe('time-outs hold', () => {
+  const timeouts = { ...DEFAULT_TIMEOUTS, headers: 200, request: 400, idle: 300, checkEvery: 50 };
+
+  test.each([
+    ['nothing', ''],
+    ['half a head', 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-More: '],
+    ['half a body', 'POST /v1/monitors HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000\r\n\r\n{'],
+  ])('for who sends %s and then drips', async (_, sent) => {
+    const api = await started({ timeouts });
+    const socket = socketTo(api);
+    const answered = textOf(socket);
+    socket.write(sent);
+    const drip = setInterval(() => socket.writable && socket.write(sent === '' ? '' : 'x'), 40);
+    const text = await answered;
+    clearInterval(drip);
+    if (sent.startsWith('GET')) expect(text).toMatch(/^HTTP\/1.1 408 /);
+  });
+
+  test('and are looked at each second', () => {
+    expect(DEFAULT_TIMEOUTS).toMatchObject({ headers: 10_000, request: 30_000, checkEvery: 1_000 });
+  });
+});
+
+test('connections beyond the limit are dropped, and those there are answered', async () => {
+  const api = await started({ maxConnections: 2 });
+  const first = socketTo(api);
+  const second = socketTo(api);
+  await Promise.all([once(first, 'connect'), once(second, 'connect')]);
+  const third = socketTo(api);
+  expect(await textOf(third)).toBe('');
+  const answered = textOf(first);
+  first.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+  expect(await answered).toMatch(/^HTTP\/1.1 200 /);
+});
+
+test('an upload that is broken off is no defect of ours', async () => {
+  const { log, said } = listening('error');
+  const api = await started({ log });
+  const socket = socketTo(api);
+  const head = `POST /v1/monitors HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${api.operator}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"name":`;
+  socket.end(head);
+  await textOf(socket);
+  const lines = async () => (await api.call('GET', '/v1/audit?object=monitors')).body as { data: object[] };
+  await vi.waitFor(async () => expect((await lines()).data).toMatchObject([{ status: 400 }]), 5_000);
+  expect(said).toEqual([]);
+});
+
+describe('the host of a request', () => {
+  test.each([
+    ['localhost:8080', '200'],
+    ['svc.example.com', '200'],
+    ['attacker.example', '421'],
+  ])('%s on loopback is answered %s', async (host, status) => {
+    const socket = socketTo(await started({ publicUrl: 'https://svc.example.com' }));
+    const answered = textOf(socket);
+    socket.write(`GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    expect((await answered).slice(9, 12)).toBe(status);
+  });
+});
+
+describe('the warning of a plain listener', () => {
+  test.each([
+    ['127.0.0.1', 'http://svc.example', []],
+    ['0.0.0.0', 'http://svc.example', [expect.stringMatching(/without TLS: tokens can be read/)]],
+    ['0.0.0.0', 'https://svc.example', [expect.stringMatching(/only the proxy of SVC_PUBLIC_URL/)]],
+  ])('on %s with %s is %j', async (host, publicUrl, expected) => {
+    const { log, said } = listening('warn');
+    await started({ log, publicUrl, listen: { host, port: 0 } });
+    expect(said).toEqual(expected);
+  });
+});
+
+describe('TLS', () => {
+  async function files(pair: { key: string; cert: string }) {
+    const folder = await temporaryFolder();
+    opened.push({ close: () => folder.remove() });
+    const paths = { cert: join(folder.path, 'cert.pem'), key: join(folder.path, 'key.pem') };
+    await writeFile(paths.cert, pair.cert);
+    await writeFile(paths.key, pair.key);
+    return paths;
+  }
+
+  async function subjectAt({ url }: RunningApi): Promise<string> {
+    const port = Number(new URL(url).port);
+    const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    const { subject } = socket.getPeerCertificate();
+    socket.destroy();
+    return String(subject.CN);
+  }
+
+  test('is served, and the certificate is read again when it changes', async () => {
+    const paths = await files(SELF_SIGNED);
+    const { log, said } = listening('error');
+    const api = await started({ tls: paths, clock: systemClock, log });
+    expect(api.url).toMatch(/^https:/);
+    expect(await subjectAt(api)).toBe('localhost');
+
+    await writeFile(paths.cert, 'nothing');
+    await vi.waitFor(() => expect(said).toEqual([expect.stringMatching(/the former one stays/)]), 10_000);
+    expect(await subjectAt(api)).toBe('localhost');
+
+    await writeFile(`${paths.key}.new`, TRUSTED.key);
+    await rename(`${paths.key}.new`, paths.key);
+    await writeFile(paths.cert, TRUSTED.cert);
+    await vi.waitFor(async () => expect(await subjectAt(api)).toBe('trusted'), 10_000);
+  });
+
+  test('a key of another certificate stops the start', async () => {
+    const paths = await files({ cert: SELF_SIGNED.cert, key: TRUSTED.key });
+    await expect(startApi({ tls: paths })).rejects.toThrow('SVC_TLS_CERT and SVC_TLS_KEY cannot be used');
+  });
+});

@@ -1,0 +1,92 @@
+import { type AuditLine, appendAudit } from '../store/audit.ts';
+import type { Transaction } from '../store/store.ts';
+import type { Token } from '../store/tokens.ts';
+import type { AuditTrail } from './audit.ts';
+import type { ChangeAudit, Endpoint } from './endpoint.ts';
+
+/** What a line says of a request, whatever becomes of it. */
+export type RequestFacts = {
+  readonly endpoint: Pick<Endpoint, 'method' | 'path'>;
+  /** `/v1/monitors/12` */
+  readonly path: string;
+  readonly requestId: string;
+  readonly peer: string | null;
+  /** Epoch ms. */
+  readonly at: number;
+};
+
+const VERBS = { GET: 'read', POST: 'create', PUT: 'replace', PATCH: 'change', DELETE: 'remove' } as const;
+
+/** Statuses of requests that were refused because of who sent them. */
+const REFUSED_CALLERS: ReadonlySet<number> = new Set([401, 403, 429]);
+
+/** The lines of one request: of its login, of the change that it makes, or of its refusal. */
+export class RequestAudit implements ChangeAudit {
+  readonly #trail: AuditTrail;
+  readonly #facts: RequestFacts;
+  #token: Token | null = null;
+  #isWritten = false;
+
+  constructor(trail: AuditTrail, facts: RequestFacts) {
+    this.#trail = trail;
+    this.#facts = facts;
+  }
+
+  identified(token: Token): void {
+    this.#token = token;
+    if (!this.#trail.isLogin(token.id, this.#facts.peer)) return;
+    this.#trail.add({ ...this.#line(200), action: 'login', object: `tokens/${token.id}`, status: null });
+  }
+
+  async write(tx: Transaction, madeId?: number): Promise<void> {
+    const line = this.#line(200);
+    const object = madeId === undefined ? line.object : `${line.object}/${madeId}`;
+    await appendAudit(tx, [{ ...line, object, status: null }]);
+    tx.onCommit(() => {
+      this.#isWritten = true;
+    });
+  }
+
+  /** What is left to be written once the answer is known. */
+  answered(status: number, detail: string | null): void {
+    const isChange = this.#facts.endpoint.method !== 'GET';
+    if (this.#isWritten || !(isChange || REFUSED_CALLERS.has(status))) return;
+    const line = { ...this.#line(status), detail };
+    if (status < 400) this.#trail.add(line);
+    else this.#trail.refused(line, String(this.#token?.id ?? this.#facts.peer));
+  }
+
+  #line(status: number): AuditLine {
+    const { endpoint, path, requestId, peer, at } = this.#facts;
+    const token = this.#token;
+    return {
+      at,
+      workspaceId: token?.workspaceId ?? null,
+      actor: token === null ? 'nobody' : 'token',
+      token: token === null ? null : { id: token.id, name: token.name },
+      action: actionOf(endpoint),
+      object: objectOf(endpoint, path),
+      outcome: status < 400 ? 'done' : status < 500 ? 'refused' : 'failed',
+      status,
+      requestId,
+      peer,
+      detail: null,
+    };
+  }
+}
+
+/** `check` of `POST /v1/monitors/{id}/check`, else a verb for the method. */
+function actionOf({ method, path }: RequestFacts['endpoint']): string {
+  const verb = method === 'POST' && !isCollection(path) ? /\{\w+\}\/(\w+)$/.exec(path)?.[1] : undefined;
+  return verb ?? VERBS[method];
+}
+
+/** Below a page stand the collections of its components and groups: no verbs. */
+function isCollection(path: string): boolean {
+  return /\{page_id\}\/[\w-]+$/.test(path);
+}
+
+function objectOf(endpoint: RequestFacts['endpoint'], path: string): string {
+  const below = path.replace(/^\/v1\//, '');
+  return actionOf(endpoint) === VERBS[endpoint.method] ? below : below.slice(0, below.lastIndexOf('/'));
+}

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { AUDIT_OUTCOMES, type AuditRow, newestAudit } from '../../store/audit.ts';
+import { type AuditView, auditView, id } from '../answers.ts';
+import type { AuditTrail } from '../audit.ts';
+import type { ApiDependencies } from '../dependencies.ts';
+import { type Endpoint, endpoint, ok, workspaceOf } from '../endpoint.ts';
+import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
+
+const cursorKeys = z.tuple([z.number().int()]);
+
+const filters = {
+  outcome: z
+    .enum(AUDIT_OUTCOMES, `must be one of ${AUDIT_OUTCOMES.join(', ')}`)
+    .optional()
+    .meta({ description: 'Only lines of this outcome.' }),
+  token_id: id.optional().meta({ description: 'Only what this token did.' }),
+  object: z
+    .string()
+    .max(300, 'may have at most 300 characters')
+    .optional()
+    .meta({ description: 'Only this object and what lies below it, as in `monitors/12` or `monitors`.' }),
+};
+
+export function auditEndpoints(
+  { store }: Pick<ApiDependencies, 'store'>,
+  trail: Pick<AuditTrail, 'settled'>,
+): Endpoint[] {
+  return [
+    endpoint({
+      method: 'GET',
+      path: '/v1/audit',
+      access: 'admin',
+      tag: 'Audit',
+      summary: 'Who changed what, who was refused, and which token came from where, newest first',
+      description:
+        "Lines are kept for 400 days. They are those of the token's workspace; the operator's token sees those of all, and refusals of requests without a valid token. A change and its line are written together. `login` is the first request of a token from an address within a day. Of refusals that one token or address gets by the hundred not each becomes a line; `svc_audit_lines_left_out_total` counts the others.",
+      query: cursorPage.extend(filters),
+      answers: { 200: { description: 'A page of lines.', schema: historyOf(auditView) } },
+      async handle(request) {
+        const { limit, cursor, outcome, token_id, object } = request.query;
+        await trail.settled();
+        const rows = await newestAudit(store, {
+          workspaceId: request.token?.isOperator === true ? null : workspaceOf(request),
+          beforeId: decodeCursor(cursor, cursorKeys)?.[0] ?? null,
+          limit: limit + 1,
+          outcome,
+          tokenId: token_id === undefined ? undefined : Number(token_id),
+          object,
+        });
+        return ok(historyPage(rows, limit, viewOf, (row) => [row.id]));
+      },
+    }),
+  ];
+}
+
+function viewOf(row: AuditRow): AuditView {
+  const { token_id: tokenId, token_name: name } = row;
+  return {
+    id: String(row.id),
+    at: row.at,
+    workspace_id: row.workspace_id === null ? null : String(row.workspace_id),
+    actor: row.actor,
+    token: tokenId === null ? null : { id: String(tokenId), name: name ?? '' },
+    action: row.action,
+    object: row.object,
+    outcome: row.outcome,
+    status: row.status,
+    request_id: row.request_id,
+    peer: row.peer,
+    detail: row.detail,
+  };
+}

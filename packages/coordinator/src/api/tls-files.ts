@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises';
+import { createSecureContext } from 'node:tls';
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { FileWatch } from '@svc/shared/file-watch.ts';
+import type { Logger } from '@svc/shared/log.ts';
+
+/** Paths of PEM files: the certificate with its chain, and its key. */
+export type TlsFiles = { readonly cert: string; readonly key: string };
+
+export type TlsPair = { readonly cert: Buffer; readonly key: Buffer };
+
+/** @throws SvcError `bad-tls-files` when they cannot be read, or do not belong together */
+export async function readTlsFiles({ cert, key }: TlsFiles): Promise<TlsPair> {
+  try {
+    const pair = { cert: await readFile(cert), key: await readFile(key) };
+    createSecureContext(pair);
+    return pair;
+  } catch (error) {
+    throw new SvcError('bad-tls-files', `SVC_TLS_CERT and SVC_TLS_KEY cannot be used: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Tells the pair again when a file changed; one that cannot be used is logged, and the former one stays. */
+export class TlsFilesWatch {
+  readonly #files: TlsFiles;
+  readonly #log: Logger;
+  readonly #watch: FileWatch;
+  readonly #onChange: (pair: TlsPair) => void;
+
+  constructor(
+    files: TlsFiles,
+    { clock, log, onChange }: { clock: Clock; log: Logger; onChange: (pair: TlsPair) => void },
+  ) {
+    this.#files = files;
+    this.#log = log;
+    this.#onChange = onChange;
+    this.#watch = new FileWatch(clock, log, () => void this.#read());
+  }
+
+  /** To be called before the files are read for the first time. */
+  start(): Promise<void> {
+    return this.#watch.expect([this.#files.cert, this.#files.key]);
+  }
+
+  stop(): void {
+    this.#watch.close();
+  }
+
+  async #read(): Promise<void> {
+    try {
+      this.#onChange(await readTlsFiles(this.#files));
+      this.#log.info({ cert: this.#files.cert }, 'the TLS certificate was read again');
+    } catch (error) {
+      this.#log.error(
+        { error: messageOf(error) },
+        'the TLS certificate could not be read again; the former one stays',
+      );
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { parseResource } from '@svc/shared/resources/registry.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  type ConfiguredStore,
+  configuredStore,
+  silentLog,
+} from '../../../../test/support/configured-store.ts';
+import { VALID } from '../../../../test/support/resources.ts';
+import { changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
+import { checkSecretKey, Secrets } from '../store/secrets.ts';
+import type { AttributesOf } from './kinds.ts';
+import { Reading } from './reading.ts';
+import { resealWhereDue } from './reseal.ts';
+
+const URL = 'https://a.example/?key=hush-1';
+const BODY = 'token=hush-2';
+
+let parts: ConfiguredStore;
+beforeEach(async () => {
+  parts = await configuredStore();
+});
+afterEach(() => parts.dispose());
+
+async function createMonitor(): Promise<number> {
+  const parsed = parseResource(
+    'svc_http_monitor',
+    { ...VALID.svc_http_monitor, url: URL, body: BODY },
+    'api',
+  );
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.issues));
+  return parts.configuration.transaction({ workspaceId: parts.workspaceId, actor: 'api' }, (change) =>
+    change.create('svc_http_monitor', parsed.value),
+  );
+}
+
+async function attributesOf(id: number, secrets: Secrets, shown: 'open' | 'masked') {
+  const found = await new Reading(parts.store, secrets).monitor(parts.workspaceId, id, shown);
+  return found?.attributes as AttributesOf<'svc_http_monitor'>;
+}
+
+test('what an older version left in clear is sealed at the start, and nothing else changes', async () => {
+  const id = await createMonitor();
+  const [row] = await rowsOf(parts.store, 'monitors');
+  const plain = { ...(JSON.parse(row?.attributes ?? '{}') as object), url: URL, body: BODY };
+  await changeRow(parts.store, 'monitors', id, { attributes: JSON.stringify(plain), secrets_sealed: null });
+
+  await resealWhereDue(parts.store, parts.secrets, silentLog);
+  const [sealed] = await rowsOf(parts.store, 'monitors');
+  expect(JSON.stringify(sealed)).not.toMatch(/hush/);
+  expect(sealed).toMatchObject({ row_version: row?.row_version, updated_at: row?.updated_at });
+  expect(await attributesOf(id, parts.secrets, 'open')).toMatchObject({ url: URL, body: BODY });
+  const masked = await attributesOf(id, parts.secrets, 'masked');
+  expect(masked).toMatchObject({ url: 'https://a.example/?********', body: '********' });
+});
+
+test('it is done once', async () => {
+  await createMonitor();
+  await resealWhereDue(parts.store, parts.secrets, silentLog);
+  const before = await rowsOf(parts.store, 'monitors');
+  await resealWhereDue(parts.store, parts.secrets, silentLog);
+  expect(await rowsOf(parts.store, 'monitors')).toEqual(before);
+});
+
+test('a new key takes the place of the former over a start with both', async () => {
+  const key = randomBytes(32);
+  const id = await createMonitor();
+  await checkSecretKey(parts.store, parts.secrets);
+  const other = new Secrets(key);
+  await expect(checkSecretKey(parts.store, other)).rejects.toThrow('is not the key of this database');
+
+  await resealWhereDue(parts.store, new Secrets(key, parts.secretKey), silentLog);
+  await checkSecretKey(parts.store, other);
+  expect(await attributesOf(id, other, 'open')).toMatchObject({ url: URL, body: BODY });
+  await expect(attributesOf(id, parts.secrets, 'open')).rejects.toThrow('does not open');
+});
+
+test('a repeated request is known again under the new key', () => {
+  const [first, second] = [randomBytes(32), randomBytes(32)];
+  const kept = new Secrets(first).fingerprint('a.b', 'text');
+  expect(new Secrets(second, first).isFingerprint(kept, 'a.b', 'text')).toBe(true);
+  expect(new Secrets(second).isFingerprint(kept, 'a.b', 'text')).toBe(false);
+});

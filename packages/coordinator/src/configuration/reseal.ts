@@ -1,0 +1,77 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Logger } from '@svc/shared/log.ts';
+import { openSettings, sealSettings } from '../store/channels.ts';
+import {
+  monitorsAfter,
+  resealFacts,
+  resealMonitors,
+  resealPage,
+  type SealedMonitor,
+  sealedWith,
+  writeSealedWith,
+} from '../store/sealed-rows.ts';
+import type { Secrets } from '../store/secrets.ts';
+import type { Store } from '../store/store.ts';
+import { monitorAttributes, monitorColumns, monitorKindOf, SEAL } from './rows.ts';
+
+/** Grows when the definitions call more of a resource secret than before. */
+const LAYOUT = 2;
+
+/**
+ * Seals everything anew where that is due: another key has taken the place of the former one, or an older version
+ * left in clear what is a secret now. To be called at the start, before anything reads or writes rows. Killed in
+ * between, the next start does it again: what is sealed already is sealed once more.
+ *
+ * @throws StoreError `store-key` for what neither the key nor the one before opens
+ */
+export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger): Promise<void> {
+  const due = `${LAYOUT} ${secrets.keyName}`;
+  const present = await sealedWith(store);
+  if (present === due) return;
+  const startedAt = performance.now();
+  const monitors = await resealAllMonitors(store, secrets);
+  await resealTable(store, 'notifications', (sealed) =>
+    sealSettings(secrets, openSettings(secrets, sealed) as object),
+  );
+  await resealTable(store, 'status_pages', (sealed) =>
+    secrets.seal(SEAL.status_pages, secrets.open(SEAL.status_pages, sealed)),
+  );
+  await resealFacts(store, secrets);
+  await writeSealedWith(store, due);
+  if (present === null && monitors === 0) return;
+  const ms = Math.round(performance.now() - startedAt);
+  log.info({ monitors, ms }, 'all secrets were sealed anew; SVC_SECRET_KEY_PREVIOUS is not needed any more');
+}
+
+async function resealAllMonitors(store: Store, secrets: Secrets): Promise<number> {
+  let count = 0;
+  for (let rows = await monitorsAfter(store, 0); ; ) {
+    const last = rows.at(-1);
+    if (last === undefined) return count;
+    await resealMonitors(
+      store,
+      rows.map((row) => resealed(secrets, row)),
+    );
+    count += rows.length;
+    await setImmediate();
+    rows = await monitorsAfter(store, last.id);
+  }
+}
+
+function resealed(secrets: Secrets, row: SealedMonitor) {
+  const attributes = monitorAttributes(secrets, row, 'open');
+  const columns = monitorColumns(secrets, monitorKindOf(row), attributes);
+  return { id: row.id, attributes: columns.attributes, secrets_sealed: columns.secrets_sealed };
+}
+
+async function resealTable(
+  store: Store,
+  table: 'notifications' | 'status_pages',
+  reseal: (sealed: Uint8Array) => Uint8Array,
+): Promise<void> {
+  let afterId: number | null = 0;
+  while (afterId !== null) {
+    afterId = await resealPage(store, { table, afterId }, reseal);
+    await setImmediate();
+  }
+}

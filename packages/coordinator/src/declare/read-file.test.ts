@@ -1,0 +1,39 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { readDeclaredFile } from './read-file.ts';
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+afterEach(() => folder.remove());
+
+/** What is said of a declaration that inserts the file at this path. */
+function saidOf(path: string): string | undefined {
+  const file = join(folder.path, 'svc.yaml');
+  writeFileSync(
+    file,
+    `svc_tcp_monitor: { a: { name: "\${file.${path}}", uri: "a.example:1", periodicity: 1m } }\n`,
+  );
+  return readDeclaredFile({ path: file, env: {} }).errors[0]?.message;
+}
+
+test.each([
+  ['/dev/zero', 'it has more than 1048576 bytes'],
+  ['.', 'it is a folder'],
+])('of %s at most the bound is read', (path, said) => {
+  expect(saidOf(path)).toContain(said);
+});
+
+test('a file that is too large is not read to its end', () => {
+  writeFileSync(join(folder.path, 'large'), Buffer.alloc(1_048_577, 'x'));
+  expect(saidOf('large')).toContain('it has more than 1048576 bytes');
+});
+
+test('a pipe that nobody writes to is not waited for', () => {
+  execFileSync('mkfifo', [join(folder.path, 'pipe')]);
+  expect(saidOf('pipe')).toBe('svc_tcp_monitor.a.name: must not be empty');
+});

@@ -1,0 +1,95 @@
+import type { Heartbeat } from '@svc/shared/messages/heartbeat.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { pino } from 'pino';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { Agents, SILENCE_MS } from './agents.ts';
+import { newCounters } from './counters.ts';
+
+const REGION: Region = 'hosta-fra';
+
+let clock: FakeClock;
+let counters: ReturnType<typeof newCounters>;
+let lines: { msg: string; agent?: string }[];
+let gone: string[];
+let agents: Agents;
+
+beforeEach(() => {
+  clock = new FakeClock();
+  counters = newCounters();
+  lines = [];
+  gone = [];
+  agents = new Agents({
+    clock,
+    log: pino({}, { write: (line) => void lines.push(JSON.parse(line)) }),
+    counters,
+    onRegionLive: () => {},
+    onRegionLost: () => {},
+    onGone: ({ id, bootId }) => gone.push(`${id}/${bootId}`),
+  });
+});
+
+function beat(agent: string, facts: Partial<Heartbeat> = {}) {
+  return agents.heartbeat(REGION, {
+    v: 1,
+    kind: 'heartbeat',
+    agent,
+    version: '0.2.0',
+    capacity: 10,
+    running: 0,
+    held: [],
+    loop_delay_ms: 0,
+    clock: clock.wall(),
+    started_at: 0,
+    draining: false,
+    ...facts,
+  });
+}
+
+const said = (text: string) => lines.filter(({ msg }) => msg.includes(text));
+
+describe('agents with one id', () => {
+  test('are told apart by what they drew at their start, and that is said once', () => {
+    for (let round = 0; round < 5; round += 1) {
+      const [one, two] = [beat('same', { boot: 'a', running: 1 }), beat('same', { boot: 'b', running: 2 })];
+      expect([one?.running, two?.running]).toEqual([1, 2]);
+      clock.advance(2_000);
+    }
+    expect([...agents.agentsOf(REGION)]).toHaveLength(2);
+    expect(agents.loadOf(REGION).capacity).toBe(20);
+    expect(said('same id')).toMatchObject([{ agent: 'same' }]);
+    expect(counters.sharedAgentIds).toBe(1);
+  });
+
+  test('an acceptance belongs to the one that sent it', () => {
+    const one = beat('same', { boot: 'a' });
+    const two = beat('same', { boot: 'b' });
+    expect(agents.seen(REGION, 'same', 'a')).toBe(one);
+    expect(agents.seen(REGION, 'same', 'b')).toBe(two);
+  });
+
+  test('one that was started again is no second one, and its former life is gone soon', () => {
+    beat('same', { boot: 'a' });
+    clock.advance(1_000);
+    for (let elapsed = 0; elapsed < 4_000; elapsed += 2_000) {
+      beat('same', { boot: 'b' });
+      clock.advance(2_000);
+    }
+    agents.judge(clock.monotonic());
+    expect(gone).toEqual(['same/a']);
+    expect(clock.monotonic()).toBeLessThan(SILENCE_MS);
+    expect(said('same id')).toEqual([]);
+    expect(counters.sharedAgentIds).toBe(0);
+  });
+
+  test('those of version 0.1, which draw nothing, are one', () => {
+    expect(beat('old')).toBe(beat('old'));
+    expect([...agents.agentsOf(REGION)]).toHaveLength(1);
+  });
+});
+
+test('batches that a stream disowned are counted as they grow, and alarmed', () => {
+  for (const disowned of [0, 2, 2, 3]) beat('agent', { boot: 'a', disowned });
+  expect(counters.disownedBatches).toBe(3);
+  expect(said('tampers')).toHaveLength(2);
+});

@@ -1,0 +1,31 @@
+/** Sends at once: of all channels, and of those of one workspace, so that no workspace can keep others waiting. */
+export const SENDS_IN_ALL = 512;
+export const SENDS_PER_WORKSPACE = 128;
+
+/** Who sends now, by workspace; null stands for those of which the workspace is not known any more. */
+export class Places {
+  readonly #taken = new Map<number | null, number>();
+  #count = 0;
+
+  /** Whether all places are taken. */
+  get isFull(): boolean {
+    return this.#count >= SENDS_IN_ALL;
+  }
+
+  /** False: there is none left for this workspace. */
+  take(workspaceId: number | null): boolean {
+    const taken = this.#taken.get(workspaceId) ?? 0;
+    if (this.isFull || taken >= SENDS_PER_WORKSPACE) return false;
+    this.#count += 1;
+    this.#taken.set(workspaceId, taken + 1);
+    return true;
+  }
+
+  /** Gives back what was taken. */
+  give(workspaceId: number | null): void {
+    const taken = this.#taken.get(workspaceId) ?? 0;
+    this.#count -= 1;
+    if (taken <= 1) this.#taken.delete(workspaceId);
+    else this.#taken.set(workspaceId, taken - 1);
+  }
+}

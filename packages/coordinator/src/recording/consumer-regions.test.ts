@@ -1,0 +1,236 @@
+/** The streams of several regions: what one of them holds or is sent touches no other. */
+import { systemClock } from '@svc/shared/clock.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import { FORMER_RESULTS_STREAM, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
+import { RegionStream } from '../../../../test/support/region-stream.ts';
+import { ResultConsumer } from './consumer.ts';
+import { liveMonitor, Recording, THREE } from './test-support/recording.ts';
+
+const [A, B, C] = THREE as [Region, Region, Region];
+const log = createLogger('test', 'silent');
+const MEBIBYTE = 1024 ** 2;
+/** Of messages in a backlog: below the largest that an agent sends. */
+const LARGE = 200 * 1024;
+
+let server: NatsServer;
+let bus: NatsBus;
+let streams: NatsResultStreams;
+let recording: Recording;
+let consumer: ResultConsumer;
+/** Regions that had an agent lately. */
+let active: Set<Region>;
+let disconnections: number;
+
+beforeEach(async () => {
+  // As `deploy/nats` sets a server up: a connection that holds more than this unread is cut off.
+  server = await startNatsServer('max_pending: 8MB\nwrite_deadline: "2s"');
+  bus = await connectBus({ url: server.url, name: 'test', log });
+  disconnections = 0;
+  bus.onConnection((isConnected) => {
+    if (!isConnected) disconnections += 1;
+  });
+  streams = new NatsResultStreams(bus);
+  recording = await Recording.open(systemClock);
+  await recording.declare(liveMonitor(1));
+  active = new Set([A, B]);
+});
+
+afterEach(async () => {
+  await consumer.stop();
+  await recording.dispose();
+  await bus.close();
+  await server.dispose();
+});
+
+function startConsumer(maxBytes: number): void {
+  consumer = new ResultConsumer({
+    bus,
+    streams,
+    recorder: recording.recorder,
+    hadAgentWithin24h: (region) => active.has(region),
+    clock: systemClock,
+    log,
+    maxBytes,
+  });
+  consumer.start();
+}
+
+function send(region: Region, slots: readonly number[], facts: object = {}): void {
+  const results = slots.map((slot) => ({
+    monitor: 1,
+    version: 1,
+    slot,
+    token: 'good',
+    outcome: 'passed',
+    started_at: slot,
+    attempts: [],
+    ...facts,
+  }));
+  bus.publish(resultsSubject(region), JSON.stringify({ v: 1, agent: 'agent-1', results }));
+}
+
+async function recorded(region: Region): Promise<number[]> {
+  const rows = await recording.rows<{ region: string; slot: number }>(
+    'SELECT region, slot FROM results ORDER BY slot',
+  );
+  return rows.filter((row) => row.region === region).map(({ slot }) => slot);
+}
+
+/** Fills a region's stream with so many bytes of large messages. */
+async function fill(region: Region, bytes: number, message: (index: number) => string): Promise<number> {
+  const count = Math.ceil(bytes / LARGE);
+  for (let index = 0; index < count; index += 1) {
+    bus.publish(resultsSubject(region), message(index));
+    if (index % 16 === 15) await bus.flush();
+  }
+  await bus.flush();
+  return count;
+}
+
+const limits = async () =>
+  new Map([...(await streams.list())].map(([name, { maxBytes }]) => [name, maxBytes / MEBIBYTE]));
+
+describe('a region', () => {
+  test('with an agent has a stream, and an equal part of the limit; one that joins gets its part', async () => {
+    startConsumer(96 * MEBIBYTE);
+    await consumer.caughtUp();
+    expect(await limits()).toEqual(new Map([A, B].map((region) => [resultsStream(region), 48])));
+    active.add(C);
+    consumer.regionCame(C);
+    await expect.poll(limits).toEqual(new Map([A, B, C].map((region) => [resultsStream(region), 32])));
+    send(C, [1000]);
+    await bus.flush();
+    await consumer.caughtUp();
+    expect(await recorded(C)).toEqual([1000]);
+  });
+
+  test('that had an agent once is still read, and keeps little of the limit', async () => {
+    const stream = new RegionStream(bus, C);
+    await stream.ensure({ maxBytes: 256 * MEBIBYTE });
+    send(C, [1000]);
+    await bus.flush();
+    startConsumer(256 * MEBIBYTE);
+    await consumer.caughtUp();
+    expect(await recorded(C)).toEqual([1000]);
+    expect((await limits()).get(resultsStream(C))).toBe(64);
+  });
+
+  test('takes a limit that was changed while its stream was there', async () => {
+    startConsumer(64 * MEBIBYTE);
+    await consumer.caughtUp();
+    await consumer.stop();
+    startConsumer(128 * MEBIBYTE);
+    await consumer.caughtUp();
+    expect((await limits()).get(resultsStream(A))).toBe(64);
+  });
+});
+
+describe('the stream of before', () => {
+  test('is read to its end before the new ones, and removed; nothing is lost or counted twice', async () => {
+    const manager = await bus.connection.jetstreamManager();
+    await manager.streams.add({ name: FORMER_RESULTS_STREAM, subjects: ['svc.results.*'] });
+    send(A, [1000]);
+    send(B, [1000]);
+    await bus.flush();
+    // What the version before had recorded.
+    const former = (await streams.list()).get(FORMER_RESULTS_STREAM);
+    const message = await streams.message(FORMER_RESULTS_STREAM, 1);
+    await recording.write(
+      'INSERT INTO stream_positions VALUES (?, ?, 1, ?, ?)',
+      FORMER_RESULTS_STREAM,
+      former?.created ?? '',
+      '',
+      message?.time ?? 0,
+    );
+    await recording.restart();
+    send(A, [2000]);
+    await bus.flush();
+
+    startConsumer(64 * MEBIBYTE);
+    await expect.poll(async () => (await streams.list()).has(resultsStream(A))).toBe(true);
+    send(A, [3000]);
+    await bus.flush();
+    await consumer.caughtUp();
+    // The first one was recorded by the version before.
+    expect(await recorded(A)).toEqual([2000, 3000]);
+    expect(await recorded(B)).toEqual([1000]);
+    expect([...(await streams.list()).keys()].sort()).toEqual([resultsStream(A), resultsStream(B)]);
+    expect(consumer.dropped).toMatchObject({ 'stream-replaced': 0, 'results-dropped': 0 });
+    expect(recording.recorder.counts.duplicates).toBe(0);
+  });
+
+  test('that comes back with a copy of the store is read again', async () => {
+    startConsumer(64 * MEBIBYTE);
+    await consumer.caughtUp();
+    await consumer.stop();
+    const manager = await bus.connection.jetstreamManager();
+    for (const name of (await streams.list()).keys()) await manager.streams.delete(name);
+    await manager.streams.add({ name: FORMER_RESULTS_STREAM, subjects: ['svc.results.*'] });
+    send(A, [1000]);
+    await bus.flush();
+    startConsumer(64 * MEBIBYTE);
+    await consumer.caughtUp();
+    expect(await recorded(A)).toEqual([1000]);
+    expect((await streams.list()).has(FORMER_RESULTS_STREAM)).toBe(false);
+  });
+});
+
+describe('a backlog of 64 MiB', () => {
+  const padding = 'x'.repeat(LARGE);
+  const batch = (facts: object, padded: object) =>
+    JSON.stringify({
+      v: 1,
+      agent: 'agent-1',
+      results: [{ monitor: 1, version: 1, outcome: 'passed', started_at: 1, attempts: [], ...facts }],
+      ...padded,
+    });
+
+  test.each([
+    ['honest', (index: number) => batch({ slot: 1_000 * (index + 1), token: 'good' }, { later: padding })],
+    ['of forged tokens', (index: number) => batch({ slot: index, token: 'forged' }, { later: padding })],
+    ['of garbage', () => padding],
+    ['of deep JSON', () => '['.repeat(LARGE)],
+  ])(
+    '%s neither cuts the coordinator off nor evicts or delays what other regions report',
+    { timeout: 60_000 },
+    async (_what, message) => {
+      startConsumer(128 * MEBIBYTE);
+      await consumer.caughtUp();
+      send(A, [500]);
+      await bus.flush();
+      await consumer.caughtUp();
+      await consumer.stop();
+      const count = await fill(A, 80 * MEBIBYTE, message);
+      send(B, [1_000]);
+      await bus.flush();
+      startConsumer(128 * MEBIBYTE);
+
+      let lagMs = 0;
+      recording.recorder.onPosition(() => {
+        lagMs = Math.max(lagMs, consumer.lagMs);
+      });
+      const atOnce = Promise.withResolvers<number>();
+      const stop = recording.recorder.onPosition(({ stream }) => {
+        if (stream !== resultsStream(B)) return;
+        stop();
+        atOnce.resolve(recording.recorder.positionIn(resultsStream(A))?.sequence ?? 0);
+      });
+      // The backlog is not read yet when the other region's result is recorded.
+      expect(await atOnce.promise).toBeLessThan(count + 1);
+      for (let slot = 2_000; slot <= 10_000; slot += 1_000) send(B, [slot]);
+      await bus.flush();
+      await consumer.caughtUp();
+      expect(await recorded(B)).toEqual(Array.from({ length: 10 }, (_, index) => 1_000 * (index + 1)));
+      expect(disconnections).toBe(0);
+      // It would have everybody's checks shed.
+      expect(lagMs).toBeLessThan(200);
+      expect(consumer.dropped['results-dropped']).toBeGreaterThan(0);
+      expect(recording.recorder.positionIn(resultsStream(A))?.sequence).toBe(count + 1);
+    },
+  );
+});

@@ -1,0 +1,314 @@
+import type { ResultStreams, StreamInfo, StreamMessage } from '@svc/shared/bus.ts';
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import type { StreamPosition } from '../store/stream-position.ts';
+import type { DropLog } from './drop-log.ts';
+import { parseResults } from './parse-results.ts';
+import { ReadingLag } from './reading-lag.ts';
+import { ReadingWorth } from './reading-worth.ts';
+import type { Recorder } from './recorder.ts';
+import type { Turns } from './turns.ts';
+
+const RETRY_MS = 500;
+/** Recorded messages stay in the stream for this long, ms. */
+const KEEP_RECORDED_MS = 60_000;
+/** Results of one stream that may wait to be recorded: four batches, behind which those of other streams wait. */
+const WAITING_RESULTS = 2_048;
+
+export const DROPS = [
+  'malformed-message',
+  'malformed-result',
+  'results-dropped',
+  'handling-failed',
+  /** Not dropped but alarming in the same way: the stream was restored, emptied or made anew; what it held unread is lost. */
+  'stream-replaced',
+] as const;
+
+export type StreamReaderParts = {
+  readonly stream: string;
+  readonly streams: ResultStreams;
+  /** The stream as it is now, made where it is missing. */
+  readonly prepare: () => Promise<StreamInfo>;
+  readonly recorder: Pick<Recorder, 'record' | 'positionIn' | 'flushed' | 'onPosition'>;
+  readonly drops: DropLog<(typeof DROPS)[number]>;
+  readonly failures: DropLog<'reading-failed'>;
+  readonly turns: Turns;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+/**
+ * Reads one stream of results into the recorder, from its start to its stop: over streams that were emptied,
+ * restored or made anew. The database's position is the truth; where the stream does not agree with it,
+ * everything in the stream is read again and the primary key drops repeats.
+ */
+export class StreamReader {
+  readonly #parts: StreamReaderParts;
+  readonly #stopping = new AbortController();
+  readonly #lag: ReadingLag;
+  readonly #worth = new ReadingWorth();
+  readonly #changeListeners = new Set<() => void>();
+  #hasFailed = false;
+  #running: Promise<void> = Promise.resolve();
+  #stopListening: () => void = () => {};
+  /** Last sequence of the stream that is read now which is recorded; null while none is read. */
+  #recorded: number | null = null;
+  #expected = 1;
+  #created = '';
+  #purgedBelow = 0;
+  #history: { at: number; sequence: number }[] = [];
+  /** Messages that were read and are not recorded, and the results in them. */
+  #waiting: { sequence: number; results: number }[] = [];
+  #waitingResults = 0;
+
+  constructor(parts: StreamReaderParts) {
+    this.#parts = parts;
+    this.#lag = new ReadingLag(parts.clock);
+  }
+
+  start(): void {
+    this.#stopListening = this.#parts.recorder.onPosition((position) => this.#moved(position));
+    this.#running = this.#run();
+  }
+
+  /** Stops reading; what was read is the recorder's. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#stopListening();
+    this.#tell();
+    await this.#running;
+  }
+
+  /**
+   * How much later than usual the last message was read, ms: what the stream holds unread is as old. 0 where
+   * that is mostly nothing that had to be read.
+   */
+  get lagMs(): number {
+    return this.#worth.isWorthIt(this.#waitingResults) ? this.#lag.ms : 0;
+  }
+
+  /** So many results of this stream are recorded for the first time. */
+  recordedNew(results: number): void {
+    this.#worth.recorded(results);
+  }
+
+  /** Resolves when the stream is recorded up to there; false when the reading ended meanwhile. */
+  async recordedUpTo(sequence: number): Promise<boolean> {
+    while (this.#recorded !== null && this.#recorded < sequence && !this.#stopping.signal.aborted) {
+      await this.#change();
+    }
+    return this.#recorded !== null && this.#recorded >= sequence;
+  }
+
+  /** Drops what was recorded a minute ago. Never rejects; to be called now and then. */
+  async purge(): Promise<void> {
+    const { stream, streams, clock, log } = this.#parts;
+    const recorded = this.#recorded;
+    if (recorded === null || recorded < 1) return;
+    const now = clock.monotonic();
+    this.#history.push({ at: now, sequence: recorded });
+    const old = this.#history.findLast((entry) => entry.at <= now - KEEP_RECORDED_MS);
+    if (old === undefined || old.sequence <= this.#purgedBelow) return;
+    this.#history = this.#history.filter((entry) => entry.at >= old.at);
+    try {
+      // The message at the position stays: by it a restored stream is told from this one.
+      await streams.purge(stream, old.sequence);
+      this.#purgedBelow = old.sequence;
+    } catch (error) {
+      log.warn(
+        { stream, error: messageOf(error) },
+        'recorded results could not be purged; it is tried again',
+      );
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    const { stream, failures } = this.#parts;
+    while (!signal.aborted) {
+      try {
+        await this.#readOnce();
+      } catch (error) {
+        this.#hasFailed = true;
+        failures.add(
+          'reading-failed',
+          { stream, error: messageOf(error) },
+          'reading results failed; it is tried again',
+        );
+      }
+      this.#setRecorded(null);
+      await this.#pause(RETRY_MS);
+    }
+  }
+
+  /** Reads until the reading ends or this is stopped. */
+  async #readOnce(): Promise<void> {
+    const { stream, streams, recorder, prepare, log } = this.#parts;
+    // What was read before must be recorded, or the position would be an old one.
+    await this.#unlessStopped(recorder.flushed());
+    if (this.#stopping.signal.aborted) return;
+    const info = await prepare();
+    const from = await this.#startIn(info);
+    this.#created = info.created;
+    this.#expected = Math.max(from, info.firstSequence);
+    this.#history = [];
+    this.#waiting = [];
+    this.#waitingResults = 0;
+    const end = Promise.withResolvers<unknown>();
+    const stop = () => end.resolve(null);
+    const { signal } = this.#stopping;
+    signal.addEventListener('abort', stop);
+    this.#setRecorded(this.#expected - 1);
+    const reading = await streams.read(stream, from, (message) => this.#handle(message), end.resolve);
+    if (this.#hasFailed) log.info({ event: 'recovered', stream }, 'results are read again');
+    this.#hasFailed = false;
+    const error = signal.aborted ? null : await end.promise;
+    signal.removeEventListener('abort', stop);
+    await reading.close();
+    if (error !== null) {
+      log.info({ stream, reason: messageOf(error) }, 'reading results ended; it starts again');
+    }
+  }
+
+  /** The first sequence to read: after the recorded position, when this is still the stream it belongs to. */
+  async #startIn(info: StreamInfo): Promise<number> {
+    const { stream, recorder, streams, drops } = this.#parts;
+    const position = recorder.positionIn(stream);
+    if (position === null) return 1;
+    const { sequence, created, messageId, time } = position;
+    const again = (why: string): number => {
+      drops.add(
+        'stream-replaced',
+        { stream, sequence, why, ...info },
+        'the result stream is not the one that was read: reading all of it',
+      );
+      return 1;
+    };
+    if (created !== info.created) return again('it was made anew');
+    if (info.lastSequence < sequence) return again('it ends before the recorded position');
+    const recorded = await streams.message(stream, sequence);
+    if (recorded !== null && (recorded.messageId !== messageId || recorded.time !== time)) {
+      return again('it holds another message at the recorded position');
+    }
+    const lost = info.firstSequence - sequence - 1;
+    if (lost > 0) this.#lost(lost, time);
+    return sequence + 1;
+  }
+
+  /** Handles it in its turn, and waits until the next one may come. */
+  async #handle(message: StreamMessage): Promise<void> {
+    const { turns } = this.#parts;
+    for (let turn = turns.wait(); turn !== undefined; turn = turns.wait()) await turn;
+    if (this.#stopping.signal.aborted) return;
+    const room = this.#record(message);
+    if (room !== undefined) await this.#unlessStopped(room);
+    while (this.#waitingResults > WAITING_RESULTS && !this.#stopping.signal.aborted) await this.#change();
+  }
+
+  /** @returns what to wait for before the next message is read, undefined: nothing */
+  #record(message: StreamMessage): Promise<void> | undefined {
+    const { stream, recorder, drops } = this.#parts;
+    this.#lag.read(message);
+    const { sequence, messageId, time } = message;
+    if (sequence > this.#expected) this.#lost(sequence - this.#expected, time);
+    this.#expected = sequence + 1;
+    const position = { stream, created: this.#created, sequence, messageId, time };
+    const parsed = parseResults(message);
+    try {
+      if (typeof parsed === 'string') {
+        const details = { subject: message.subject, sequence, why: parsed };
+        drops.add('malformed-message', details, 'dropped a message that is no batch of results');
+        this.#worth.read(0, message.data.length);
+        this.#waits(sequence, 1);
+        return recorder.record({ region: null, agent: '', results: [], position });
+      }
+      const { region, agent, results, malformed } = parsed;
+      if (malformed > 0) {
+        const details = { region, agent, sequence };
+        drops.add('malformed-result', details, 'dropped results that do not parse', malformed);
+      }
+      this.#worth.read(results.length + malformed, message.data.length);
+      this.#waits(sequence, Math.max(1, results.length));
+      return recorder.record({ region, agent, results, position });
+    } catch (error) {
+      drops.add(
+        'handling-failed',
+        { stream, error, sequence },
+        'dropped a message that could not be handled',
+      );
+      return undefined;
+    }
+  }
+
+  #waits(sequence: number, results: number): void {
+    this.#waiting.push({ sequence, results });
+    this.#waitingResults += results;
+  }
+
+  #moved({ stream, created, sequence }: StreamPosition): void {
+    if (stream !== this.#parts.stream || created !== this.#created || this.#recorded === null) return;
+    const stillWaits = this.#waiting.findIndex((message) => message.sequence > sequence);
+    const done = this.#waiting.splice(0, stillWaits === -1 ? this.#waiting.length : stillWaits);
+    for (const { results } of done) this.#waitingResults -= results;
+    this.#setRecorded(sequence);
+  }
+
+  /** Resolves with `promise`, or when this is stopped: a database that takes nothing must not hold the end. */
+  #unlessStopped(promise: Promise<void>): Promise<void> {
+    const { signal } = this.#stopping;
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      signal.addEventListener('abort', end);
+      void promise.then(end);
+    });
+  }
+
+  #lost(count: number, time: number): void {
+    this.#parts.drops.add(
+      'results-dropped',
+      { stream: this.#parts.stream, messages: count, after: new Date(time).toISOString() },
+      'results were lost: the stream dropped messages before they were read (its limit is too small)',
+      count,
+    );
+  }
+
+  #setRecorded(sequence: number | null): void {
+    this.#recorded = sequence;
+    if (sequence === null) this.#purgedBelow = 0;
+    this.#tell();
+  }
+
+  /** Resolves when something is recorded, the reading begins or ends, or this is stopped. */
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      const listener = () => {
+        this.#changeListeners.delete(listener);
+        resolve();
+      };
+      this.#changeListeners.add(listener);
+    });
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#changeListeners]) listener();
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#stopping;
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const end = () => {
+        cancel();
+        signal.removeEventListener('abort', end);
+        resolve();
+      };
+      const cancel = this.#parts.clock.after(ms, end);
+      signal.addEventListener('abort', end);
+    });
+  }
+}

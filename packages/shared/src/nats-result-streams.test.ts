@@ -1,0 +1,311 @@
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
+import { RegionStream } from '../../../test/support/region-stream.ts';
+import { READ_AHEAD_BYTES, type StreamMessage } from './bus.ts';
+import { FORMER_RESULTS_STREAM, resultsStream } from './messages/subjects.ts';
+import { connectBus, type NatsBus } from './nats-bus.ts';
+import { FormerStreamInTheWay, NatsResultStreams, StreamTooLarge } from './nats-result-streams.ts';
+import type { Region } from './regions.ts';
+
+const log = pino({ level: 'silent' });
+const A: Region = 'hosta-fra';
+const B: Region = 'hostb-par';
+const MEBIBYTE = 1024 * 1024;
+const LIMITS = { maxBytes: 64 * MEBIBYTE };
+const text = (data: Uint8Array) => Buffer.from(data).toString();
+
+let server: NatsServer;
+let bus: NatsBus;
+let streams: NatsResultStreams;
+let stream: RegionStream;
+
+beforeAll(async () => {
+  server = await startNatsServer();
+});
+afterAll(() => server.dispose());
+beforeEach(async () => {
+  bus = await connectBus({ url: server.url, name: 'test', log });
+  streams = new NatsResultStreams(bus);
+  stream = new RegionStream(bus, A);
+});
+afterEach(async () => {
+  const manager = await bus.connection.jetstreamManager();
+  for await (const { config } of manager.streams.list()) await manager.streams.delete(config.name);
+  await bus.close();
+});
+
+/** A handler that keeps what it is given, and a promise of the n-th message. */
+function collector<T>() {
+  const messages: T[] = [];
+  let wanted = Number.POSITIVE_INFINITY;
+  let arrived: () => void = () => {};
+  return {
+    messages,
+    handle(message: T) {
+      messages.push(message);
+      if (messages.length >= wanted) arrived();
+    },
+    async count(n: number): Promise<T[]> {
+      if (messages.length < n) {
+        await new Promise<void>((resolve) => {
+          wanted = n;
+          arrived = resolve;
+        });
+      }
+      return messages;
+    },
+  };
+}
+
+/** Publishes so many messages of the size to a region's stream and waits until it has them. */
+async function fill(region: Region, count: number, bytes: number): Promise<void> {
+  const data = 'x'.repeat(bytes);
+  for (let n = 0; n < count; n += 1) {
+    bus.publish(`svc.results.${region}`, data);
+    if (n % 16 === 15) await bus.flush();
+  }
+  await bus.flush();
+}
+
+describe('the stream of a region', () => {
+  test('is created once and keeps what comes on its region and one token below, no other', async () => {
+    const created = await stream.ensure(LIMITS);
+    expect(await stream.ensure(LIMITS)).toEqual(created);
+    for (const subject of [
+      'svc.results.hosta-fra',
+      'svc.results.hosta-fra.shard-1',
+      'svc.results.hosta-fra.a.b',
+      'svc.results.hostb-par',
+      'svc.results.hosta-fra2',
+    ]) {
+      bus.publish(subject, subject);
+    }
+    await bus.flush();
+    expect(await stream.info()).toMatchObject({ lastSequence: 2 });
+    expect((await stream.message(1))?.subject).toBe('svc.results.hosta-fra');
+    expect((await stream.message(2))?.subject).toBe('svc.results.hosta-fra.shard-1');
+  });
+
+  test('is made by two at once with different limits: both have it', async () => {
+    const [one, other] = [new NatsResultStreams(bus), new NatsResultStreams(bus)];
+    const limits = [MEBIBYTE, 2 * MEBIBYTE, 3 * MEBIBYTE, 4 * MEBIBYTE];
+    const infos = await Promise.all(
+      limits.map((maxBytes, index) => (index % 2 === 0 ? one : other).ensure(A, { maxBytes })),
+    );
+    expect(new Set(infos.map(({ created }) => created)).size).toBe(1);
+  });
+
+  test('removes duplicates of its own region only', async () => {
+    await streams.ensure(A, LIMITS);
+    await streams.ensure(B, LIMITS);
+    for (const region of [A, A, B]) bus.publish(`svc.results.${region}`, 'x', { messageId: 'same' });
+    await bus.flush();
+    const infos = await streams.list();
+    expect([A, B].map((region) => infos.get(resultsStream(region))?.lastSequence)).toEqual([1, 1]);
+  });
+
+  test('takes no message that is larger than any of ours', async () => {
+    await stream.ensure(LIMITS);
+    const answers = collector<string>();
+    const inbox = bus.inbox();
+    bus.subscribe(inbox, ({ data }) => answers.handle(text(data)));
+    bus.publish('svc.results.hosta-fra', 'x'.repeat(300 * 1024), { reply: inbox });
+    bus.publish('svc.results.hosta-fra', 'x'.repeat(256 * 1024), { reply: inbox, messageId: 'largest' });
+    const [tooLarge, taken] = await answers.count(2);
+    expect(tooLarge).toContain('"err_code":10054');
+    expect(taken).toContain('"seq":1');
+  });
+
+  test('takes a changed limit when it is there already', async () => {
+    await stream.ensure({ maxBytes: 8 * MEBIBYTE });
+    expect(await stream.ensure({ maxBytes: 16 * MEBIBYTE })).toMatchObject({ maxBytes: 16 * MEBIBYTE });
+    expect(await stream.ensure({ maxBytes: 4 * MEBIBYTE })).toMatchObject({ maxBytes: 4 * MEBIBYTE });
+    await fill(A, 40, 200 * 1024);
+    const { bytes, firstSequence } = await stream.info();
+    expect(bytes).toBeLessThanOrEqual(4 * MEBIBYTE);
+    expect(firstSequence).toBeGreaterThan(1);
+  });
+
+  test('loses nothing when its limit is lowered below what it holds', async () => {
+    await stream.ensure({ maxBytes: 8 * MEBIBYTE });
+    await fill(A, 20, 200 * 1024);
+    const { maxBytes, bytes } = await stream.ensure({ maxBytes: MEBIBYTE });
+    expect(maxBytes).toBe(bytes);
+    expect(await stream.info()).toMatchObject({ firstSequence: 1, lastSequence: 20 });
+    await stream.purge(20);
+    expect(await stream.ensure({ maxBytes: MEBIBYTE })).toMatchObject({
+      maxBytes: MEBIBYTE,
+      firstSequence: 20,
+    });
+  });
+
+  test('that NATS has no room for is named as such', async () => {
+    const small = await startNatsServer('jetstream { max_file: 1MB }');
+    const connection = await connectBus({ url: small.url, name: 'test', log });
+    await expect(new RegionStream(connection, A).ensure(LIMITS)).rejects.toThrow(StreamTooLarge);
+    await connection.close();
+    await small.dispose();
+  });
+});
+
+describe('the stream of before, of all regions', () => {
+  async function makeFormer(): Promise<void> {
+    const manager = await bus.connection.jetstreamManager();
+    await manager.streams.add({ name: FORMER_RESULTS_STREAM, subjects: ['svc.results.*'], max_bytes: 1e8 });
+  }
+
+  test('is none where there is none', async () => {
+    expect(await streams.retireFormer()).toBeNull();
+  });
+
+  test('stands in the way until it is retired; then it keeps what it holds, and the regions have their own', async () => {
+    await makeFormer();
+    await fill(A, 3, 100);
+    await expect(streams.ensure(A, LIMITS)).rejects.toThrow(FormerStreamInTheWay);
+    expect(await streams.retireFormer()).toMatchObject({ firstSequence: 1, lastSequence: 3 });
+    expect(await streams.retireFormer()).toMatchObject({ firstSequence: 1, lastSequence: 3 });
+    await streams.ensure(A, LIMITS);
+    await fill(A, 2, 100);
+    const infos = await streams.list();
+    expect(infos.get(FORMER_RESULTS_STREAM)).toMatchObject({ lastSequence: 3 });
+    expect(infos.get(resultsStream(A))).toMatchObject({ lastSequence: 2 });
+    expect(infos.get(FORMER_RESULTS_STREAM)?.maxBytes).toBeLessThan(MEBIBYTE);
+    await streams.removeFormer();
+    expect([...(await streams.list()).keys()]).toEqual([resultsStream(A)]);
+  });
+
+  test('is read although it holds a message that is larger than what is read ahead', async () => {
+    await makeFormer();
+    await fill(A, 1, 100);
+    await fill(A, 1, 900 * 1024);
+    await fill(A, 1, 100);
+    await streams.retireFormer();
+    const seen = collector<StreamMessage>();
+    const reader = await streams.read(FORMER_RESULTS_STREAM, 1, seen.handle, () => {});
+    expect((await seen.count(3)).map(({ data }) => data.length)).toEqual([100, 900 * 1024, 100]);
+    await reader.close();
+  });
+});
+
+describe('reading', () => {
+  test('goes in order from a position, and shows message ids', async () => {
+    const created = await stream.ensure(LIMITS);
+    const start = created.lastSequence + 1;
+    for (let n = 0; n < 5; n += 1) {
+      bus.publish('svc.results.hosta-fra', `batch ${n}`, { reply: bus.inbox(), messageId: `order-${n}` });
+    }
+    const seen = collector<StreamMessage>();
+    const reader = await stream.read(start + 2, seen.handle, () => {});
+    const messages = await seen.count(3);
+    expect(messages.map((message) => [message.sequence, text(message.data), message.messageId])).toEqual([
+      [start + 2, 'batch 2', 'order-2'],
+      [start + 3, 'batch 3', 'order-3'],
+      [start + 4, 'batch 4', 'order-4'],
+    ]);
+    expect(await stream.message(start + 4)).toMatchObject({
+      messageId: 'order-4',
+      subject: 'svc.results.hosta-fra',
+    });
+    await reader.close();
+    await stream.purge(start + 4);
+    expect(await stream.info()).toMatchObject({ firstSequence: start + 4, lastSequence: start + 4 });
+    expect(await stream.message(start)).toBeNull();
+  });
+
+  test('the next message is not handled before the promise of the one before is settled', async () => {
+    const { lastSequence } = await stream.ensure(LIMITS);
+    const gate = Promise.withResolvers<void>();
+    const seen = collector<StreamMessage>();
+    const reader = await stream.read(
+      lastSequence + 1,
+      (message) => {
+        seen.handle(message);
+        return gate.promise;
+      },
+      () => {},
+    );
+    bus.publish('svc.results.hosta-fra', 'one');
+    bus.publish('svc.results.hosta-fra', 'two');
+    await seen.count(1);
+    await bus.flush();
+    expect(seen.messages).toHaveLength(1);
+    gate.resolve();
+    await seen.count(2);
+    await reader.close();
+  });
+
+  test('reading ends, and says so once, when the connection is lost', async () => {
+    const { lastSequence } = await stream.ensure(LIMITS);
+    const ended = collector<unknown>();
+    await stream.read(lastSequence + 1, () => {}, ended.handle);
+    await server.kill();
+    await ended.count(1);
+    const back = collector<boolean>();
+    bus.onConnection(back.handle);
+    await server.restart();
+    await back.count(1);
+    expect(await stream.ensure(LIMITS)).toMatchObject({ lastSequence });
+    expect(ended.messages).toHaveLength(1);
+  });
+
+  test('reading ends when the stream is deleted', async () => {
+    const { lastSequence } = await stream.ensure(LIMITS);
+    const ended = collector<unknown>();
+    const reader = await stream.read(lastSequence + 1, () => {}, ended.handle);
+    const manager = await bus.connection.jetstreamManager();
+    await manager.streams.delete(stream.name);
+    await ended.count(1);
+    await reader.close();
+  });
+
+  test('asks for no more than it may hold while the handler works', async () => {
+    await stream.ensure(LIMITS);
+    await fill(A, 40, 100 * 1024);
+    const gate = Promise.withResolvers<void>();
+    const seen = collector<StreamMessage>();
+    const manager = await bus.connection.jetstreamManager();
+    const reader = await stream.read(
+      1,
+      (message) => {
+        seen.handle(message);
+        return gate.promise;
+      },
+      () => {},
+    );
+    await seen.count(1);
+    await bus.flush();
+    const [consumer] = await manager.consumers.list(stream.name).next();
+    expect((consumer?.delivered.consumer_seq ?? 0) * 100 * 1024).toBeLessThanOrEqual(READ_AHEAD_BYTES);
+    gate.resolve();
+    expect((await seen.count(40)).map(({ sequence }) => sequence)).toEqual(
+      Array.from({ length: 40 }, (_, index) => index + 1),
+    );
+    await reader.close();
+  });
+
+  test('goes on over more messages than one request asks for', async () => {
+    await stream.ensure(LIMITS);
+    await fill(A, 2_000, 10);
+    const seen = collector<StreamMessage>();
+    const reader = await stream.read(1, seen.handle, () => {});
+    const messages = await seen.count(2_000);
+    expect(messages.every(({ sequence }, index) => sequence === index + 1)).toBe(true);
+    expect(messages.at(-1)?.pending).toBe(0);
+    await reader.close();
+  });
+
+  test('removes its consumer when it is closed', async () => {
+    await stream.ensure(LIMITS);
+    const manager = await bus.connection.jetstreamManager();
+    const reader = await stream.read(
+      1,
+      () => {},
+      () => {},
+    );
+    expect(await manager.consumers.list(stream.name).next()).toHaveLength(1);
+    await reader.close();
+    await bus.flush();
+    expect(await manager.consumers.list(stream.name).next()).toEqual([]);
+  });
+});

@@ -1,0 +1,227 @@
+import {
+  type JetStreamManager,
+  NatsError,
+  type StreamInfo as NatsStreamInfo,
+  nanos,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from 'nats';
+import type { ResultStreams, StreamInfo, StreamMessage, StreamReader } from './bus.ts';
+import { SvcError } from './errors.ts';
+import { LIMITS } from './limits.ts';
+import { FORMER_RESULTS_STREAM, resultsStream, resultsSubjects } from './messages/subjects.ts';
+import type { NatsBus } from './nats-bus.ts';
+import { readStream } from './nats-stream-reading.ts';
+import type { Region } from './regions.ts';
+
+/** NATS keeps files of a stream's whole bound free when it is made, and has not that much. */
+export class StreamTooLarge extends SvcError {
+  readonly retryable = true;
+
+  constructor(maxBytes: number, options?: { cause?: unknown }) {
+    super(
+      'stream-too-large',
+      `NATS has no room for ${maxBytes} bytes of a region's results: give it more, or make SVC_RESULTS_MAX_BYTES smaller`,
+      options,
+    );
+  }
+}
+
+/** The former stream keeps the region's subjects: it has to be retired first. */
+export class FormerStreamInTheWay extends SvcError {
+  readonly retryable = true;
+
+  constructor(options?: { cause?: unknown }) {
+    super('former-stream', `stream ${FORMER_RESULTS_STREAM} keeps the subjects of this one`, options);
+  }
+}
+
+/** JetStream error code "no message found". */
+const NO_MESSAGE_FOUND = 10037;
+/** JetStream error code "insufficient storage resources available". */
+const STORAGE_EXCEEDED = 10047;
+/** JetStream error code "maximum storage of the account exceeded". */
+const ACCOUNT_STORAGE_EXCEEDED = 10028;
+/** JetStream error code "stream name already in use with a different configuration". */
+const STREAM_NAME_TAKEN = 10058;
+/** JetStream error code "stream not found". */
+const STREAM_NOT_FOUND = 10059;
+/** JetStream error code "subjects overlap with an existing stream". */
+const SUBJECTS_OVERLAP = 10065;
+
+/** A message with its headers; agents make none larger, and one that is refused cannot fill a stream. */
+const MAX_MESSAGE_BYTES = LIMITS.messageBytes + 1_024;
+/** How long a message id is remembered: longer than any agent waits before it sends again, ms. */
+const DUPLICATE_WINDOW_MS = 120_000;
+/** The only subject of a retired stream, which nobody publishes to. */
+const RETIRED_SUBJECT = 'svc.retired.results';
+
+/** What the streams of all regions have in common. */
+const COMMON = {
+  storage: StorageType.File,
+  retention: RetentionPolicy.Limits,
+  max_msg_size: MAX_MESSAGE_BYTES,
+  duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+} satisfies Partial<StreamConfig>;
+
+/** {@link ResultStreams} over JetStream. */
+export class NatsResultStreams implements ResultStreams {
+  readonly #bus: NatsBus;
+  #manager: JetStreamManager | null = null;
+
+  constructor(bus: NatsBus) {
+    this.#bus = bus;
+  }
+
+  async list(): Promise<ReadonlyMap<string, StreamInfo>> {
+    const manager = await this.#jetStream();
+    const infos = new Map<string, StreamInfo>();
+    for await (const info of manager.streams.list()) {
+      const { name } = info.config;
+      if (name === FORMER_RESULTS_STREAM || name.startsWith(`${FORMER_RESULTS_STREAM}_`)) {
+        infos.set(name, toStreamInfo(info));
+      }
+    }
+    return infos;
+  }
+
+  async ensure(region: Region, limits: { maxBytes: number }): Promise<StreamInfo> {
+    const { maxBytes } = limits;
+    const info = await this.#info(resultsStream(region));
+    if (info !== null) return this.#change(region, info, maxBytes);
+    try {
+      return await this.#create(region, maxBytes);
+    } catch (error) {
+      if (jetStreamCode(error) !== STREAM_NAME_TAKEN) throw error;
+      // Somebody has made it meanwhile, with another limit.
+      const made = await this.#info(resultsStream(region));
+      if (made === null) throw error;
+      return this.#change(region, made, maxBytes);
+    }
+  }
+
+  async retireFormer(): Promise<StreamInfo | null> {
+    const manager = await this.#jetStream();
+    const found = await this.#info(FORMER_RESULTS_STREAM);
+    if (found === null) return null;
+    // First the subjects: a limit lowered while messages come would drop the oldest.
+    await manager.streams.update(FORMER_RESULTS_STREAM, { subjects: [RETIRED_SUBJECT] });
+    const { state } = await manager.streams.info(FORMER_RESULTS_STREAM);
+    // The rest of its bound is wanted for the streams of the regions.
+    const maxBytes = Math.min(found.config.max_bytes, state.bytes + MAX_MESSAGE_BYTES);
+    return toStreamInfo(await manager.streams.update(FORMER_RESULTS_STREAM, { max_bytes: maxBytes }));
+  }
+
+  async removeFormer(): Promise<void> {
+    const manager = await this.#jetStream();
+    await manager.streams.delete(FORMER_RESULTS_STREAM);
+  }
+
+  async message(stream: string, sequence: number): Promise<StreamMessage | null> {
+    const manager = await this.#jetStream();
+    try {
+      const stored = await manager.streams.getMessage(stream, { seq: sequence });
+      return {
+        sequence: stored.seq,
+        subject: stored.subject,
+        data: stored.data,
+        time: stored.time.getTime(),
+        messageId: stored.header.get('Nats-Msg-Id'),
+      };
+    } catch (error) {
+      if (jetStreamCode(error) === NO_MESSAGE_FOUND) return null;
+      throw error;
+    }
+  }
+
+  async purge(stream: string, belowSequence: number): Promise<void> {
+    const manager = await this.#jetStream();
+    await manager.streams.purge(stream, { seq: belowSequence });
+  }
+
+  read(
+    stream: string,
+    fromSequence: number,
+    handler: (message: StreamMessage) => Promise<void> | void,
+    onEnd: (error: unknown) => void,
+  ): Promise<StreamReader> {
+    return readStream(this.#bus, stream, fromSequence, handler, onEnd);
+  }
+
+  async #create(region: Region, maxBytes: number): Promise<StreamInfo> {
+    const manager = await this.#jetStream();
+    return withRoom(maxBytes, async () => {
+      const created = await manager.streams.add({
+        name: resultsStream(region),
+        subjects: [...resultsSubjects(region)],
+        max_bytes: maxBytes,
+        ...COMMON,
+      });
+      return toStreamInfo(created);
+    });
+  }
+
+  async #change(region: Region, info: NatsStreamInfo, maxBytes: number): Promise<StreamInfo> {
+    const { config, state } = info;
+    const wanted = Math.max(maxBytes, Math.min(config.max_bytes, state.bytes));
+    const isRight =
+      config.max_bytes === wanted &&
+      config.max_msg_size === COMMON.max_msg_size &&
+      config.subjects.join() === resultsSubjects(region).join();
+    if (isRight) return toStreamInfo(info);
+    const manager = await this.#jetStream();
+    return withRoom(maxBytes, async () => {
+      const changed = await manager.streams.update(config.name, {
+        subjects: [...resultsSubjects(region)],
+        max_bytes: wanted,
+        max_msg_size: COMMON.max_msg_size,
+      });
+      return toStreamInfo(changed);
+    });
+  }
+
+  /** Null when there is no such stream. */
+  async #info(name: string): Promise<NatsStreamInfo | null> {
+    const manager = await this.#jetStream();
+    try {
+      return await manager.streams.info(name);
+    } catch (error) {
+      if (jetStreamCode(error) === STREAM_NOT_FOUND) return null;
+      throw error;
+    }
+  }
+
+  async #jetStream(): Promise<JetStreamManager> {
+    this.#manager ??= await this.#bus.connection.jetstreamManager({ checkAPI: false });
+    return this.#manager;
+  }
+}
+
+/** Names the failures of making or changing a stream that an operator can do something about. */
+async function withRoom(maxBytes: number, change: () => Promise<StreamInfo>): Promise<StreamInfo> {
+  try {
+    return await change();
+  } catch (error) {
+    const code = jetStreamCode(error);
+    if (code === SUBJECTS_OVERLAP) throw new FormerStreamInTheWay({ cause: error });
+    if (code === STORAGE_EXCEEDED || code === ACCOUNT_STORAGE_EXCEEDED) {
+      throw new StreamTooLarge(maxBytes, { cause: error });
+    }
+    throw error;
+  }
+}
+
+function jetStreamCode(error: unknown): number | null {
+  return error instanceof NatsError ? (error.api_error?.err_code ?? null) : null;
+}
+
+function toStreamInfo({ created, config, state }: NatsStreamInfo): StreamInfo {
+  return {
+    created,
+    firstSequence: state.first_seq,
+    lastSequence: state.last_seq,
+    bytes: state.bytes,
+    maxBytes: config.max_bytes,
+  };
+}

@@ -1,0 +1,18 @@
+import { setImmediate } from 'node:timers/promises';
+
+/** How long one piece of work may hold the event loop before it lets it turn, ms. */
+const TURN_MS = 5;
+
+/** As `map`, but lets the event loop turn whenever it was held for some milliseconds. */
+export async function mapInTurns<T, R>(items: readonly T[], map: (item: T) => R): Promise<R[]> {
+  const mapped: R[] = [];
+  let began = performance.now();
+  for (const item of items) {
+    if (performance.now() - began >= TURN_MS) {
+      await setImmediate();
+      began = performance.now();
+    }
+    mapped.push(map(item));
+  }
+  return mapped;
+}

@@ -1,0 +1,188 @@
+import type { Attribute, Attributes, Block, ResourceDefinition } from '@svc/shared/resources/definition.ts';
+import { number } from '@svc/shared/resources/values.ts';
+import type { AttributePath, Diagnostic } from '../provider.ts';
+import { isObject, type TerraformObject, type TerraformValue } from '../value.ts';
+import { diagnosticOf } from './diagnostic-text.ts';
+
+/**
+ * Secrets that Terraform does not keep. Beside each sensitive attribute `x` stand `x_wo`, which is in the configuration
+ * alone, and `x_wo_version`, whose change says that the secret has changed (decision 0179).
+ *
+ * Two forms of a resource follow: Terraform's, with all three, for the schema, plans and states; and the
+ * definition's, where `x` holds whichever was given, for validation and for the API.
+ */
+
+const SECRET = '_wo';
+const VERSION = '_wo_version';
+
+const version = number({ min: 1, max: 2_147_483_647 });
+
+/** The definition as Terraform is told it. */
+export function terraformDefinition(definition: ResourceDefinition): ResourceDefinition {
+  const blocks = Object.entries(definition.blocks).map(([name, block]): [string, Block] => [
+    name,
+    { ...block, attributes: terraformAttributes(block.attributes) },
+  ]);
+  return {
+    ...definition,
+    attributes: terraformAttributes(definition.attributes),
+    blocks: Object.fromEntries(blocks),
+  };
+}
+
+function terraformAttributes(attributes: Attributes): Attributes {
+  const entries = Object.entries(attributes).flatMap(([name, attribute]): [string, Attribute][] =>
+    attribute.sensitive ? threeOf(name, attribute) : [[name, attribute]],
+  );
+  return Object.fromEntries(entries);
+}
+
+function threeOf(name: string, attribute: Attribute): [string, Attribute][] {
+  const { presence, description } = attribute;
+  const other = `\`${name}${SECRET}\``;
+  const needed = presence === 'required' ? `Required, unless ${other} is given. ` : '';
+  return [
+    [
+      name,
+      {
+        ...attribute,
+        presence: presence === 'required' ? 'optional' : presence,
+        description: `${description} ${needed}Kept in the state; ${other} is not.`,
+      },
+    ],
+    [
+      `${name}${SECRET}`,
+      {
+        ...attribute,
+        presence: 'optional',
+        description: `In place of \`${name}\`: sent to the service, and kept neither in the plan nor in the state. Needs Terraform 1.11 and \`${name}${VERSION}\`.`,
+      },
+    ],
+    [
+      `${name}${VERSION}`,
+      {
+        ...attribute,
+        value: version,
+        presence: 'optional',
+        sensitive: false,
+        secret: false,
+        description: `Any number; change it when ${other} has changed, so that it is sent again.`,
+      },
+    ],
+  ];
+}
+
+/** Whether the attribute of Terraform's form is write-only. */
+export function isWriteOnly(attributes: Attributes, name: string): boolean {
+  return name.endsWith(SECRET) && attributes[name.slice(0, -SECRET.length)]?.sensitive === true;
+}
+
+/** Whether the API knows nothing of the attribute of Terraform's form. */
+export function isOfTerraformAlone(attributes: Attributes, name: string): boolean {
+  const isVersion = name.endsWith(VERSION) && isWriteOnly(attributes, name.slice(0, -'_version'.length));
+  return isVersion || isWriteOnly(attributes, name);
+}
+
+/** Whether the state's secret was given write-only: then what the API answers stays out of it. */
+export function isKeptOut(state: TerraformObject | undefined, name: string): boolean {
+  return (state?.[`${name}${VERSION}`] ?? null) !== null;
+}
+
+/**
+ * The definition's form of a resource in Terraform's form.
+ *
+ * @param secrets the configuration that holds the write-only secrets; of a plan they are null
+ */
+export function definitionForm(
+  { attributes, blocks }: ResourceDefinition,
+  values: TerraformObject,
+  secrets: TerraformObject = values,
+): TerraformObject {
+  const folded = Object.entries(blocks).map(([name, block]): [string, TerraformValue] => {
+    const members: TerraformValue = values[name] ?? [];
+    const given: TerraformValue = secrets[name] ?? [];
+    if (!Array.isArray(members)) return [name, members];
+    return [
+      name,
+      members.map((member, index) => {
+        const secret = Array.isArray(given) ? given[index] : undefined;
+        return isObject(member)
+          ? foldedAttributes(block.attributes, member, secret !== undefined && isObject(secret) ? secret : {})
+          : member;
+      }),
+    ];
+  });
+  return { ...foldedAttributes(attributes, values, secrets), ...Object.fromEntries(folded) };
+}
+
+function foldedAttributes(
+  attributes: Attributes,
+  values: TerraformObject,
+  secrets: TerraformObject,
+): TerraformObject {
+  const entries = Object.entries(attributes).map(([name, { sensitive }]): [string, TerraformValue] => {
+    const value = values[name] ?? null;
+    return [name, sensitive ? (value ?? secrets[`${name}${SECRET}`] ?? null) : value];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The place in Terraform's form of a place in the definition's. */
+export function terraformPath(config: TerraformObject, path: AttributePath): AttributePath {
+  let value: TerraformValue | undefined = config;
+  return path.map((step) => {
+    const inside: TerraformValue | undefined = value;
+    if (typeof step === 'number' && Array.isArray(inside)) value = inside[step];
+    if (typeof step !== 'string' || inside === undefined || !isObject(inside)) return step;
+    const isGiven = (inside[`${step}${SECRET}`] ?? null) !== null && (inside[step] ?? null) === null;
+    value = inside[step];
+    return isGiven ? `${step}${SECRET}` : step;
+  });
+}
+
+/**
+ * What is wrong with how write-only secrets are given.
+ *
+ * @param isAllowed whether this Terraform knows them: an older one would keep them
+ */
+export function writeOnlyProblems(
+  { attributes, blocks }: ResourceDefinition,
+  config: TerraformObject,
+  isAllowed: boolean,
+): Diagnostic[] {
+  const inBlocks = Object.entries(blocks).flatMap(([name, block]) => {
+    const members = config[name] ?? [];
+    if (!Array.isArray(members)) return [];
+    return members.flatMap((member, index) =>
+      isObject(member) ? pairProblems(block.attributes, member, [name, index], isAllowed) : [],
+    );
+  });
+  return [...pairProblems(attributes, config, [], isAllowed), ...inBlocks];
+}
+
+function pairProblems(
+  attributes: Attributes,
+  config: TerraformObject,
+  parent: AttributePath,
+  isAllowed: boolean,
+): Diagnostic[] {
+  return Object.keys(attributes)
+    .filter((name) => attributes[name]?.sensitive)
+    .flatMap((name) => {
+      const [secret, revision] = [`${name}${SECRET}`, `${name}${VERSION}`];
+      const isGiven = (attribute: string) => (config[attribute] ?? null) !== null;
+      const wrong = (attribute: string, message: string) => [
+        diagnosticOf({ path: [...parent, attribute], message }),
+      ];
+      if (!isGiven(secret)) {
+        return isGiven(revision) ? wrong(revision, `belongs to ${secret}, which is not given`) : [];
+      }
+      if (!isAllowed) return wrong(secret, `needs Terraform 1.11 or newer: use ${name}`);
+      if (isGiven(name)) return wrong(secret, `cannot be given beside ${name}: remove one of them`);
+      if (isGiven(revision)) return [];
+      return wrong(
+        secret,
+        `needs ${revision} beside it, a number to change when the secret changes: Terraform does not see that it did`,
+      );
+    });
+}

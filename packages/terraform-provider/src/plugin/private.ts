@@ -1,0 +1,19 @@
+import { z } from 'zod';
+
+/** What Terraform keeps beside a state and shows nobody: the workspace that the object belongs to. */
+const kept = z.object({ workspace: z.string().min(1) });
+
+export function privateOf(workspace: string): Buffer {
+  return Buffer.from(JSON.stringify({ workspace } satisfies z.infer<typeof kept>));
+}
+
+/** Null when nothing was kept, as after an import and in states of older versions. */
+export function workspaceIn(bytes: Uint8Array | undefined): string | null {
+  if (bytes === undefined || bytes.length === 0) return null;
+  try {
+    return kept.parse(JSON.parse(Buffer.from(bytes).toString())).workspace;
+  } catch {
+    // Somebody else's bytes: as good as none.
+    return null;
+  }
+}

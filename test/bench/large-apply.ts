@@ -1,0 +1,98 @@
+/**
+ * What a large declaration does to checks that are running: `node test/bench/large-apply.ts [rate] [monitors]`.
+ * So many checks a second run. Then so many monitors more are declared, which have an hour's period and no
+ * check of their own (`active: false` would hide the cost of scheduling them, so they are active). One row
+ * tells of the time before, one of the time from the change of the file until the last of them is in the API.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { declaredMonitors, monitorsFor, untilAllAreCheckedMs } from './declared-monitors.ts';
+import { RecordedChecks, spreadText } from './recorded-checks.ts';
+import { memoryOf, type RunningService, withService } from './running-service.ts';
+import { formatTable } from './table.ts';
+
+/** Seconds that are looked at before the change. */
+const BEFORE_S = 20;
+/** Seconds that are looked at after the last of the new monitors is known: their first slots among them. */
+const AFTER_S = 20;
+
+type Figures = {
+  readonly name: string;
+  readonly from: number;
+  readonly until: number;
+  readonly peakMiB: number;
+};
+
+async function during(service: RunningService, name: string, work: () => Promise<void>): Promise<Figures> {
+  const from = Date.now();
+  let peakMiB = 0;
+  const memory = setInterval(() => {
+    peakMiB = Math.max(peakMiB, memoryOf(service.system).coordinator);
+  }, 100);
+  try {
+    await work();
+  } finally {
+    clearInterval(memory);
+  }
+  return { name, from, until: Date.now(), peakMiB };
+}
+
+async function untilDeclared({ system }: RunningService, monitors: number): Promise<void> {
+  for (;;) {
+    const { total } = await system.get<{ total: number }>('/v1/monitors?limit=1');
+    if (total === monitors) return;
+    await delay(100);
+  }
+}
+
+const [rate = '1000', more = '15000'] = process.argv.slice(2);
+const monitors = monitorsFor(Number(rate));
+const added = Number(more);
+const declare = (port: number) => ({ svc_http_monitor: declaredMonitors(monitors, port) });
+const declareMore = (port: number) => ({
+  svc_http_monitor: {
+    ...declaredMonitors(monitors, port),
+    ...Object.fromEntries(
+      Object.entries(declaredMonitors(added, port, () => ({ periodicity: '1h' }))).map(([name, monitor]) => [
+        `more-${name}`,
+        monitor,
+      ]),
+    ),
+  },
+});
+
+await withService(declare, {}, async (service) => {
+  const { system, target } = service;
+  await delay(untilAllAreCheckedMs(monitors));
+  const spans = [
+    await during(service, 'before', () => delay(BEFORE_S * 1_000)),
+    await during(service, 'the file changes, until it is applied', async () => {
+      await system.declare(declareMore(target.port));
+      await untilDeclared(service, monitors + added);
+    }),
+    await during(service, `${AFTER_S} s after`, () => delay(AFTER_S * 1_000)),
+  ];
+  await delay(3_000);
+  const own = 'monitor_id IN (SELECT id FROM monitors ORDER BY id LIMIT ?)';
+  const rows = spans.map(({ name, from, until, peakMiB }) => {
+    const checks = new RecordedChecks(system, from, until, { where: own, parameters: [monitors] });
+    return [
+      name,
+      ((until - from) / 1_000).toFixed(1),
+      checks.perSecond.toFixed(0),
+      `${checks.having('not_run')} / ${checks.having('failed')}`,
+      spreadText(checks.startLateness()),
+      spreadText(checks.recording()),
+      peakMiB.toFixed(0),
+    ];
+  });
+  const head = [
+    `${added.toLocaleString('en')} monitors more`,
+    's',
+    'checks/s of the others',
+    'not_run / failed',
+    'start lateness ms p50/p99',
+    'end → recorded ms p50/p99',
+    'coordinator peak MiB',
+  ];
+  console.log(formatTable(head, rows));
+});
