@@ -83,8 +83,11 @@ function judge(end: Exclude<TunnelEnd, { kind: 'open' }>, { authorization }: Htt
     return { kind: 'no-proxy', message: `the proxy opens no tunnel: ${end.message}` };
   const answer = `${end.statusCode}${end.reason === '' ? '' : ` ${end.reason}`}`;
   if (OF_CREDENTIALS.has(end.statusCode)) {
-    const says = authorization === null ? 'asks for credentials' : 'does not accept our credentials';
-    return { kind: 'no-proxy', message: `the proxy ${says} (${answer})` };
+    const message =
+      authorization === null
+        ? `the proxy asks for credentials (${answer})`
+        : `the proxy does not accept our credentials (${answer})`;
+    return { kind: 'no-proxy', message };
   }
   if (end.statusCode >= 500)
     return { kind: 'failed', message: `the proxy cannot reach the target (${answer})` };
