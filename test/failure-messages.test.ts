@@ -228,6 +228,7 @@ describe('the page of failures', () => {
     'the target broke off the HTTP/2 stream (…)',
     'the proxy cannot be reached: …',
     'the proxy opens no tunnel: …',
+    'the proxy asks for credentials (…)',
     'the proxy does not accept our credentials (…)',
     'the proxy cannot reach the target (…)',
     'the proxy denies connections to the target (…)',

@@ -71,26 +71,32 @@ describeTerraform('an export as HCL', ({ binary, provider }) => {
     expect(await stored()).toEqual(before);
   });
 
-  test('with secrets in a file of their own: only header values and webhook addresses get a mark', LIMIT, async () => {
-    const { in: at, said } = await exported('--secrets-file', 'FOLDER/secrets.auto.tfvars');
-    expect(said).toContain('only to mark the values as sensitive');
-    expect(await readFile(join(at.folder, 'main.tf'), 'utf8')).not.toMatch(/Bearer|secret-key|tk_secret/);
-    expect(await at.run('fmt', '-check', '-diff')).toMatchObject({ code: 0, stdout: '' });
-    const { stdout } = await at.run('plan', '-no-color', '-input=false');
-    expect(stdout).not.toMatch(/Bearer|secret-key|tk_secret/);
-    expect([...stdout.matchAll(/^ {2}# (\S+) will be updated in-place$/gm)].map(([, name]) => name)).toEqual([
-      'svc_http_monitor.api',
-      `svc_http_monitor.${'x'.repeat(60)}`,
-      'svc_notification.hook',
-      'svc_notification.webhook',
-      'svc_notification.webhook_2',
-    ]);
-    expect(stdout.match(/^ {2}# .* will be imported$/gm)).toHaveLength(count - 5);
-    const before = await stored();
-    await apply(at);
-    expect(await plan(at)).toMatch(/^No changes\./);
-    expect(await stored()).toEqual(before);
-  });
+  test(
+    'with secrets in a file of their own: only header values and webhook addresses get a mark',
+    LIMIT,
+    async () => {
+      const { in: at, said } = await exported('--secrets-file', 'FOLDER/secrets.auto.tfvars');
+      expect(said).toContain('only to mark the values as sensitive');
+      expect(await readFile(join(at.folder, 'main.tf'), 'utf8')).not.toMatch(/Bearer|secret-key|tk_secret/);
+      expect(await at.run('fmt', '-check', '-diff')).toMatchObject({ code: 0, stdout: '' });
+      const { stdout } = await at.run('plan', '-no-color', '-input=false');
+      expect(stdout).not.toMatch(/Bearer|secret-key|tk_secret/);
+      expect(
+        [...stdout.matchAll(/^ {2}# (\S+) will be updated in-place$/gm)].map(([, name]) => name),
+      ).toEqual([
+        'svc_http_monitor.api',
+        `svc_http_monitor.${'x'.repeat(60)}`,
+        'svc_notification.hook',
+        'svc_notification.webhook',
+        'svc_notification.webhook_2',
+      ]);
+      expect(stdout.match(/^ {2}# .* will be imported$/gm)).toHaveLength(count - 5);
+      const before = await stored();
+      await apply(at);
+      expect(await plan(at)).toMatch(/^No changes\./);
+      expect(await stored()).toEqual(before);
+    },
+  );
 
   test('what the file declares is changed by Terraform once the file is given up', LIMIT, async () => {
     const { in: at } = await exported('--secrets', 'inline');

@@ -2,6 +2,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
+import { checkAlternativeNames } from '@svc/shared/server-identity.ts';
 import { buildConnector } from 'undici';
 import { fairly, type Resolve } from './names.ts';
 import { connectBy } from './tunnel.ts';
@@ -33,6 +34,7 @@ export function guardedConnector(dial: GuardedDial): buildConnector.connector {
       allowH2: false,
       timeout: ABANDONED_AFTER_MS,
       lookup: guardedLookup(guard, resolve),
+      checkServerIdentity: checkAlternativeNames,
     });
     return connect;
   };

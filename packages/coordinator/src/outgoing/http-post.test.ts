@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
 import { SELF_SIGNED } from '../../../../test/support/self-signed.ts';
+import { WITHOUT_ALTERNATIVE_NAME } from '../../../../test/support/tls/certificates.ts';
 import { createHttpPost, mergeHeaders, type PostRequest, parseRetryAfter } from './http-post.ts';
 import type { Resolve } from './names.ts';
 
@@ -176,6 +177,23 @@ describe('no answer', () => {
       failure: 'certificate',
       error: "the receiver's TLS certificate was not accepted (ERR_TLS_CERT_ALTNAME_INVALID)",
     });
+  });
+
+  test('the common name of a certificate without an alternative name does not count', async () => {
+    let requests = 0;
+    const receiver = createSecureServer(WITHOUT_ALTERNATIVE_NAME, (_request, response) => {
+      requests += 1;
+      response.end();
+    });
+    const port = await listen(receiver);
+    const resolve: Resolve = async () => [{ address: '127.0.0.1', family: 4 }];
+    const guard = createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.1'] });
+    const post = createHttpPost({ clock, guard, resolve, ca: [WITHOUT_ALTERNATIVE_NAME.cert] });
+    expect(await post(request(`https://secure.test:${port}/`))).toMatchObject({
+      failure: 'certificate',
+      error: "the receiver's TLS certificate was not accepted (ERR_TLS_CERT_ALTNAME_INVALID)",
+    });
+    expect(requests).toBe(0);
   });
 
   test('what cannot be sent is said without its value', async () => {

@@ -26,6 +26,9 @@ test.each([
   ['', 'app.localhost', 80, true],
   ['', '127.0.0.7', 80, true],
   ['', '::1', 80, true],
+  ['', '::ffff:7f00:1', 80, true],
+  ['', '0.0.0.0', 80, true],
+  ['', '::', 80, true],
 ])('NO_PROXY=%j: %s:%i goes directly: %j', (text, host, port, goesDirectly) => {
   expect(parseNoProxy(text)(host, port)).toBe(goesDirectly);
 });

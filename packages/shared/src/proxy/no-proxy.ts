@@ -64,6 +64,9 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
+// Systems connect to themselves where these are asked for.
+LOOPBACK.addAddress('0.0.0.0', 'ipv4');
+LOOPBACK.addAddress('::', 'ipv6');
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || isIn(LOOPBACK, host);

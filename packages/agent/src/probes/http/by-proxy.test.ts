@@ -41,8 +41,8 @@ async function proxy({ to, answer }: { to?: number; answer?: string }) {
   const server = createHttpServer((_request, response) => response.writeHead(400).end());
   server.on('connect', ({ url, headers }, client: Socket) => {
     asked.push({ target: url, credentials: headers['proxy-authorization'] });
-    client.on('error', () => {}).on('close', ended.resolve);
-    client.on('end', () => client.end());
+    // HTTP servers leave their half open: the connection's close would never come.
+    client.on('error', () => {}).on('end', ended.resolve);
     client.resume();
     if (to === undefined) {
       if (answer !== undefined) client.end(answer);
@@ -148,9 +148,28 @@ describe('HTTP probes by a proxy', () => {
         errorMessage: 'the proxy does not accept our credentials (407 Proxy Authentication Required)',
       },
     ],
+    // So tinyproxy 1.11 to a wrong password.
+    [
+      '401 Unauthorized',
+      {
+        outcome: 'not_run',
+        reason: 'network-down',
+        errorMessage: 'the proxy does not accept our credentials (401 Unauthorized)',
+      },
+    ],
   ])('a proxy that answers %s', async (status, expected) => {
     const { port } = await proxy({ answer: `HTTP/1.1 ${status}\r\nContent-Length: 0\r\n\r\n` });
     expect(await run(probeBy(port, 'me:s3cret@'), 'https://a.test/')).toMatchObject(expected);
+  });
+
+  test('a proxy that asks for credentials where none are set', async () => {
+    const { port, asked } = await proxy({ answer: 'HTTP/1.1 407 \r\n\r\n' });
+    expect(await run(probeBy(port), 'https://a.test/')).toMatchObject({
+      outcome: 'not_run',
+      reason: 'network-down',
+      errorMessage: 'the proxy asks for credentials (407)',
+    });
+    expect(asked).toEqual([{ target: 'a.test:443', credentials: undefined }]);
   });
 
   test.each([

@@ -83,20 +83,27 @@ function tunnelled(
     });
     openTunnel(socket, proxy, target, (end) => {
       unregister?.();
-      resolve(end.kind === 'open' ? { kind: 'connected', socket } : judge(end));
+      resolve(end.kind === 'open' ? { kind: 'connected', socket } : judge(end, proxy));
     });
   });
 }
 
 /** What the proxy's answer says of the target, if anything (RFC 9110, section 15.6). */
-function judge(end: Exclude<TunnelEnd, { kind: 'open' }>): ProxyDialResult {
+function judge(end: Exclude<TunnelEnd, { kind: 'open' }>, { authorization }: HttpProxy): ProxyDialResult {
   if (end.kind === 'broken')
     return { kind: 'no-proxy', message: `the proxy opens no tunnel: ${end.message}` };
   const answer = `${end.statusCode}${end.reason === '' ? '' : ` ${end.reason}`}`;
-  if (end.statusCode === 407) {
-    return { kind: 'no-proxy', message: `the proxy does not accept our credentials (${answer})` };
+  if (OF_CREDENTIALS.has(end.statusCode)) {
+    const message =
+      authorization === null
+        ? `the proxy asks for credentials (${answer})`
+        : `the proxy does not accept our credentials (${answer})`;
+    return { kind: 'no-proxy', message };
   }
   if (end.statusCode >= 500)
     return { kind: 'failed', message: `the proxy cannot reach the target (${answer})` };
   return { kind: 'denied', message: `the proxy denies connections to the target (${answer})` };
 }
+
+/** 401 is no proxy's status (RFC 9110, section 15.5.2), but tinyproxy gives it for a wrong password. */
+const OF_CREDENTIALS: ReadonlySet<number> = new Set([401, 407]);

@@ -381,9 +381,10 @@ const HTTP2_WITHOUT_TLS =
   'the target speaks HTTP/2 without TLS, which is not probed: give it an https URL, or let it speak HTTP/1.1';
 const HTTP2_NOT_AGREED = 'the target speaks HTTP/2 without agreeing to it in the TLS handshake (ALPN)';
 
-/** Of the system or of TLS, not of our code. */
+/** Of the system or of TLS: neither of our code nor about what the target sent. */
 function isOfConnection(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'code' in error && /^(?:E(?!RR_)|ERR_SSL_)/.test(String(error.code));
+  if (!(error instanceof Error) || error instanceof ResponseError) return false;
+  return 'code' in error && /^(?:E(?!RR_)|ERR_SSL_)/.test(String(error.code));
 }
 
 /** What surely fits one packet: the smallest usual MTU less headers. */

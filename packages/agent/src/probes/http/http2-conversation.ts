@@ -67,19 +67,21 @@ export class Http2Conversation {
     session.on('error', this.#failed);
     session.on('close', this.#closed);
     const stream = session.request(request.fields, { endStream: request.body === '' });
-    this.#listenTo(stream);
+    this.#listenTo(stream, session);
     if (request.body !== '') stream.end(request.body);
   }
 
-  #listenTo(stream: ClientHttp2Stream): void {
+  #listenTo(stream: ClientHttp2Stream, session: ClientHttp2Session): void {
     stream.on('response', (headers) => this.#guarded(() => this.#answered(headers)));
     stream.on('data', (bytes: Buffer) => this.#guarded(() => this.#listener.onBody(bytes, 0, bytes.length)));
-    stream.on('aborted', () => this.#failed(brokenOff(this.#options.http2, stream.rstCode)));
-    stream.on('error', (error) => {
-      const isReset = stream.rstCode !== this.#options.http2.constants.NGHTTP2_NO_ERROR;
-      this.#failed(isReset ? brokenOff(this.#options.http2, stream.rstCode) : error);
+    const { http2 } = this.#options;
+    // Node cancels the streams of a connection that is gone: then the code is not the target's.
+    const isBrokenOff = () => !session.destroyed && stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR;
+    stream.on('aborted', () => {
+      if (isBrokenOff()) this.#failed(brokenOff(http2, stream.rstCode));
     });
-    stream.on('end', () => this.#guarded(() => this.#ended(stream)));
+    stream.on('error', (error) => this.#failed(isBrokenOff() ? brokenOff(http2, stream.rstCode) : error));
+    stream.on('end', () => this.#guarded(() => this.#ended(stream, session)));
     stream.on('close', this.#closed);
   }
 
@@ -95,9 +97,12 @@ export class Http2Conversation {
     });
   }
 
-  #ended({ rstCode }: ClientHttp2Stream): void {
+  #ended({ rstCode }: ClientHttp2Stream, { destroyed }: ClientHttp2Session): void {
     const { http2 } = this.#options;
-    if (!this.#hasHead || rstCode !== http2.constants.NGHTTP2_NO_ERROR) throw brokenOff(http2, rstCode);
+    const isWhole = rstCode === http2.constants.NGHTTP2_NO_ERROR;
+    // Its `error` or `close` comes next, and says what became of the connection.
+    if (!isWhole && destroyed) return;
+    if (!isWhole || !this.#hasHead) throw brokenOff(http2, rstCode);
     // Decoding may go on for a while: what becomes of the connection meanwhile is of no interest.
     this.close();
     this.#listener.onComplete();

@@ -1,11 +1,6 @@
 import { isIP, type OnReadOpts, type Socket } from 'node:net';
-import {
-  checkServerIdentity,
-  connect,
-  type PeerCertificate,
-  type SecureContext,
-  type TLSSocket,
-} from 'node:tls';
+import { connect, type PeerCertificate, type SecureContext, type TLSSocket } from 'node:tls';
+import { checkAlternativeNames } from '@svc/shared/server-identity.ts';
 
 export type TlsOptions = {
   /** PEM certificates trusted beside the usual ones. */
@@ -51,9 +46,7 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureO
     rejectUnauthorized: false,
     checkServerIdentity: (_host, peer) => {
       certificate = peer;
-      // Without the subject: node would take its common name where there is no alternative name for it, which
-      // browsers and curl do not (RFC 9525, section 6.3).
-      return checkServerIdentity(serverName, { subjectaltname: peer.subjectaltname } as PeerCertificate);
+      return checkAlternativeNames(serverName, peer);
     },
   });
   socket.once('secureConnect', () => {
