@@ -118,7 +118,7 @@ export class LocalService {
         channelProxy: undefined,
         noProxy: () => true,
         retentionDays: 14,
-        resultsMaxBytes: 64 * 1024 ** 2,
+        resultsMaxBytes: 512 * 1024 ** 2,
         metricsToken: undefined,
         databasePath: this.databasePath,
         secretKey: SECRET_KEY,
