@@ -55,7 +55,7 @@ export const FOREIGN: Answer[] = family('no HTTP', [
   ['NATS', 'INFO {"server_id":"A"}\r\n', NO_HTTP],
   ['MySQL', '\x4a\0\0\0\x0a8.0.36\0', NO_HTTP],
   ['a TLS alert', '\x15\x03\x01\0\x02\x02\x46', NO_HTTP],
-  ['settings of HTTP/2', '\0\0\0\x04\0\0\0\0\0', NO_HTTP],
+  ['settings of HTTP/2', '\0\0\0\x04\0\0\0\0\0', { refused: /HTTP\/2 without TLS/ }],
   ['HTML without a head', '<html><body>hello</body></html>', NO_HTTP],
   ['text without a head', 'hello', NO_HTTP],
   ['an empty line', '\r\n', NO_HTTP],

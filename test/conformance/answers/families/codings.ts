@@ -14,7 +14,7 @@ const undecodable = (coding: string): Expectation => ({
   refused: new RegExp(`cannot be decoded as ${coding}`),
 });
 
-const AFTER = ['\0\0\0\0', '\r\n', 'garbage', '<!-- cached -->', '\x1f\x8b\x01', 'x'.repeat(10_000)];
+const AFTER = ['\0\0\0\0', '\r\n', 'garbage', '<!-- cached -->', 'x'.repeat(10_000)];
 
 const OTHERS: readonly [name: string, coding: string, body: string, Expectation | string][] = [
   ['deflate without its wrapping', 'deflate', latin1(deflateRawSync('hello')), 'hello'],
