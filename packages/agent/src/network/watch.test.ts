@@ -63,6 +63,21 @@ describe('a failure at connection level', () => {
     expect(watch.isDown).toBe(false);
   });
 
+  test('is ours when the attempt began while the network was down and ends when it is back', async () => {
+    const { seen, said, watch, clock } = bench();
+    const check = httpCheck('http://slow.test/');
+    const startedAt = clock.monotonic();
+    said.answer = 'gone';
+    clock.advance(4_000);
+    expect(await seen('a.test')).toBe(true);
+    said.answer = 'answered';
+    clock.advance(1_000);
+    const begunSince = clock.monotonic();
+    expect(await watch.seen(check, timedOut(5_000), startedAt)).toBe(true);
+    clock.advance(5_000);
+    expect(await watch.seen(check, timedOut(5_000), begunSince)).toBe(false);
+  });
+
   test("is the target's where no reference counts", async () => {
     const { seen, said } = bench();
     said.areKnown = false;

@@ -25,11 +25,13 @@ type Failing = { readonly since: number; lastAt: number };
  *
  *     a host fails at connection level ── no reference counts ─────────────▶ the target's
  *         │
- *         └─ the references are asked ── one answers ──────────────────────▶ the target's
+ *         └─ the references are asked ── one answers ──────────────────────▶ the target's (*)
  *                │
  *                └─ none answers any more ─┬─ it failed before they were gone, and hosts
  *                                          │  have answered since: they were wrong ──────▶ the target's
  *                                          └─ else ───────────────────────▶ our network's
+ *
+ * (*) Our network's where the attempt began while the network was down, and ended when it was back.
  *
  * A failure waits for the answer, some milliseconds while the network is there: the first host that
  * begins to fail cannot be compared with the others yet, which follow within a period. Attempts against
@@ -43,6 +45,8 @@ export class NetworkWatch {
   /** Hosts that were not probed because of our network, since one answered. */
   readonly #cutOff = new Set<string>();
   #cutOffAt = Number.NEGATIVE_INFINITY;
+  /** When a failure was our network's last. */
+  #downAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -68,7 +72,7 @@ export class NetworkWatch {
       return null;
     }
     const failing = this.#failed(host, startedAt);
-    return this.#options.references.areKnown ? this.#ask(host, failing) : null;
+    return this.#options.references.areKnown ? this.#ask(host, failing, startedAt) : null;
   }
 
   /** Within the last ten seconds several hosts were not probed because of our network, and none answered since. */
@@ -79,9 +83,10 @@ export class NetworkWatch {
     return this.#cutOff.size > 1 && clock.monotonic() - this.#cutOffAt < SICK_MS;
   }
 
-  async #ask(host: string, failing: Failing): Promise<boolean> {
-    const { references } = this.#options;
-    if ((await references.ask()) !== 'gone') return false;
+  async #ask(host: string, failing: Failing, startedAt: number): Promise<boolean> {
+    const { references, clock } = this.#options;
+    // An attempt that began while the network was down may end when it is back.
+    if ((await references.ask()) !== 'gone') return startedAt < this.#downAt;
     const { goneSince } = references;
     if (goneSince !== null && failing.since <= goneSince && this.#haveAnsweredSince(goneSince)) {
       references.forget();
@@ -89,6 +94,7 @@ export class NetworkWatch {
       return false;
     }
     this.#noteCutOff(host);
+    this.#downAt = clock.monotonic();
     return true;
   }
 
