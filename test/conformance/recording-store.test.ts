@@ -1,9 +1,8 @@
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { regionSet } from '@svc/coordinator/domain/region-set.ts';
-import type { Vote } from '@svc/coordinator/domain/status.ts';
-import type { StoredState } from '@svc/coordinator/evaluation/restart.ts';
-import { type MonitorState, newState } from '@svc/coordinator/evaluation/state.ts';
-import { noWrites, type Writes } from '@svc/coordinator/evaluation/writes.ts';
+import type { StoredState, StoredVote } from '@svc/coordinator/evaluation/restart.ts';
+import { newState } from '@svc/coordinator/evaluation/state.ts';
+import { noWrites, type Writes, type WrittenState } from '@svc/coordinator/evaluation/writes.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -104,14 +103,13 @@ describe.each([
     const written = state({ status: 'error', reason: 'majority-failed', incident: 'key-1' });
     await write({ states: [written] });
     const { id, since, status, reason, version, decidedSlot, floorSlot, entered, incident } = written;
+    const { openSlots, writtenAt } = written;
     const [read, ...others] = await states();
     expect(others).toEqual([]);
     expect(read).toMatchObject({ id, since, status, reason, version, decidedSlot, floorSlot, entered });
-    expect(read?.incident).toBe(incident);
+    expect(read).toMatchObject({ incident, openSlots, writtenAt });
     expect(read?.votes).toHaveLength(2);
-    for (const { expiresAt: _, ...vote } of written.votes) {
-      expect(read?.votes).toContainEqual(expect.objectContaining(vote));
-    }
+    for (const vote of written.votes) expect(read?.votes).toContainEqual(vote);
   });
 
   test('results of the decided slot and later ones are read back, of this version and with an outcome', async () => {
@@ -121,17 +119,27 @@ describe.each([
         result(A, 'failed'),
         result(B, 'passed', SLOT, 2),
         result(B, 'not_run', SLOT + 1),
-        result(A, 'degraded', SLOT + 2),
+        { ...result(A, 'degraded', SLOT + 2), decidedAfterMs: 250 },
       ],
       offGridSlots: [-1, 0, 1, 2].map((later) => ({ monitorId: 7, slot: SLOT + later })),
-      states: [state({ decidedSlot: SLOT })],
+      states: [state({ decidedSlot: SLOT, openSlots: [] })],
     });
     const [read] = await states();
     expect(read?.results.map(({ region, outcome, slot }) => [region, outcome, slot])).toEqual([
       [A, 'failed', SLOT],
       [A, 'degraded', SLOT + 2],
     ]);
-    expect(read?.results[0]?.at).toBe(NOW);
+    expect(read?.results.map(({ decidedAt }) => decidedAt)).toEqual([null, SLOT + 2 + 250]);
+  });
+
+  test('results from the oldest open slot on are read back', async () => {
+    await write({
+      results: [-16, -15, 0].map((later) => result(A, 'passed', SLOT + later)),
+      offGridSlots: [-16, -15, 0].map((later) => ({ monitorId: 7, slot: SLOT + later })),
+      states: [state({ openSlots: [SLOT - 15] })],
+    });
+    const [read] = await states();
+    expect(read?.results.map(({ slot }) => slot)).toEqual([SLOT - 15, SLOT]);
   });
 
   test('a state of a monitor that is gone is not kept', async () => {
@@ -208,28 +216,34 @@ describe.each([
 
 function result(region: Region, outcome: Outcome, slot = SLOT, version = 1): Writes['results'][number] {
   const reported = { monitor: 7, version, slot, token: 'good', outcome, started_at: slot, attempts: [] };
-  return { region, agent: 'agent', result: reported };
+  return { region, agent: 'agent', result: reported, decidedAfterMs: null };
 }
 
 function abstention(region: Region): Writes['abstentions'][number] {
   return { monitorId: 7, version: 1, slot: SLOT, region, reason: 'no-agent' };
 }
 
-function state(changes: Partial<MonitorState>): MonitorState {
+function state(changes: Partial<WrittenState>): WrittenState {
+  const { open: _, ...empty } = newState(7, NOW - 1_000);
   return {
-    ...newState(7, NOW - 1_000),
+    ...empty,
     status: 'active',
     reason: 'all-passed',
     version: 1,
     decidedSlot: SLOT,
     floorSlot: SLOT - PERIOD,
     entered: regionSet([A, B]),
-    votes: [vote(A), { ...vote(B), outcome: 'failed', failedSince: SLOT - 10, statusCode: 500 }],
+    votes: [
+      vote(A),
+      { ...vote(B), outcome: 'failed', failedSince: SLOT - 10, upSlot: SLOT - 20, statusCode: 500 },
+    ],
+    openSlots: [SLOT - 30, SLOT - 15],
+    writtenAt: NOW,
     ...changes,
   };
 }
 
-function vote(region: Region): Vote {
+function vote(region: Region): StoredVote {
   return {
     region,
     outcome: 'passed',
@@ -237,7 +251,8 @@ function vote(region: Region): Vote {
     at: NOW - 100,
     endedAt: SLOT + 40,
     failedSince: null,
-    expiresAt: 0,
+    upSlot: SLOT,
+    countsUntil: NOW + 1_000,
     latency: 12.5,
     statusCode: null,
     errorMessage: null,

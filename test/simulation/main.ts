@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { describeAlarms } from './false-alarms.ts';
 import { runInProcesses, storyOf } from './run-worlds.ts';
 import { describeStatistics, failingSeeds } from './statistics.ts';
 
@@ -10,8 +11,16 @@ const { values } = parseArgs({
     /** First seed. */
     seed: { type: 'string', default: '1' },
     worlds: { type: 'string', default: '1000' },
+    /** In place of worlds: false alarms of one monitor in so many slots, with and without the rule about moments. */
+    'alarm-slots': { type: 'string' },
   },
 });
+
+const { 'alarm-slots': alarmSlots } = values;
+if (alarmSlots !== undefined) {
+  console.log(describeAlarms({ seed: Number(values.seed), slots: Number(alarmSlots) }));
+  process.exit();
+}
 
 const started = performance.now();
 const sum = await runInProcesses({ seed: Number(values.seed), worlds: Number(values.worlds) });

@@ -1,9 +1,9 @@
 import { checkEnd } from '@svc/coordinator/domain/check-end.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, votableForMs } from '@svc/coordinator/domain/status.ts';
-import type { StoredState, StoredVote } from '@svc/coordinator/evaluation/restart.ts';
-import type { Link, MonitorState } from '@svc/coordinator/evaluation/state.ts';
-import type { ReportedResult, Writes } from '@svc/coordinator/evaluation/writes.ts';
+import type { StoredResult, StoredState } from '@svc/coordinator/evaluation/restart.ts';
+import type { Link } from '@svc/coordinator/evaluation/state.ts';
+import type { ReportedResult, Writes, WrittenState } from '@svc/coordinator/evaluation/writes.ts';
 import { StoreError } from '@svc/coordinator/store/errors.ts';
 import type { RecordedBatch, RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import type { StreamPosition } from '@svc/coordinator/store/stream-position.ts';
@@ -12,14 +12,14 @@ import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { WorldStore } from './store.ts';
 
-type Row = { readonly outcome: Outcome; readonly version: number; readonly vote: StoredVote | null };
+type Row = { readonly outcome: Outcome; readonly version: number; readonly result: StoredResult | null };
 /** By slot, then region. */
 type Results = Map<number, Map<Region, Row>>;
 
 /** What the database keeps of a world, in memory: it forgets nothing over a restart of the coordinator. */
 export class MemoryStore implements WorldStore, RecordingStore {
   readonly #declared = new Set<number>();
-  readonly #states = new Map<number, MonitorState>();
+  readonly #states = new Map<number, WrittenState>();
   readonly #links = new Map<number, Link[]>();
   readonly #results = new Map<number, Results>();
   readonly #offGrid = new Map<number, number>();
@@ -92,9 +92,9 @@ export class MemoryStore implements WorldStore, RecordingStore {
     if (writes.results.some(({ result }) => !Number.isInteger(result.slot))) {
       throw new StoreError('store-constraint', 'a result without a slot');
     }
-    for (const result of writes.results) this.#recordResult(result, writes.recordedAt);
+    for (const result of writes.results) this.#recordResult(result);
     for (const { monitorId, slot, region, version } of writes.abstentions) {
-      this.#insert(monitorId, slot, region, { outcome: 'not_run', version, vote: null });
+      this.#insert(monitorId, slot, region, { outcome: 'not_run', version, result: null });
     }
     for (const { monitorId, slot } of writes.offGridSlots) {
       this.#offGrid.set(monitorId, Math.max(slot, this.#offGrid.get(monitorId) ?? 0));
@@ -126,6 +126,8 @@ export class MemoryStore implements WorldStore, RecordingStore {
       incident: state.incident,
       intervals: state.intervals,
       votes: state.votes,
+      openSlots: state.openSlots,
+      writtenAt: state.writtenAt,
       links: this.#links.get(state.id) ?? [],
       results: this.#resultsSince(state, monitors.get(state.id), now),
     }));
@@ -135,23 +137,24 @@ export class MemoryStore implements WorldStore, RecordingStore {
     return this.#position;
   }
 
-  #recordResult({ result, region }: ReportedResult, recordedAt: number): void {
+  #recordResult({ result, region, decidedAfterMs }: ReportedResult): void {
     const { monitor, slot, outcome, version } = result;
-    const vote: StoredVote | null =
+    const stored: StoredResult | null =
       outcome === 'not_run'
         ? null
         : {
             region,
             outcome,
             slot,
-            at: recordedAt,
-            endedAt: checkEnd(result, Math.max(recordedAt, slot)),
+            decidedAt: decidedAfterMs === null ? null : slot + decidedAfterMs,
+            endedAt: checkEnd(result, Number.POSITIVE_INFINITY),
             failedSince: outcome === 'failed' ? slot : null,
+            upSlot: outcome === 'failed' ? 0 : slot,
             latency: result.latency ?? null,
             statusCode: result.status_code ?? null,
             errorMessage: result.error_message ?? null,
           };
-    this.#insert(monitor, slot, region, { outcome, version, vote });
+    this.#insert(monitor, slot, region, { outcome, version, result: stored });
   }
 
   /** The first that is not `not_run` stays, and it takes the place of a recorded `not_run`. */
@@ -174,18 +177,20 @@ export class MemoryStore implements WorldStore, RecordingStore {
   }
 
   #resultsSince(
-    { id, decidedSlot }: MonitorState,
+    { id, decidedSlot, openSlots }: WrittenState,
     monitor: LiveMonitor | undefined,
     now: number,
-  ): StoredVote[] {
+  ): StoredResult[] {
     if (monitor === undefined || !monitor.active) return [];
     const { periodMs, longestCheckMs, version } = monitor;
     const oldest = now - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs);
-    const decided = decidedSlot > now + BELIEVED_AHEAD_MS ? 0 : decidedSlot;
-    const found: StoredVote[] = [];
+    const from = Math.min(decidedSlot, openSlots[0] ?? decidedSlot);
+    const decided = from > now + BELIEVED_AHEAD_MS ? 0 : from;
+    const found: StoredResult[] = [];
     for (const [slot, rows] of this.#results.get(id) ?? []) {
       if (slot < decided || slot < oldest || slot > now + BELIEVED_AHEAD_MS) continue;
-      for (const row of rows.values()) if (row.vote !== null && row.version === version) found.push(row.vote);
+      for (const row of rows.values())
+        if (row.result !== null && row.version === version) found.push(row.result);
     }
     return found.sort((a, b) => a.slot - b.slot || (a.region < b.region ? -1 : 1));
   }

@@ -79,7 +79,7 @@ export class ConfirmedOutages {
     for (const region of this.#failed.get(slot) ?? []) {
       if (!electorate.has(region) || (this.#otherwise.get(region) ?? 0) > slot) continue;
       // What has aged counts for nothing.
-      if ((picture.votes.get(region)?.surelyFreshUntil ?? now.age + 1) > now.age) failed += 1;
+      if ((picture.votes.get(region)?.freshUntil ?? now.age + 1) > now.age) failed += 1;
     }
     return failed > electorate.size / 2;
   }

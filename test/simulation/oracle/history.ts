@@ -3,10 +3,12 @@ import { timesBetween } from '@svc/coordinator/domain/uptime.ts';
 import type { Transition } from '../told.ts';
 
 const DAY_MS = 86_400_000;
+/** What is further ahead was dated by a clock that was wrong, ms. */
+const SET_ASIDE_MS = 60_000;
 
 /** "Uptime is time-weighted between verdicts": the history of a world, checked as a whole at its end. */
 export class History {
-  readonly #transitions: Transition[] = [];
+  #transitions: Transition[] = [];
   #status: MonitorStatus = 'unknown';
   #at = 0;
   readonly #isClockSet: boolean;
@@ -19,6 +21,11 @@ export class History {
   /** Follows the history: each change begins where the one before it ended. */
   add(transition: Transition, now: number): string | null {
     const { from, to, at } = transition;
+    // Changes dated by a clock that was ahead are dated anew, to the first that follows.
+    if (this.#isClockSet && this.#at > now + SET_ASIDE_MS) {
+      this.#transitions = this.#transitions.map((each) => (each.at > at ? { ...each, at } : each));
+      this.#at = Math.min(this.#at, at);
+    }
     const fault = this.#fault(transition, now);
     this.#transitions.push(transition);
     this.#status = to;

@@ -2,16 +2,7 @@ import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
-import {
-  freshMs,
-  isTooFew,
-  PLAIN,
-  type Question,
-  type Reading,
-  statusOf,
-  type Vote,
-  votableMs,
-} from './rule.ts';
+import { freshMs, isTooFew, type Question, statusOf, type Vote, votableMs } from './rule.ts';
 
 /** A slot that is not decided. */
 type OpenSlot = {
@@ -22,8 +13,6 @@ type OpenSlot = {
   given: Set<Region> | null;
   answered: Set<Region>;
   readonly reports: Vote[];
-  /** The service has started again since: whether and when it was decided may not be known to it. */
-  isOfRestart: boolean;
 };
 
 export type RegionsWithAgents = { hadAgentWithin24h(region: Region): boolean };
@@ -51,13 +40,9 @@ export class Picture {
   endedSlot = 0;
   /** When dispatch last resumed, monotonic ms. */
   #upSince = 0;
-  /** Newest slot with a vote at the last restart. */
-  #newestVote = 0;
   #seen: Now = { monotonic: 0, slot: 0, age: 0 };
   /** Before this nothing ages, unless the electorate changes. */
   #agesAt = Number.NEGATIVE_INFINITY;
-  /** When each vote was reported, as its age. */
-  readonly #reportedAt = new Map<Region, number>();
 
   constructor(presence: RegionsWithAgents) {
     this.#presence = presence;
@@ -102,47 +87,34 @@ export class Picture {
   allResumed(resumed: ReadonlySet<number>, now: Now): void {
     for (const open of this.#open) if (!resumed.has(open.slot)) open.given = new Set(open.answered);
     this.#upSince = now.monotonic;
-    if (this.monitor !== null) this.#renew(this.monitor, now);
     this.decide(now);
   }
 
-  /**
-   * A restart reads votes back from results, whose instants are those of their recording; whether the newest
-   * slot was decided is not known then, and it may be decided once more.
-   */
+  /** A restart forgets nothing that was reported. Of what agents abstained from and to whom slots were given dispatch tells anew. */
   restarted(now: Now): void {
     const { monitor } = this;
     this.#upSince = Number.POSITIVE_INFINITY;
-    // What agents abstained from is not read back, and dispatch has yet to say to whom slots were given.
     for (const open of this.#open) {
-      open.isOfRestart = true;
       open.given = null;
       open.answered = new Set(open.reports.map(({ region }) => region));
     }
     if (monitor === null) return;
     const freshFor = freshMs(monitor.periodMs, monitor.longestCheckMs);
-    this.#newestVote = Math.max(0, ...[...this.votes.values()].map(({ slot }) => slot));
     for (const vote of this.votes.values()) {
-      const reported = (this.#reportedAt.get(vote.region) ?? 0) + freshFor;
       // Of a clock that was set back since a vote counts for no longer.
-      const freshUntil = Math.min(vote.freshUntil, now.age + freshFor);
-      const surelyFreshUntil = Math.min(vote.surelyFreshUntil, reported, freshUntil);
-      this.votes.set(vote.region, { ...vote, freshUntil, surelyFreshUntil });
-    }
-  }
-
-  /** The votes of the slot that was the newest at the restart may have been cast anew. */
-  #renew(monitor: LiveMonitor, now: Now): void {
-    const { periodMs, longestCheckMs } = monitor;
-    const freshUntil = now.age + freshMs(periodMs, longestCheckMs);
-    for (const vote of this.votes.values()) {
-      if (isTooOld(vote.slot, monitor, now)) continue;
-      if (vote.slot === this.#newestVote) this.votes.set(vote.region, { ...vote, freshUntil });
+      this.votes.set(vote.region, { ...vote, freshUntil: Math.min(vote.freshUntil, now.age + freshFor) });
     }
   }
 
   /** Time has passed: slots whose period is over are decided, and votes age. */
   decide(now: Now): void {
+    this.#decideOpen(now);
+    this.#grow(now);
+  }
+
+  /** Returns whether a verdict was made. */
+  #decideOpen(now: Now): boolean {
+    let isJudged = false;
     for (let index = this.#nextDecided(now); index >= 0; index = this.#nextDecided(now)) {
       const [open] = this.#open.splice(index, 1) as [OpenSlot];
       this.#decidedSlot = Math.max(this.#decidedSlot, open.slot);
@@ -150,39 +122,22 @@ export class Picture {
       this.#agesAt = Number.NEGATIVE_INFINITY;
       // What its end decides is decided then, whenever somebody looks.
       const endedMs = Math.max(0, now.monotonic - this.#endOf(open));
-      this.#cast(open.reports, ago(now, endedMs), open.isOfRestart);
+      isJudged = this.#cast(open.reports, ago(now, endedMs)) || isJudged;
     }
-    this.#grow(now);
+    return isJudged;
   }
 
   /** All statuses that the sentences allow now, where one of them leaves room. */
   allowed(now: Now, standing: MonitorStatus): Set<MonitorStatus> {
     const allowed = new Set<MonitorStatus>();
     for (const electorate of [this.#electorate(this.#entered), this.#electorate(this.#given)]) {
-      for (const votes of this.#votesAllowed(now)) {
-        for (const reading of READINGS) {
-          const question = { votes, electorate, age: now.age, standing };
-          allowed.add(statusOf(question, reading));
-          if (isTooFew(question, reading)) allowed.add('unknown');
-          // "Ageing alone changes status only to unknown": what was right when the votes were cast stays.
-          else if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }, reading) === standing) {
-            allowed.add(standing);
-          }
-        }
-      }
+      const question = { votes: [...this.votes.values()], electorate, age: now.age, standing };
+      allowed.add(statusOf(question));
+      if (isTooFew(question)) allowed.add('unknown');
+      // "Ageing alone changes status only to unknown": what was right when the votes were cast stays.
+      else if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }) === standing) allowed.add(standing);
     }
     return allowed;
-  }
-
-  /** The votes; and where one of them may have aged or not, so that open slots may be certain, those that are to come. */
-  *#votesAllowed(now: Now): Generator<Vote[]> {
-    const votes = [...this.votes.values()];
-    yield votes;
-    const isRoom = votes.some((vote) => vote.surelyFreshUntil <= now.age && now.age < vote.freshUntil);
-    if (!isRoom) return;
-    const cast = new Map(this.votes);
-    for (const open of this.#open) for (const vote of open.reports) this.#castInto(cast, vote, now);
-    yield [...cast.values()];
   }
 
   /** "The monitor's regions that had an agent within 24 h", each from the first slot it was given. */
@@ -236,7 +191,6 @@ export class Picture {
       given: null,
       answered: new Set(),
       reports: [],
-      isOfRestart: this.#upSince === Number.POSITIVE_INFINITY,
     };
     this.#open.push(open);
     this.#open.sort((a, b) => a.slot - b.slot);
@@ -268,12 +222,9 @@ export class Picture {
       outcome,
       slot,
       freshUntil,
-      surelyFreshUntil: freshUntil,
       downFrom: slot,
-      surelyDownFrom: slot,
+      upSlot: outcome === 'failed' ? 0 : slot,
       endedAt: slot + tookMs(result),
-      surelyEndedAt: Math.min(slot + tookMs(result), Math.max(slot, now.slot)),
-      heardAt: now.slot,
     };
     this.#given.add(region);
     if (!this.#isOver(slot)) {
@@ -283,8 +234,11 @@ export class Picture {
       return;
     }
     // "A report that comes after its slot was decided becomes its region's vote at once."
-    this.#entered.add(region);
-    this.#cast([vote], now);
+    // It enters with a slot that is decided: a late report of before it was taken out and added again is none.
+    if (!this.#castInto(this.votes, vote, now)) return;
+    this.#agesAt = Math.min(this.#agesAt, freshUntil);
+    // "After it the open slot's certainty is looked at again": what follows from both is one verdict.
+    if (!this.#decideOpen(now)) this.#judge(now);
   }
 
   /** A service that was down waits until it has read what was reported meanwhile. */
@@ -310,50 +264,69 @@ export class Picture {
     // More than half may all pass, and may all fail together.
     if (missing.filter((region) => electorate.has(region)).length > electorate.size / 2) return false;
     const cast = new Map(this.votes);
-    for (const vote of open.reports) this.#castInto(cast, vote, now);
+    // They count from when they become votes.
+    const freshUntil = Number.POSITIVE_INFINITY;
+    for (const vote of open.reports) this.#castInto(cast, { ...vote, freshUntil }, now);
     const statusWith = (extreme: Extreme) => {
       const votes = new Map(cast);
       for (const region of missing) {
         if (extreme === 'aged') votes.delete(region);
         else if (extreme !== 'kept') this.#castInto(votes, supposed(region, extreme, open.slot), now);
       }
-      return statusOf(
-        { votes: [...votes.values()], electorate, age: now.age, standing: this.expected },
-        PLAIN,
-      );
+      return statusOf({ votes: [...votes.values()], electorate, age: now.age, standing: this.expected });
     };
     const status = statusWith('passed');
     return EXTREMES.every((extreme) => statusWith(extreme) === status);
   }
 
-  /** @param isOfRestart they may have become votes when they were reported */
-  #cast(news: readonly Vote[], now: Now, isOfRestart = false): void {
+  /** Returns whether a verdict was made. */
+  #cast(news: readonly Vote[], now: Now): boolean {
     const { monitor } = this;
-    if (monitor === null || news.length === 0) return;
+    if (monitor === null || news.length === 0) return false;
     const freshUntil = now.age + freshMs(monitor.periodMs, monitor.longestCheckMs);
     this.#agesAt = Math.min(this.#agesAt, freshUntil);
     let isNew = false;
     for (const vote of news) {
       // A service that was down may come to it late.
       if (isTooOld(vote.slot, monitor, now)) continue;
-      const surelyFreshUntil = isOfRestart ? vote.surelyFreshUntil : freshUntil;
-      if (!this.#castInto(this.votes, { ...vote, freshUntil, surelyFreshUntil }, now)) continue;
-      this.#reportedAt.set(vote.region, now.age - (now.slot - vote.heardAt));
-      isNew = true;
+      isNew = this.#castInto(this.votes, { ...vote, freshUntil }, now) || isNew;
     }
     if (isNew) this.#judge(now);
+    return isNew;
   }
 
-  /** "Never in place of a newer slot's vote." */
+  /** "Never in place of a newer slot's vote." Returns whether the region's vote is another one now. */
   #castInto(votes: Map<Region, Vote>, vote: Vote, now: Now): boolean {
     const before = votes.get(vote.region);
-    if (before !== undefined && before.slot >= vote.slot) return false;
-    votes.set(vote.region, vote.outcome === 'failed' ? downSince(vote, before, now) : vote);
-    return true;
+    if (before === undefined) {
+      votes.set(vote.region, vote);
+      return true;
+    }
+    const isNewer = vote.slot > before.slot;
+    const next = isNewer ? this.#following(before, vote, now) : afterLate(before, vote);
+    votes.set(vote.region, next);
+    return next !== before;
+  }
+
+  /**
+   * A failure begins with its slot. It begins earlier with the run of failures that it goes on with, unless the
+   * last of them has aged and nobody may report about its slot any more; or 5 s after the region's last pass while
+   * that still counts.
+   */
+  #following(before: Vote, vote: Vote, now: Now): Vote {
+    if (vote.outcome !== 'failed') return vote;
+    const { upSlot } = before;
+    const isAged = before.freshUntil <= now.age;
+    if (before.outcome === 'failed') {
+      const isOver = isAged && this.monitor !== null && isTooOld(before.slot, this.monitor, now);
+      return isOver ? { ...vote, upSlot } : { ...vote, upSlot, downFrom: before.downFrom };
+    }
+    if (isAged) return { ...vote, upSlot };
+    return { ...vote, upSlot, downFrom: Math.min(vote.slot, before.endedAt + UP_AFTER_PASS_MS) };
   }
 
   #judge(now: Now): void {
-    this.#expect(statusOf(this.#question(now), PLAIN), now.monotonic);
+    this.#expect(statusOf(this.#question(now)), now.monotonic);
   }
 
   /** "Ageing alone changes status only to unknown, dated at the expiry." */
@@ -363,7 +336,7 @@ export class Picture {
     this.#seen = now;
     if (this.expected === 'unknown' || now.age < this.#agesAt) return;
     this.#agesAt = Math.min(...[...this.votes.values()].map(untilAfter(now.age)));
-    if (!isTooFew(this.#question(now), PLAIN)) return;
+    if (!isTooFew(this.#question(now))) return;
     const ended = [...this.votes.values()]
       .map(({ freshUntil }) => freshUntil)
       .filter((until) => until <= now.age);
@@ -401,17 +374,18 @@ export class Picture {
     }
     this.#shift(
       freshMs(after.periodMs, after.longestCheckMs) - freshMs(before.periodMs, before.longestCheckMs),
+      now,
     );
     if (after.regions !== null) this.#drop(new Set(after.regions), now);
   }
 
-  #shift(byMs: number): void {
+  #shift(byMs: number, now: Now): void {
     this.#agesAt = Number.NEGATIVE_INFINITY;
     if (byMs === 0) return;
     for (const vote of this.votes.values()) {
-      const { surelyFreshUntil, freshUntil } = vote;
-      const shifted = { surelyFreshUntil: surelyFreshUntil + byMs, freshUntil: freshUntil + byMs };
-      this.votes.set(vote.region, { ...vote, ...shifted });
+      // What has aged out is a vote no more, whatever the period is now.
+      if (vote.freshUntil <= now.age) continue;
+      this.votes.set(vote.region, { ...vote, freshUntil: vote.freshUntil + byMs });
     }
   }
 
@@ -454,19 +428,14 @@ function tookMs({ attempts }: CheckResult): number {
   return last === undefined ? 0 : last.started_ms + last.latency;
 }
 
-/**
- * A failure begins with its slot. It begins earlier with the run of failures that it goes on with, however old
- * the last of them is, or as soon as 5 s after the region's last pass while that still counts.
- */
-function downSince(vote: Vote, before: Vote | undefined, now: Now): Vote {
-  if (before === undefined) return vote;
-  if (before.outcome === 'failed') {
-    return { ...vote, downFrom: before.downFrom, surelyDownFrom: before.surelyDownFrom };
+/** What comes late about an older slot makes the run of failures longer, or breaks it where the region passed. */
+function afterLate(vote: Vote, late: Vote): Vote {
+  if (vote.outcome !== 'failed' || late.slot <= vote.upSlot || late.slot >= vote.slot) return vote;
+  if (late.outcome === 'failed') {
+    return late.slot < vote.downFrom ? { ...vote, downFrom: late.slot } : vote;
   }
-  if (before.freshUntil <= now.age) return vote;
-  const downFrom = Math.min(vote.slot, before.surelyEndedAt + UP_AFTER_PASS_MS);
-  if (before.surelyFreshUntil <= now.age) return { ...vote, downFrom };
-  return { ...vote, downFrom, surelyDownFrom: Math.min(vote.slot, before.endedAt + UP_AFTER_PASS_MS) };
+  const since = Math.min(vote.slot, Math.max(late.slot + UP_AFTER_PASS_MS, late.endedAt + 1));
+  return { ...vote, upSlot: late.slot, downFrom: Math.max(vote.downFrom, since) };
 }
 
 function ago({ monotonic, slot, age }: Now, ms: number): Now {
@@ -486,15 +455,8 @@ function supposed(region: Region, outcome: Vote['outcome'], slot: number): Vote 
     outcome,
     slot,
     freshUntil: never,
-    surelyFreshUntil: never,
     downFrom: slot,
-    surelyDownFrom: slot,
+    upSlot: outcome === 'failed' ? 0 : slot,
     endedAt: slot,
-    surelyEndedAt: slot,
-    heardAt: slot,
   };
 }
-
-const READINGS: readonly Reading[] = [false, true].flatMap((isEarlyAgeing) =>
-  [false, true].map((isLongFailure) => ({ isEarlyAgeing, isLongFailure })),
-);

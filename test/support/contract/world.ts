@@ -193,7 +193,7 @@ export class World {
         .execute();
     });
     const facts = { statusCode: 503, errorMessage: 'status code 503' };
-    const voted = { ...vote, endedAt: now, failedSince: now, expiresAt: now, ...facts };
+    const voted = { ...vote, endedAt: now, failedSince: now, upSlot: 0, expiresAt: now, ...facts };
     this.api.states.set(Number(id), { status: 'error', votes: [voted] });
     return id;
   }

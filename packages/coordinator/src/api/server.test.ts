@@ -97,7 +97,7 @@ describe('monitors', () => {
     const { id } = await created('/v1/monitors', MONITOR);
     const at = api.clock.wall() - 1_500;
     const facts = { latency: 1, statusCode: 500, errorMessage: 'x' };
-    const vote = { slot: at - 500, endedAt: at, failedSince: at - 500, expiresAt: 0, ...facts };
+    const vote = { slot: at - 500, endedAt: at, failedSince: at - 500, upSlot: 0, expiresAt: 0, ...facts };
     api.states.set(Number(id), {
       status: 'error',
       votes: [{ region: 'hosta-fra', outcome: 'failed', at, ...vote }],

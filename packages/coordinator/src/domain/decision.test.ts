@@ -18,6 +18,7 @@ function vote(region: Region, outcome: VoteOutcome, slot = 2): Vote {
     at: 1,
     endedAt: slot,
     failedSince: outcome === 'failed' ? slot : null,
+    upSlot: outcome === 'failed' ? 0 : slot,
     expiresAt: 1e6,
     latency: null,
     statusCode: null,
@@ -36,9 +37,10 @@ const decisionAt = (
   electorate: RegionSet,
   now: number,
   status: MonitorStatus = 'active',
-) => slotDecision(slot, { votes, electorate, status, now, monotonic: now });
+) => slotDecision(slot, { votes, electorate, status, now, monotonic: now, oldestSlot: 0 });
 
-const cast = (votes: readonly Vote[], news: readonly Vote[]) => castVotes(votes, news, 0);
+const cast = (votes: readonly Vote[], news: readonly Vote[]) =>
+  castVotes(votes, news, { now: 0, oldestSlot: 0 });
 
 const statusAfter = (votes: readonly Vote[], electorate: RegionSet, standing: MonitorStatus) =>
   verdict(votes, electorate, standing, 0).status;
@@ -118,15 +120,42 @@ describe('votes', () => {
     expect(again).toMatchObject([{ slot: 9, failedSince: 9 }]);
   });
 
-  test('a run of failures goes on over a vote that counts no more', () => {
+  test('a run of failures goes on over a vote that has aged while its slot may still be voted on', () => {
     const votes = [{ ...vote(A, 'failed', 5), expiresAt: 100 }];
-    expect(castVotes(votes, [vote(A, 'failed', 7)], 100)).toMatchObject([{ failedSince: 5 }]);
+    expect(castVotes(votes, [vote(A, 'failed', 7)], { now: 100, oldestSlot: 5 })).toMatchObject([
+      { failedSince: 5 },
+    ]);
+    expect(castVotes(votes, [vote(A, 'failed', 7)], { now: 100, oldestSlot: 6 })).toMatchObject([
+      { failedSince: 7 },
+    ]);
+  });
+
+  test('a late report of a failure belongs to the run of failures that follows', () => {
+    const votes = cast([vote(A, 'passed', 2)], [vote(A, 'failed', 9_000)]);
+    expect(votes).toMatchObject([{ slot: 9_000, failedSince: 5_002 }]);
+    expect(cast(votes, [vote(A, 'failed', 3)])).toMatchObject([{ slot: 9_000, failedSince: 3 }]);
+    expect(cast(votes, [vote(A, 'failed', 1)])).toBe(votes);
+  });
+
+  test('a late report of a pass breaks the run of failures that it lies in', () => {
+    const votes = cast([vote(A, 'failed', 30_000)], [vote(A, 'failed', 90_000)]);
+    const broken = cast(votes, [vote(A, 'passed', 60_000)]);
+    expect(broken).toMatchObject([{ slot: 90_000, outcome: 'failed', failedSince: 65_000 }]);
+    const long = { ...vote(A, 'passed', 60_000), endedAt: 85_000 };
+    expect(cast(votes, [long])).toMatchObject([{ slot: 90_000, failedSince: 85_001 }]);
+    // Of what was before it nothing belongs to the run any more.
+    expect(cast(broken, [vote(A, 'failed', 45_000)])).toBe(broken);
+    expect(cast(broken, [vote(A, 'degraded', 15_000)])).toBe(broken);
   });
 
   test('a failure begins shortly after the last pass, unless that counts no more', () => {
     const votes = [{ ...vote(A, 'passed', 5), expiresAt: 100 }];
-    expect(castVotes(votes, [vote(A, 'failed', 30_000)], 99)).toMatchObject([{ failedSince: 5_005 }]);
-    expect(castVotes(votes, [vote(A, 'failed', 30_000)], 100)).toMatchObject([{ failedSince: 30_000 }]);
+    expect(castVotes(votes, [vote(A, 'failed', 30_000)], { now: 99, oldestSlot: 0 })).toMatchObject([
+      { failedSince: 5_005 },
+    ]);
+    expect(castVotes(votes, [vote(A, 'failed', 30_000)], { now: 100, oldestSlot: 0 })).toMatchObject([
+      { failedSince: 30_000 },
+    ]);
   });
 });
 

@@ -32,21 +32,31 @@ export type SlotDecision =
 /** A region that has passed is believed to have been up for this long after it, ms. */
 const UP_AFTER_PASS_MS = 5_000;
 
+/** When votes are cast. */
+export type CastingTime = {
+  /** ms, as the votes' `expiresAt`. */
+  readonly now: number;
+  /** Oldest slot about which a report may still become a vote, epoch ms. */
+  readonly oldestSlot: number;
+};
+
 /**
  * `votes` with `news` in their place: per region the newest slot's stays. A failed vote goes on with its
  * region's run of failures. Returns `votes` itself when nothing changes.
- *
- * @param now ms, as the votes' `expiresAt`
  */
-export function castVotes(votes: readonly Vote[], news: readonly Vote[], now: number): readonly Vote[] {
+export function castVotes(votes: readonly Vote[], news: readonly Vote[], time: CastingTime): readonly Vote[] {
   let cast: Vote[] | null = null;
   for (const vote of news) {
     const current: readonly Vote[] = cast ?? votes;
     const index = current.findIndex((old) => old.region === vote.region);
     const old = current[index];
-    if (old !== undefined && old.slot >= vote.slot) continue;
-    // Not `push`: it makes room for sixteen more, and these arrays are kept for every monitor.
-    cast = old === undefined ? current.concat(vote) : current.with(index, following(old, vote, now));
+    if (old === undefined) {
+      // Not `push`: it makes room for sixteen more, and these arrays are kept for every monitor.
+      cast = current.concat(vote);
+      continue;
+    }
+    const next = old.slot < vote.slot ? following(old, vote, time) : recounted(old, vote);
+    if (next !== old) cast = current.with(index, next);
   }
   return cast ?? votes;
 }
@@ -56,23 +66,42 @@ export function castVotes(votes: readonly Vote[], news: readonly Vote[], now: nu
  * that is earlier. Of the forms that were simulated this one announces every real outage in time and still
  * tells failures of different slots apart (decision 0152).
  */
-function following(old: Vote, vote: Vote, now: number): Vote {
+function following(old: Vote, vote: Vote, { now, oldestSlot }: CastingTime): Vote {
   if (vote.failedSince === null) return vote;
-  // A run goes on however old its last vote is; a pass that counts no more says nothing.
-  if (old.failedSince === null && old.expiresAt <= now) return vote;
-  const failedSince = old.failedSince ?? Math.min(vote.failedSince, old.endedAt + UP_AFTER_PASS_MS);
-  return failedSince === vote.failedSince ? vote : { ...vote, failedSince };
+  const { upSlot } = old;
+  const isCounted = old.expiresAt > now;
+  if (old.failedSince !== null) {
+    // A run goes on over a vote that has aged as long as another region may still report about its slot.
+    const isRun = isCounted || old.slot >= oldestSlot;
+    return { ...vote, upSlot, failedSince: isRun ? old.failedSince : vote.failedSince };
+  }
+  // A pass that counts no more says nothing about when the failure began.
+  if (!isCounted) return { ...vote, upSlot };
+  return { ...vote, upSlot, failedSince: Math.min(vote.failedSince, old.endedAt + UP_AFTER_PASS_MS) };
+}
+
+/**
+ * A report about an older slot does not take the place of its region's vote. It may belong to the vote's run
+ * of failures, which began earlier then, or break it.
+ */
+function recounted(vote: Vote, late: Vote): Vote {
+  const { failedSince, slot, upSlot } = vote;
+  if (failedSince === null || late.slot >= slot || late.slot <= upSlot) return vote;
+  if (late.failedSince !== null) {
+    return late.failedSince < failedSince ? { ...vote, failedSince: late.failedSince } : vote;
+  }
+  // Its region's next check, which may have failed, began after the pass and long after its slot.
+  const downAt = Math.min(slot, Math.max(late.endedAt + 1, late.slot + UP_AFTER_PASS_MS));
+  return { ...vote, upSlot: late.slot, failedSince: Math.max(failedSince, downAt) };
 }
 
 /** What a slot is decided on, beside itself. */
-export type Standing = {
+export type Standing = CastingTime & {
   /** The regions' votes before this slot. */
   readonly votes: readonly Vote[];
   /** The slot's own regions included. */
   readonly electorate: RegionSet;
   readonly status: MonitorStatus;
-  /** ms, as the votes' `expiresAt`. */
-  readonly now: number;
   /** ms: a clock that jumps gives the regions no less time. */
   readonly monotonic: number;
 };
@@ -94,7 +123,11 @@ export function slotDecision(open: OpenSlot, standing: Standing): SlotDecision |
  */
 function isCertain(open: OpenSlot, standing: Standing, missing: RegionSet): boolean {
   const { electorate, now } = standing;
-  const cast = castVotes(standing.votes, open.reports, now);
+  // They count from when they become votes, however long the slot has been open.
+  const reports = open.reports.map((report) =>
+    report.expiresAt > now ? report : { ...report, expiresAt: Number.POSITIVE_INFINITY },
+  );
+  const cast = castVotes(standing.votes, reports, standing);
   const present = electorate & ~missing;
   const { failed, degraded, total } = tally(cast, present, now);
   const absent = sizeOf(missing);

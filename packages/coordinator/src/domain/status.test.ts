@@ -24,6 +24,7 @@ function vote(region: Region, outcome: VoteOutcome, expiresAt = 1_000): Vote {
     at: 1,
     endedAt: 1,
     failedSince: outcome === 'failed' ? 1 : null,
+    upSlot: 0,
     expiresAt,
     latency: null,
     statusCode: null,

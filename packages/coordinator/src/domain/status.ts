@@ -19,6 +19,8 @@ export type Vote = {
    * shortly after the end of the region's last pass where that is earlier. Null: it did not fail.
    */
   readonly failedSince: number | null;
+  /** Newest slot up to this one about which the region is known to have said something else than `failed`; 0: none. */
+  readonly upSlot: number;
   /**
    * It counts before this instant, ms. On the monotonic clock plus all that the slots' clock has jumped
    * over: as slots are set apart, but no approach to a system's clock that was set makes it count longer or shorter.

@@ -37,7 +37,7 @@ export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): voi
   } else if (isProbedOtherwise(state, before, after)) {
     end(evaluation, state, after, 'probe-changed', null);
   } else {
-    if (before !== undefined) shiftExpiries(state, before, after);
+    if (before !== undefined) shiftExpiries(state, before, after, evaluation.frame.now);
     dropRegions(evaluation, state, after);
     // Under a shorter period votes may have aged by now.
     evaluation.due(after.id);
@@ -142,12 +142,14 @@ function keepUndecidedFindable(evaluation: Evaluation, state: MonitorState, afte
   for (const { slot } of state.open) evaluation.keepFindable(after, slot);
 }
 
-/** Votes count for as long as the period that is declared now says. */
-function shiftExpiries(state: MonitorState, before: LiveMonitor, after: LiveMonitor): void {
+/** Votes that count do so for as long as the period that is declared now says; what has aged stays so. */
+function shiftExpiries(state: MonitorState, before: LiveMonitor, after: LiveMonitor, now: number): void {
   const shift =
     freshForMs(after.periodMs, after.longestCheckMs) - freshForMs(before.periodMs, before.longestCheckMs);
   if (shift === 0) return;
-  state.votes = state.votes.map((vote) => ({ ...vote, expiresAt: vote.expiresAt + shift }));
+  state.votes = state.votes.map((vote) =>
+    vote.expiresAt <= now ? vote : { ...vote, expiresAt: vote.expiresAt + shift },
+  );
 }
 
 /** Votes of regions that are not the monitor's any more go at once. */

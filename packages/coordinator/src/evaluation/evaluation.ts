@@ -1,7 +1,7 @@
 import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { checkEnd } from '../domain/check-end.ts';
-import { castVotes, type OpenSlot, slotDecision } from '../domain/decision.ts';
+import { type CastingTime, castVotes, type OpenSlot, slotDecision } from '../domain/decision.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import {
   ALL_REGIONS,
@@ -31,7 +31,7 @@ import { announce } from './announcing.ts';
 import type { Frame, Instants, StatusChange } from './frame.ts';
 import { DECISIONS_PER_WRITE, Drafts, type MonitorState, type States } from './state.ts';
 import { changeStatus, flushIntervals } from './status-change.ts';
-import { noWrites, type Writes } from './writes.ts';
+import { noWrites, type Writes, type WrittenState } from './writes.ts';
 
 /**
  * The evaluation: what regions report and dispatch tells goes in with the states of monitors; changed states
@@ -93,6 +93,8 @@ export class Evaluation {
   readonly #unwritten = new Set<MonitorState>();
   /** What this evaluation keeps, by region and slot: the same result may come twice at once. */
   readonly #kept = new Map<string, Outcome>();
+  /** Slots that were decided with reports. */
+  readonly #decided: { readonly state: MonitorState; readonly slot: number }[] = [];
   /** End of the last jump of the slots' clock, as `frame.now`. */
   readonly #jumpedAt: number;
 
@@ -272,19 +274,25 @@ export class Evaluation {
 
   /** Completes the writes. The last call. */
   finish(): void {
+    this.#dateDecisions();
     for (const state of this.#unwritten) {
       // Removed since.
       if (this.drafts.find(state.id) !== state) continue;
       flushIntervals(this.frame, state);
       state.unwrittenDecisions = 0;
-      this.writes.states.push(asWritten(state));
+      this.writes.states.push(this.#asWritten(state));
     }
     this.#unwritten.clear();
   }
 
-  /** Decides the open slots that can be, each for itself: the votes of one may make another one certain. */
-  settle(state: MonitorState, monitor: LiveMonitor): void {
+  /**
+   * Decides the open slots that can be, each for itself: the votes of one may make another one certain.
+   *
+   * @returns whether there was a verdict on votes of one of them
+   */
+  settle(state: MonitorState, monitor: LiveMonitor): boolean {
     this.ageByJump(state, monitor);
+    let isDecided = false;
     for (let index = 0; index < state.open.length; ) {
       const open = state.open[index] as OpenSlot;
       if (this.#decision(state, monitor, open) === null) {
@@ -292,9 +300,12 @@ export class Evaluation {
         continue;
       }
       state.open.splice(index, 1);
+      const before = state.votes;
       this.#decide(state, monitor, open);
+      isDecided ||= state.votes !== before;
       index = 0;
     }
+    return isDecided;
   }
 
   /**
@@ -318,26 +329,23 @@ export class Evaluation {
     if (!isOnGrid(id, slot, periodMs)) this.writes.offGridSlots.push({ monitorId: id, slot });
   }
 
+  /** After a restart: a region has reported the slot, which is not decided. */
+  reopened(state: MonitorState, monitor: LiveMonitor, report: Vote): void {
+    const open = this.#openSlot(state, monitor, report.slot);
+    open.given |= bitOf(report.region);
+    open.answered |= bitOf(report.region);
+    open.reports = [...open.reports, report];
+  }
+
   /**
-   * Takes up a recorded result after a restart. Of the newest slot it is a report, because nobody knows who
-   * still works on it; of an earlier one it is a vote whose verdict changed nothing, or the state would
-   * have been written.
-   *
-   * @param at when it was recorded, epoch ms
+   * After a restart: these reports became votes `agoMs` ago. The verdict on them changed nothing, or the state
+   * would have been written.
    */
-  replayed(state: MonitorState, monitor: LiveMonitor, vote: Vote, isNewestSlot: boolean): void {
-    if (vote.slot <= state.floorSlot) return;
-    if (monitor.regions !== null && !monitor.regions.includes(vote.region)) return;
-    if (isNewestSlot) {
-      const open = this.#openSlot(state, monitor, vote.slot);
-      open.given |= bitOf(vote.region);
-      open.answered |= bitOf(vote.region);
-      open.reports = [...open.reports, vote];
-      return;
-    }
-    state.votes = castVotes(state.votes, [vote], this.frame.now);
-    state.decidedSlot = Math.max(state.decidedSlot, vote.slot);
-    state.entered |= bitOf(vote.region);
+  recast(state: MonitorState, monitor: LiveMonitor, reports: readonly Vote[], agoMs: number): void {
+    const { now, oldestSlot } = this.#castingTime(monitor);
+    const then = { now: now - agoMs, oldestSlot: oldestSlot - agoMs };
+    const votable = reports.filter(({ slot }) => slot >= then.oldestSlot);
+    state.votes = castVotes(state.votes, votable, then);
   }
 
   #decision(state: MonitorState, monitor: LiveMonitor, open: OpenSlot) {
@@ -347,7 +355,7 @@ export class Evaluation {
       votes: state.votes,
       electorate: this.electorate(state, monitor, joining),
       status: state.status,
-      now: this.frame.now,
+      ...this.#castingTime(monitor),
       monotonic: this.#input.isTimeUp ? this.frame.instants.monotonic : Number.NEGATIVE_INFINITY,
     });
   }
@@ -362,7 +370,8 @@ export class Evaluation {
     const entered = (state.entered & this.frame.electable) | open.given;
     if (entered !== state.entered) this.keep(state);
     state.entered = entered;
-    const votes = castVotes(state.votes, this.#votable(monitor, open.reports), this.frame.now);
+    const votes = castVotes(state.votes, this.#votable(monitor, open.reports), this.#castingTime(monitor));
+    if (open.reports.length > 0) this.#decided.push({ state, slot: open.slot });
     if (votes === state.votes) {
       this.#age(state, monitor);
       return;
@@ -375,6 +384,8 @@ export class Evaluation {
 
   /** A region says how its check of the slot went: a report while the slot is open, else a vote at once. */
   #voted(state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
+    // Votes that have aged may have made a slot certain: it is decided without this report then.
+    if (state.votes.some(({ expiresAt }) => expiresAt <= this.frame.now)) this.settle(state, monitor);
     if (!isOver(state, vote.slot)) {
       const open = this.#openSlot(state, monitor, vote.slot);
       open.reports = [...open.reports.filter(({ region }) => region !== vote.region), vote];
@@ -382,12 +393,14 @@ export class Evaluation {
       return;
     }
     if (vote.slot === state.decidedSlot) state.decidedAnswered |= bitOf(vote.region);
-    const votes = castVotes(state.votes, this.#votable(monitor, [vote]), this.frame.now);
+    const votes = castVotes(state.votes, this.#votable(monitor, [vote]), this.#castingTime(monitor));
     if (votes === state.votes) return;
     state.votes = votes;
     // Results of the newest decided slot and later ones are read back at a start.
     if (vote.slot < state.decidedSlot) this.keep(state);
     this.ageByJump(state, monitor);
+    // What open slots make of it comes first: nothing is announced that they take back at once.
+    if (this.settle(state, monitor)) return;
     this.judge(state, monitor, vote.slot);
     this.settle(state, monitor);
   }
@@ -409,7 +422,7 @@ export class Evaluation {
     const known = this.#kept.get(key) ?? prior;
     if (known !== null && (known !== 'not_run' || outcome === 'not_run')) return false;
     this.#kept.set(key, outcome);
-    this.writes.results.push({ result, region, agent });
+    this.writes.results.push({ result, region, agent, decidedAfterMs: null });
     this.keepFindable(monitor, slot);
     this.#repairRollUp(monitor.id, slot);
     return true;
@@ -442,6 +455,7 @@ export class Evaluation {
       at: slotNow,
       endedAt: checkEnd(result, slotNow),
       failedSince: outcome === 'failed' ? result.slot : null,
+      upSlot: outcome === 'failed' ? 0 : result.slot,
       expiresAt: this.frame.now + freshForMs(monitor.periodMs, monitor.longestCheckMs),
       latency: result.latency ?? null,
       statusCode: result.status_code ?? null,
@@ -459,6 +473,10 @@ export class Evaluation {
       .map((vote) =>
         vote.at === slotNow && vote.expiresAt === expiresAt ? vote : { ...vote, at: slotNow, expiresAt },
       );
+  }
+
+  #castingTime(monitor: LiveMonitor): CastingTime {
+    return { now: this.frame.now, oldestSlot: this.#oldestVotable(monitor) };
   }
 
   /** Oldest slot that may still become a vote, epoch ms. */
@@ -489,6 +507,39 @@ export class Evaluation {
     };
     state.open.splice(index, 0, open);
     return open;
+  }
+
+  /**
+   * A restart reads from the results when their slot was decided. A decision that comes with none of its slot's
+   * results is known from the state alone.
+   */
+  #dateDecisions(): void {
+    const dated = new Set<string>();
+    const { slotNow } = this.frame.instants;
+    for (const row of this.writes.results) {
+      const { monitor, slot, outcome } = row.result;
+      const state = this.drafts.find(monitor);
+      // Under a clock that was ahead nothing waits for it.
+      if (outcome === 'not_run' || state === null || !(isOver(state, slot) || this.#isAhead(slot))) continue;
+      row.decidedAfterMs = slotNow - slot;
+      dated.add(slotKey(monitor, slot));
+    }
+    for (const { state, slot } of this.#decided) {
+      if (!dated.has(slotKey(state.id, slot))) this.keep(state);
+    }
+  }
+
+  #asWritten({ open, ...state }: MonitorState): WrittenState {
+    const { now, instants } = this.frame;
+    return {
+      ...state,
+      writtenAt: instants.slotNow,
+      openSlots: open.map(({ slot }) => slot).filter((slot) => slot <= state.decidedSlot),
+      votes: state.votes.map(({ expiresAt, ...vote }) => ({
+        ...vote,
+        countsUntil: Math.floor(instants.slotNow + expiresAt - now),
+      })),
+    };
   }
 
   /** Ageing alone changes a status only to `unknown`, dated at the expiry that left too few votes. */
@@ -528,12 +579,8 @@ function unknownReason(electorate: RegionSet, expiredAt: number | null): Transit
   return expiredAt === null ? 'too-few-votes' : 'votes-expired';
 }
 
-/** Results from the written `decidedSlot` on are read back at a start: those of an older slot that is still open are among them. */
-function asWritten(state: MonitorState): MonitorState {
-  const oldest = state.open[0];
-  return oldest === undefined || oldest.slot > state.decidedSlot
-    ? state
-    : { ...state, decidedSlot: oldest.slot - 1 };
+function slotKey(monitorId: number, slot: number): string {
+  return `${monitorId} ${slot}`;
 }
 
 function keyOf(monitorId: number, slot: number, region: Region): string {

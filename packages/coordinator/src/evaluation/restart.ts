@@ -1,14 +1,24 @@
 import type { LiveMonitor } from '../domain/monitor.ts';
-import { BELIEVED_AHEAD_MS, freshForMs, type Vote, votableForMs } from '../domain/status.ts';
+import { BELIEVED_AHEAD_MS, freshForMs, type Vote } from '../domain/status.ts';
 import type { Evaluation } from './evaluation.ts';
 import { type MonitorState, newState } from './state.ts';
+import type { WrittenState } from './writes.ts';
 
-/** A vote or a result as it is stored: its expiry follows from when it became one. */
-export type StoredVote = Omit<Vote, 'expiresAt'>;
+/** A vote or a result as it is stored. */
+export type StoredVote = Omit<Vote, 'expiresAt'> & {
+  /** The vote counts before it, epoch ms on the slots' clock. Null: it follows from when it became a vote. */
+  readonly countsUntil: number | null;
+};
+
+/** A recorded result that may be a vote, or a report of a slot that is not decided. */
+export type StoredResult = Omit<Vote, 'expiresAt' | 'at'> & {
+  /** When it was recorded, epoch ms on the slots' clock, if its slot was decided by then; else null. */
+  readonly decidedAt: number | null;
+};
 
 /** A state as it is stored; what it lacks is empty after a start. */
 export type StoredState = Pick<
-  MonitorState,
+  WrittenState,
   | 'id'
   | 'status'
   | 'since'
@@ -20,22 +30,29 @@ export type StoredState = Pick<
   | 'incident'
   | 'intervals'
   | 'links'
+  | 'votes'
+  | 'openSlots'
+  | 'writtenAt'
 > & {
-  readonly votes: readonly StoredVote[];
-  /** Of the present version of what is probed, from `decidedSlot` on, by ascending slot. `at`: when it was recorded. */
-  readonly results: readonly StoredVote[];
+  /** Of the present version of what is probed, from `decidedSlot` or the first of `openSlots` on, by ascending slot. */
+  readonly results: readonly StoredResult[];
 };
 
-/** Takes up what is stored of a monitor. */
+/** Takes up what is stored of a monitor: its state becomes what it was when the last batch was written. */
 export function restarted(
   evaluation: Evaluation,
   stored: StoredState,
   monitor: LiveMonitor | undefined,
 ): void {
-  const { results, votes, ...rest } = stored;
+  const { results, votes, openSlots: _, writtenAt: __, ...rest } = stored;
   const { instants } = evaluation.frame;
   const newestBelieved = instants.slotNow + BELIEVED_AHEAD_MS;
-  const state = evaluation.drafts.put({ ...newState(stored.id, stored.since), ...rest, open: [] });
+  const state = evaluation.drafts.put({
+    ...newState(stored.id, stored.since),
+    ...rest,
+    votes: [],
+    open: [],
+  });
   if (state.decidedSlot > newestBelieved) state.decidedSlot = 0;
   if (state.floorSlot > newestBelieved) state.floorSlot = 0;
   if (state.since > newestBelieved) {
@@ -47,29 +64,67 @@ export function restarted(
     .filter(({ slot }) => slot <= newestBelieved)
     .map((vote) => withExpiry(evaluation, vote, monitor));
   if (!monitor.active || (state.version !== null && state.version !== monitor.version)) return;
-  const votableMs = votableForMs(monitor.periodMs, monitor.longestCheckMs);
-  const voted = results
-    .filter(({ slot }) => slot <= newestBelieved)
-    .map((result) => dated(result, instants.slotNow))
-    // Read late, after an outage of our own: they were recorded only.
-    .filter(({ slot, at }) => at - slot <= votableMs);
-  const newest = voted.at(-1)?.slot;
-  for (const result of voted) {
-    const vote = withExpiry(evaluation, result, monitor);
-    // What came after the decision of the stored slot is a late vote.
-    const isUndecided = result.slot === newest && result.slot > stored.decidedSlot;
-    evaluation.replayed(state, monitor, vote, isUndecided);
+  const believed = results.filter(
+    ({ slot, region, decidedAt }) =>
+      slot <= newestBelieved &&
+      slot > state.floorSlot &&
+      (monitor.regions === null || monitor.regions.includes(region)) &&
+      // Recorded under a clock that was behind: it was ahead then.
+      (decidedAt === null || decidedAt >= slot - BELIEVED_AHEAD_MS),
+  );
+  takeUp(evaluation, state, monitor, believed, stored);
+}
+
+/** Casts results since the state was written as they were cast; those of slots that are not decided are reports. */
+function takeUp(
+  evaluation: Evaluation,
+  state: MonitorState,
+  monitor: LiveMonitor,
+  results: readonly StoredResult[],
+  { openSlots, writtenAt }: Pick<StoredState, 'openSlots' | 'writtenAt'>,
+): void {
+  const writtenSlot = state.decidedSlot;
+  const casts: { readonly at: number; readonly result: StoredResult }[] = [];
+  for (const ofSlot of Map.groupBy(results, ({ slot }) => slot).values()) {
+    const decidedAt = Math.min(...ofSlot.map((result) => result.decidedAt ?? Number.POSITIVE_INFINITY));
+    for (const result of ofSlot) {
+      const { slot } = result;
+      if (decidedAt < Number.POSITIVE_INFINITY) {
+        // What was reported before the decision waited for it.
+        casts.push({ at: result.decidedAt ?? decidedAt, result });
+        state.decidedSlot = Math.max(state.decidedSlot, slot);
+      } else if (slot > writtenSlot || openSlots.includes(slot)) {
+        const { slotNow } = evaluation.frame.instants;
+        evaluation.reopened(state, monitor, castAt(evaluation, result, monitor, slotNow));
+      }
+      // Else its slot was decided without a result, so that the state was written with its vote.
+    }
+  }
+  for (const { at, result } of casts.sort((a, b) => a.at - b.at)) {
+    // It is a vote of the state that was written, or was taken from it.
+    if (at < writtenAt) continue;
+    const { slotNow } = evaluation.frame.instants;
+    // Of a clock that was ahead a vote counts for no longer.
+    const castedAt = Math.min(at, slotNow);
+    evaluation.recast(state, monitor, [castAt(evaluation, result, monitor, castedAt)], slotNow - castedAt);
   }
 }
 
-/** Recorded by the wall clock, which may have been set since: never before its slot and never after now. */
-function dated(result: StoredVote, slotNow: number): StoredVote {
-  return { ...result, at: Math.min(Math.max(result.at, result.slot), slotNow) };
+/** The vote that the result became at an instant (epoch ms on the slots' clock). */
+function castAt(
+  evaluation: Evaluation,
+  { decidedAt: _, ...result }: StoredResult,
+  monitor: LiveMonitor,
+  at: number,
+): Vote {
+  return withExpiry(evaluation, { ...result, at, countsUntil: null }, monitor);
 }
 
 /** Of a clock that was ahead a vote counts for no longer. */
-function withExpiry(evaluation: Evaluation, vote: StoredVote, monitor: LiveMonitor): Vote {
+function withExpiry(evaluation: Evaluation, stored: StoredVote, monitor: LiveMonitor): Vote {
   const { now, instants } = evaluation.frame;
+  const { countsUntil, ...vote } = stored;
   const freshMs = freshForMs(monitor.periodMs, monitor.longestCheckMs);
-  return { ...vote, expiresAt: now - Math.max(0, instants.slotNow - vote.at) + freshMs };
+  const leftMs = (countsUntil ?? vote.at + freshMs) - instants.slotNow;
+  return { ...vote, expiresAt: now + Math.min(freshMs, leftMs) };
 }

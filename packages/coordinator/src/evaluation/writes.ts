@@ -4,6 +4,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { MonitorStatus } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
 import type { Announced, TransitionReason } from '../domain/transition.ts';
+import type { StoredVote } from './restart.ts';
 import type { MonitorState, ReasonInterval } from './state.ts';
 
 /** What a region reported about a slot; kept unless the region's outcome of that slot is recorded already. */
@@ -11,6 +12,8 @@ export type ReportedResult = {
   readonly result: CheckResult;
   readonly region: Region;
   readonly agent: string;
+  /** When it is written, ms after its slot, if the slot is decided by then; else null. */
+  decidedAfterMs: number | null;
 };
 
 /** A slot that a region will not report. */
@@ -59,6 +62,15 @@ export type NewDelivery = {
   readonly queuedAt: number;
 };
 
+/** A state as it is stored. */
+export type WrittenState = Omit<MonitorState, 'votes' | 'open'> & {
+  readonly votes: readonly StoredVote[];
+  /** Slots up to the newest decided one that are not decided, oldest first. */
+  readonly openSlots: readonly number[];
+  /** Epoch ms on the slots' clock. */
+  readonly writtenAt: number;
+};
+
 /** Everything that an evaluation leaves behind, by kind. It is written in one transaction, or not at all. */
 export type Writes = {
   /** Epoch ms of the wall clock. */
@@ -69,7 +81,7 @@ export type Writes = {
   readonly offGridSlots: MonitorSlot[];
   /** Hours that are rolled up already and got a result. */
   readonly repairs: MonitorSlot[];
-  readonly states: MonitorState[];
+  readonly states: WrittenState[];
   readonly transitions: NewTransition[];
   readonly intervals: NewInterval[];
   readonly longerIntervals: LongerInterval[];

@@ -1,14 +1,15 @@
 import { isRegion } from '@svc/shared/regions.ts';
 import { sql } from 'kysely';
+import { z } from 'zod';
 import { candidateSlots } from '../domain/candidate-slots.ts';
 import { checkEnd } from '../domain/check-end.ts';
 import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, type VoteOutcome, votableForMs } from '../domain/status.ts';
 import type { Announced, TransitionReason } from '../domain/transition.ts';
-import type { StoredState, StoredVote } from '../evaluation/restart.ts';
-import type { Link, MonitorState, ReasonInterval } from '../evaluation/state.ts';
+import type { StoredResult, StoredState } from '../evaluation/restart.ts';
+import type { Link, ReasonInterval } from '../evaluation/state.ts';
 import { SAME_INTERVAL_MS } from '../evaluation/status-change.ts';
-import type { Writes } from '../evaluation/writes.ts';
+import type { Writes, WrittenState } from '../evaluation/writes.ts';
 import { pairsAs } from './dialect.ts';
 import { readFineGridUntil } from './facts.ts';
 import { readResultDetail } from './result-detail.ts';
@@ -21,14 +22,15 @@ const CHUNK = 200;
 /** Nothing is written of a monitor whose row is gone: its removal is applied after it. */
 const UPSERT = `
   INSERT INTO monitor_states (monitor_id, status, since, reason, version, decided_slot, floor_slot, entered,
-    votes, incident)
-  SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM monitors WHERE id = ?
+    votes, incident, open_slots, written_at)
+  SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM monitors WHERE id = ?
   ON CONFLICT (monitor_id) DO UPDATE SET status = excluded.status, since = excluded.since,
     reason = excluded.reason, version = excluded.version, decided_slot = excluded.decided_slot,
     floor_slot = excluded.floor_slot, entered = excluded.entered, votes = excluded.votes,
-    incident = excluded.incident`;
+    incident = excluded.incident, open_slots = excluded.open_slots,
+    written_at = excluded.written_at`;
 
-export function writeStates(states: readonly MonitorState[]): SqlStep {
+export function writeStates(states: readonly WrittenState[]): SqlStep {
   return {
     sql: UPSERT,
     rows: states.map((state) => [
@@ -41,6 +43,8 @@ export function writeStates(states: readonly MonitorState[]): SqlStep {
       state.entered,
       votesText(state.votes),
       state.incident,
+      openSlotsText(state.openSlots),
+      state.writtenAt,
       state.id,
     ]),
   };
@@ -69,7 +73,20 @@ type StateRow = {
   entered: number;
   votes: string;
   incident: string | null;
+  open_slots: string | null;
+  written_at: number;
 };
+
+/** Slots in `monitor_states.open_slots`, oldest first. */
+const openSlots = z.array(z.number().int());
+
+function openSlotsText(slots: readonly number[]): string | null {
+  return slots.length === 0 ? null : JSON.stringify(slots);
+}
+
+function readOpenSlots({ open_slots: text }: StateRow): number[] {
+  return text === null ? [] : openSlots.parse(JSON.parse(text));
+}
 
 /**
  * The states of all monitors with the results recorded since they were written, some hundred at a time.
@@ -118,6 +135,8 @@ function stateOf(row: StateRow): Omit<StoredState, 'links' | 'intervals' | 'resu
     entered: row.entered,
     incident: row.incident,
     votes: readVotes(row.votes),
+    openSlots: readOpenSlots(row),
+    writtenAt: row.written_at,
   };
 }
 
@@ -190,44 +209,46 @@ type ResultRow = {
   region: string;
   outcome: VoteOutcome;
   version: number;
-  recorded_at: number;
+  decided_after: number | null;
   latency: number | null;
   status_code: number | null;
   error_message: string | null;
   detail: string | null;
 };
 
-/** Results from the decided slot on that may matter, by monitor and ascending slot. */
+/** Results from the decided slot, or an open one before it, on that may matter, by monitor and ascending slot. */
 async function resultsSince(
   store: Store,
   states: readonly StateRow[],
   monitors: { get(id: number): LiveMonitor | undefined },
   { now, until }: { now: number; until: number },
-): Promise<Map<number, StoredVote[]>> {
+): Promise<Map<number, StoredResult[]>> {
   const offGrid = await offGridSlots(store, states);
   const fineGridUntil = await readFineGridUntil(store.read);
   const asked: [slot: number, monitorId: number][] = [];
-  for (const { monitor_id: id, decided_slot: decided } of states) {
+  for (const state of states) {
+    const id = state.monitor_id;
     const monitor = monitors.get(id);
     if (monitor === undefined || !monitor.active) continue;
     const { periodMs, longestCheckMs } = monitor;
     // What is older neither counts nor may become a vote.
     const oldest = now - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs);
-    const believed = decided > now + BELIEVED_AHEAD_MS ? 0 : decided;
+    const from = Math.min(state.decided_slot, readOpenSlots(state)[0] ?? state.decided_slot);
+    const believed = from > now + BELIEVED_AHEAD_MS ? 0 : from;
     const range = { from: Math.max(believed, Math.floor(oldest)), until };
     for (const slot of candidateSlots(id, periodMs, range, { offGrid: offGrid.get(id) ?? [], fineGridUntil }))
       asked.push([slot, id]);
   }
   const { rows } = await sql<ResultRow>`
-    SELECT results.slot, results.monitor_id, region, outcome, version, recorded_at, latency, status_code,
+    SELECT results.slot, results.monitor_id, region, outcome, version, decided_after, latency, status_code,
       error_message, detail
     FROM ${pairsAs(asked, 'asked')} CROSS JOIN results
     WHERE results.slot = asked.first AND results.monitor_id = asked.second AND outcome <> 'not_run'
     ORDER BY results.slot, region`.execute(store.read);
-  const found = new Map<number, StoredVote[]>();
+  const found = new Map<number, StoredResult[]>();
   for (const row of rows) {
-    const vote = row.version === monitors.get(row.monitor_id)?.version ? voteOf(row) : null;
-    if (vote !== null) push(found, row.monitor_id, vote);
+    const result = row.version === monitors.get(row.monitor_id)?.version ? resultOf(row, now) : null;
+    if (result !== null) push(found, row.monitor_id, result);
   }
   return found;
 }
@@ -247,17 +268,18 @@ async function offGridSlots(store: Store, states: readonly StateRow[]): Promise<
   return slots;
 }
 
-function voteOf(row: ResultRow): StoredVote | null {
-  const { region, slot, outcome, recorded_at: at, latency } = row;
+function resultOf(row: ResultRow, now: number): StoredResult | null {
+  const { region, slot, outcome, decided_after: decidedAfterMs, latency } = row;
   if (!isRegion(region)) return null;
   const { attempts } = readResultDetail(row.detail, row);
   return {
     region,
     outcome,
     slot,
-    at,
-    endedAt: checkEnd({ slot, attempts, latency: latency ?? undefined }, Math.max(at, slot)),
+    decidedAt: decidedAfterMs === null ? null : slot + decidedAfterMs,
+    endedAt: checkEnd({ slot, attempts, latency: latency ?? undefined }, now),
     failedSince: outcome === 'failed' ? slot : null,
+    upSlot: outcome === 'failed' ? 0 : slot,
     latency,
     statusCode: row.status_code,
     errorMessage: row.error_message,

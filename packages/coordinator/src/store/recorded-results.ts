@@ -31,18 +31,18 @@ export async function recordedOutcomes(
 /** The first that is not `not_run` stays, and it takes the place of a recorded `not_run`. */
 const INSERT_RESULT = `
   INSERT INTO results (slot, monitor_id, region, outcome, version, latency, status_code, error_message,
-    detail, agent, recorded_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    detail, agent, recorded_at, decided_after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (slot, monitor_id, region) DO UPDATE SET outcome = excluded.outcome,
     version = excluded.version, latency = excluded.latency, status_code = excluded.status_code,
     error_message = excluded.error_message, detail = excluded.detail, agent = excluded.agent,
-    recorded_at = excluded.recorded_at
+    recorded_at = excluded.recorded_at, decided_after = excluded.decided_after
   WHERE results.outcome = 'not_run' AND excluded.outcome <> 'not_run'`;
 
 /** @param recordedAt epoch ms */
 export function insertResults(results: readonly ReportedResult[], recordedAt: number): SqlStep {
   return {
     sql: INSERT_RESULT,
-    rows: results.map(({ result, region, agent }) => [
+    rows: results.map(({ result, region, agent, decidedAfterMs }) => [
       result.slot,
       result.monitor,
       region,
@@ -54,6 +54,7 @@ export function insertResults(results: readonly ReportedResult[], recordedAt: nu
       resultDetail(result),
       agent,
       recordedAt,
+      decidedAfterMs,
     ]),
   };
 }
@@ -74,6 +75,7 @@ export function insertAbstentions(abstentions: readonly Abstention[], recordedAt
       abstentionDetail(reason),
       null,
       recordedAt,
+      null,
     ]),
   };
 }

@@ -110,6 +110,8 @@ export interface Database {
     version: number | null;
     floor_slot: Generated<number>;
     entered: Generated<number>;
+    open_slots: string | null;
+    written_at: Generated<number>;
   };
   results: {
     slot: number;
@@ -123,6 +125,7 @@ export interface Database {
     detail: string | null;
     agent: string | null;
     recorded_at: number;
+    decided_after: number | null;
   };
   off_grid_slots: { monitor_id: number; slot: number };
   transitions: {

@@ -15,6 +15,10 @@ const voteJson = z.object({
   ended_at: z.number().int().optional(),
   /** Epoch ms; null: it did not fail. Absent in what svc 0.1 wrote. */
   failed_since: z.number().int().nullable().optional(),
+  /** Epoch ms. */
+  up_slot: z.number().int().optional(),
+  /** Epoch ms; absent in what svc 0.1 wrote: it follows from `at`. */
+  counts_until: z.number().int().optional(),
   latency: z.number().nullable(),
   status_code: z.number().int().nullable(),
   error_message: z.string().nullable(),
@@ -23,14 +27,20 @@ const votesJson = z.array(voteJson);
 
 /** A vote in `transitions.votes`; `counted` is false for one that was too old or not asked for. */
 export const transitionVote = voteJson
-  .omit({ ended_at: true, failed_since: true })
+  .omit({ ended_at: true, failed_since: true, up_slot: true, counts_until: true })
   .extend({ counted: z.boolean() });
 export type TransitionVote = z.infer<typeof transitionVote>;
 export const transitionVotes = z.array(transitionVote);
 
-export function votesText(votes: readonly Vote[]): string {
+export function votesText(votes: readonly StoredVote[]): string {
   return JSON.stringify(
-    votes.map((vote) => ({ ...toJson(vote), ended_at: vote.endedAt, failed_since: vote.failedSince })),
+    votes.map((vote) => ({
+      ...toJson(vote),
+      ended_at: vote.endedAt,
+      failed_since: vote.failedSince,
+      up_slot: vote.upSlot,
+      ...(vote.countsUntil === null ? {} : { counts_until: vote.countsUntil }),
+    })),
   );
 }
 
@@ -43,6 +53,9 @@ export function readVotes(text: string): StoredVote[] {
     at: vote.at,
     endedAt: vote.ended_at ?? Math.max(vote.slot, Math.floor(vote.at)),
     failedSince: vote.failed_since ?? (vote.outcome === 'failed' ? vote.slot : null),
+    // What was said before the vote is not known: no run of failures goes back beyond it.
+    upSlot: vote.up_slot ?? vote.slot,
+    countsUntil: vote.counts_until ?? null,
     latency: vote.latency,
     statusCode: vote.status_code,
     errorMessage: vote.error_message,
@@ -53,7 +66,7 @@ export function toTransitionVote(vote: CountedVote): TransitionVote {
   return { ...toJson(vote), counted: vote.counted };
 }
 
-function toJson(vote: Vote) {
+function toJson(vote: Omit<Vote, 'expiresAt'>) {
   return {
     region: vote.region,
     outcome: vote.outcome,

@@ -6,6 +6,7 @@ import * as changes from './0004-changes.ts';
 import * as evaluation from './0005-evaluation.ts';
 import * as retention from './0006-retention.ts';
 import * as coarseGrid from './0007-coarse-grid.ts';
+import * as exactRestart from './0008-exact-restart.ts';
 
 /** All migrations by name, in the order of their names. A list and not a folder: it must survive bundling. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -16,4 +17,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0005-evaluation': evaluation,
   '0006-retention': retention,
   '0007-coarse-grid': coarseGrid,
+  '0008-exact-restart': exactRestart,
 };

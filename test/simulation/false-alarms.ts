@@ -1,0 +1,231 @@
+import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import { regionSet, sizeOf } from '@svc/coordinator/domain/region-set.ts';
+import { isCounted, statusOf, tally } from '@svc/coordinator/domain/status.ts';
+import { Evaluation, type Report } from '@svc/coordinator/evaluation/evaluation.ts';
+import { States } from '@svc/coordinator/evaluation/state.ts';
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { noise } from './random.ts';
+
+/*
+ * How many false alarms the rule takes away by which an `error` begins only where failures share a moment, and
+ * how many real outages it costs (decision 0152). One monitor of three regions, one of them bad, under the
+ * real evaluation. What the same votes say without the rule is asked beside it.
+ */
+
+const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const satisfies readonly Region[];
+const BAD: Region = REGIONS[0];
+const ALL = regionSet(REGIONS);
+const PERIOD_MS = 30_000;
+/** The attempt is refused or answered, ms. */
+const CHECK_MS = 40;
+const BLIP = 0.005;
+const NOT_RUN = 0.1;
+/** An outage begins in every so many slots; in between the target is well. */
+const OUTAGE_EVERY_SLOTS = 24;
+const LONGEST_OUTAGE_SLOTS = 8;
+/** Announced later an outage of two slots is late, ms after its beginning. */
+const DUE_MS = 2 * PERIOD_MS + CHECK_MS + 15_000;
+const YEAR_SLOTS = (365.25 * 86_400_000) / PERIOD_MS;
+const BEGIN = Date.UTC(2026, 0, 1);
+/** Reports that are remembered of each region: an older one is behind no vote. */
+const REMEMBERED = 8;
+
+const DICE = { fails: 1, notRun: 2, delay: 3, outage: 4, length: 5 } as const;
+
+export type AlarmSetting = {
+  readonly seed: number;
+  readonly slots: number;
+  /** Share of its checks in which the bad region fails. */
+  readonly badShare: number;
+  /** Real outages come, and are counted in place of false alarms. */
+  readonly hasOutages: boolean;
+};
+
+export type AlarmCounts = {
+  /** A majority failed about one slot: no rule about moments can tell it from an outage. */
+  oneSlot: number;
+  /** The failures of the majority are about different slots. */
+  apart: number;
+  /** Real outages announced late or not at all. */
+  late: number;
+};
+
+export type AlarmResult = {
+  readonly outages: number;
+  readonly withRule: AlarmCounts;
+  readonly without: AlarmCounts;
+};
+
+type Outage = { readonly from: number; readonly until: number };
+
+/** Counts the alarms of one announcer. */
+class Announcer {
+  readonly counts: AlarmCounts = { oneSlot: 0, apart: 0, late: 0 };
+  readonly #errors: { readonly from: number; until: number }[] = [];
+  #status: MonitorStatus = 'unknown';
+
+  become(status: MonitorStatus, at: number, isOneSlot: () => boolean): void {
+    if (status === this.#status) return;
+    const last = this.#errors.at(-1);
+    if (this.#status === 'error' && last !== undefined) last.until = at;
+    if (status === 'error') {
+      this.#errors.push({ from: at, until: Number.POSITIVE_INFINITY });
+      this.counts[isOneSlot() ? 'oneSlot' : 'apart'] += 1;
+    }
+    this.#status = status;
+  }
+
+  /** The outage is over: was it announced in time? */
+  ended({ from, until }: Outage): void {
+    const isAnnounced = this.#errors.some((error) => error.until > from && error.from <= from + DUE_MS);
+    if (!isAnnounced && until - from >= DUE_MS) this.counts.late += 1;
+    this.#errors.splice(0, this.#errors.length - 1);
+  }
+}
+
+/** Runs the monitor for so many slots. */
+export function countAlarms(setting: AlarmSetting): AlarmResult {
+  const states = new States();
+  const monitor = aMonitor();
+  const withRule = new Announcer();
+  const without = new Announcer();
+  const said = new Map<Region, { slot: number; outcome: Outcome }[]>(REGIONS.map((region) => [region, []]));
+  let outages = 0;
+
+  /** One event, evaluated and committed. */
+  const evaluate = (at: number, tell: (evaluation: Evaluation) => void): void => {
+    const evaluation = new Evaluation({
+      states,
+      monitors: { get: () => monitor },
+      instants: { wall: at, slotNow: at, monotonic: at - BEGIN, jumpedMs: 0, jumpedAt: null },
+      electable: ALL,
+      rolledUpUntil: 0,
+      isHeld: () => false,
+      newKey: () => 'key',
+      isTimeUp: true,
+    });
+    tell(evaluation);
+    evaluation.finish();
+    for (const [, state] of evaluation.drafts.entries()) if (state !== null) states.set(state);
+    const state = states.get(monitor.id);
+    if (state === undefined) return;
+    const { now } = evaluation.frame;
+    const { failed, degraded, total } = tally(state.votes, ALL, now);
+    const votes = state.votes.filter((vote) => isCounted(vote, ALL, now));
+    const isOneSlot = () =>
+      [...said.values()].flat().some(({ slot: about }) => failedAbout(about, said) * 2 > votes.length);
+    withRule.become(state.status, at, isOneSlot);
+    without.become(statusOf(failed, degraded, total, sizeOf(ALL)), at, isOneSlot);
+  };
+
+  for (let index = 0; index < setting.slots; index += 1) {
+    const slot = BEGIN + index * PERIOD_MS;
+    const outage = setting.hasOutages ? outageAt(setting.seed, index) : null;
+    evaluate(slot, (evaluation) => evaluation.opened(monitor, slot, ALL));
+    for (const { region, delayMs } of inOrder(setting.seed, index)) {
+      const outcome = outcomeOf(setting, region, index, outage);
+      const reports = said.get(region) ?? [];
+      if (outcome !== 'not_run') reports.push({ slot, outcome });
+      if (reports.length > REMEMBERED) reports.shift();
+      evaluate(slot + delayMs, (evaluation) => evaluation.reported(monitor, reportOf(slot, region, outcome)));
+    }
+    const last = BEGIN + (index + 1) * PERIOD_MS;
+    if (outage === null || outage.until >= last || outage.until < slot) continue;
+    if (outage.until - outage.from >= DUE_MS) outages += 1;
+    for (const announcer of [withRule, without]) announcer.ended(outage);
+  }
+  return { outages, withRule: withRule.counts, without: without.counts };
+}
+
+/** The regions that failed about the slot and have not said anything else since. */
+function failedAbout(
+  about: number,
+  said: ReadonlyMap<Region, readonly { slot: number; outcome: Outcome }[]>,
+): number {
+  let failed = 0;
+  for (const reports of said.values()) {
+    const since = reports.filter(({ slot }) => slot >= about);
+    if (since[0]?.slot === about && since.every(({ outcome }) => outcome === 'failed')) failed += 1;
+  }
+  return failed;
+}
+
+/** The outage that there may be around the slot: one in every {@link OUTAGE_EVERY_SLOTS}, at any phase and of any length. */
+function outageAt(seed: number, index: number): Outage | null {
+  const group = Math.floor(index / OUTAGE_EVERY_SLOTS);
+  const first = BEGIN + (group * OUTAGE_EVERY_SLOTS + 8) * PERIOD_MS;
+  const from = first + Math.floor(PERIOD_MS * noise(seed, DICE.outage, 0, group));
+  const lastsMs = DUE_MS + (LONGEST_OUTAGE_SLOTS * PERIOD_MS - DUE_MS) * noise(seed, DICE.length, 0, group);
+  return { from, until: from + Math.floor(lastsMs) };
+}
+
+function outcomeOf(
+  { seed, badShare }: AlarmSetting,
+  region: Region,
+  index: number,
+  outage: Outage | null,
+): Outcome {
+  const place = REGIONS.indexOf(region as (typeof REGIONS)[number]);
+  if (noise(seed, DICE.notRun, place, index) < NOT_RUN) return 'not_run';
+  const slot = BEGIN + index * PERIOD_MS;
+  if (outage !== null && slot >= outage.from && slot < outage.until) return 'failed';
+  const share = region === BAD ? badShare : BLIP;
+  return noise(seed, DICE.fails, place, index) < share ? 'failed' : 'passed';
+}
+
+/** The regions as they report. */
+function inOrder(seed: number, index: number): { region: Region; delayMs: number }[] {
+  return REGIONS.map((region, place) => ({
+    region,
+    delayMs: CHECK_MS + 10 + Math.floor(250 * noise(seed, DICE.delay, place, index)),
+  })).sort((a, b) => a.delayMs - b.delayMs);
+}
+
+function reportOf(slot: number, region: Region, outcome: Outcome): Report {
+  const attempts = outcome === 'not_run' ? [] : [{ outcome, started_ms: 0, latency: CHECK_MS }];
+  return {
+    result: { monitor: 1, version: 1, slot, token: '', outcome, started_at: slot, attempts },
+    region,
+    agent: 'agent',
+    prior: null,
+    isOfferedAgain: false,
+  };
+}
+
+function aMonitor(): LiveMonitor {
+  return {
+    id: 1,
+    workspaceId: 1,
+    type: 'http',
+    name: 'Monitor',
+    target: 'http://127.0.0.1/',
+    active: true,
+    periodMs: PERIOD_MS,
+    regions: REGIONS,
+    version: 1,
+    longestCheckMs: 10_000,
+    activatedAt: 0,
+    checkText: '{}',
+  };
+}
+
+/** A table: false alarms per monitor and year, and real outages announced late or not at all. */
+export function describeAlarms({ seed, slots }: Pick<AlarmSetting, 'seed' | 'slots'>): string {
+  const perYear = (count: number) => ((count * YEAR_SLOTS) / slots).toFixed(1);
+  const lines = [
+    '| bad region fails in | about one slot, without → with | failures apart, without → with | fewer | late or missed of, without → with |',
+    '| --- | --- | --- | --- | --- |',
+  ];
+  for (const badShare of [0.05, 0.2, 0.5, 1]) {
+    const well = countAlarms({ seed, slots, badShare, hasOutages: false });
+    const ill = countAlarms({ seed, slots, badShare, hasOutages: true });
+    const fewer = 100 * (1 - well.withRule.apart / Math.max(1, well.without.apart));
+    lines.push(
+      `| ${100 * badShare} % | ${perYear(well.without.oneSlot)} → ${perYear(well.withRule.oneSlot)} | ` +
+        `${perYear(well.without.apart)} → ${perYear(well.withRule.apart)} | ${fewer.toFixed(1)} % | ` +
+        `${ill.outages}: ${ill.without.late} → ${ill.withRule.late} |`,
+    );
+  }
+  return lines.join('\n');
+}
