@@ -1,8 +1,13 @@
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { regionSet } from '@svc/coordinator/domain/region-set.ts';
-import type { StoredState, StoredVote } from '@svc/coordinator/evaluation/restart.ts';
+import type { StoredState } from '@svc/coordinator/evaluation/restart.ts';
 import { newState } from '@svc/coordinator/evaluation/state.ts';
-import { noWrites, type Writes, type WrittenState } from '@svc/coordinator/evaluation/writes.ts';
+import {
+  noWrites,
+  type StoredVote,
+  type Writes,
+  type WrittenState,
+} from '@svc/coordinator/evaluation/writes.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';

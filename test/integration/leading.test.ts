@@ -13,7 +13,8 @@ import { LocalService } from '../support/local-service.ts';
 import { type Opened, openedIn, receiverIn, serviceIn, targetIn } from '../support/opened.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
-const TIMEOUT = { timeout: 60_000 };
+/** A check has a period of 30 s, and a test waits for two of them beside others. */
+const TIMEOUT = { timeout: 120_000 };
 
 const monitorOf = (name: string, url: string, attributes: object = {}) => ({
   type: 'http',

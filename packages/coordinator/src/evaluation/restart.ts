@@ -2,13 +2,7 @@ import type { LiveMonitor } from '../domain/monitor.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, type Vote } from '../domain/status.ts';
 import type { Evaluation } from './evaluation.ts';
 import { type MonitorState, newState } from './state.ts';
-import type { WrittenState } from './writes.ts';
-
-/** A vote or a result as it is stored. */
-export type StoredVote = Omit<Vote, 'expiresAt'> & {
-  /** The vote counts before it, epoch ms on the slots' clock. Null: it follows from when it became a vote. */
-  readonly countsUntil: number | null;
-};
+import type { StoredVote, WrittenState } from './writes.ts';
 
 /** A recorded result that may be a vote, or a report of a slot that is not decided. */
 export type StoredResult = Omit<Vote, 'expiresAt' | 'at'> & {

@@ -4,7 +4,6 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { MonitorStatus } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
 import type { Announced, TransitionReason } from '../domain/transition.ts';
-import type { StoredVote } from './restart.ts';
 import type { MonitorState, ReasonInterval } from './state.ts';
 
 /** What a region reported about a slot; kept unless the region's outcome of that slot is recorded already. */
@@ -60,6 +59,12 @@ export type NewDelivery = {
   readonly alert: Alert;
   /** Epoch ms. */
   readonly queuedAt: number;
+};
+
+/** A vote as it is stored. */
+export type StoredVote = Omit<Vote, 'expiresAt'> & {
+  /** The vote counts before it, epoch ms on the slots' clock. Null: it follows from when it became a vote. */
+  readonly countsUntil: number | null;
 };
 
 /** A state as it is stored. */

@@ -1,8 +1,7 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 import type { Vote } from '../domain/status.ts';
-import type { StoredVote } from '../evaluation/restart.ts';
-import type { CountedVote } from '../evaluation/writes.ts';
+import type { CountedVote, StoredVote } from '../evaluation/writes.ts';
 
 /** A vote in `monitor_states.votes`. */
 const voteJson = z.object({
