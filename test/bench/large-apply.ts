@@ -1,13 +1,13 @@
 /**
  * What a large declaration does to checks that are running: `node test/bench/large-apply.ts [rate] [monitors]`.
- * So many checks a second run. Then so many monitors more are declared, which have an hour's period and no
- * check of their own (`active: false` would hide the cost of scheduling them, so they are active). One row
- * tells of the time before, one of the time from the change of the file until the last of them is in the API.
+ * So many checks a second run. Then so many monitors more are declared. They are active, so that scheduling
+ * them costs what it costs, and have a period of an hour, so that few but their first checks run. One row each
+ * tells of the time before, the time until the last of them is in the API, and the time after.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { declaredMonitors, monitorsFor, untilAllAreCheckedMs } from './declared-monitors.ts';
 import { RecordedChecks, spreadText } from './recorded-checks.ts';
-import { memoryOf, type RunningService, withService } from './running-service.ts';
+import { type RunningService, watchCoordinatorMemory, withService } from './running-service.ts';
 import { formatTable } from './table.ts';
 
 /** Seconds that are looked at before the change. */
@@ -24,16 +24,9 @@ type Figures = {
 
 async function during(service: RunningService, name: string, work: () => Promise<void>): Promise<Figures> {
   const from = Date.now();
-  let peakMiB = 0;
-  const memory = setInterval(() => {
-    peakMiB = Math.max(peakMiB, memoryOf(service.system).coordinator);
-  }, 100);
-  try {
-    await work();
-  } finally {
-    clearInterval(memory);
-  }
-  return { name, from, until: Date.now(), peakMiB };
+  const memory = watchCoordinatorMemory(service.system);
+  await work().finally(() => memory.end());
+  return { name, from, until: Date.now(), peakMiB: memory.end() };
 }
 
 async function untilDeclared({ system }: RunningService, monitors: number): Promise<void> {

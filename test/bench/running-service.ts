@@ -49,6 +49,20 @@ export function memoryOf(system: System): Parts<number> {
   return { coordinator: residentMiB(system.coordinator.pid), agents, nats: residentMiB(system.nats.pid) };
 }
 
+/** Looks at the coordinator's memory ten times a second. `end` stops it and answers the most that was seen, MiB. */
+export function watchCoordinatorMemory(system: System): { end(): number } {
+  let peakMiB = 0;
+  const timer = setInterval(() => {
+    peakMiB = Math.max(peakMiB, memoryOf(system).coordinator);
+  }, 100);
+  return {
+    end: () => {
+      clearInterval(timer);
+      return peakMiB;
+    },
+  };
+}
+
 /** What `of` gives for each part. */
 export function eachPart<T>(of: (part: keyof Parts<unknown>) => T): Parts<T> {
   return { coordinator: of('coordinator'), agents: of('agents'), nats: of('nats') };

@@ -11,7 +11,7 @@ import { declaredMonitors, monitorsFor, untilAllAreCheckedMs, webhook } from './
 import { machine } from './machine.ts';
 import { Overheard, type Silences } from './overheard.ts';
 import { RecordedChecks, spreadOf, spreadText } from './recorded-checks.ts';
-import { memoryOf, type RunningService, withService } from './running-service.ts';
+import { type RunningService, watchCoordinatorMemory, withService } from './running-service.ts';
 import { type Disk, SlowedDisk, whyNoSlowDisk } from './slowed-disk.ts';
 import { formatTable } from './table.ts';
 
@@ -57,10 +57,7 @@ async function measure({ service, reads, bus }: Watch, span: Span): Promise<Span
   reads.take();
   bus.takeSilences();
   const from = Date.now();
-  let peakMiB = 0;
-  const memory = setInterval(() => {
-    peakMiB = Math.max(peakMiB, memoryOf(system).coordinator);
-  }, 100);
+  const memory = watchCoordinatorMemory(system);
   const isStalling = span.disk === 'stalls-once' || span.disk === 'stalls';
   if (isStalling) target.send('down');
   await disturb(system.coordinator.pid, span);
@@ -68,7 +65,7 @@ async function measure({ service, reads, bus }: Watch, span: Span): Promise<Span
   const times = { reads: reads.take(), silences: bus.takeSilences() };
   if (isStalling) target.send('up');
   const caughtUpMs = await caughtUp(service, from, until);
-  clearInterval(memory);
+  const peakMiB = memory.end();
   return { name: span.name, from, until, ...times, peakMiB, caughtUpMs, lost: bus.lost(system, from, until) };
 }
 
