@@ -72,7 +72,7 @@ describe('the parts of a span', () => {
   });
 });
 
-describe('measured on 2 cores', () => {
+describe('by the parts that are taken for typical', () => {
   test.each([
     ['beside seven busy loops', 0.46, 0.96],
     ['beside seven busy loops, where it waited least', 0.12, 0.98],

@@ -76,7 +76,8 @@ export class Http2Conversation {
     stream.on('data', (bytes: Buffer) => this.#guarded(() => this.#listener.onBody(bytes, 0, bytes.length)));
     stream.on('aborted', () => this.#failed(brokenOff(this.#options.http2, stream.rstCode)));
     stream.on('error', (error) => {
-      const isReset = stream.rstCode !== this.#options.http2.constants.NGHTTP2_NO_ERROR;
+      const isReset =
+        isOfProtocol(error) && stream.rstCode !== this.#options.http2.constants.NGHTTP2_NO_ERROR;
       this.#failed(isReset ? brokenOff(this.#options.http2, stream.rstCode) : error);
     });
     stream.on('end', () => this.#guarded(() => this.#ended(stream)));
