@@ -233,7 +233,7 @@ export class Exchange {
         onBody: (bytes, start, end) => this.#listener.onBody(bytes, start, end),
         onComplete: () => this.#listener.onComplete(),
         onError: (error) => {
-          if (isOfConnection(error)) this.#errored(error);
+          if (!(error instanceof ResponseError) && isOfConnection(error)) this.#errored(error);
           else this.#thrown(error);
         },
       },
