@@ -84,7 +84,7 @@ export interface ResultStreams {
     handler: (message: StreamMessage) => Promise<void> | void,
     onEnd: (error: unknown) => void,
   ): Promise<StreamReader>;
-  /** Drops messages below `sequence`. */
+  /** Drops messages below `sequence`; with 1 or less there are none. */
   purge(stream: string, belowSequence: number): Promise<void>;
 }
 

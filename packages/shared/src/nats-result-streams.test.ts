@@ -213,6 +213,17 @@ describe('reading', () => {
     expect(await stream.message(start)).toBeNull();
   });
 
+  test('a purge below the first message drops nothing', async () => {
+    await stream.ensure(LIMITS);
+    bus.publish('svc.results.hosta-fra', 'a', { reply: bus.inbox() });
+    bus.publish('svc.results.hosta-fra', 'b', { reply: bus.inbox() });
+    await bus.flush();
+    for (const sequence of [1, 0]) {
+      await stream.purge(sequence);
+      expect(await stream.info()).toMatchObject({ firstSequence: 1, lastSequence: 2 });
+    }
+  });
+
   test('the next message is not handled before the promise of the one before is settled', async () => {
     const { lastSequence } = await stream.ensure(LIMITS);
     const gate = Promise.withResolvers<void>();

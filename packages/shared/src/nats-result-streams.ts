@@ -136,6 +136,8 @@ export class NatsResultStreams implements ResultStreams {
   }
 
   async purge(stream: string, belowSequence: number): Promise<void> {
+    // To the server "below 1" means everything.
+    if (belowSequence <= 1) return;
     const manager = await this.#jetStream();
     await manager.streams.purge(stream, { seq: belowSequence });
   }

@@ -138,28 +138,6 @@ test('continues after the recorded position, with what came while it was away', 
   expect(recording.recorder.counts).toMatchObject({ results: 1, duplicates: 0 });
 });
 
-/** Over a server that passes over the second and third message, once. */
-class SkippingStreams extends NatsResultStreams {
-  #isFirst = true;
-
-  override read(...[name, from, handler, onEnd]: Parameters<NatsResultStreams['read']>) {
-    const skips = this.#isFirst;
-    this.#isFirst = false;
-    const isSkipped = (sequence: number) => skips && (sequence === 2 || sequence === 3);
-    return super.read(name, from, (each) => (isSkipped(each.sequence) ? undefined : handler(each)), onEnd);
-  }
-}
-
-test('messages that the server skips are read all the same, and none is counted as lost', async () => {
-  await consumer.stop();
-  streams = new SkippingStreams(bus);
-  startConsumer();
-  await publish(1000, 2000, 3000, 4000);
-  await consumer.caughtUp();
-  expect(await slots()).toEqual([1000, 2000, 3000, 4000]);
-  expect(consumer.dropped['results-dropped']).toBe(0);
-});
-
 describe('garbage', () => {
   test.each([
     ['no JSON', '{'],

@@ -2,7 +2,6 @@ import type { ResultStreams, StreamInfo, StreamMessage } from '@svc/shared/bus.t
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { StreamReadEnded } from '@svc/shared/nats-stream-reading.ts';
 import type { StreamPosition } from '../store/stream-position.ts';
 import type { DropLog } from './drop-log.ts';
 import { parseResults } from './parse-results.ts';
@@ -202,23 +201,9 @@ export class StreamReader {
     const { turns } = this.#parts;
     for (let turn = turns.wait(); turn !== undefined; turn = turns.wait()) await turn;
     if (this.#stopping.signal.aborted) return;
-    if (message.sequence > this.#expected) await this.#mustBeGone(this.#expected);
-    if (this.#stopping.signal.aborted) return;
     const room = this.#record(message);
     if (room !== undefined) await this.#unlessStopped(room);
     while (this.#waitingResults > WAITING_RESULTS && !this.#stopping.signal.aborted) await this.#change();
-  }
-
-  /**
-   * A stream loses messages at its beginning only. One that it still holds was skipped by the server on its
-   * way (seen with nats-server 2.9.10 under load, some 30 messages at once): reading starts again there.
-   *
-   * @throws StreamReadEnded
-   */
-  async #mustBeGone(sequence: number): Promise<void> {
-    const { stream, streams } = this.#parts;
-    if ((await streams.message(stream, sequence)) === null) return;
-    throw new StreamReadEnded(stream, `the server has skipped message ${sequence}`);
   }
 
   /** @returns what to wait for before the next message is read, undefined: nothing */
