@@ -1,6 +1,7 @@
+import type { Region } from '@svc/shared/regions.ts';
 import type { MonitorStatus } from './monitor.ts';
 import { NO_REGIONS, type RegionSet, sizeOf } from './region-set.ts';
-import { failedIn, failuresCoincide, statusOf, tally, type Vote } from './status.ts';
+import { addToTally, failedIn, failuresCoincide, statusOf, type Tally, type Vote } from './status.ts';
 
 /** A slot whose results are not votes yet. */
 export type OpenSlot = {
@@ -41,14 +42,20 @@ const UP_AFTER_PASS_MS = 5_000;
 export function castVotes(votes: readonly Vote[], news: readonly Vote[], now: number): readonly Vote[] {
   let cast: Vote[] | null = null;
   for (const vote of news) {
-    const current: readonly Vote[] = cast ?? votes;
-    const index = current.findIndex((old) => old.region === vote.region);
-    const old = current[index];
+    const index = indexOfRegion(cast ?? votes, vote.region);
+    const old = (cast ?? votes)[index];
     if (old !== undefined && old.slot >= vote.slot) continue;
+    cast ??= votes.slice();
     // Not `push`: it makes room for sixteen more, and these arrays are kept for every monitor.
-    cast = old === undefined ? current.concat(vote) : current.with(index, following(old, vote, now));
+    if (old === undefined) cast = cast.concat(vote);
+    else cast[index] = following(old, vote, now);
   }
   return cast ?? votes;
+}
+
+function indexOfRegion(votes: readonly Vote[], region: Region): number {
+  for (let index = 0; index < votes.length; index += 1) if (votes[index]?.region === region) return index;
+  return -1;
 }
 
 /**
@@ -94,9 +101,8 @@ export function slotDecision(open: OpenSlot, standing: Standing): SlotDecision |
  */
 function isCertain(open: OpenSlot, standing: Standing, missing: RegionSet): boolean {
   const { electorate, now } = standing;
-  const cast = castVotes(standing.votes, open.reports, now);
   const present = electorate & ~missing;
-  const { failed, degraded, total } = tally(cast, present, now);
+  const { failed, degraded, total } = tallyOfCast(standing.votes, open.reports, present, now);
   const absent = sizeOf(missing);
   const size = sizeOf(electorate);
   const status = statusOf(failed, degraded, total, size);
@@ -104,5 +110,25 @@ function isCertain(open: OpenSlot, standing: Standing, missing: RegionSet): bool
     status === statusOf(failed + absent, degraded, total + absent, size) &&
     status === statusOf(failed, degraded, total + absent, size);
   if (!isSame || status !== 'error' || standing.status === 'error') return isSame;
+  const cast = castVotes(standing.votes, open.reports, now);
   return failuresCoincide(failedIn(cast, present, now), total + absent);
+}
+
+/** The tally of what {@link castVotes} makes, without making it: this is asked after nearly every report. */
+function tallyOfCast(
+  votes: readonly Vote[],
+  news: readonly Vote[],
+  electorate: RegionSet,
+  now: number,
+): Tally {
+  const sum = { failed: 0, degraded: 0, total: 0 };
+  for (const vote of votes) {
+    const index = indexOfRegion(news, vote.region);
+    const report = news[index];
+    addToTally(sum, report === undefined || report.slot <= vote.slot ? vote : report, electorate, now);
+  }
+  for (const report of news) {
+    if (indexOfRegion(votes, report.region) < 0) addToTally(sum, report, electorate, now);
+  }
+  return sum;
 }

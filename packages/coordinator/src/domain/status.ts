@@ -90,13 +90,16 @@ export function isCounted(vote: Vote, electorate: RegionSet, now: number): boole
 
 export function tally(votes: readonly Vote[], electorate: RegionSet, now: number): Tally {
   const sum = { failed: 0, degraded: 0, total: 0 };
-  for (const vote of votes) {
-    if (!isCounted(vote, electorate, now)) continue;
-    sum.total += 1;
-    if (vote.outcome === 'failed') sum.failed += 1;
-    else if (vote.outcome === 'degraded') sum.degraded += 1;
-  }
+  for (const vote of votes) addToTally(sum, vote, electorate, now);
   return sum;
+}
+
+/** Adds the vote to `sum` where it counts. */
+export function addToTally(sum: Tally, vote: Vote, electorate: RegionSet, now: number): void {
+  if (!isCounted(vote, electorate, now)) return;
+  sum.total += 1;
+  if (vote.outcome === 'failed') sum.failed += 1;
+  else if (vote.outcome === 'degraded') sum.degraded += 1;
 }
 
 /** The counted votes that failed. */
