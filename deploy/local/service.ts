@@ -4,7 +4,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import { type DiskState, watchDisk } from './disk-watch.ts';
 import { guardProcess } from './guard.ts';
 import { choosePort } from './nats-port.ts';
-import { AGENT_FLAGS, COORDINATOR_FLAGS } from './node-flags.ts';
+import { AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from './node-flags.ts';
 import { type Paint, render } from './output.ts';
 import { type End, Part, type PartEvents } from './part.ts';
 
@@ -92,7 +92,7 @@ export class LocalService {
       'packages/coordinator/src/main.ts',
       COORDINATOR_FLAGS,
       COORDINATOR_STOP_MS,
-      common,
+      { ...COORDINATOR_ENVIRONMENT, ...common },
     );
     this.#agents = regions.map((region) =>
       this.#nodePart(`agent ${region}`, 'packages/agent/src/main.ts', AGENT_FLAGS, AGENT_STOP_MS, {
