@@ -14,7 +14,7 @@ export const COORDINATOR_FLAGS = [
 export const AGENT_FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=256'];
 
 /**
- * What the coordinator's environment has beside its settings, unless the operator says otherwise (decision 0160):
- * glibc gives each of its dozen threads an arena of its own, and what the start leaves behind in them is never given back.
+ * What the coordinator's environment has beside its settings, unless the operator says otherwise (decision 0159):
+ * glibc gives each of its threads an arena of its own, and what the start leaves behind in them is never given back.
  */
 export const COORDINATOR_ENVIRONMENT = { MALLOC_ARENA_MAX: '2' };
