@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { AGENT_FLAGS, COORDINATOR_FLAGS } from './node-flags.ts';
+import { AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from './node-flags.ts';
 
 /** Only the checkout caches what it compiles. */
 const withoutCache = (script: string): string => script.replace(/^NODE_COMPILE_CACHE=\S+ /, '');
+/** As a shell reads it: what the operator has set stays. */
+const variables = Object.entries(COORDINATOR_ENVIRONMENT).map(
+  ([name, value]) => `${name}=\${${name}:-${value}} `,
+);
 
-test('the scripts for production give the flags that npm start gives', () => {
+test('the scripts for production give the flags and variables that npm start gives', () => {
   expect(withoutCache(manifest.scripts.coordinator)).toBe(
-    `node ${COORDINATOR_FLAGS.join(' ')} packages/coordinator/src/main.ts`,
+    `${variables.join('')}node ${COORDINATOR_FLAGS.join(' ')} packages/coordinator/src/main.ts`,
   );
   expect(withoutCache(manifest.scripts.agent)).toBe(
     `node ${AGENT_FLAGS.join(' ')} packages/agent/src/main.ts`,

@@ -6,7 +6,7 @@ import { environmentOf } from './environments.ts';
 import { guardProcess } from './guard.ts';
 import { writeNatsAccess } from './nats-access.ts';
 import { choosePort } from './nats-port.ts';
-import { AGENT_FLAGS, COORDINATOR_FLAGS } from './node-flags.ts';
+import { AGENT_FLAGS, COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from './node-flags.ts';
 import { type Paint, render } from './output.ts';
 import { type End, Part, type PartEvents } from './part.ts';
 
@@ -104,6 +104,7 @@ export class LocalService {
       COORDINATOR_FLAGS,
       COORDINATOR_STOP_MS,
       {
+        ...COORDINATOR_ENVIRONMENT,
         ...environmentOf('coordinator', this.#options.environment),
         ...this.#settingsOf(nats),
         SVC_DATA_DIR: dataDir,

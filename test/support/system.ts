@@ -21,7 +21,10 @@ export type SystemOptions = {
   root?: string;
 };
 
-type NodeFlags = typeof import('../../deploy/local/node-flags.ts');
+/** Checkouts of before have flags only. */
+type NodeFlags = Omit<typeof import('../../deploy/local/node-flags.ts'), 'COORDINATOR_ENVIRONMENT'> & {
+  COORDINATOR_ENVIRONMENT?: Record<string, string>;
+};
 
 /**
  * The whole service as processes of its own: a NATS server, the coordinator and one agent per region,
@@ -64,6 +67,7 @@ export class System {
     const coordinator = new Program(
       'packages/coordinator/src/main.ts',
       {
+        ...flags.COORDINATOR_ENVIRONMENT,
         ...common,
         SVC_LISTEN: `127.0.0.1:${port}`,
         SVC_DATA_DIR: folder,

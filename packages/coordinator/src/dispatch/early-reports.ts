@@ -45,7 +45,8 @@ export class EarlyReports {
   }
 
   has(report: Reported): boolean {
-    return this.#seen.has(textOf(report));
+    // Asked for every job that is opened; nothing later was ever put in.
+    return report.slot <= this.#until && this.#seen.has(textOf(report));
   }
 
   /** Reports that the evaluation takes up with the next commit. */

@@ -123,6 +123,10 @@ export function slotDecision(open: OpenSlot, standing: Standing): SlotDecision |
  */
 function isCertain(open: OpenSlot, standing: Standing, missing: RegionSet): boolean {
   const { electorate, now } = standing;
+  const absent = sizeOf(missing);
+  const size = sizeOf(electorate);
+  // So many can make it an error, or keep it from one.
+  if (absent * 2 > size) return false;
   // They count from when they become votes, however long the slot has been open.
   const reports = open.reports.map((report) =>
     report.expiresAt > now ? report : { ...report, expiresAt: Number.POSITIVE_INFINITY },
@@ -130,8 +134,6 @@ function isCertain(open: OpenSlot, standing: Standing, missing: RegionSet): bool
   const cast = castVotes(standing.votes, reports, standing);
   const present = electorate & ~missing;
   const { failed, degraded, total } = tally(cast, present, now);
-  const absent = sizeOf(missing);
-  const size = sizeOf(electorate);
   const status = statusOf(failed, degraded, total, size);
   const isSame =
     status === statusOf(failed + absent, degraded, total + absent, size) &&

@@ -29,6 +29,7 @@ import {
 import type { TransitionReason } from '../domain/transition.ts';
 import { announce } from './announcing.ts';
 import type { Frame, Instants, StatusChange } from './frame.ts';
+import { KeptOutcomes } from './kept-outcomes.ts';
 import { DECISIONS_PER_WRITE, Drafts, type MonitorState, type States } from './state.ts';
 import { changeStatus, flushIntervals } from './status-change.ts';
 import { noWrites, type Writes, type WrittenState } from './writes.ts';
@@ -91,8 +92,8 @@ export class Evaluation {
   /** Monitors as they are declared from here on. Null: removed. */
   readonly #declared = new Map<number, LiveMonitor | null>();
   readonly #unwritten = new Set<MonitorState>();
-  /** What this evaluation keeps, by region and slot: the same result may come twice at once. */
-  readonly #kept = new Map<string, Outcome>();
+  /** What this evaluation keeps: the same result may come twice at once. */
+  readonly #kept = new KeptOutcomes();
   /** Slots that were decided with reports. */
   readonly #decided: { readonly state: MonitorState; readonly slot: number }[] = [];
   /** End of the last jump of the slots' clock, as `frame.now`. */
@@ -222,9 +223,8 @@ export class Evaluation {
   /** The region will not report the slot; kept as a `not_run` row unless it has one. */
   abstained(monitor: LiveMonitor, slot: number, region: Region, reason: NotRunReason): void {
     const { id: monitorId, version } = monitor;
-    const key = keyOf(monitorId, slot, region);
-    if (!this.#kept.has(key)) {
-      this.#kept.set(key, 'not_run');
+    if (this.#kept.of(monitorId, slot, region) === undefined) {
+      this.#kept.set(monitorId, slot, region, 'not_run');
       this.writes.abstentions.push({ monitorId, version, slot, region, reason });
       this.#repairRollUp(monitorId, slot);
       this.keepFindable(this.monitor(monitorId) ?? monitor, slot);
@@ -313,7 +313,11 @@ export class Evaluation {
    * the next decision comes before anybody has looked at their ages.
    */
   ageByJump(state: MonitorState, monitor: LiveMonitor): void {
-    if (state.votes.some((vote) => vote.expiresAt <= this.#jumpedAt)) this.#age(state, monitor);
+    for (const vote of state.votes) {
+      if (vote.expiresAt > this.#jumpedAt) continue;
+      this.#age(state, monitor);
+      return;
+    }
   }
 
   /** Verdict on the votes that there are. */
@@ -388,7 +392,7 @@ export class Evaluation {
     if (state.votes.some(({ expiresAt }) => expiresAt <= this.frame.now)) this.settle(state, monitor);
     if (!isOver(state, vote.slot)) {
       const open = this.#openSlot(state, monitor, vote.slot);
-      open.reports = [...open.reports.filter(({ region }) => region !== vote.region), vote];
+      open.reports = withReport(open.reports, vote);
       this.#answer(state, monitor, open, vote.region);
       return;
     }
@@ -418,10 +422,9 @@ export class Evaluation {
   /** The first outcome that is not `not_run` stays, and it takes the place of a `not_run`. */
   #keepResult(monitor: LiveMonitor, { result, region, agent, prior }: Report): boolean {
     const { slot, outcome } = result;
-    const key = keyOf(monitor.id, slot, region);
-    const known = this.#kept.get(key) ?? prior;
+    const known = this.#kept.of(monitor.id, slot, region) ?? prior;
     if (known !== null && (known !== 'not_run' || outcome === 'not_run')) return false;
-    this.#kept.set(key, outcome);
+    this.#kept.set(monitor.id, slot, region, outcome);
     this.writes.results.push({ result, region, agent, decidedAfterMs: null });
     this.keepFindable(monitor, slot);
     this.#repairRollUp(monitor.id, slot);
@@ -468,11 +471,13 @@ export class Evaluation {
     const { slotNow } = this.frame.instants;
     const oldest = this.#oldestVotable(monitor);
     const expiresAt = this.frame.now + freshForMs(monitor.periodMs, monitor.longestCheckMs);
-    return reports
-      .filter(({ slot }) => slot >= oldest)
-      .map((vote) =>
-        vote.at === slotNow && vote.expiresAt === expiresAt ? vote : { ...vote, at: slotNow, expiresAt },
-      );
+    const votable: Vote[] = [];
+    for (const vote of reports) {
+      if (vote.slot < oldest) continue;
+      const isOfNow = vote.at === slotNow && vote.expiresAt === expiresAt;
+      votable.push(isOfNow ? vote : { ...vote, at: slotNow, expiresAt });
+    }
+    return votable;
   }
 
   #castingTime(monitor: LiveMonitor): CastingTime {
@@ -583,6 +588,10 @@ function slotKey(monitorId: number, slot: number): string {
   return `${monitorId} ${slot}`;
 }
 
-function keyOf(monitorId: number, slot: number, region: Region): string {
-  return `${monitorId} ${slot} ${region}`;
+/** The region's report takes the place of its earlier one. */
+function withReport(reports: readonly Vote[], vote: Vote): readonly Vote[] {
+  const others = reports.some(({ region }) => region === vote.region)
+    ? reports.filter(({ region }) => region !== vote.region)
+    : reports;
+  return others.concat(vote);
 }

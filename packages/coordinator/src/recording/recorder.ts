@@ -424,9 +424,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
     for (const { result, region } of reported) {
       const { monitor: monitorId, slot } = result;
       const is = givenBack.has(result) ? 'given-back' : 'reported';
-      const { reason } = result;
-      const timedOut = result.timed_out === true;
-      slots.settled({ monitorId, slot, region, is, timedOut, ...(reason === undefined ? {} : { reason }) });
+      const { reason, timed_out } = result;
+      slots.settled({ monitorId, slot, region, is, timedOut: timed_out === true, reason });
     }
   }
 

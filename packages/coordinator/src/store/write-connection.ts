@@ -26,7 +26,7 @@ export function openWriteConnection(path: string): WriteConnection {
       PRAGMA synchronous = FULL;
       PRAGMA wal_autocheckpoint = 0;
       PRAGMA journal_size_limit = 16777216;
-      PRAGMA cache_size = -16384;
+      PRAGMA cache_size = -8192;
       PRAGMA temp_store = MEMORY`);
     registerSqlFunctions(sqlite);
     return { sqlite, statements: new Statements(sqlite) };
