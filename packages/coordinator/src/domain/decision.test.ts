@@ -204,6 +204,36 @@ describe('for every electorate', () => {
     );
   });
 
+  test('the slot is decided as soon as nothing that is missing could make a difference', () => {
+    // null: it neither reports nor has a vote that still counts
+    const said = [null, 'passed', 'failed'] as const;
+    const combinations = (regions: readonly Region[]): Vote[][] =>
+      regions.reduce<Vote[][]>(
+        (all, region) =>
+          all.flatMap((votes) =>
+            said.map((outcome) => (outcome === null ? votes : [...votes, vote(region, outcome)])),
+          ),
+        [[]],
+      );
+    fc.assert(
+      fc.property(scene, fc.nat(6), ({ regions, before, now, standing }, answered) => {
+        const electorate = regionSet(regions);
+        const missing = regions.slice(answered);
+        const present = regions.slice(0, answered);
+        const slot = open(regions, votesOf(present, now, 2), present);
+        const certain = cast(votesOf(present, before, 1), slot.reports);
+        // As if an error stood: one that is to begin waits for a shared moment besides.
+        const statuses = new Set(
+          combinations(missing).map((more) => statusAfter(cast(certain, more), electorate, 'error')),
+        );
+        const isError = statuses.has('error') && standing !== 'error';
+        if (statuses.size > 1 || isError) return;
+        expect(decisionAt(slot, votesOf(regions, before, 1), electorate, 0, standing)).not.toBeNull();
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   test('when something is missing that could make a difference, the slot stays open', () => {
     fc.assert(
       fc.property(scene, fc.nat(6), ({ regions, before, now, standing }, hidden) => {
