@@ -1,4 +1,5 @@
-import { destination, type Logger, pino } from 'pino';
+import { type Logger, pino } from 'pino';
+import { LogSink } from './log-sink.ts';
 
 export type { Logger } from 'pino';
 
@@ -6,11 +7,16 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 
 /**
  * The logger of one process: JSON lines on stderr, so that stdout stays free for output people read.
- * `part` names the process in every line (`coordinator`, `agent`).
+ * `part` names the process in every line (`coordinator`, `agent`). Logging waits for nobody: lines that are
+ * not read in time are dropped, and a line says how many.
  */
 export function createLogger(part: string, level: string): Logger {
-  return pino(
+  const log = pino(
     { level, base: { part }, timestamp: () => `,"time":${Date.now()}`, errorKey: 'error' },
-    destination({ dest: 2, sync: true }),
+    new LogSink(2, (lines) => log.warn({ lines }, LINES_DROPPED)),
   );
+  return log;
 }
+
+const LINES_DROPPED =
+  'lines of the log were lost: what reads standard error is too slow, or what it is written to is full';
