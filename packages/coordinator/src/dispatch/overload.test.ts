@@ -164,7 +164,8 @@ describe('beyond the capacity of the recording', () => {
   });
 
   test('monitors lose alike, and a small workspace nothing', async () => {
-    const world = await begin(monitors(11_000, (id) => ({ workspaceId: id % 11 === 0 ? 2 : 1 })));
+    // The small one asks for less than half of what is admitted while a backlog is worked off.
+    const world = await begin(monitors(11_000, (id) => ({ workspaceId: id % 14 === 0 ? 2 : 1 })));
     world.records = 1_000;
     await world.run(45);
     world.records = 150;
@@ -178,9 +179,9 @@ describe('beyond the capacity of the recording', () => {
       return sinceMs > 1_000 && sinceMs < 29_000;
     };
     const runs = runsOf(rig.sink.opens.filter(({ id }) => isTenTimes(id)));
-    const small = [...runs].filter(([id]) => id % 11 === 0).map(([, count]) => count);
-    const large = [...runs].filter(([id]) => id % 11 !== 0).map(([, count]) => count);
-    expect(small.length).toBeGreaterThan(850);
+    const small = [...runs].filter(([id]) => id % 14 === 0).map(([, count]) => count);
+    const large = [...runs].filter(([id]) => id % 14 !== 0).map(([, count]) => count);
+    expect(small.length).toBeGreaterThan(680);
     expect(new Set(small)).toEqual(new Set([10]));
     expect(large.length).toBeGreaterThan(8_500);
     expect(Math.max(...large) - Math.min(...large)).toBeLessThanOrEqual(2);

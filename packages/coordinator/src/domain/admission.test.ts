@@ -83,6 +83,17 @@ describe('the limit', () => {
     );
   });
 
+  test('of a machine that stands still now and then, most of what it can do is done', () => {
+    const service = new Service();
+    service.run(20, 12_000, 4_000);
+    let done = 0;
+    for (let round = 0; round < 20; round += 1) {
+      done += service.run(4, 12_000, 200).donePerSecond * 4;
+      done += service.run(20, 12_000, 4_000).donePerSecond * 20;
+    }
+    expect(done / (20 * (4 * 200 + 20 * 4_000))).toBeGreaterThanOrEqual(0.75);
+  });
+
   test('three times too much is cut within two seconds', () => {
     const service = new Service();
     service.run(2, 12_000, 4_000);

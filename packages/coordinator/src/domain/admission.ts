@@ -8,8 +8,9 @@
  *                              └────── overloaded ───────┘
  *
  * The first sign of overload makes what was done lately the limit, for that is what can be done. Half of
- * it is admitted until the backlog is gone, so that what runs is in time again; then the limit grows,
- * slowly at first, until overload shows again or everything is admitted.
+ * it is admitted until the backlog is gone, so that what runs is in time again; then the limit grows:
+ * fast until it is near the one before, which was too much but lately enough; from there slowly at first,
+ * until overload shows again or everything is admitted.
  */
 
 /** Fewer jobs a second than these are never refused: no machine that runs this is too weak for them. */
@@ -29,6 +30,11 @@ const GROWTH_PER_SECOND = 0.01;
 const MOST_GROWTH = 0.25;
 /** Growth per second while there is some backlog. */
 const BUSY_GROWTH = 0.01;
+/** Growth per second up to this part of the former limit: a machine that stood still for a moment can do as much again. */
+const FAST_GROWTH = 0.5;
+const NEAR_FORMER = 0.8;
+/** Of the former limit so much is believed after each further cut: by then the machine may have become slower. */
+const BELIEVED_AGAIN = 0.8;
 /** The limit ends when it is so many times what is asked. */
 const ENOUGH = 1.1;
 
@@ -49,9 +55,13 @@ export type Admission =
       readonly is: 'draining' | 'limited';
       /** What can be done, as far as known. */
       readonly perSecond: number;
+      /** The limit before the last cut: what could be done before. */
+      readonly formerPerSecond: number;
       /** Time in this state, ms. */
       readonly forMs: number;
     };
+
+type Limit = Exclude<Admission, { is: 'open' }>;
 
 export const OPEN: Admission = { is: 'open' };
 
@@ -70,29 +80,46 @@ export function admittedPerSecond(admission: Admission): number {
 /** @param elapsedMs since the step before */
 export function nextAdmission(before: Admission, load: Load, elapsedMs: number): Admission {
   if (load.askedPerSecond <= LEAST_PER_SECOND) return OPEN;
-  if (before.is === 'open') return load.pressure === 'overloaded' ? cut(load.askedPerSecond, load) : OPEN;
+  if (before.is === 'open') return load.pressure === 'overloaded' ? firstCut(load) : OPEN;
   const forMs = before.forMs + elapsedMs;
   if (load.pressure === 'overloaded') {
     const hasBeenCut = before.is === 'draining' && forMs < CUT_AGAIN_MS;
-    return hasBeenCut ? { ...before, forMs } : cut(Math.min(before.perSecond, load.askedPerSecond), load);
+    return hasBeenCut ? { ...before, forMs } : cutAgain(before, load);
   }
   if (before.is === 'draining') {
     const isOver = load.pressure === 'free' || forMs >= LONGEST_DRAIN_MS;
-    return isOver ? { is: 'limited', perSecond: before.perSecond, forMs: 0 } : { ...before, forMs };
+    return isOver ? { ...before, is: 'limited', forMs: 0 } : { ...before, forMs };
   }
-  return grown(before.perSecond, forMs, load, elapsedMs);
+  return grown({ ...before, forMs }, load, elapsedMs);
 }
 
-function cut(was: number, { donePerSecond }: Load): Admission {
+/** Of what is asked nobody knows how much could ever be done. */
+function firstCut(load: Load): Admission {
+  const perSecond = cut(load.askedPerSecond, load);
+  return { is: 'draining', perSecond, formerPerSecond: perSecond, forMs: 0 };
+}
+
+function cutAgain(before: Limit, load: Load): Admission {
+  const was = Math.min(before.perSecond, load.askedPerSecond);
+  const formerPerSecond = Math.max(was, before.formerPerSecond * BELIEVED_AGAIN);
+  return { is: 'draining', perSecond: cut(was, load), formerPerSecond, forMs: 0 };
+}
+
+function cut(was: number, { donePerSecond }: Load): number {
   const perSecond = Math.min(was * LEAST_CUT, Math.max(was * DEEPEST_CUT, donePerSecond));
-  return { is: 'draining', perSecond: Math.max(LEAST_PER_SECOND, perSecond), forMs: 0 };
+  return Math.max(LEAST_PER_SECOND, perSecond);
 }
 
-function grown(was: number, forMs: number, { pressure, askedPerSecond }: Load, elapsedMs: number): Admission {
-  const free = Math.min(MOST_GROWTH, GROWTH + (GROWTH_PER_SECOND * forMs) / 1_000);
-  const growth = pressure === 'free' ? free : BUSY_GROWTH;
-  const perSecond = was * (1 + (growth * elapsedMs) / 1_000);
-  return perSecond >= askedPerSecond * ENOUGH ? OPEN : { is: 'limited', perSecond, forMs };
+function grown(before: Limit, { pressure, askedPerSecond }: Load, elapsedMs: number): Admission {
+  const { perSecond: was, formerPerSecond, forMs } = before;
+  const near = formerPerSecond * NEAR_FORMER;
+  const isFast = pressure === 'free' && was < near;
+  const slow = Math.min(MOST_GROWTH, GROWTH + (GROWTH_PER_SECOND * forMs) / 1_000);
+  const growth = pressure === 'busy' ? BUSY_GROWTH : isFast ? FAST_GROWTH : slow;
+  const more = was * (1 + (growth * elapsedMs) / 1_000);
+  const perSecond = isFast ? Math.min(more, near) : more;
+  // The time of slow growth begins near the former limit.
+  return perSecond >= askedPerSecond * ENOUGH ? OPEN : { ...before, perSecond, forMs: isFast ? 0 : forMs };
 }
 
 /** What waits to be recorded. */
