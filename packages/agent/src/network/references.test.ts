@@ -114,7 +114,9 @@ test('while they are gone they are asked every second, so that their return is s
   await references.ask();
   await clock.advanceSettling(5_000);
   expect(references.goneSince).not.toBeNull();
+  expect(references.backAt).toBe(Number.NEGATIVE_INFINITY);
   for (const each of all) each.does = 'answers';
   await clock.advanceSettling(1_300);
   expect(references.goneSince).toBeNull();
+  expect(references.backAt).toBeGreaterThan(clock.monotonic() - 1_300);
 });

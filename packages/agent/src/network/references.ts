@@ -49,6 +49,7 @@ export class References {
   #roundBeganAt = Number.NEGATIVE_INFINITY;
   #running: Promise<unknown> = Promise.resolve();
   #goneSince: number | null = null;
+  #backAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReferencesOptions) {
     this.#options = options;
@@ -74,6 +75,11 @@ export class References {
   /** Since when none answers any more, monotonic ms; null: one does, or none counts. */
   get goneSince(): number | null {
     return this.#goneSince;
+  }
+
+  /** When one was first heard again after all had been gone, monotonic ms; never: negative infinity. */
+  get backAt(): number {
+    return this.#backAt;
   }
 
   /** Some reference answered within the last hour. Cheap: asked for every failure. */
@@ -146,6 +152,7 @@ export class References {
     if (goneAt !== null && this.#goneSince === null) {
       log.warn({ references: counting }, 'none of the references answers any more');
     } else if (goneAt === null && this.#goneSince !== null) {
+      this.#backAt = this.#options.clock.monotonic();
       log.info({ event: 'recovered' }, 'references answer again');
     }
     this.#goneSince = goneAt === null ? null : (this.#goneSince ?? goneAt);

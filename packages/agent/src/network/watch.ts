@@ -13,7 +13,7 @@ const ANSWERING_PART = 0.2;
 const SICK_MS = 10_000;
 
 export type WatchOptions = {
-  readonly references: Pick<References, 'ask' | 'areKnown' | 'goneSince' | 'forget'>;
+  readonly references: Pick<References, 'ask' | 'areKnown' | 'goneSince' | 'backAt' | 'forget'>;
   readonly clock: Pick<Clock, 'monotonic'>;
 };
 
@@ -31,7 +31,7 @@ type Failing = { readonly since: number; lastAt: number };
  *                                          │  have answered since: they were wrong ──────▶ the target's
  *                                          └─ else ───────────────────────▶ our network's
  *
- * (*) Our network's where the attempt began while the network was down, and ended when it was back.
+ * (*) Our network's where the attempt began before the network was back: what it sent was lost.
  *
  * A failure waits for the answer, some milliseconds while the network is there: the first host that
  * begins to fail cannot be compared with the others yet, which follow within a period. Attempts against
@@ -45,8 +45,6 @@ export class NetworkWatch {
   /** Hosts that were not probed because of our network, since one answered. */
   readonly #cutOff = new Set<string>();
   #cutOffAt = Number.NEGATIVE_INFINITY;
-  /** When a failure was our network's last. */
-  #downAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -84,9 +82,9 @@ export class NetworkWatch {
   }
 
   async #ask(host: string, failing: Failing, startedAt: number): Promise<boolean> {
-    const { references, clock } = this.#options;
-    // An attempt that began while the network was down may end when it is back.
-    if ((await references.ask()) !== 'gone') return startedAt < this.#downAt;
+    const { references } = this.#options;
+    // Whether another attempt has failed meanwhile says nothing: its connection was begun in vain all the same.
+    if ((await references.ask()) !== 'gone') return startedAt < references.backAt;
     const { goneSince } = references;
     if (goneSince !== null && failing.since <= goneSince && this.#haveAnsweredSince(goneSince)) {
       references.forget();
@@ -94,7 +92,6 @@ export class NetworkWatch {
       return false;
     }
     this.#noteCutOff(host);
-    this.#downAt = clock.monotonic();
     return true;
   }
 
