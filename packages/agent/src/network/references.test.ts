@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
 import { type Reference, References } from './references.ts';
 
@@ -119,4 +119,24 @@ test('while they are gone they are asked every second, so that their return is s
   await clock.advanceSettling(1_300);
   expect(references.goneSince).toBeNull();
   expect(references.backAt).toBeGreaterThan(clock.monotonic() - 1_300);
+});
+
+test('rounds leave nothing behind, however many there are', async () => {
+  const { references, clock } = await bench(['gateway']);
+  await references.ask();
+  const added = vi.spyOn(AbortSignal.prototype, 'addEventListener');
+  for (let round = 0; round < 20; round++) {
+    const answer = references.ask();
+    await clock.advanceSettling(250);
+    await answer;
+  }
+  expect(added.mock.calls.length).toBeLessThan(5);
+  added.mockRestore();
+});
+
+test('asking goes on to its end while the agent stops', async () => {
+  const { references } = await bench(['gateway']);
+  await references.ask();
+  await references.stop();
+  expect(await references.ask()).toBe('none');
 });

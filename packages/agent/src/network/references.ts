@@ -1,5 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { onAbort } from '../on-abort.ts';
 
 /** Something outside the machine that answers while the network is there. */
 export type Reference = {
@@ -171,16 +172,13 @@ export class References {
   }
 
   #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.#options.clock.after(ms, resolve);
-      this.#stopping.signal.addEventListener(
-        'abort',
-        () => {
-          cancel();
-          resolve();
-        },
-        { once: true },
-      );
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.after(ms, resolve);
+    // Unregistered each time: there are four rounds a second for as long as hosts are down.
+    const unregister = onAbort(this.#stopping.signal, resolve);
+    return promise.finally(() => {
+      cancel();
+      unregister();
     });
   }
 }
