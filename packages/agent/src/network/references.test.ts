@@ -64,15 +64,26 @@ describe('what the references say', () => {
     expect(await references.ask()).toBe('none');
   });
 
-  test('nothing, an hour after the last answer', async () => {
+  test('nothing, where the last answer is an hour old when they are missed', async () => {
+    const { references, all, clock } = await bench(['gateway']);
+    // The process was stopped meanwhile, and nobody was asked.
+    clock.stall(HOUR_MS);
+    for (const each of all) each.does = 'fails';
+    expect(references.areKnown).toBe(false);
+    expect(await references.ask()).toBe('none');
+    expect(references.goneSince).toBeNull();
+  });
+
+  test('they stay gone until one is back, however many hours that takes', async () => {
     const { references, all, clock } = await bench(['gateway']);
     for (const each of all) each.does = 'fails';
     expect(await references.ask()).toBe('gone');
-    await clock.advanceSettling(HOUR_MS);
-    expect(references.areKnown).toBe(false);
-    const answer = references.ask();
-    await clock.advanceSettling(250);
-    expect(await answer).toBe('none');
+    const { goneSince } = references;
+    await clock.advanceSettling(2 * HOUR_MS);
+    expect(references.areKnown).toBe(true);
+    expect(references.goneSince).toBe(goneSince);
+    for (const each of all) each.does = 'answers';
+    await clock.advanceSettling(1_250);
     expect(references.goneSince).toBeNull();
   });
 

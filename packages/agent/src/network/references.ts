@@ -36,6 +36,12 @@ export type ReferencesOptions = {
  *
  * Who asks gets the answer of a round that began afterwards: an answer from before a failure says nothing
  * about it. Failures that come together share a round.
+ *
+ *     none counts ── one answers ──▶ some count ── none answers any more ──▶ gone, for however long
+ *         ▲                            ▲  │                                   │  │
+ *         ├──── none did for an hour ──┼──┘                                   │  │
+ *         └──── they were wrong ───────┼──────────────────────────────────────┘  │
+ *                                      └──────────── one answers ────────────────┘
  */
 export class References {
   readonly #options: ReferencesOptions;
@@ -83,9 +89,9 @@ export class References {
     return this.#backAt;
   }
 
-  /** Some reference answered within the last hour. Cheap: asked for every failure. */
+  /** Some reference answered within the last hour, or was found to be gone. Cheap: asked for every failure. */
   get areKnown(): boolean {
-    return this.#options.clock.monotonic() - this.#lastAnswerAt < COUNTS_MS;
+    return this.#goneSince !== null || this.#options.clock.monotonic() - this.#lastAnswerAt < COUNTS_MS;
   }
 
   /** What the next round says. */
@@ -132,11 +138,8 @@ export class References {
       return 'answered';
     }
     if (this.#stopping.signal.aborted) return 'none';
-    if (counting.length === 0) {
-      // Those that were gone are gone for an hour: what they were is not known any more.
-      this.#goneSince = null;
-      return 'none';
-    }
+    // Those that are gone stay so for longer than an hour too: a network that was down does not become a verdict.
+    if (counting.length === 0 && this.#goneSince === null) return 'none';
     this.#found(this.#options.clock.monotonic(), counting);
     return 'gone';
   }

@@ -131,6 +131,43 @@ test('a reference that died alone hides an outage for one check, not longer', as
   expect(await seen('other.test')).toBeNull();
 });
 
+test('a reference that died alone, long before an outage, hides it for one check as well', async () => {
+  const { seen, said, clock, gone } = bench();
+  gone();
+  clock.advance(20_000);
+  expect(await seen('down.test')).toBe(true);
+  clock.advance(1_000);
+  for (let number = 0; number < 9; number++) await seen(host(number), passed);
+  clock.advance(29_000);
+  expect(await seen('down.test')).toBe(false);
+  expect(said.areKnown).toBe(false);
+});
+
+test('a reference that died alone says nothing about a host that has answered since', async () => {
+  const { seen, clock, gone, watch } = bench();
+  gone();
+  clock.advance(20_000);
+  await seen('only.test', passed);
+  clock.advance(30_000);
+  for (let period = 0; period < 3; period++) {
+    expect(await seen('only.test')).toBe(false);
+    clock.advance(30_000);
+  }
+  expect(watch.isDown).toBe(false);
+});
+
+test('what a host answered before the references were gone again says nothing', async () => {
+  const { seen, clock, gone, back } = bench();
+  gone();
+  clock.advance(20_000);
+  await seen('only.test', passed);
+  back();
+  clock.advance(10_000);
+  gone();
+  clock.advance(20_000);
+  expect(await seen('only.test')).toBe(true);
+});
+
 test('a few hosts that still answer, in the same building, do not speak for the network', async () => {
   const { seen, said, clock } = bench();
   said.answer = 'gone';

@@ -27,9 +27,10 @@ type Failing = { readonly since: number; lastAt: number };
  *         │
  *         └─ the references are asked ── one answers ──────────────────────▶ the target's (*)
  *                │
- *                └─ none answers any more ─┬─ it failed before they were gone, and hosts
- *                                          │  have answered since: they were wrong ──────▶ the target's
- *                                          └─ else ───────────────────────▶ our network's
+ *                └─ none answers any more ─┬─ the host has answered without them ─────────▶ the target's
+ *                                          ├─ it has failed before, and other hosts have
+ *                                          │  answered since: they were wrong ───────────▶ the target's
+ *                                          └─ else ──────────────────────────────────────▶ our network's
  *
  * (*) Our network's where the attempt began before the network was back: what it sent was lost.
  *
@@ -40,7 +41,7 @@ type Failing = { readonly since: number; lastAt: number };
 export class NetworkWatch {
   readonly #options: WatchOptions;
   readonly #failing = new Map<string, Failing>();
-  /** When each host answered last, of those that did while others failed. */
+  /** Begin of the last attempt that each host answered, of those that did while others failed or no reference was there. */
   readonly #answeredAt = new Map<string, number>();
   /** Hosts that were not probed because of our network, since one answered. */
   readonly #cutOff = new Set<string>();
@@ -62,11 +63,11 @@ export class NetworkWatch {
       return null;
     }
     const isCut = found.outcome === 'failed' && (found.timedOut === true || found.notConnected === true);
-    if (!isCut && this.#failing.size === 0 && this.#cutOff.size === 0) return null;
+    if (!isCut && this.#isCalm) return null;
     const host = hostOfCheck(check);
     if (isLoopbackHost(host)) return null;
     if (!isCut) {
-      this.#answered(host, check);
+      this.#answered(host, check, startedAt);
       return null;
     }
     const failing = this.#failed(host, startedAt);
@@ -81,15 +82,24 @@ export class NetworkWatch {
     return this.#cutOff.size > 1 && clock.monotonic() - this.#cutOffAt < SICK_MS;
   }
 
+  /** Nothing fails, and no reference is missed. */
+  get #isCalm(): boolean {
+    return this.#failing.size === 0 && this.#cutOff.size === 0 && this.#options.references.goneSince === null;
+  }
+
   async #ask(host: string, failing: Failing, startedAt: number): Promise<boolean> {
     const { references } = this.#options;
     // Whether another attempt has failed meanwhile says nothing: its connection was begun in vain all the same.
     if ((await references.ask()) !== 'gone') return startedAt < references.backAt;
     const { goneSince } = references;
-    if (goneSince !== null && failing.since <= goneSince && this.#haveAnsweredSince(goneSince)) {
-      references.forget();
-      this.#cutOff.clear();
-      return false;
+    if (goneSince !== null) {
+      if ((this.#answeredAt.get(host) ?? Number.NEGATIVE_INFINITY) > goneSince) return false;
+      // Within a period of this host the others were checked too, so that its first failure tells nothing yet.
+      if (this.#haveAnsweredSince(Math.max(goneSince, failing.since))) {
+        references.forget();
+        this.#cutOff.clear();
+        return false;
+      }
     }
     this.#noteCutOff(host);
     return true;
@@ -112,13 +122,13 @@ export class NetworkWatch {
     return failing;
   }
 
-  #answered(host: string, { type }: Check): void {
+  #answered(host: string, { type }: Check, startedAt: number): void {
     this.#failing.delete(host);
     // A name server on this machine answers from its memory.
     if (type === 'dns') return;
     this.#cutOff.clear();
-    if (this.#failing.size === 0) this.#answeredAt.clear();
-    else if (this.#answeredAt.size < MAX_HOSTS) this.#answeredAt.set(host, this.#options.clock.monotonic());
+    if (this.#isCalm) this.#answeredAt.clear();
+    else if (this.#answeredAt.size < MAX_HOSTS) this.#answeredAt.set(host, startedAt);
   }
 
   #noteCutOff(host: string): void {
