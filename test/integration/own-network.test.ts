@@ -86,6 +86,12 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')(
       expect(told(back)).toMatchObject({ alerts: DOWN.map((name) => `error ${name}`), sick: [] });
     });
 
+    test('has lost its gateway behind a forwarder of this machine, SERVFAIL is not a verdict', () => {
+      const step = 'gateway gone behind a forwarder';
+      expectNotRun(step, ALL);
+      expect(told(step)).toMatchObject({ alerts: [], sick: ['network-down'] });
+    });
+
     test.each(['link down', 'default route gone', 'resolver dead', 'resolver silent', 'IPv6 gone'])(
       'is back after %s, everything passes again',
       (step) => {

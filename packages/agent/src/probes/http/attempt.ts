@@ -122,7 +122,7 @@ export class Attempt implements ExchangeListener, BodyListener {
     if (!(error instanceof ResolveError)) this.#defect(error);
     else if (error.code === 'ECANCELLED') this.#aborted();
     else if (error.code === 'EUNREACHABLE') this.#notRun('network-down', error.message);
-    else this.#fail(error.message, error.code === 'ETIMEOUT');
+    else this.#fail(error.message, error.code === 'ETIMEOUT', error.code === 'ESERVFAIL');
   };
 
   /** A name is the proxy's to resolve and to allow; an address that nobody has to resolve is judged here. */
