@@ -175,6 +175,7 @@ async function tell(service: LocalService, receiver: Receiver): Promise<void> {
     ip('-6 addr flush dev up0');
     ip('-6 route del default');
   });
+  await story.step('IPv6 gone, its route left', () => ip('-6 route replace default dev up0'));
   await story.step('back after IPv6 gone', linkUp, 1);
   await story.step('gateway gone and half of the targets down', () => {
     ipIn(pid, 'link set gw0 down');

@@ -7,6 +7,7 @@ import { LIMITS } from '@svc/shared/limits.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { HttpProxy, ProxyFor } from '@svc/shared/proxy/proxy.ts';
+import { noIpv6For } from '../../network/local-route.ts';
 import { onAbort } from '../../on-abort.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../../resolve/resolver.ts';
 import type { ProbeContext, ProbeOutcome } from '../probe.ts';
@@ -144,7 +145,9 @@ export class Attempt implements ExchangeListener, BodyListener {
       this.#denied(denied?.message ?? 'the host has no address');
       return;
     }
-    this.#exchangeWith(allowed);
+    const noIpv6 = noIpv6For(allowed);
+    if (noIpv6 === null) this.#exchangeWith(allowed);
+    else this.#notRun(noIpv6.reason, noIpv6.message);
   }
 
   #exchangeWith(addresses: readonly ResolvedAddress[], proxy?: HttpProxy): void {
