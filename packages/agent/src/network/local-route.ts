@@ -16,7 +16,7 @@ export type NoRoute = { readonly reason: NotRunReason; readonly message: string 
  */
 export function noIpv6For(addresses: readonly ResolvedAddress[]): NoRoute | null {
   const isNeeded = addresses.every(({ address, family }) => family === 6 && isBeyondLink(address));
-  return isNeeded && ipv6Reach(networkInterfaces()) === 'link' ? noIpv6(addresses) : null;
+  return isNeeded && ownIpv6Reach() === 'link' ? noIpv6(addresses) : null;
 }
 
 /**
@@ -29,11 +29,20 @@ export function noIpv6For(addresses: readonly ResolvedAddress[]): NoRoute | null
 export async function noLocalRoute(addresses: readonly ResolvedAddress[]): Promise<NoRoute | null> {
   for (const each of addresses) if (await hasLocalRoute(each)) return null;
   if (addresses.every(({ family }) => family === 6)) {
-    const reach = ipv6Reach(networkInterfaces());
+    const reach = ownIpv6Reach();
     const isOfSite = addresses.some(({ address }) => UNIQUE_LOCAL.test(address));
     if (reach === 'link' || (reach === 'site' && !isOfSite)) return noIpv6(addresses);
   }
   return { reason: 'network-down', message: `the agent's machine has no route to ${hostsOf(addresses)}` };
+}
+
+function ownIpv6Reach(): ReturnType<typeof ipv6Reach> {
+  try {
+    return ipv6Reach(networkInterfaces());
+  } catch {
+    // No descriptor is left to ask the kernel with: nothing is known of its addresses.
+    return 'world';
+  }
 }
 
 /** How far the IPv6 addresses of a machine reach: RFC 4291 section 2.5, unique local ones (RFC 4193) within the site. */

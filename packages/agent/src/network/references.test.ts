@@ -30,8 +30,12 @@ afterEach(async () => {
 async function bench(names: readonly string[]) {
   const clock = new FakeClock();
   const all = names.map((name) => new Scripted(name));
-  const listed = { now: all as readonly Reference[] };
-  const references = new References({ list: () => listed.now, clock, log });
+  const listed = { now: all as readonly Reference[] | null };
+  const list = (): readonly Reference[] => {
+    if (listed.now === null) throw new Error('EMFILE');
+    return listed.now;
+  };
+  const references = new References({ list, clock, log });
   running = references;
   references.start();
   await settle();
@@ -150,4 +154,14 @@ test('asking goes on to its end while the agent stops', async () => {
   await references.ask();
   await references.stop();
   expect(await references.ask()).toBe('none');
+});
+
+test('those of before are asked where no list can be made, as when no descriptors are left', async () => {
+  const { references, all, listed, clock } = await bench(['gateway']);
+  listed.now = null;
+  expect(await references.ask()).toBe('answered');
+  for (const each of all) each.does = 'fails';
+  const answer = references.ask();
+  await clock.advanceSettling(250);
+  expect(await answer).toBe('gone');
 });

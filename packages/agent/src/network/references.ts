@@ -1,4 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { onAbort } from '../on-abort.ts';
 
@@ -122,7 +123,7 @@ export class References {
 
   async #round(): Promise<ReferenceAnswer> {
     const counting = this.#counting();
-    for (const reference of this.#options.list()) this.#known.set(reference.name, reference);
+    for (const reference of this.#listed()) this.#known.set(reference.name, reference);
     const end = new AbortController();
     const cancel = this.#options.clock.after(ANSWER_WITHIN_MS, () => end.abort());
     const signal = AbortSignal.any([end.signal, this.#stopping.signal]);
@@ -162,10 +163,20 @@ export class References {
     this.#goneSince = goneAt === null ? null : (this.#goneSince ?? goneAt);
   }
 
+  /** Where no list can be made (no descriptors are left to look at the machine with), those of before. */
+  #listed(): readonly Reference[] {
+    try {
+      return this.#options.list();
+    } catch (error) {
+      this.#options.log.debug({ error: messageOf(error) }, 'the references cannot be looked up');
+      return [...this.#known.values()];
+    }
+  }
+
   /** Names of those that answered within the hour; others are not kept. */
   #counting(): string[] {
     const oldest = this.#options.clock.monotonic() - COUNTS_MS;
-    const listed = new Set(this.#options.list().map(({ name }) => name));
+    const listed = new Set(this.#listed().map(({ name }) => name));
     const counting: string[] = [];
     for (const name of this.#known.keys()) {
       if ((this.#answeredAt.get(name) ?? Number.NEGATIVE_INFINITY) > oldest) counting.push(name);
