@@ -26,6 +26,7 @@ import {
   WITHOUT_ALTERNATIVE_NAME,
   WRONG_HOST,
 } from '../../../../../test/support/tls/certificates.ts';
+import { ResolveError } from '../../resolve/resolver.ts';
 import { createHttpProbe } from './probe.ts';
 
 const LONG_MS = 15_000;
@@ -580,6 +581,21 @@ describe('stopping', () => {
     expect(outcome).toMatchObject({ outcome: 'failed', timedOut: true, phases: { dns: expect.any(Number) } });
     await aborted.promise;
   });
+});
+
+test('a name server that has nothing to say may have lost its own network', async () => {
+  const offline = createHttpProbe({
+    resolver: {
+      resolve: async (host) => {
+        throw new ResolveError('ESERVFAIL', host, 'SERVFAIL from 127.0.0.53');
+      },
+      isSilentSince: () => false,
+      close: async () => {},
+    },
+    egress,
+  });
+  const outcome = await offline.run(httpCheck({ url: 'http://one.test/' }), { timeoutMs: LONG_MS, signal });
+  expect(outcome).toMatchObject({ outcome: 'failed', notConnected: true });
 });
 
 test("a defect of our own is not the target's", async () => {
