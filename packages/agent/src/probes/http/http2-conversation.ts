@@ -1,10 +1,6 @@
-import type {
-  ClientHttp2Session,
-  ClientHttp2Stream,
-  IncomingHttpHeaders,
-  IncomingHttpStatusHeader,
-} from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream, ClientSessionOptions } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { HeaderFields } from './header-fields.ts';
 import type { Http2Request } from './http2-request.ts';
 import { ResponseError } from './response-error.ts';
 import type { ResponseListener } from './response-parser.ts';
@@ -13,6 +9,14 @@ import type { Phase } from './stopwatch.ts';
 /** As much of a head as is taken. */
 const MAX_HEAD_BYTES = 256 * 1_024;
 const MAX_FIELDS = 1_000;
+
+/** The types do not know `strictSingleValueFields` of a client yet. */
+const SESSION_OPTIONS: ClientSessionOptions & { strictSingleValueFields: boolean } = {
+  maxHeaderListPairs: MAX_FIELDS,
+  // A configured header that comes twice is sent twice, as over HTTP/1.1.
+  strictSingleValueFields: false,
+  settings: { enablePush: false, maxHeaderListSize: MAX_HEAD_BYTES },
+};
 
 export type Http2ConversationOptions = {
   /** Given, as importing it takes memory that agents without such targets need not have. */
@@ -57,11 +61,7 @@ export class Http2Conversation {
   #open(): void {
     const { http2, socket, origin, request } = this.#options;
     this.#listener.onPhase('first_byte');
-    const session = http2.connect(origin, {
-      createConnection: () => socket,
-      maxHeaderListPairs: MAX_FIELDS,
-      settings: { enablePush: false, maxHeaderListSize: MAX_HEAD_BYTES },
-    });
+    const session = http2.connect(origin, { ...SESSION_OPTIONS, createConnection: () => socket });
     this.#session = session;
     // Stays: an error after the end must not crash the process.
     session.on('error', this.#failed);
@@ -72,7 +72,9 @@ export class Http2Conversation {
   }
 
   #listenTo(stream: ClientHttp2Stream, session: ClientHttp2Session): void {
-    stream.on('response', (headers) => this.#guarded(() => this.#answered(headers)));
+    stream.on('response', (headers, _flags, rawHeaders) =>
+      this.#guarded(() => this.#answered(headers[':status'] ?? 0, rawHeaders)),
+    );
     stream.on('data', (bytes: Buffer) => this.#guarded(() => this.#listener.onBody(bytes, 0, bytes.length)));
     const { http2 } = this.#options;
     // Node cancels the streams of a connection that is gone: then the code is not the target's.
@@ -85,16 +87,17 @@ export class Http2Conversation {
     stream.on('close', this.#closed);
   }
 
-  #answered(headers: IncomingHttpHeaders & IncomingHttpStatusHeader): void {
+  /** @param rawHeaders names and values in turns, as they came: node's object drops some that come twice */
+  #answered(statusCode: number, rawHeaders: readonly string[]): void {
     this.#hasHead = true;
     this.#listener.onPhase('transfer');
-    const named = Object.entries(headers).filter(([name]) => !name.startsWith(':'));
-    this.#listener.onHead({
-      statusCode: headers[':status'] ?? 0,
-      headers: new Map(
-        named.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
-      ),
-    });
+    const fields = new HeaderFields();
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      const [name = '', value = ''] = rawHeaders.slice(index, index + 2);
+      if (!name.startsWith(':')) fields.add(name, value);
+    }
+    const { values: headers, setCookies, hasSeveralLocations } = fields;
+    this.#listener.onHead({ statusCode, headers, setCookies, hasSeveralLocations });
   }
 
   #ended({ rstCode }: ClientHttp2Stream, { destroyed }: ClientHttp2Session): void {

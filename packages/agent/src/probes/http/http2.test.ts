@@ -83,6 +83,14 @@ const STATUS_200 = frame(1, 4, 1, Buffer.from([0x88]));
 const HALF = frame(0, 0, 1, Buffer.from('half'));
 const RESET = (code: number) => frame(3, 0, 1, Buffer.from([0, 0, 0, code]));
 
+/** An answer of a 302 and these fields, none of them indexed (RFC 7541, section 6.2.2). */
+function redirectWith(...fields: readonly (readonly [name: string, value: string])[]): Buffer {
+  const text = (value: string) => Buffer.from([value.length, ...Buffer.from(value)]);
+  const literals = fields.map(([name, value]) => Buffer.concat([Buffer.from([0]), text(name), text(value)]));
+  // The name `:status` of the static table.
+  return frame(1, 5, 1, Buffer.concat([Buffer.from([0x08]), text('302'), ...literals]));
+}
+
 /** A server that sends these frames to the first request, and does something then. */
 async function serveFrames(
   frames: readonly Buffer[],
@@ -183,6 +191,29 @@ describe('a target that speaks HTTP/2 only', () => {
       body_assertions: [{ target: 'x'.repeat(1_000), comparator: 'contains' }],
     });
     expect(outcome).toMatchObject({ outcome: 'passed', statusCode: 200 });
+  });
+
+  test('gets the cookies back that its redirect has set', async () => {
+    const port = await serve((stream, { cookie }) => {
+      if (cookie === 'seen=1; other=2') stream.respond({ ':status': 200 }, { endStream: true });
+      else {
+        const setCookies = ['seen=1; Path=/', 'other=2; Path=/'];
+        stream.respond({ ':status': 302, location: '/', 'set-cookie': setCookies }, { endStream: true });
+      }
+    });
+    expect(await run(`https://127.0.0.1:${port}/`)).toMatchObject({ outcome: 'passed' });
+  });
+
+  test('that redirects to several places is refused', async () => {
+    const port = await serveFrames([redirectWith(['location', '/a'], ['location', '/b'])]);
+    const outcome = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome.errorMessage).toBe('redirected by several Location lines that differ');
+  });
+
+  test('is sent a header twice that is configured twice', async () => {
+    const port = await serve((stream) => stream.respond({ ':status': 200 }, { endStream: true }));
+    const headers = ['one', 'two'].map((value) => ({ key: 'Authorization', value }));
+    expect(await run(`https://127.0.0.1:${port}/`, { headers })).toMatchObject({ outcome: 'passed' });
   });
 
   test('a long body is cut at 2 MiB', async () => {
