@@ -13,7 +13,7 @@ import {
   createServer as createTcpServer,
   type Server,
 } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { createSecureContext, createServer as createTlsServer, TLSSocket } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
@@ -312,6 +312,73 @@ describe('a target that speaks HTTP/2 only', () => {
     expect(outcome.outcome).toBe('failed');
     expect(outcome.errorMessage).toMatch(/HTTP\/2/);
   });
+});
+
+/** Agrees to `h2` or to nothing, never with an alert; then does this. */
+async function agreeing(toHttp2: (socket: TLSSocket) => void, toNothing: (socket: TLSSocket) => void) {
+  const server = createTcpServer((plain) => {
+    plain.on('error', () => {});
+    plain.once('readable', () => {
+      const hello: Buffer = plain.read();
+      plain.unshift(hello);
+      // What a ClientHello offers stands in it as text.
+      const offersHttp2 = hello.includes('\x02h2');
+      const protocols = offersHttp2 ? { ALPNProtocols: ['h2'] } : {};
+      const socket = new TLSSocket(plain, {
+        isServer: true,
+        secureContext: createSecureContext(TRUSTED),
+        ...protocols,
+      });
+      socket.on('error', () => {});
+      socket.once('secure', () => (offersHttp2 ? toHttp2 : toNothing)(socket));
+    });
+  });
+  closing.push(() => server.close());
+  return await listening(server);
+}
+
+describe('a target that agrees to nothing but HTTP/2, and does not say so', () => {
+  const answering = (socket: TLSSocket) =>
+    socket.end(Buffer.concat([frame(4, 0, 0, Buffer.alloc(0)), frame(1, 5, 1, Buffer.from([0x88]))]));
+
+  test.each([
+    ['closes the connection', (socket: TLSSocket) => socket.end()],
+    ['closes it once it is asked', (socket: TLSSocket) => socket.once('data', () => socket.end())],
+    ['destroys it', (socket: TLSSocket) => socket.destroy()],
+  ])('%s: is asked over HTTP/2', async (_, close) => {
+    const port = await agreeing(answering, close);
+    const outcome = await run(`https://127.0.0.1:${port}/`, { method: 'POST', body: 'order' });
+    expect(outcome).toMatchObject({ outcome: 'passed', statusCode: 200 });
+  });
+
+  test('fails over HTTP/2 as any other', async () => {
+    const port = await agreeing(
+      (socket) => socket.end(),
+      (socket) => socket.end(),
+    );
+    const { outcome, errorMessage } = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome).toBe('failed');
+    expect(errorMessage).toBe('the target closed the connection without an answer');
+  });
+});
+
+test('a target that closes the connection, and knows no HTTP/2, is asked once', async () => {
+  let requests = 0;
+  const server = createTlsServer(TRUSTED, (socket) => {
+    socket
+      .on('error', () => {})
+      .once('data', () => {
+        requests += 1;
+        socket.end();
+      });
+  });
+  closing.push(() => server.close());
+  const outcome = await run(`https://127.0.0.1:${await listening(server)}/`, { method: 'POST' });
+  expect(outcome).toMatchObject({
+    outcome: 'failed',
+    errorMessage: 'the target closed the connection without an answer',
+  });
+  expect(requests).toBe(1);
 });
 
 test('HTTP/1.1 is spoken where the target takes both', async () => {

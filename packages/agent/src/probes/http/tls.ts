@@ -14,8 +14,8 @@ export type Secured =
   | {
       kind: 'trusted';
       certificateExpiresAt: number | undefined;
-      /** Agreed on; a target that knows nothing of the extension speaks HTTP/1.1. */
-      protocol: Protocol;
+      /** Agreed on; undefined: the target took none of what was offered, or knows nothing of the extension. */
+      protocol: Protocol | undefined;
     }
   | { kind: 'untrusted'; certificateExpiresAt: number | undefined; message: string };
 
@@ -54,7 +54,7 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureO
     const validTo = certificate?.valid_to ?? socket.getPeerX509Certificate()?.validTo;
     const certificateExpiresAt = validTo === undefined ? undefined : Date.parse(validTo);
     if (socket.authorized) {
-      const protocol = socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1';
+      const protocol = socket.alpnProtocol === offers ? offers : undefined;
       onSecured({ kind: 'trusted', certificateExpiresAt, protocol });
       return;
     }
