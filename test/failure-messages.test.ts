@@ -249,6 +249,8 @@ describe('the page of failures', () => {
     'the target speaks HTTP/2 without agreeing to it in the TLS handshake (ALPN)',
     "the target's HTTP/2 is broken: …",
     'the target broke off the HTTP/2 stream (…)',
+    'the HTTP/2 stream was broken off (…)',
+    'the target sends more of HTTP/2 itself than of an answer',
     'the proxy cannot be reached: …',
     'the proxy opens no tunnel: …',
     'the proxy asks for credentials (…)',

@@ -9,6 +9,13 @@ import type { Phase } from './stopwatch.ts';
 /** As much of a head as is taken. */
 const MAX_HEAD_BYTES = 256 * 1_024;
 const MAX_FIELDS = 1_000;
+/**
+ * As much of all frames together: 2 MiB of body and a head need far less. Frames that carry nothing (one byte of
+ * data, further GOAWAYs, announcements of other services) would keep a core busy until the time-out.
+ */
+const MAX_BYTES = 4 * 1_024 * 1_024;
+/** How often that is looked at, ms: node tells of most such frames nothing. */
+const LOOK_MS = 50;
 
 /** The types do not know `strictSingleValueFields` of a client yet. */
 const SESSION_OPTIONS: ClientSessionOptions & { strictSingleValueFields: boolean } = {
@@ -38,6 +45,7 @@ export class Http2Conversation {
   readonly #options: Http2ConversationOptions;
   readonly #listener: Http2Listener;
   #session: ClientHttp2Session | undefined;
+  #look: NodeJS.Timeout | undefined;
   #hasHead = false;
   #isClosed = false;
 
@@ -54,6 +62,7 @@ export class Http2Conversation {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    clearInterval(this.#look);
     this.#session?.destroy();
     this.#options.socket.destroy();
   }
@@ -63,6 +72,7 @@ export class Http2Conversation {
     this.#listener.onPhase('first_byte');
     const session = http2.connect(origin, { ...SESSION_OPTIONS, createConnection: () => socket });
     this.#session = session;
+    this.#look = setInterval(this.#lookAtBytes, LOOK_MS);
     // Stays: an error after the end must not crash the process.
     session.on('error', this.#failed);
     session.on('close', this.#closed);
@@ -111,6 +121,12 @@ export class Http2Conversation {
     this.#listener.onComplete();
   }
 
+  readonly #lookAtBytes = (): void => {
+    if (this.#options.socket.bytesRead > MAX_BYTES) {
+      this.#failed(new ResponseError('the target sends more of HTTP/2 itself than of an answer'));
+    }
+  };
+
   readonly #closed = (): void => {
     this.#failed(
       new ResponseError(
@@ -145,13 +161,22 @@ function asResponseError({ message }: Error): ResponseError {
 }
 
 function brokenOff({ constants }: typeof import('node:http2'), code: number | undefined): ResponseError {
-  const name = Object.entries(constants).find(
+  const constant = Object.entries(constants).find(
     ([name, value]) => value === code && name.startsWith('NGHTTP2_') && ERROR_NAME.test(name),
   )?.[0];
+  const name = constant?.replace('NGHTTP2_', '') ?? `code ${code}`;
   return new ResponseError(
-    `the target broke off the HTTP/2 stream (${name?.replace('NGHTTP2_', '') ?? `code ${code}`})`,
+    BY_EITHER_SIDE.has(name)
+      ? `the HTTP/2 stream was broken off (${name})`
+      : `the target broke off the HTTP/2 stream (${name})`,
   );
 }
+
+/**
+ * Also the codes by which our side refuses what the target sends: broken fields, a length that does not agree, a head
+ * beyond its bounds. Node does not tell who sent them.
+ */
+const BY_EITHER_SIDE: ReadonlySet<string> = new Set(['PROTOCOL_ERROR', 'ENHANCE_YOUR_CALM']);
 
 /** The constants of error codes (RFC 9113, section 7) among those of streams and frames. */
 const ERROR_NAME =

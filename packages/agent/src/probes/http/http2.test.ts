@@ -277,7 +277,32 @@ describe('a target that speaks HTTP/2 only', () => {
     });
     const outcome = await run(`https://127.0.0.1:${port}/`);
     expect(outcome.outcome).toBe('failed');
-    expect(outcome.errorMessage).toMatch(/broke off .* \(PROTOCOL_ERROR\)/);
+    expect(outcome.errorMessage).toBe('the HTTP/2 stream was broken off (PROTOCOL_ERROR)');
+  });
+
+  test.each([
+    ['going away', frame(7, 0, 0, Buffer.from([127, 255, 255, 255, 0, 0, 0, 0]))],
+    ['single bytes', frame(0, 0, 1, Buffer.from('x'))],
+  ])('one that sends %s without end fails before its time-out', async (_, piece) => {
+    const pieces = Buffer.concat(new Array<Buffer>(1_000).fill(piece));
+    const port = await serveFrames([STATUS_200], (socket) => {
+      const more = () => {
+        if (!socket.destroyed) socket.write(pieces, () => setImmediate(more));
+      };
+      more();
+    });
+    const outcome = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome).toMatchObject({ outcome: 'failed' });
+    expect(outcome.errorMessage).toBe('the target sends more of HTTP/2 itself than of an answer');
+  });
+
+  test('one whose head is beyond the bounds fails', async () => {
+    const port = await serve((stream) => {
+      stream.respond(Object.fromEntries(Array.from({ length: 1_100 }, (_, index) => [`x-${index}`, 'x'])));
+      stream.end();
+    });
+    const outcome = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome.errorMessage).toBe('the HTTP/2 stream was broken off (ENHANCE_YOUR_CALM)');
   });
 
   test('one that closes the connection fails', async () => {
