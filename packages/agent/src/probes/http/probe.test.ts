@@ -20,6 +20,7 @@ import {
   EXPIRED,
   FOR_AN_ADDRESS_ONLY,
   NOT_YET_VALID,
+  SHORT_KEY,
   TEST_AUTHORITY,
   type TestCertificate,
   TRUSTED,
@@ -435,8 +436,9 @@ describe('TLS', () => {
 
   test.each([
     ['no alternative name', WITHOUT_ALTERNATIVE_NAME, /has no subject alternative name/],
+    ['a short key', SHORT_KEY, /has a key that is too short \(1024 bits/],
     ['another one', FOR_AN_ADDRESS_ONLY, /not for secure\.test but for IP Address:127\.0\.0\.9/],
-  ])('the common name of a certificate with %s does not count', async (_name, certificate, says) => {
+  ])('a certificate with %s fails, whatever its common name', async (_name, certificate, says) => {
     const { port, seen } = await mirror(certificate);
     const trusting = createHttpProbe({
       resolver: fixedResolver(NAMES),
