@@ -77,6 +77,25 @@ export async function resealPage(
   return sealed.at(-1)?.id ?? null;
 }
 
+export type StoredAlertRow = { readonly id: number; readonly alert: string };
+
+/** Deliveries after this id, ascending, whose alert may name an address with a query or user information. */
+export function alertsAfter({ read }: Store, id: number): Promise<StoredAlertRow[]> {
+  return read
+    .selectFrom('deliveries')
+    .select(['id', 'alert'])
+    .where('id', '>', id)
+    .where((row) => row.or([row('alert', 'like', '%?%'), row('alert', 'like', '%@%')]))
+    .orderBy('id')
+    .limit(PAGE_ROWS)
+    .execute();
+}
+
+export async function writeAlerts(store: Store, rows: readonly StoredAlertRow[]): Promise<void> {
+  const sql = 'UPDATE deliveries SET alert = ? WHERE id = ?';
+  await store.commit([{ sql, rows: rows.map(({ id, alert }) => [alert, id]) }]);
+}
+
 /** Facts that are sealed, in base64, by their purpose. */
 const SEALED_FACTS: Readonly<Record<string, SealPurpose>> = {
   secret_probe: 'facts.secret_probe',
