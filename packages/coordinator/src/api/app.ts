@@ -102,11 +102,12 @@ export function createApp(
         at: clock.wall(),
       });
       const token = admit(context, endpoint, audit);
+      const workspaceId = token?.workspaceId ?? null;
       const query = parseQuery(endpoint, new URL(context.req.url).searchParams);
       const text = endpoint.body === undefined ? null : await readBodyText(context.req.raw);
-      const body = text === null ? undefined : parseBody(endpoint, await bodies.read(text));
+      const body = text === null ? undefined : parseBody(endpoint, await bodies.read(text, workspaceId));
       const attributes = (kind: ResourceKind, given: unknown) =>
-        bodies.attributes(kind, given, text?.length ?? 0);
+        bodies.attributes({ kind, body: given }, text?.length ?? 0, workspaceId);
       const ids = Object.fromEntries(
         Object.entries(context.req.param()).map(([name, text]) => [name, Number(text)]),
       );

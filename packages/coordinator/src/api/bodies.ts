@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { AttributesOf } from '../configuration/kinds.ts';
 import type { BodyAnswer, BodyRequest, ReadBody } from './body-protocol.ts';
+import { FairQueue } from './fair-queue.ts';
 import { parsedJson } from './parsed-json.ts';
 import { invalid, Problem } from './problem.ts';
 import { type CheckedBody, checkedBody } from './resource-body.ts';
@@ -12,24 +13,33 @@ import { type CheckedBody, checkedBody } from './resource-body.ts';
  * own: 1 MiB of mistakes takes seconds to tell, in which nothing would be scheduled.
  */
 const SMALL = 4_096;
-/** Large bodies that wait at most. */
-const MOST_WAITING = 16;
+/** Large bodies that wait at most: in all, and of one workspace, which must not shut the others out. */
+const MOST_WAITING = { most: 32, mostOfOwner: 8 };
 /** The thread ends when nothing large came for this long, ms. */
 const IDLE_MS = 60_000;
 const MAX_HEAP_MIB = 512;
 
-type Waiting = { resolve(answer: BodyAnswer['answer']): void; reject(error: unknown): void };
+type Asked = { readonly text: string } | { readonly kind: ResourceKind; readonly body: unknown };
+type Waiting = {
+  readonly asked: Asked;
+  resolve(answer: BodyAnswer['answer']): void;
+  reject(error: unknown): void;
+};
 
 /** Reads and validates the bodies of requests. */
 export class Bodies {
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new FairQueue<number | null, Waiting>(MOST_WAITING);
+  /** What the thread works on: one at a time, so that a body it fails on takes no other along. */
+  #running: Waiting | null = null;
   #worker: Worker | null = null;
-  #lastId = 0;
   #idle: NodeJS.Timeout | undefined;
 
-  /** @throws Problem `malformed-request`, `unavailable` (too many large ones wait) */
-  async read(text: string): Promise<unknown> {
-    const read = text.length <= SMALL ? parsedJson(text) : await this.#asked<ReadBody>({ text });
+  /**
+   * @param workspaceId whose request it is
+   * @throws Problem `malformed-request`, `unavailable` (too many large ones wait)
+   */
+  async read(text: string, workspaceId: number | null): Promise<unknown> {
+    const read = text.length <= SMALL ? parsedJson(text) : await this.#asked<ReadBody>(workspaceId, { text });
     if ('value' in read) return read.value;
     const errors = [{ pointer: '', message: read.malformed }];
     throw new Problem('malformed-request', read.malformed, { errors });
@@ -41,8 +51,13 @@ export class Bodies {
    * @param size characters of its text
    * @throws Problem with all that is wrong, `unavailable`
    */
-  async attributes(kind: ResourceKind, body: unknown, size: number): Promise<AttributesOf<ResourceKind>> {
-    const checked = size <= SMALL ? checkedBody(kind, body) : await this.#asked<CheckedBody>({ kind, body });
+  async attributes(
+    { kind, body }: { readonly kind: ResourceKind; readonly body: unknown },
+    size: number,
+    workspaceId: number | null,
+  ): Promise<AttributesOf<ResourceKind>> {
+    const checked =
+      size <= SMALL ? checkedBody(kind, body) : await this.#asked<CheckedBody>(workspaceId, { kind, body });
     if ('attributes' in checked) return checked.attributes;
     throw invalid(checked.issues, checked.count);
   }
@@ -52,22 +67,24 @@ export class Bodies {
     const worker = this.#worker;
     this.#worker = null;
     await worker?.terminate();
-    this.#fail(new Problem('unavailable', 'the service is ending', { headers: { 'retry-after': '5' } }));
+    const ending = new Problem('unavailable', 'the service is ending', { headers: { 'retry-after': '5' } });
+    for (let next = this.#running; next !== null; next = this.#waiting.take() ?? null) next.reject(ending);
+    this.#running = null;
   }
 
-  #asked<T>(request: { text: string } | { kind: ResourceKind; body: unknown }): Promise<T> {
-    if (this.#waiting.size >= MOST_WAITING) {
-      throw new Problem('unavailable', 'many large bodies are being read at this moment', {
-        headers: { 'retry-after': '1' },
-      });
-    }
-    this.#lastId += 1;
-    const id = this.#lastId;
-    const worker = this.#started();
+  #asked<T>(workspaceId: number | null, asked: Asked): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.set(id, { resolve: (answer) => resolve(answer as T), reject });
-      worker.postMessage({ id, ...request } satisfies BodyRequest);
+      const waiting = { asked, resolve: (answer: BodyAnswer['answer']) => resolve(answer as T), reject };
+      if (this.#waiting.push(workspaceId, waiting)) this.#next();
+      else reject(tooMany());
     });
+  }
+
+  #next(): void {
+    if (this.#running !== null) return;
+    this.#running = this.#waiting.take() ?? null;
+    if (this.#running === null) this.#endWhenIdle();
+    else this.#started().postMessage(this.#running.asked satisfies BodyRequest);
   }
 
   #started(): Worker {
@@ -80,17 +97,21 @@ export class Bodies {
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
     });
     worker.unref();
-    worker.on('message', ({ id, answer }: BodyAnswer) => {
-      this.#waiting.get(id)?.resolve(answer);
-      this.#waiting.delete(id);
-      if (this.#waiting.size === 0) this.#endWhenIdle();
-    });
+    worker.on('message', ({ answer }: BodyAnswer) => this.#ended(({ resolve }) => resolve(answer)));
     worker.on('error', (error) => {
-      if (this.#worker === worker) this.#worker = null;
-      this.#fail(error);
+      if (this.#worker !== worker) return;
+      this.#worker = null;
+      this.#ended(({ reject }) => reject(error));
     });
     this.#worker = worker;
     return worker;
+  }
+
+  #ended(settle: (waiting: Waiting) => void): void {
+    const ended = this.#running;
+    this.#running = null;
+    if (ended !== null) settle(ended);
+    this.#next();
   }
 
   #endWhenIdle(): void {
@@ -100,9 +121,10 @@ export class Bodies {
       this.#worker = null;
     }, IDLE_MS).unref();
   }
+}
 
-  #fail(error: unknown): void {
-    for (const { reject } of this.#waiting.values()) reject(error);
-    this.#waiting.clear();
-  }
+function tooMany(): Problem {
+  return new Problem('unavailable', 'many large bodies are being read at this moment', {
+    headers: { 'retry-after': '1' },
+  });
 }

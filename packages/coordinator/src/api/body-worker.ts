@@ -9,5 +9,5 @@ if (port === null) throw new Error('body-worker.ts runs as a worker thread only'
 
 port.on('message', (request: BodyRequest) => {
   const answer = 'text' in request ? parsedJson(request.text) : checkedBody(request.kind, request.body);
-  port.postMessage({ id: request.id, answer } satisfies BodyAnswer);
+  port.postMessage({ answer } satisfies BodyAnswer);
 });

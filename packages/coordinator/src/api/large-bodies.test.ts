@@ -93,3 +93,18 @@ test.each([
 ])('%s is refused', async (body, detail) => {
   expect(await api.call('POST', '/v1/monitors', body)).toMatchObject({ status: 400, body: { detail } });
 });
+
+test('one workspace that sends large bodies without end does not shut others out', async () => {
+  const workspace = await api.call('POST', '/v1/workspaces', { name: 'theirs' });
+  const { id } = workspace.body as { id: string };
+  const made = await api.call('POST', '/v1/tokens', { name: 'w', scope: 'write', workspace_id: id });
+  const theirs = { authorization: `Bearer ${(made.body as { token: string }).token}` };
+  const mistakes = filled(`{${MONITOR},"regions":[`, '"aaaaaa",', '"a"]}');
+  const flood = Array.from({ length: 40 }, () => api.call('POST', '/v1/monitors', mistakes, theirs));
+  // One is refused at once: the flood has taken all that its workspace may have waiting.
+  await Promise.any(flood.map(async (one) => expect((await one).status).toBe(503)));
+  const mine = { ...(JSON.parse(`{${MONITOR}}`) as object), body: 'x'.repeat(10_000) };
+  expect((await api.call('POST', '/v1/monitors', mine)).status).toBe(201);
+  const statuses = (await Promise.all(flood)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 422).length).toBeGreaterThan(0);
+}, 60_000);
