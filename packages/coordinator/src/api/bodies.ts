@@ -2,7 +2,8 @@ import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { AttributesOf } from '../configuration/kinds.ts';
-import type { BodyAnswer, BodyRequest, ReadBody } from './body-protocol.ts';
+import { setIn } from './body-outline.ts';
+import type { BodyAnswer, BodyRequest, Malformed, OutlinedBody } from './body-protocol.ts';
 import { FairQueue } from './fair-queue.ts';
 import { parsedJson } from './parsed-json.ts';
 import { invalid, Problem } from './problem.ts';
@@ -19,11 +20,32 @@ const MOST_WAITING = { most: 32, mostOfOwner: 8 };
 const IDLE_MS = 60_000;
 const MAX_HEAP_MIB = 512;
 
-type Asked = { readonly text: string } | { readonly kind: ResourceKind; readonly body: unknown };
 type Waiting = {
-  readonly asked: Asked;
+  readonly asked: BodyRequest;
   resolve(answer: BodyAnswer['answer']): void;
   reject(error: unknown): void;
+};
+
+/** A body that is JSON. */
+export type SentBody = {
+  /** Of a large one the outline: lists and mappings in it are empty. */
+  readonly value: unknown;
+  /** Stands for the whole of a large one; null: `value` is all of it. */
+  readonly digest: string | null;
+  /**
+   * The normalized attributes of the declared resource that was sent.
+   *
+   * @param body `value`, in which members may have been set
+   * @throws Problem with all that is wrong, `unavailable`
+   */
+  attributes(kind: ResourceKind, body: unknown): Promise<AttributesOf<ResourceKind>>;
+};
+
+/** Of a request without a body. */
+export const NO_BODY: SentBody = {
+  value: undefined,
+  digest: null,
+  attributes: () => Promise.reject(new Error('the endpoint takes no body')),
 };
 
 /** Reads and validates the bodies of requests. */
@@ -38,28 +60,29 @@ export class Bodies {
    * @param workspaceId whose request it is
    * @throws Problem `malformed-request`, `unavailable` (too many large ones wait)
    */
-  async read(text: string, workspaceId: number | null): Promise<unknown> {
-    const read = text.length <= SMALL ? parsedJson(text) : await this.#asked<ReadBody>(workspaceId, { text });
-    if ('value' in read) return read.value;
-    const errors = [{ pointer: '', message: read.malformed }];
-    throw new Problem('malformed-request', read.malformed, { errors });
+  async read(text: string, workspaceId: number | null): Promise<SentBody> {
+    if (text.length > SMALL) return this.#readLarge(text, workspaceId);
+    const read = parsedJson(text);
+    if ('malformed' in read) throw malformed(read);
+    return {
+      value: read.value,
+      digest: null,
+      attributes: async (kind, body) => attributesIn(checkedBody(kind, body)),
+    };
   }
 
-  /**
-   * The normalized attributes of a declared resource that was sent.
-   *
-   * @param size characters of its text
-   * @throws Problem with all that is wrong, `unavailable`
-   */
-  async attributes(
-    { kind, body }: { readonly kind: ResourceKind; readonly body: unknown },
-    size: number,
-    workspaceId: number | null,
-  ): Promise<AttributesOf<ResourceKind>> {
-    const checked =
-      size <= SMALL ? checkedBody(kind, body) : await this.#asked<CheckedBody>(workspaceId, { kind, body });
-    if ('attributes' in checked) return checked.attributes;
-    throw invalid(checked.issues, checked.count);
+  async #readLarge(text: string, workspaceId: number | null): Promise<SentBody> {
+    const read = await this.#asked<OutlinedBody>(workspaceId, { text });
+    if ('malformed' in read) throw malformed(read);
+    const { outline, digest } = read;
+    return {
+      value: outline,
+      digest,
+      attributes: async (kind, body) => {
+        const set = setIn(outline, body);
+        return attributesIn(await this.#asked<CheckedBody>(workspaceId, { text, kind, set }));
+      },
+    };
   }
 
   async close(): Promise<void> {
@@ -72,7 +95,7 @@ export class Bodies {
     this.#running = null;
   }
 
-  #asked<T>(workspaceId: number | null, asked: Asked): Promise<T> {
+  #asked<T>(workspaceId: number | null, asked: BodyRequest): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const waiting = { asked, resolve: (answer: BodyAnswer['answer']) => resolve(answer as T), reject };
       if (this.#waiting.push(workspaceId, waiting)) this.#next();
@@ -84,7 +107,7 @@ export class Bodies {
     if (this.#running !== null) return;
     this.#running = this.#waiting.take() ?? null;
     if (this.#running === null) this.#endWhenIdle();
-    else this.#started().postMessage(this.#running.asked satisfies BodyRequest);
+    else this.#started().postMessage(this.#running.asked);
   }
 
   #started(): Worker {
@@ -121,6 +144,15 @@ export class Bodies {
       this.#worker = null;
     }, IDLE_MS).unref();
   }
+}
+
+function malformed({ malformed: message }: Malformed): Problem {
+  return new Problem('malformed-request', message, { errors: [{ pointer: '', message }] });
+}
+
+function attributesIn(checked: CheckedBody): AttributesOf<ResourceKind> {
+  if ('attributes' in checked) return checked.attributes;
+  throw invalid(checked.issues, checked.count);
 }
 
 function tooMany(): Problem {
