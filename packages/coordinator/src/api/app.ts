@@ -179,13 +179,13 @@ function parseQuery(endpoint: Endpoint, parameters: URLSearchParams): unknown {
   const schema = z.strictObject(endpoint.query?.shape ?? {}, {
     error: (issue) => (issue.code === 'unrecognized_keys' ? 'is not known here' : undefined),
   });
-  const given: Record<string, string> = {};
+  const given = new Map<string, string>();
   const errors: { pointer: string; parameter: string; message: string }[] = [];
   for (const [parameter, value] of parameters) {
-    if (Object.hasOwn(given, parameter)) errors.push({ pointer: '', parameter, message: 'is given twice' });
-    given[parameter] = value;
+    if (given.has(parameter)) errors.push({ pointer: '', parameter, message: 'is given twice' });
+    given.set(parameter, value);
   }
-  const parsed = schema.safeParse(given);
+  const parsed = schema.safeParse(Object.fromEntries(given));
   for (const issue of parsed.error?.issues ?? []) {
     const names = issue.code === 'unrecognized_keys' ? issue.keys : [String(issue.path[0] ?? '')];
     errors.push(...names.map((parameter) => ({ pointer: '', parameter, message: issue.message })));
