@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { parseResource } from '@svc/shared/resources/registry.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -124,4 +125,17 @@ test('addresses of alerts in the ledger are sealed, and sealed anew under anothe
   const [again] = await rowsOf(parts.store, 'deliveries');
   expect(openAlert(new Secrets(key), again?.alert ?? '')).toEqual(alert);
   expect(openAlert(parts.secrets, again?.alert ?? '')?.monitor.url).toBe('https://a.example/?********');
+});
+
+test('nothing of what is sealed stays in the database file', async () => {
+  const id = await createMonitor();
+  const [row] = await rowsOf(parts.store, 'monitors');
+  // A body that takes pages of its own.
+  const body = BODY.repeat(2_000);
+  const plain = { ...(JSON.parse(row?.attributes ?? '{}') as object), url: URL, body };
+  await changeRow(parts.store, 'monitors', id, { attributes: JSON.stringify(plain), secrets_sealed: null });
+  await resealWhereDue(parts.store, parts.secrets, silentLog);
+  expect(await attributesOf(id, parts.secrets, 'open')).toMatchObject({ body });
+  await parts.store.close();
+  expect((await readFile(parts.file)).includes('hush')).toBe(false);
 });

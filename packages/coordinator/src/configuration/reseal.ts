@@ -4,6 +4,7 @@ import { openSettings, sealSettings } from '../store/channels.ts';
 import {
   alertsAfter,
   monitorsAfter,
+  overwritingFreedPages,
   resealFacts,
   resealMonitors,
   resealPage,
@@ -32,15 +33,18 @@ export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger
   const present = await sealedWith(store);
   if (present === due) return;
   const startedAt = performance.now();
-  const monitors = await resealAllMonitors(store, secrets);
-  await resealTable(store, 'notifications', (sealed) =>
-    sealSettings(secrets, openSettings(secrets, sealed) as object),
-  );
-  await resealTable(store, 'status_pages', (sealed) =>
-    secrets.seal(SEAL.status_pages, secrets.open(SEAL.status_pages, sealed)),
-  );
-  await resealAlerts(store, secrets);
-  await resealFacts(store, secrets);
+  let monitors = 0;
+  await overwritingFreedPages(store, async () => {
+    monitors = await resealAllMonitors(store, secrets);
+    await resealTable(store, 'notifications', (sealed) =>
+      sealSettings(secrets, openSettings(secrets, sealed) as object),
+    );
+    await resealTable(store, 'status_pages', (sealed) =>
+      secrets.seal(SEAL.status_pages, secrets.open(SEAL.status_pages, sealed)),
+    );
+    await resealAlerts(store, secrets);
+    await resealFacts(store, secrets);
+  });
   await writeSealedWith(store, due);
   if (present === null && monitors === 0) return;
   const ms = Math.round(performance.now() - startedAt);

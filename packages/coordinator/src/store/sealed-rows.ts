@@ -22,6 +22,16 @@ export async function writeSealedWith(store: Store, name: string): Promise<void>
   await store.transaction(({ db }) => writeFact(db, SEALED_WITH, name));
 }
 
+/** Meanwhile whole pages that become free are overwritten too: what lay in clear in them is a secret now. */
+export async function overwritingFreedPages(store: Store, work: () => Promise<void>): Promise<void> {
+  await store.transaction((tx) => tx.query('PRAGMA secure_delete = ON'));
+  try {
+    await work();
+  } finally {
+    await store.transaction((tx) => tx.query('PRAGMA secure_delete = FAST'));
+  }
+}
+
 export type SealedMonitor = Pick<
   Row<'monitors'>,
   'id' | 'type' | 'name' | 'active' | 'attributes' | 'secrets_sealed'
