@@ -104,6 +104,7 @@ export function createApp(
       const workspaceId = token?.workspaceId ?? null;
       const query = parseQuery(endpoint, new URL(context.req.url).searchParams);
       const text = endpoint.body === undefined ? null : await readBodyText(context.req.raw);
+      if (token !== null && text !== null) admission.confirm(token);
       const sent = text === null ? NO_BODY : await bodies.read(text, workspaceId);
       const body = text === null ? undefined : parseBody(endpoint, sent.value);
       const { attributes, digest } = sent;
