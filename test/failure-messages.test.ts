@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { createDnsProbe } from '@svc/agent/probes/dns/probe.ts';
+import { type CertificateFacts, describeDistrust } from '@svc/agent/probes/http/distrust.ts';
 import { createHttpProbe } from '@svc/agent/probes/http/probe.ts';
 import { describeSocketError } from '@svc/agent/probes/http/socket-failure.ts';
 import type { ProbeOutcome } from '@svc/agent/probes/probe.ts';
@@ -132,6 +133,27 @@ async function produceTls(): Promise<void> {
   }
 }
 
+function produceDistrust(): void {
+  const facts: CertificateFacts = {
+    expiresAt: Date.UTC(2_120, 0),
+    beginsAt: Date.UTC(2_020, 0),
+    names: undefined,
+    keyBits: undefined,
+    signature: undefined,
+  };
+  const given: readonly (readonly [how: string, code: string, facts: Partial<CertificateFacts>])[] = [
+    ['an old chain', 'CERT_HAS_EXPIRED', {}],
+    ['a new chain', 'CERT_NOT_YET_VALID', {}],
+    ['for clients', 'INVALID_PURPOSE', {}],
+    ['a short key', 'UNSPECIFIED', { keyBits: 1_024 }],
+    ['SHA-1', 'UNSPECIFIED', { keyBits: 2_048, signature: 'sha1WithRSAEncryption' }],
+    ['a weak issuer', 'UNSPECIFIED', { keyBits: 2_048, signature: 'sha256WithRSAEncryption' }],
+  ];
+  for (const [how, code, known] of given) {
+    produced.set(how, describeDistrust(code, 'secure.test', { ...facts, ...known }));
+  }
+}
+
 function produceErrors(): void {
   const codes = [
     'ECONNREFUSED',
@@ -202,6 +224,7 @@ let blackhole: Blackhole;
 beforeAll(async () => {
   blackhole = await startBlackhole();
   produceErrors();
+  produceDistrust();
   await produceAnswers();
   await produceHttp(blackhole);
   await produceTls();
@@ -226,6 +249,8 @@ describe('the page of failures', () => {
     'the target speaks HTTP/2 without agreeing to it in the TLS handshake (ALPN)',
     "the target's HTTP/2 is broken: …",
     'the target broke off the HTTP/2 stream (…)',
+    'the HTTP/2 stream was broken off (…)',
+    'the target sends more of HTTP/2 itself than of an answer',
     'the proxy cannot be reached: …',
     'the proxy opens no tunnel: …',
     'the proxy asks for credentials (…)',

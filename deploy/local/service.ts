@@ -253,14 +253,16 @@ export class LocalService {
 
   #summary(natsUrl: string, publicUrl: string): string[] {
     const { paint, regions, dataDir, configFile, environment } = this.#options;
-    const token = environment.SVC_API_TOKEN ? 'SVC_API_TOKEN' : join(dataDir, 'api-token');
+    const token = environment.SVC_API_TOKEN
+      ? 'SVC_API_TOKEN'
+      : environment.SVC_API_TOKEN_FILE || join(dataDir, 'api-token');
     return [
       `${paint.green('svc runs.')} Ctrl-C stops it.`,
       `  API       ${publicUrl}/v1/monitors   (token: ${token})`,
       `  reference ${publicUrl}/docs`,
       `  declared  ${configFile ?? 'nothing: over the API and with Terraform'}`,
       `  agents    ${regions.join(', ')}`,
-      `  NATS      ${natsUrl.replace(/\/\/[^@/]*@/, '//')}`,
+      `  NATS      ${natsUrl.replace(/\/\/[^@/,]*@/g, '//')}`,
       `  data      ${dataDir}`,
     ];
   }

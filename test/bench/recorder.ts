@@ -17,6 +17,7 @@ import { parseResults } from '@svc/coordinator/recording/parse-results.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
 import { createRecordingStore } from '@svc/coordinator/store/recording-store.ts';
+import { Secrets } from '@svc/coordinator/store/secrets.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { resultsSubject } from '@svc/shared/messages/subjects.ts';
@@ -47,7 +48,7 @@ const tokens = new JobTokens(Buffer.alloc(32, 7));
 let slotNow = Math.floor(Date.now() / PERIOD_MS) * PERIOD_MS;
 const states = new States();
 const recorder = new Recorder({
-  store: createRecordingStore(store),
+  store: createRecordingStore(store, new Secrets(Buffer.alloc(32, 1))),
   states,
   monitors,
   presence: { hadAgentWithin24h: (region) => REGIONS.includes(region) },

@@ -8,6 +8,7 @@ import { connect, ErrorCode } from 'nats';
 import { pino } from 'pino';
 import { expect, type TestContext, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';
+import { startNatsServer } from '../support/nats-server.ts';
 import { NpmStart, processes } from '../support/npm-start.ts';
 import { openedIn, receiverIn, targetIn } from '../support/opened.ts';
 
@@ -172,6 +173,32 @@ test('without a declared file, when that is asked for', TIMEOUT, async (context)
   await started.line('svc runs.');
   await started.line('declared  nothing');
   expect(await started.end('SIGTERM')).toBe(0);
+});
+
+test('takes the NATS server that a file names, and shows no password of it', TIMEOUT, async (context) => {
+  const opened = openedIn(context);
+  const nats = await startNatsServer('authorization { user: "svc", password: "hush-hush" }');
+  opened.push({ close: () => nats.dispose() });
+  const web = await targetIn(opened);
+  const place = await placeFor(context);
+  const [file, tokenFile] = [join(place.folder, 'nats-url'), join(place.folder, 'token')];
+  const port = await freePort();
+  await writeFile(
+    file,
+    `nats://svc:hush-hush@127.0.0.1:${nats.port},nats://svc:hush-hush@127.0.0.1:${port}\n`,
+  );
+  await writeFile(tokenFile, `${'t'.repeat(32)}\n`);
+  await place.declare({ svc_http_monitor: { web: monitorOf('Web', web.url) } });
+  const started = place.start({ SVC_NATS_URL_FILE: file, SVC_API_TOKEN_FILE: tokenFile });
+  await started.line('svc runs.');
+  expect(await started.line('  API ')).toContain(`(token: ${tokenFile})`);
+  expect(await started.line('  NATS ')).toContain(`nats://127.0.0.1:${nats.port},nats://127.0.0.1:${port}`);
+  await started.line('Web  unknown → active');
+  await nats.stop();
+  await started.line('connection to NATS');
+  expect(started.lines.join('\n')).not.toContain('hush');
+  expect(started.partsWith('nats-server')).toEqual([]);
+  expect(await started.end('SIGINT')).toBe(0);
 });
 
 test('says what it waits for when NATS is not there', TIMEOUT, async (context) => {

@@ -37,7 +37,17 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')(
     }
 
     function expectPassed(step: string, names: readonly string[]): void {
-      for (const name of names) expect([name, told(step).outcomes[name]]).toEqual([name, ['passed']]);
+      for (const name of names) {
+        const found = (told(step).outcomes[name] ?? []).filter((outcome) => outcome !== 'agent-starved');
+        expect([name, found]).toEqual([name, ['passed']]);
+      }
+    }
+
+    /** What was told to people, and what is wrong with the network; whether the machine is short of CPU is its own affair. */
+    function expectTold(step: string, alerts: readonly string[], sick: readonly string[] = []): void {
+      const found = told(step);
+      expect(found.alerts).toEqual(alerts);
+      expect(found.sick.filter((each) => each !== 'starved')).toEqual(sick);
     }
 
     function expectNotRun(step: string, names: readonly string[]): void {
@@ -50,12 +60,12 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')(
 
     test('is there, everything passes and nobody is told anything', () => {
       expectPassed('calm', ALL);
-      expect(told('calm')).toMatchObject({ alerts: [], sick: [] });
+      expectTold('calm', []);
     });
 
     test.each(['link down', 'default route gone'])('has its %s, nothing is a verdict', (step) => {
       expectNotRun(step, ALL);
-      expect(told(step)).toMatchObject({ alerts: [], sick: ['network-down'] });
+      expectTold(step, [], ['network-down']);
     });
 
     test('has a dead resolver, names are not a verdict, and what is really down is announced', () => {
@@ -71,19 +81,31 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')(
       expect(told('resolver silent').alerts).toEqual([]);
     });
 
-    test('has no IPv6, that is said of a target that has nothing else', () => {
-      expect(told('IPv6 gone').outcomes['six.test']).toEqual(['no-ipv6']);
-      expectPassed('IPv6 gone', [...NAMED, ...BY_ADDRESS]);
-      expect(told('IPv6 gone')).toMatchObject({ alerts: [], sick: [] });
-    });
+    test.each(['IPv6 gone', 'IPv6 gone, its route left'])(
+      'has its %s, that is said of a target that has nothing else',
+      (step) => {
+        expect(told(step).outcomes['six.test']).toEqual(['no-ipv6']);
+        expectPassed(step, [...NAMED, ...BY_ADDRESS]);
+        expectTold(step, []);
+      },
+    );
 
     test('has lost its gateway, what is really down is announced when it is back, and nothing before', () => {
       const gone = 'gateway gone and half of the targets down';
       expectNotRun(gone, ALL);
-      expect(told(gone)).toMatchObject({ alerts: [], sick: ['network-down'] });
+      expectTold(gone, [], ['network-down']);
       const back = 'gateway back, half of the targets still down';
       expectPassed(back, [...NAMED, 'six.test', ...UP]);
-      expect(told(back)).toMatchObject({ alerts: DOWN.map((name) => `error ${name}`), sick: [] });
+      expectTold(
+        back,
+        DOWN.map((name) => `error ${name}`),
+      );
+    });
+
+    test('has lost its gateway behind a forwarder of this machine, SERVFAIL is not a verdict', () => {
+      const step = 'gateway gone behind a forwarder';
+      expectNotRun(step, ALL);
+      expectTold(step, [], ['network-down']);
     });
 
     test.each(['link down', 'default route gone', 'resolver dead', 'resolver silent', 'IPv6 gone'])(
@@ -91,7 +113,7 @@ describe.skipIf(reason !== null && process.env.CI !== 'true')(
       (step) => {
         expectPassed(`back after ${step}`, ALL);
         const recovered = step === 'resolver dead' ? DOWN.map((name) => `recovered ${name}`) : [];
-        expect(told(`back after ${step}`)).toMatchObject({ alerts: recovered, sick: [] });
+        expectTold(`back after ${step}`, recovered);
       },
     );
 

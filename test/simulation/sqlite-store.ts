@@ -6,6 +6,7 @@ import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { appendChanges, changesAfter } from '@svc/coordinator/store/changes.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
 import { createRecordingStore, type RecordingStore } from '@svc/coordinator/store/recording-store.ts';
+import { Secrets } from '@svc/coordinator/store/secrets.ts';
 import type { SqlValue, Store } from '@svc/coordinator/store/store.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { createLogger } from '@svc/shared/log.ts';
@@ -20,7 +21,7 @@ export class SqliteWorldStore implements WorldStore {
   private constructor(store: Store, directory: string) {
     this.#store = store;
     this.#directory = directory;
-    this.recording = createRecordingStore(store);
+    this.recording = createRecordingStore(store, new Secrets(Buffer.alloc(32, 1)));
   }
 
   static async open(): Promise<SqliteWorldStore> {

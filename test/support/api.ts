@@ -38,6 +38,7 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
   const guard = createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.1'] });
   const deliverer = new Deliverer({
     store,
+    secrets,
     clock,
     log: silentLog,
     channels: createChannels(createHttpPost({ clock, guard })),

@@ -2,7 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as coordinator from '@svc/coordinator/store/key-files.ts';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { generateSecretKey } from '@svc/coordinator/store/secrets.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runCommandLine } from './command-line.ts';
 import { PREVIOUS_SECRET_KEY_FILE, SECRET_KEY_FILE } from './secret-key-command.ts';
 
@@ -56,5 +57,32 @@ test.each([
   expect(await rotate(environment as Record<string, string>)).toEqual({
     code: 2,
     err: expect.stringContaining(message),
+  });
+});
+
+describe('the former key', () => {
+  const keysNow = () => coordinator.keptKeys(folder, generateSecretKey);
+
+  test('is removed by the start that sealed everything anew', async () => {
+    const { key: former } = await keysNow();
+    await rotate();
+    const keys = await keysNow();
+    expect(keys.previous).toBe(former);
+    await coordinator.forgetPreviousKey(folder, keys);
+    expect(await keysNow()).toEqual({ key: keys.key, previous: null });
+  });
+
+  test('stays when it was changed while a coordinator was starting with it', async () => {
+    const starting = await keysNow();
+    await rotate();
+    await coordinator.forgetPreviousKey(folder, starting);
+    expect((await keysNow()).previous).toBe(starting.key);
+  });
+
+  test('stays when it was changed between the reading of the two files', async () => {
+    const { key } = await keysNow();
+    await rotate();
+    await coordinator.forgetPreviousKey(folder, { key, previous: key });
+    expect((await keysNow()).previous).toBe(key);
   });
 });

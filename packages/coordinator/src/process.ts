@@ -18,11 +18,10 @@ import { DeclarationError } from './declare/located-error.ts';
 import { operatorTokens } from './operator-tokens.ts';
 import {
   API_TOKEN_FILE,
-  forgetSecret,
+  forgetPreviousKey,
   generatedSecret,
-  keptSecret,
-  PREVIOUS_SECRET_KEY_FILE,
-  SECRET_KEY_FILE,
+  keptKeys,
+  type SecretKeys,
 } from './store/key-files.ts';
 import { generateSecretKey } from './store/secrets.ts';
 import { generateToken } from './store/tokens.ts';
@@ -59,11 +58,13 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
   endWhenAsked(config, end);
 
   try {
-    coordinator = await createCoordinator(config, log);
+    mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+    const keys = await keysOf(config);
+    coordinator = await createCoordinator(config, keys, log);
     process.on('SIGHUP', () => void coordinator?.reload());
     const { url } = await coordinator.start();
     // All is sealed with the new key by now.
-    if (config.secretKey === undefined) await forgetSecret(config.dataDir, PREVIOUS_SECRET_KEY_FILE);
+    if (config.secretKey === undefined) await forgetPreviousKey(config.dataDir, keys);
     log.info({ event: 'ready', url }, 'the coordinator works');
     sayReady();
   } catch (error) {
@@ -83,18 +84,15 @@ function endNow(): void {
 
 async function createCoordinator(
   config: CoordinatorConfig,
+  { key: secretKey, previous: previousSecretKey }: SecretKeys,
   log: ReturnType<typeof createLogger>,
 ): Promise<Coordinator> {
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
-  const [bus, secretKey, previousSecretKey, apiTokens] = await Promise.all([
+  const [bus, apiTokens] = await Promise.all([
     connectBus({
       ...busOptionsOf(config),
       name: 'svc coordinator',
       log,
     }),
-    config.secretKey ?? generatedSecret(config.dataDir, SECRET_KEY_FILE, generateSecretKey),
-    config.previousSecretKey ??
-      (config.secretKey === undefined ? keptSecret(config.dataDir, PREVIOUS_SECRET_KEY_FILE) : null),
     config.apiToken ?? generatedTokens(config.dataDir),
   ]);
   const { host, port } = config.listen;
@@ -120,6 +118,13 @@ async function createCoordinator(
     log,
     environment: process.env,
   });
+}
+
+/** What the settings give, else what the data folder has. */
+async function keysOf({ secretKey, previousSecretKey, dataDir }: CoordinatorConfig): Promise<SecretKeys> {
+  if (secretKey !== undefined) return { key: secretKey, previous: previousSecretKey ?? null };
+  const kept = await keptKeys(dataDir, generateSecretKey);
+  return { key: kept.key, previous: previousSecretKey ?? kept.previous };
 }
 
 function tlsFilesOf({ tlsCert: cert, tlsKey: key }: CoordinatorConfig): TlsFiles | null {

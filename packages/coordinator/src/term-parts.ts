@@ -155,7 +155,7 @@ async function load({ store, secrets, clock, log }: TermOptions): Promise<Loaded
 }
 
 function createRecorder(
-  { store, clock, log }: TermOptions,
+  { store, secrets, clock, log }: TermOptions,
   { monitors, slotClock, presence }: Loaded,
   parts: {
     readonly states: States;
@@ -168,7 +168,7 @@ function createRecorder(
 ): Recorder {
   const { states, rollups, deliverer, slots, backlogHold } = parts;
   return new Recorder({
-    store: createRecordingStore(store),
+    store: createRecordingStore(store, secrets),
     states,
     monitors,
     presence,
@@ -231,6 +231,7 @@ function createDeliverer(
   });
   return new Deliverer({
     store,
+    secrets,
     clock,
     log,
     channels: createChannels(post),

@@ -49,6 +49,51 @@ describeTerraform('only terraform', ({ binary, provider }) => {
   };
   const overridden = (more: Body = {}) => open(byDevOverrides(provider().folder), more);
 
+  test.each(['-replace', 'taint'])(
+    '%s of a monitor that a page and a channel use is one apply',
+    {
+      timeout: 90_000,
+    },
+    async (way) => {
+      const workspace = await overridden();
+      const [monitor, component] = ['svc_http_monitor.web', 'svc_status_page_component.part'];
+      await workspace.configure({
+        resource: {
+          svc_http_monitor: { web: WEB },
+          svc_status_page: { page: { title: 'Page', slug: `replaced-${way.replace('-', '')}` } },
+          svc_status_page_component: {
+            part: {
+              page_id: ref('svc_status_page.page.id'),
+              name: 'Part',
+              type: 'monitor',
+              monitor_id: ref(`${monitor}.id`),
+            },
+          },
+          svc_notification: {
+            hook: {
+              provider_type: 'webhook',
+              webhook: [{ endpoint: 'https://hook.example.com' }],
+              monitor_ids: [ref(`${monitor}.id`)],
+            },
+          },
+        },
+      });
+      expect(errorsOf(await workspace.apply())).toEqual([]);
+      const before = await workspace.state();
+
+      const args = ['apply', '-json', '-input=false', '-auto-approve'];
+      if (way === 'taint') await workspace.run('taint', monitor);
+      const replacing = way === 'taint' ? args : [...args, `-replace=${monitor}`];
+      expect(errorsOf(workspace.applied(await workspace.run(...replacing)))).toEqual([]);
+      const after = await workspace.state();
+      expect(after[monitor]?.id).not.toBe(before[monitor]?.id);
+      expect(after[component]).toMatchObject({ id: before[component]?.id, monitor_id: after[monitor]?.id });
+      expect(after['svc_notification.hook']?.monitor_ids).toEqual([after[monitor]?.id]);
+      expect((await workspace.plan()).changes).toEqual([]);
+      expect(errorsOf(await workspace.destroy())).toEqual([]);
+    },
+  );
+
   test('installed from a filesystem mirror with "~> 0.1"', { timeout: 90_000 }, async () => {
     const workspace = await open(byMirror(provider().mirror, '~> 0.1'));
     await workspace.configure(ONE);

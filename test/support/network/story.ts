@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import type { Region } from '@svc/shared/regions.ts';
 import { LocalService } from '../local-service.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';
+import { openForwarder } from './forwarder.ts';
 import { NAMES, type Order, RESOLVER, SIX } from './outside.ts';
 import { ip, ipIn } from './own-network.ts';
 
@@ -32,9 +33,13 @@ const outside = spawn(
   },
 );
 
+function askNamesAt(server: string): void {
+  writeFileSync(join(folder, 'resolv.conf'), `nameserver ${server}\noptions timeout:1 attempts:2\n`);
+}
+
 function layCables(): void {
   const pid = outside.pid ?? -1;
-  writeFileSync(join(folder, 'resolv.conf'), `nameserver ${RESOLVER}\noptions timeout:1 attempts:2\n`);
+  askNamesAt(RESOLVER);
   execFileSync('mount', ['--bind', join(folder, 'resolv.conf'), '/etc/resolv.conf']);
   ip('link set lo up');
   ip(`link add up0 type veth peer name gw0 netns ${pid}`);
@@ -170,6 +175,7 @@ async function tell(service: LocalService, receiver: Receiver): Promise<void> {
     ip('-6 addr flush dev up0');
     ip('-6 route del default');
   });
+  await story.step('IPv6 gone, its route left', () => ip('-6 route replace default dev up0'));
   await story.step('back after IPv6 gone', linkUp, 1);
   await story.step('gateway gone and half of the targets down', () => {
     ipIn(pid, 'link set gw0 down');
@@ -181,6 +187,12 @@ async function tell(service: LocalService, receiver: Receiver): Promise<void> {
     routesBack();
   });
   await story.step('back', () => order({ down: [] }), 1);
+  const forwarder = await openForwarder();
+  await story.step('gateway gone behind a forwarder', () => {
+    askNamesAt(forwarder.address);
+    ipIn(pid, 'link set gw0 down');
+  });
+  forwarder.close();
 }
 
 async function run(): Promise<void> {

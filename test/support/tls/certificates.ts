@@ -23,7 +23,8 @@ OQ9up+BpGbQ6MVPsGx/p+9e6FzDasqjZX0ESZ4HmNq5myxbiQjTxDJsc
 -----END PRIVATE KEY-----
 `;
 
-export type TestCertificate = { key: string; cert: string };
+/** `ciphers`, where OpenSSL would not serve the certificate otherwise. */
+export type TestCertificate = { key: string; cert: string; ciphers?: string };
 
 /** For localhost, secure.test, 127.0.0.1 and ::1, until 2120. */
 export const TRUSTED: TestCertificate = {
@@ -123,6 +124,43 @@ KoZIzj0DAQcDQgAENmzcZQIQDPz/1s2mSDARQkdCuGsLfzkPbqfgaRm0OjFT7Bsf
 /zAPBgNVHREECDAGhwR/AAAJMB0GA1UdDgQWBBTF4py4Tf0thJGIK+4zL9z54Fzf
 PDAKBggqhkjOPQQDAgNHADBEAiALY2D0w55eApQKgSGhWTp0ij2jNZPiJ4EVl1b8
 ZVkKsQIgRa6o/WgI62J75Gw1t98ogLWKENGPBMHYfzQZlSTjqhc=
+-----END CERTIFICATE-----
+`,
+};
+
+/** For secure.test, with an RSA key of 1,024 bits; its own authority. */
+export const SHORT_KEY: TestCertificate = {
+  ciphers: 'DEFAULT:@SECLEVEL=0',
+  key: `-----BEGIN PRIVATE KEY-----
+MIICdgIBADANBgkqhkiG9w0BAQEFAASCAmAwggJcAgEAAoGBAKzPtoFSx7JmmHyN
+Z0Uk0NqSB9qsJb/P1WanvfA/A/VSXsEJjka/xY7GH2l3WjGiiiX+pusLO9JGDWV4
+nnbQvYCvzAYk+r3T8nbd6ICyuH1T+ez300HBOeFg3zQZCBbNzq4SDSU0cj6DuSI/
+4Likrp64lTQMv9ZSqH98UwRILzqhAgMBAAECgYATPF/FT3CZJCBvJNJM+QcifUTQ
+i378Nec8MQnMd0c6hHu1oxmqOGiGNvmCJN3uTnhwOENeQHbdNh0BoYaKFTwyqvuo
+MpNtawjuRdC/pUXs+ksOiWWRqKeCwekOqvxiUDaAP4vxLv0pzHimlfQReQif8kCx
+rYDezv7626VKE9lBfQJBAN1yqqpWnQwK6EQmmlUktxqKTQEo+L0nhr523w4SQ93Y
+r94FsCXp/fQhxHFF1jOy5yB9WpTO2/sIusDY+AJyVdcCQQDHxlkwm+qm58G9RTMu
+rG+AxybO5tFgrMgktm2JL65ZmI98EUHt60pvSlYZwBFSRh0w+AXjhAosd7uoEL62
+jHRHAkBKGda2DSmcIAI829YE67ZBsUm3O6iQUyupjElzgfUnxRyEZM7ewP/zs2Dy
+rnXQ8uqYWpn29Yly5Sbo5TGIUA4dAkAdvfT3XK8hrC1W3V+SWk+7b2risNCJQRAH
+DzXdj8C4TBNImFUlc7tAOGP7L3IkupWL/dD6n2TYW/cPPXb3PI/vAkEAsqDXelsK
+Bmh6Dw+2c71PysS2pAV8NmxnNqmZNF3Qfp7Hfk0ULzqo9H77Br/icd18sbjDDYO4
+gmGBSlHZq1Hy6g==
+-----END PRIVATE KEY-----
+`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIICIjCCAYugAwIBAgIUNHp67JLwOswSl3+qbytPd5uWBvYwDQYJKoZIhvcNAQEL
+BQAwFjEUMBIGA1UEAwwLc2VjdXJlLnRlc3QwIBcNMjYxMTIyMDg0MDAwWhgPMjEy
+NjEwMjkwODQwMDBaMBYxFDASBgNVBAMMC3NlY3VyZS50ZXN0MIGfMA0GCSqGSIb3
+DQEBAQUAA4GNADCBiQKBgQCsz7aBUseyZph8jWdFJNDakgfarCW/z9Vmp73wPwP1
+Ul7BCY5Gv8WOxh9pd1oxoool/qbrCzvSRg1leJ520L2Ar8wGJPq90/J23eiAsrh9
+U/ns99NBwTnhYN80GQgWzc6uEg0lNHI+g7kiP+C4pK6euJU0DL/WUqh/fFMESC86
+oQIDAQABo2swaTAdBgNVHQ4EFgQUwJmRIfw9/gv9lUg80ZJe0uyw9dYwHwYDVR0j
+BBgwFoAUwJmRIfw9/gv9lUg80ZJe0uyw9dYwFgYDVR0RBA8wDYILc2VjdXJlLnRl
+c3QwDwYDVR0TAQH/BAUwAwEB/zANBgkqhkiG9w0BAQsFAAOBgQA1VCA9i4XzA1Bn
+KY0iJ68WPPSUDig7N0/Fb3c4T1PsB34zb3aPHhyN+0fjiIAKtzc9d5OmWEsGZJGN
+bgDIF+GjQBupUTDd/hNhy0DB7RvyDNG6N90GGf9xRcNSM/VKlD1X+a9qi9omqpvk
+rq/GmGwVgsJ1/YwnDw0qUwvxzHOMuA==
 -----END CERTIFICATE-----
 `,
 };

@@ -7,7 +7,15 @@ const address = (name: string, value: string): DnsRecord => ({ name, ttl, type: 
 const alias = (name: string, target: string): DnsRecord => ({ name, ttl, type: 'CNAME', target });
 
 function message(...answers: DnsRecord[]): DnsMessage {
-  return { id: 1, isResponse: true, isTruncated: false, rcode: 0, question: null, answers };
+  return {
+    id: 1,
+    isResponse: true,
+    isTruncated: false,
+    rcode: 0,
+    isReferral: false,
+    question: null,
+    answers,
+  };
 }
 
 describe('the records of a name', () => {

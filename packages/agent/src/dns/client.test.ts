@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import {
   a,
   type DnsHandler,
+  type DnsRequest,
   DnsTestServer,
   encodeResponse,
   txt,
@@ -56,6 +57,46 @@ test('asks once over UDP and settles with the answer', async () => {
 test('a name that does not exist is an answer', async () => {
   const server = await serve(() => ({ rcode: 3 }));
   expect(await ask(client(), policy([server]))).toMatchObject({ kind: 'answer', message: { rcode: 3 } });
+});
+
+/** A server that knows neither the name nor that there is none: one record of the type in the authority section. */
+function authority(request: DnsRequest, type: number): Buffer {
+  const answer = encodeResponse(request, {});
+  answer.writeUInt16BE(0x8000, 2);
+  answer.writeUInt16BE(1, 8);
+  return Buffer.concat([answer, Buffer.from([0, 0, type, 0, 1, 0, 0, 0, 60, 0, 1, 0])]);
+}
+
+describe('a mere referral', () => {
+  const NS = 2;
+  const SOA = 6;
+
+  test('is passed over for the next server', async () => {
+    const referring = await serve((request) => authority(request, NS));
+    const knowing = await serve(() => RECORDS);
+    expect(await ask(client(), policy([referring, knowing]))).toMatchObject(answered);
+  });
+
+  test('is a failure where no server does better', async () => {
+    const server = await serve((request) => authority(request, NS));
+    expect(await ask(client(), policy([server]))).toEqual({
+      kind: 'failed',
+      why: `a referral to other servers from ${server.address}`,
+    });
+  });
+
+  test.each([
+    ['with the zone itself', SOA, 0x8000],
+    ['of a server that asks others', NS, 0x8080],
+    ['of a server of the zone', NS, 0x8400],
+  ])('is none %s', async (_name, type, flags) => {
+    const server = await serve((request) => {
+      const answer = authority(request, type);
+      answer.writeUInt16BE(flags, 2);
+      return answer;
+    });
+    expect(await ask(client(), policy([server]))).toMatchObject({ kind: 'answer', message: { answers: [] } });
+  });
 });
 
 describe('what is no answer is ignored, and the answer after it taken', () => {

@@ -292,13 +292,14 @@ class Asking {
 
   #answered(server: KnownServer, message: DnsMessage, withEdns: boolean): void {
     if (this.#isDone) return;
-    const { rcode } = message;
+    const { rcode, isReferral } = message;
     if (isTelling(message)) {
       this.#finish({ kind: 'answer', message });
     } else if (withEdns && EDNS_REFUSALS.has(rcode)) {
       this.#send(server, false);
     } else {
-      this.#discard(server, `${RCODE_NAMES[rcode] ?? `RCODE ${rcode}`} from ${serverName(server.address)}`);
+      const said = isReferral ? 'a referral to other servers' : (RCODE_NAMES[rcode] ?? `RCODE ${rcode}`);
+      this.#discard(server, `${said} from ${serverName(server.address)}`);
     }
   }
 
@@ -366,8 +367,8 @@ class Asking {
 }
 
 /** RCODE 0 or 3: the server knows the name, or that there is none. */
-function isTelling({ rcode }: DnsMessage): boolean {
-  return rcode === RCODE.ok || rcode === RCODE.noSuchName;
+function isTelling({ rcode, isReferral }: DnsMessage): boolean {
+  return !isReferral && (rcode === RCODE.ok || rcode === RCODE.noSuchName);
 }
 
 /**

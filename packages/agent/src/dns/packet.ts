@@ -29,6 +29,8 @@ export type DnsMessage = {
   isTruncated: boolean;
   /** RFC 1035 RCODE, 0 to 15. */
   rcode: number;
+  /** Neither an answer nor the lack of one: the server names others that may know, and will not ask them itself. */
+  isReferral: boolean;
   /** Null when the message repeats none, or one that no probe asks. */
   question: DnsQuestion | null;
   /** The answer section; records of other types and classes are left out. */
@@ -52,6 +54,7 @@ const MAX_NAME_BYTES = 255;
 const MAX_POINTERS = 128;
 const CLASS_IN = 1;
 const TYPE_CODES: Record<RecordType, number> = { A: 1, CNAME: 5, MX: 15, TXT: 16, AAAA: 28 };
+const TYPE_NS = 2;
 const TYPE_OPT = 41;
 const DOT = 0x2e;
 const BACKSLASH = 0x5c;
@@ -142,13 +145,42 @@ export function decodeMessage(data: Uint8Array): DnsMessage {
   const flags = reader.uint16();
   const questions = reader.uint16();
   const answerCount = reader.uint16();
-  reader.skip(4);
+  const authorityCount = reader.uint16();
+  reader.skip(2);
   if (questions > 1) throw new DnsFormatError(`${questions} questions`);
   const isTruncated = (flags & 0x0200) !== 0;
   const question = questions === 1 ? readQuestion(reader) : null;
   // What a truncated message holds is asked for again over TCP; its last record may well be cut.
   const answers = isTruncated ? [] : readAnswers(reader, answerCount);
-  return { id, isResponse: (flags & 0x8000) !== 0, isTruncated, rcode: flags & 0x0f, question, answers };
+  const isReferral =
+    !isTruncated &&
+    (flags & KNOWS) === 0 &&
+    answerCount === 0 &&
+    authorityCount > 0 &&
+    isNext(reader, TYPE_NS);
+  return {
+    id,
+    isResponse: (flags & 0x8000) !== 0,
+    isTruncated,
+    rcode: flags & 0x0f,
+    isReferral,
+    question,
+    answers,
+  };
+}
+
+/** Authoritative, recursion available, any RCODE: with none of them set a server does not know (RFC 2308, section 2.2). */
+const KNOWS = 0x048f;
+
+/** Whether the next record is of this type; one that cannot be read is not. */
+function isNext(reader: Reader, type: number): boolean {
+  try {
+    reader.name();
+    return reader.uint16() === type;
+  } catch {
+    // DnsFormatError: nothing behind the answers is needed.
+    return false;
+  }
 }
 
 function readQuestion(reader: Reader): DnsQuestion | null {

@@ -1,14 +1,24 @@
 import { readFileSync } from 'node:fs';
 
 const ROUTES = '/proc/net/route';
+const IPV6_ROUTES = '/proc/net/ipv6_route';
+/** RTF_UP and RTF_GATEWAY (linux/route.h). */
+const UP_BY_GATEWAY = 0x3;
 
-/** IPv4 address of the gateway that the kernel's main table has for everything else; null: none, or not Linux. */
+/**
+ * Address of the gateway that the kernel's main table has for everything else: the IPv4 one, or on a machine
+ * without it the IPv6 one, with its interface where it is link-local. Null: none, or not Linux.
+ */
 export function defaultGateway(): string | null {
+  return gatewayIn(textOf(ROUTES)) ?? ipv6GatewayIn(textOf(IPV6_ROUTES));
+}
+
+function textOf(path: string): string {
   try {
-    return gatewayIn(readFileSync(ROUTES, 'utf8'));
+    return readFileSync(path, 'utf8');
   } catch {
-    // Not Linux.
-    return null;
+    // Not Linux, or no such family.
+    return '';
   }
 }
 
@@ -22,6 +32,23 @@ export function gatewayIn(routes: string): string | null {
     if (best === null || Number(metric) < best.metric) best = { gateway, metric: Number(metric) };
   }
   return best === null ? null : addressOf(best.gateway);
+}
+
+/** @param routes text of `/proc/net/ipv6_route`: addresses as 32 hexadecimal digits; the columns are in net/ipv6/route.c */
+export function ipv6GatewayIn(routes: string): string | null {
+  let best: { gateway: string; metric: number } | null = null;
+  for (const line of routes.split('\n')) {
+    const [destination = '', length, , , hop = '', hex = '', , , flags = '', device = ''] = line
+      .trim()
+      .split(/ +/);
+    const isDefault = /^0{32}$/.test(destination) && length === '00';
+    const isByGateway = (Number.parseInt(flags, 16) & UP_BY_GATEWAY) === UP_BY_GATEWAY;
+    if (!isDefault || !isByGateway || !/^[0-9a-f]{32}$/.test(hop)) continue;
+    const metric = Number.parseInt(hex, 16);
+    const gateway = hop.replace(/(?<=.)(?=(.{4})+$)/g, ':') + (/^fe[89ab]/.test(hop) ? `%${device}` : '');
+    if (best === null || metric < best.metric) best = { gateway, metric };
+  }
+  return best === null ? null : best.gateway;
 }
 
 /** Little-endian, as every machine that Node 24 runs on. */

@@ -8,7 +8,8 @@ LOOPBACK.addAddress('0.0.0.0', 'ipv4');
 LOOPBACK.addAddress('::', 'ipv6');
 
 /** Whether an IP address is one of this machine's own: what answers there says nothing about the network. */
-export function isOwnAddress(address: string): boolean {
+export function isOwnAddress(addressWithZone: string): boolean {
+  const [address = ''] = addressWithZone.split('%');
   const family = isIP(address);
   if (family === 0) return false;
   if (LOOPBACK.check(address, family === 4 ? 'ipv4' : 'ipv6')) return true;

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
 import { type Reference, References } from './references.ts';
 
@@ -30,8 +30,12 @@ afterEach(async () => {
 async function bench(names: readonly string[]) {
   const clock = new FakeClock();
   const all = names.map((name) => new Scripted(name));
-  const listed = { now: all as readonly Reference[] };
-  const references = new References({ list: () => listed.now, clock, log });
+  const listed = { now: all as readonly Reference[] | null };
+  const list = (): readonly Reference[] => {
+    if (listed.now === null) throw new Error('EMFILE');
+    return listed.now;
+  };
+  const references = new References({ list, clock, log });
   running = references;
   references.start();
   await settle();
@@ -64,15 +68,26 @@ describe('what the references say', () => {
     expect(await references.ask()).toBe('none');
   });
 
-  test('nothing, an hour after the last answer', async () => {
+  test('nothing, where the last answer is an hour old when they are missed', async () => {
+    const { references, all, clock } = await bench(['gateway']);
+    // The process was stopped meanwhile, and nobody was asked.
+    clock.stall(HOUR_MS);
+    for (const each of all) each.does = 'fails';
+    expect(references.areKnown).toBe(false);
+    expect(await references.ask()).toBe('none');
+    expect(references.goneSince).toBeNull();
+  });
+
+  test('they stay gone until one is back, however many hours that takes', async () => {
     const { references, all, clock } = await bench(['gateway']);
     for (const each of all) each.does = 'fails';
     expect(await references.ask()).toBe('gone');
-    await clock.advanceSettling(HOUR_MS);
-    expect(references.areKnown).toBe(false);
-    const answer = references.ask();
-    await clock.advanceSettling(250);
-    expect(await answer).toBe('none');
+    const { goneSince } = references;
+    await clock.advanceSettling(2 * HOUR_MS);
+    expect(references.areKnown).toBe(true);
+    expect(references.goneSince).toBe(goneSince);
+    for (const each of all) each.does = 'answers';
+    await clock.advanceSettling(1_250);
     expect(references.goneSince).toBeNull();
   });
 
@@ -114,7 +129,39 @@ test('while they are gone they are asked every second, so that their return is s
   await references.ask();
   await clock.advanceSettling(5_000);
   expect(references.goneSince).not.toBeNull();
+  expect(references.backAt).toBe(Number.NEGATIVE_INFINITY);
   for (const each of all) each.does = 'answers';
   await clock.advanceSettling(1_300);
   expect(references.goneSince).toBeNull();
+  expect(references.backAt).toBeGreaterThan(clock.monotonic() - 1_300);
+});
+
+test('rounds leave nothing behind, however many there are', async () => {
+  const { references, clock } = await bench(['gateway']);
+  await references.ask();
+  const added = vi.spyOn(AbortSignal.prototype, 'addEventListener');
+  for (let round = 0; round < 20; round++) {
+    const answer = references.ask();
+    await clock.advanceSettling(250);
+    await answer;
+  }
+  expect(added.mock.calls.length).toBeLessThan(5);
+  added.mockRestore();
+});
+
+test('asking goes on to its end while the agent stops', async () => {
+  const { references } = await bench(['gateway']);
+  await references.ask();
+  await references.stop();
+  expect(await references.ask()).toBe('none');
+});
+
+test('those of before are asked where no list can be made, as when no descriptors are left', async () => {
+  const { references, all, listed, clock } = await bench(['gateway']);
+  listed.now = null;
+  expect(await references.ask()).toBe('answered');
+  for (const each of all) each.does = 'fails';
+  const answer = references.ask();
+  await clock.advanceSettling(250);
+  expect(await answer).toBe('gone');
 });

@@ -1,5 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { onAbort } from '../on-abort.ts';
 
 /** Something outside the machine that answers while the network is there. */
 export type Reference = {
@@ -35,6 +37,12 @@ export type ReferencesOptions = {
  *
  * Who asks gets the answer of a round that began afterwards: an answer from before a failure says nothing
  * about it. Failures that come together share a round.
+ *
+ *     none counts ── one answers ──▶ some count ── none answers any more ──▶ gone, for however long
+ *         ▲                            ▲  │                                   │  │
+ *         ├──── none did for an hour ──┼──┘                                   │  │
+ *         └──── they were wrong ───────┼──────────────────────────────────────┘  │
+ *                                      └──────────── one answers ────────────────┘
  */
 export class References {
   readonly #options: ReferencesOptions;
@@ -49,6 +57,7 @@ export class References {
   #roundBeganAt = Number.NEGATIVE_INFINITY;
   #running: Promise<unknown> = Promise.resolve();
   #goneSince: number | null = null;
+  #backAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReferencesOptions) {
     this.#options = options;
@@ -76,9 +85,14 @@ export class References {
     return this.#goneSince;
   }
 
-  /** Some reference answered within the last hour. Cheap: asked for every failure. */
+  /** When one was first heard again after all had been gone, monotonic ms; never: negative infinity. */
+  get backAt(): number {
+    return this.#backAt;
+  }
+
+  /** Some reference answered within the last hour, or was found to be gone. Cheap: asked for every failure. */
   get areKnown(): boolean {
-    return this.#options.clock.monotonic() - this.#lastAnswerAt < COUNTS_MS;
+    return this.#goneSince !== null || this.#options.clock.monotonic() - this.#lastAnswerAt < COUNTS_MS;
   }
 
   /** What the next round says. */
@@ -109,7 +123,7 @@ export class References {
 
   async #round(): Promise<ReferenceAnswer> {
     const counting = this.#counting();
-    for (const reference of this.#options.list()) this.#known.set(reference.name, reference);
+    for (const reference of this.#listed()) this.#known.set(reference.name, reference);
     const end = new AbortController();
     const cancel = this.#options.clock.after(ANSWER_WITHIN_MS, () => end.abort());
     const signal = AbortSignal.any([end.signal, this.#stopping.signal]);
@@ -125,11 +139,8 @@ export class References {
       return 'answered';
     }
     if (this.#stopping.signal.aborted) return 'none';
-    if (counting.length === 0) {
-      // Those that were gone are gone for an hour: what they were is not known any more.
-      this.#goneSince = null;
-      return 'none';
-    }
+    // Those that are gone stay so for longer than an hour too: a network that was down does not become a verdict.
+    if (counting.length === 0 && this.#goneSince === null) return 'none';
     this.#found(this.#options.clock.monotonic(), counting);
     return 'gone';
   }
@@ -146,15 +157,26 @@ export class References {
     if (goneAt !== null && this.#goneSince === null) {
       log.warn({ references: counting }, 'none of the references answers any more');
     } else if (goneAt === null && this.#goneSince !== null) {
+      this.#backAt = this.#options.clock.monotonic();
       log.info({ event: 'recovered' }, 'references answer again');
     }
     this.#goneSince = goneAt === null ? null : (this.#goneSince ?? goneAt);
   }
 
+  /** Where no list can be made (no descriptors are left to look at the machine with), those of before. */
+  #listed(): readonly Reference[] {
+    try {
+      return this.#options.list();
+    } catch (error) {
+      this.#options.log.debug({ error: messageOf(error) }, 'the references cannot be looked up');
+      return [...this.#known.values()];
+    }
+  }
+
   /** Names of those that answered within the hour; others are not kept. */
   #counting(): string[] {
     const oldest = this.#options.clock.monotonic() - COUNTS_MS;
-    const listed = new Set(this.#options.list().map(({ name }) => name));
+    const listed = new Set(this.#listed().map(({ name }) => name));
     const counting: string[] = [];
     for (const name of this.#known.keys()) {
       if ((this.#answeredAt.get(name) ?? Number.NEGATIVE_INFINITY) > oldest) counting.push(name);
@@ -164,16 +186,13 @@ export class References {
   }
 
   #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.#options.clock.after(ms, resolve);
-      this.#stopping.signal.addEventListener(
-        'abort',
-        () => {
-          cancel();
-          resolve();
-        },
-        { once: true },
-      );
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.after(ms, resolve);
+    // Unregistered each time: there are four rounds a second for as long as hosts are down.
+    const unregister = onAbort(this.#stopping.signal, resolve);
+    return promise.finally(() => {
+      cancel();
+      unregister();
     });
   }
 }

@@ -12,6 +12,7 @@ function bench() {
     asked: 0,
     areKnown: true,
     goneSince: null as number | null,
+    backAt: Number.NEGATIVE_INFINITY,
   };
   const watch = new NetworkWatch({
     clock,
@@ -22,10 +23,13 @@ function bench() {
       get goneSince() {
         return said.goneSince;
       },
+      get backAt() {
+        return said.backAt;
+      },
       ask: async () => {
         said.asked++;
         if (said.answer === 'gone') said.goneSince ??= clock.monotonic();
-        if (said.answer === 'answered') said.goneSince = null;
+        if (said.answer === 'answered') back();
         return said.answer;
       },
       forget: () => {
@@ -34,10 +38,21 @@ function bench() {
       },
     },
   });
+  /** A round of the references' own finds one again. */
+  const back = (): void => {
+    said.answer = 'answered';
+    if (said.goneSince !== null) said.backAt = clock.monotonic();
+    said.goneSince = null;
+  };
+  /** A round of the references' own finds none any more. */
+  const gone = (): void => {
+    said.answer = 'gone';
+    said.goneSince ??= clock.monotonic();
+  };
   /** Whether an attempt that ends now failed because of our network. */
   const seen = async (host: string, found = refused): Promise<boolean | null> =>
     watch.seen(httpCheck(`http://${host}/`), found, clock.monotonic());
-  return { clock, said, watch, seen };
+  return { clock, said, watch, seen, back, gone };
 }
 
 const refused = outcomeOf('failed', { notConnected: true });
@@ -63,17 +78,17 @@ describe('a failure at connection level', () => {
     expect(watch.isDown).toBe(false);
   });
 
-  test('is ours when the attempt began while the network was down and ends when it is back', async () => {
-    const { seen, said, watch, clock } = bench();
+  test('is ours when the attempt began before the network was back, whatever failed before it', async () => {
+    const { gone, back, watch, clock } = bench();
     const check = httpCheck('http://slow.test/');
-    const startedAt = clock.monotonic();
-    said.answer = 'gone';
+    gone();
     clock.advance(4_000);
-    expect(await seen('a.test')).toBe(true);
-    said.answer = 'answered';
-    clock.advance(1_000);
+    const begunInVain = clock.monotonic();
+    clock.advance(3_000);
+    back();
+    clock.advance(2_000);
+    expect(await watch.seen(check, timedOut(5_000), begunInVain)).toBe(true);
     const begunSince = clock.monotonic();
-    expect(await watch.seen(check, timedOut(5_000), startedAt)).toBe(true);
     clock.advance(5_000);
     expect(await watch.seen(check, timedOut(5_000), begunSince)).toBe(false);
   });
@@ -114,6 +129,43 @@ test('a reference that died alone hides an outage for one check, not longer', as
   expect(await seen('down.test')).toBe(false);
   // It counts no more, so nothing is suspected.
   expect(await seen('other.test')).toBeNull();
+});
+
+test('a reference that died alone, long before an outage, hides it for one check as well', async () => {
+  const { seen, said, clock, gone } = bench();
+  gone();
+  clock.advance(20_000);
+  expect(await seen('down.test')).toBe(true);
+  clock.advance(1_000);
+  for (let number = 0; number < 9; number++) await seen(host(number), passed);
+  clock.advance(29_000);
+  expect(await seen('down.test')).toBe(false);
+  expect(said.areKnown).toBe(false);
+});
+
+test('a reference that died alone says nothing about a host that has answered since', async () => {
+  const { seen, clock, gone, watch } = bench();
+  gone();
+  clock.advance(20_000);
+  await seen('only.test', passed);
+  clock.advance(30_000);
+  for (let period = 0; period < 3; period++) {
+    expect(await seen('only.test')).toBe(false);
+    clock.advance(30_000);
+  }
+  expect(watch.isDown).toBe(false);
+});
+
+test('what a host answered before the references were gone again says nothing', async () => {
+  const { seen, clock, gone, back } = bench();
+  gone();
+  clock.advance(20_000);
+  await seen('only.test', passed);
+  back();
+  clock.advance(10_000);
+  gone();
+  clock.advance(20_000);
+  expect(await seen('only.test')).toBe(true);
 });
 
 test('a few hosts that still answer, in the same building, do not speak for the network', async () => {

@@ -13,7 +13,7 @@ const ANSWERING_PART = 0.2;
 const SICK_MS = 10_000;
 
 export type WatchOptions = {
-  readonly references: Pick<References, 'ask' | 'areKnown' | 'goneSince' | 'forget'>;
+  readonly references: Pick<References, 'ask' | 'areKnown' | 'goneSince' | 'backAt' | 'forget'>;
   readonly clock: Pick<Clock, 'monotonic'>;
 };
 
@@ -27,11 +27,12 @@ type Failing = { readonly since: number; lastAt: number };
  *         │
  *         └─ the references are asked ── one answers ──────────────────────▶ the target's (*)
  *                │
- *                └─ none answers any more ─┬─ it failed before they were gone, and hosts
- *                                          │  have answered since: they were wrong ──────▶ the target's
- *                                          └─ else ───────────────────────▶ our network's
+ *                └─ none answers any more ─┬─ the host has answered without them ─────────▶ the target's
+ *                                          ├─ it has failed before, and other hosts have
+ *                                          │  answered since: they were wrong ───────────▶ the target's
+ *                                          └─ else ──────────────────────────────────────▶ our network's
  *
- * (*) Our network's where the attempt began while the network was down, and ended when it was back.
+ * (*) Our network's where the attempt began before the network was back: what it sent was lost.
  *
  * A failure waits for the answer, some milliseconds while the network is there: the first host that
  * begins to fail cannot be compared with the others yet, which follow within a period. Attempts against
@@ -40,13 +41,11 @@ type Failing = { readonly since: number; lastAt: number };
 export class NetworkWatch {
   readonly #options: WatchOptions;
   readonly #failing = new Map<string, Failing>();
-  /** When each host answered last, of those that did while others failed. */
+  /** Begin of the last attempt that each host answered, of those that did while others failed or no reference was there. */
   readonly #answeredAt = new Map<string, number>();
   /** Hosts that were not probed because of our network, since one answered. */
   readonly #cutOff = new Set<string>();
   #cutOffAt = Number.NEGATIVE_INFINITY;
-  /** When a failure was our network's last. */
-  #downAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -64,11 +63,11 @@ export class NetworkWatch {
       return null;
     }
     const isCut = found.outcome === 'failed' && (found.timedOut === true || found.notConnected === true);
-    if (!isCut && this.#failing.size === 0 && this.#cutOff.size === 0) return null;
+    if (!isCut && this.#isCalm) return null;
     const host = hostOfCheck(check);
     if (isLoopbackHost(host)) return null;
     if (!isCut) {
-      this.#answered(host, check);
+      this.#answered(host, check, startedAt);
       return null;
     }
     const failing = this.#failed(host, startedAt);
@@ -83,18 +82,26 @@ export class NetworkWatch {
     return this.#cutOff.size > 1 && clock.monotonic() - this.#cutOffAt < SICK_MS;
   }
 
+  /** Nothing fails, and no reference is missed. */
+  get #isCalm(): boolean {
+    return this.#failing.size === 0 && this.#cutOff.size === 0 && this.#options.references.goneSince === null;
+  }
+
   async #ask(host: string, failing: Failing, startedAt: number): Promise<boolean> {
-    const { references, clock } = this.#options;
-    // An attempt that began while the network was down may end when it is back.
-    if ((await references.ask()) !== 'gone') return startedAt < this.#downAt;
+    const { references } = this.#options;
+    // Whether another attempt has failed meanwhile says nothing: its connection was begun in vain all the same.
+    if ((await references.ask()) !== 'gone') return startedAt < references.backAt;
     const { goneSince } = references;
-    if (goneSince !== null && failing.since <= goneSince && this.#haveAnsweredSince(goneSince)) {
-      references.forget();
-      this.#cutOff.clear();
-      return false;
+    if (goneSince !== null) {
+      if ((this.#answeredAt.get(host) ?? Number.NEGATIVE_INFINITY) > goneSince) return false;
+      // Within a period of this host the others were checked too, so that its first failure tells nothing yet.
+      if (this.#haveAnsweredSince(Math.max(goneSince, failing.since))) {
+        references.forget();
+        this.#cutOff.clear();
+        return false;
+      }
     }
     this.#noteCutOff(host);
-    this.#downAt = clock.monotonic();
     return true;
   }
 
@@ -115,13 +122,13 @@ export class NetworkWatch {
     return failing;
   }
 
-  #answered(host: string, { type }: Check): void {
+  #answered(host: string, { type }: Check, startedAt: number): void {
     this.#failing.delete(host);
     // A name server on this machine answers from its memory.
     if (type === 'dns') return;
     this.#cutOff.clear();
-    if (this.#failing.size === 0) this.#answeredAt.clear();
-    else if (this.#answeredAt.size < MAX_HOSTS) this.#answeredAt.set(host, this.#options.clock.monotonic());
+    if (this.#isCalm) this.#answeredAt.clear();
+    else if (this.#answeredAt.size < MAX_HOSTS) this.#answeredAt.set(host, startedAt);
   }
 
   #noteCutOff(host: string): void {

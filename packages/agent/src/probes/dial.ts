@@ -3,7 +3,7 @@ import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { localFailureOf } from '../local-failure.ts';
-import { noLocalRoute } from '../network/local-route.ts';
+import { noIpv6For, noLocalRoute } from '../network/local-route.ts';
 import { onAbort } from '../on-abort.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
 
@@ -128,6 +128,11 @@ class Dialling {
     }
     if (allowed.length === 0) {
       this.#finish({ kind: 'denied', message: denied?.message ?? `${this.#host} has no address` });
+      return;
+    }
+    const noIpv6 = noIpv6For(allowed);
+    if (noIpv6 !== null) {
+      this.#finish({ kind: 'unable', ...noIpv6 });
       return;
     }
     this.#addresses = allowed;

@@ -17,7 +17,10 @@ export type ProbeOutcome = {
   /** At most 500 characters, without secrets; says what was expected and what was seen. */
   errorMessage?: string;
   timedOut?: boolean;
-  /** A failure of connecting, or of the connection, before the target had answered anything: our own network may be down. */
+  /**
+   * A failure of connecting, or of the connection, before the target had answered anything; or a name server had
+   * nothing to say (SERVFAIL): a forwarder on this machine says so while the uplink is gone. Our own network may be down.
+   */
   notConnected?: boolean;
   certificateExpiresAt?: number;
   bodyTruncated?: boolean;

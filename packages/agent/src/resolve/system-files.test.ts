@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,3 +44,37 @@ test('a change is seen after a second, written in place or put in its place', ()
   pass(1_000);
   expect(system.resolvConf.servers[0]?.host).toBe('10.0.0.3');
 });
+
+/** Looks at a file while no descriptor is left, and again when there is; prints the first server of each. */
+const WITHOUT_DESCRIPTORS = `
+  const { closeSync, openSync } = await import('node:fs');
+  const [module, resolvConf] = process.argv.slice(1);
+  const { SystemFiles } = await import(module);
+  let now = 0;
+  const system = new SystemFiles({ hosts: '/nonexistent', resolvConf }, () => now);
+  const open = [];
+  try {
+    for (;;) open.push(openSync('/dev/null'));
+  } catch (error) {
+    if (error.code !== 'EMFILE') throw error;
+  }
+  const first = system.resolvConf.servers[0].host;
+  for (const file of open) closeSync(file);
+  now += 1_000;
+  console.log(first, system.resolvConf.servers[0].host);
+`;
+
+test.skipIf(process.platform === 'win32')(
+  'a file that cannot be read for want of descriptors is read later',
+  () => {
+    const { paths } = files();
+    writeFileSync(paths.resolvConf, 'nameserver 10.0.0.1');
+    const shell = ['-c', 'ulimit -n 100 && exec "$@"', 'sh', process.execPath, '--input-type=module'];
+    const module = new URL('./system-files.ts', import.meta.url).href;
+    const printed = execFileSync('sh', [...shell, '--eval', WITHOUT_DESCRIPTORS, module, paths.resolvConf], {
+      encoding: 'utf8',
+      env: { ...process.env, NODE_OPTIONS: '' },
+    });
+    expect(printed.trim()).toBe('127.0.0.1 10.0.0.1');
+  },
+);

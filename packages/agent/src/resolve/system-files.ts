@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { localFailureOf } from '../local-failure.ts';
 import { type HostsFile, parseHostsFile } from './hosts-file.ts';
 import { parseResolvConf, type ResolvConf } from './resolv-conf.ts';
 
@@ -47,9 +48,12 @@ export class SystemFiles {
     this.#lookedAt = now;
     const stamp = `${stampOf(this.#paths.hosts)} ${stampOf(this.#paths.resolvConf)}`;
     if (stamp === this.#stamp) return;
+    const hosts = textOf(this.#paths.hosts);
+    const resolvConf = textOf(this.#paths.resolvConf);
+    if (hosts === null || resolvConf === null) return;
     this.#stamp = stamp;
-    this.#hosts = parseHostsFile(textOf(this.#paths.hosts));
-    this.#resolvConf = parseResolvConf(textOf(this.#paths.resolvConf), hostname());
+    this.#hosts = parseHostsFile(hosts);
+    this.#resolvConf = parseResolvConf(resolvConf, hostname());
   }
 }
 
@@ -58,11 +62,13 @@ function stampOf(path: string): string {
   return stats === undefined ? '-' : `${stats.ino}/${stats.size}/${stats.mtimeNs}`;
 }
 
-function textOf(path: string): string {
+/** Null: it cannot be read for want of descriptors or memory, and may be in a second. */
+function textOf(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
-  } catch {
-    // Missing or unreadable: as if empty.
-    return '';
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    // Else missing or unreadable: as if empty.
+    return localFailureOf(code, 4) === 'used-up' ? null : '';
   }
 }

@@ -1,5 +1,5 @@
 import type { Token } from '../store/tokens.ts';
-import { authenticate, authorize } from './auth.ts';
+import { authenticate, authorize, unauthorized } from './auth.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import type { Access } from './endpoint.ts';
 import { peerKey } from './peers.ts';
@@ -37,6 +37,16 @@ export class Admission {
       if (seconds === 0) throw error;
       throw tooMany('more requests without a valid token than one address may send', seconds);
     }
+  }
+
+  /**
+   * To be called when the body has come, which may take its time: a token that was revoked meanwhile must not make
+   * another one after that.
+   *
+   * @throws Problem `unauthorized`
+   */
+  confirm(token: Token): void {
+    if (this.#parts.tokens.isRevoked(token)) throw unauthorized('the token is unknown or revoked');
   }
 
   /**

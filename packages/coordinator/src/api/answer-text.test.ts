@@ -11,5 +11,5 @@ test.each([
   [null],
   [[1, 2]],
 ])('%j is written as JSON.stringify does', async (body) => {
-  expect(await answerText(body)).toBe(JSON.stringify(body));
+  expect(Buffer.from(await answerText(body)).toString()).toBe(JSON.stringify(body));
 });

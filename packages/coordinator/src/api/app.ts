@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '@svc/shared/errors.ts';
-import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Token } from '../store/tokens.ts';
@@ -8,7 +7,7 @@ import { Admission } from './admission.ts';
 import { AnswerCounters } from './answer-counters.ts';
 import { answerText } from './answer-text.ts';
 import type { AuditTrail } from './audit.ts';
-import type { Bodies } from './bodies.ts';
+import { type Bodies, NO_BODY } from './bodies.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { docsPage } from './docs-page.ts';
 import { DOCS_POLICY } from './docs-style.ts';
@@ -102,16 +101,18 @@ export function createApp(
         at: clock.wall(),
       });
       const token = admit(context, endpoint, audit);
+      const workspaceId = token?.workspaceId ?? null;
       const query = parseQuery(endpoint, new URL(context.req.url).searchParams);
       const text = endpoint.body === undefined ? null : await readBodyText(context.req.raw);
-      const body = text === null ? undefined : parseBody(endpoint, await bodies.read(text));
-      const attributes = (kind: ResourceKind, given: unknown) =>
-        bodies.attributes(kind, given, text?.length ?? 0);
+      if (token !== null && text !== null) admission.confirm(token);
+      const sent = text === null ? NO_BODY : await bodies.read(text, workspaceId);
+      const body = text === null ? undefined : parseBody(endpoint, sent.value);
+      const { attributes, digest } = sent;
       const ids = Object.fromEntries(
         Object.entries(context.req.param()).map(([name, text]) => [name, Number(text)]),
       );
       const header = (name: string) => context.req.header(name);
-      const request = { token, ids, query, body, header, attributes, audit };
+      const request = { token, ids, query, body, header, attributes, digest, audit };
       return respond(context, await endpoint.handle(request as never));
     });
   }
@@ -179,13 +180,13 @@ function parseQuery(endpoint: Endpoint, parameters: URLSearchParams): unknown {
   const schema = z.strictObject(endpoint.query?.shape ?? {}, {
     error: (issue) => (issue.code === 'unrecognized_keys' ? 'is not known here' : undefined),
   });
-  const given: Record<string, string> = {};
+  const given = new Map<string, string>();
   const errors: { pointer: string; parameter: string; message: string }[] = [];
   for (const [parameter, value] of parameters) {
-    if (Object.hasOwn(given, parameter)) errors.push({ pointer: '', parameter, message: 'is given twice' });
-    given[parameter] = value;
+    if (given.has(parameter)) errors.push({ pointer: '', parameter, message: 'is given twice' });
+    given.set(parameter, value);
   }
-  const parsed = schema.safeParse(given);
+  const parsed = schema.safeParse(Object.fromEntries(given));
   for (const issue of parsed.error?.issues ?? []) {
     const names = issue.code === 'unrecognized_keys' ? issue.keys : [String(issue.path[0] ?? '')];
     errors.push(...names.map((parameter) => ({ pointer: '', parameter, message: issue.message })));

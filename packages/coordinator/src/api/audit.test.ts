@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { configuredStore, silentLog } from '../../../../test/support/configured-store.ts';
+import { rowsOf } from '../../../../test/support/store-rows.ts';
+import { AuditTrail } from './audit.ts';
+import { RequestAudit } from './request-audit.ts';
 
 const MONITOR = { type: 'tcp', name: 'Shop', uri: 'shop.example:443', periodicity: '1m' };
 
@@ -157,5 +161,25 @@ test('an admin sees the lines of its workspace, by cursor; read and write tokens
   const writer = await created('/v1/tokens', { name: 'w', scope: 'write' });
   for (const token of [writer.token, api.reader]) {
     expect((await api.call('GET', '/v1/audit', undefined, bearer(token))).status).toBe(403);
+  }
+});
+
+test('a flood from many addresses of one IPv6 network is one flood', async () => {
+  const parts = await configuredStore();
+  try {
+    const trail = new AuditTrail({ ...parts, log: silentLog });
+    for (let count = 0; count < 300; count += 1) {
+      const peer = `2001:db8::${(count + 1).toString(16)}`;
+      const endpoint = { method: 'GET', path: '/v1/monitors' } as const;
+      const at = parts.clock.wall();
+      new RequestAudit(trail, { endpoint, path: endpoint.path, requestId: 'a', peer, at }).answered(
+        401,
+        null,
+      );
+    }
+    await trail.settled();
+    expect(await rowsOf(parts.store, 'audit')).toHaveLength(100);
+  } finally {
+    await parts.dispose();
   }
 });

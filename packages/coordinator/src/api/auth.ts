@@ -20,7 +20,7 @@ export function authenticate(tokens: Tokens, authorization: string | undefined, 
   return token;
 }
 
-function unauthorized(detail: string): Problem {
+export function unauthorized(detail: string): Problem {
   return new Problem('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="svc"' } });
 }
 

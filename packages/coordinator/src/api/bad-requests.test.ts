@@ -130,6 +130,16 @@ const ROWS: Row[] = [
     [400, 'malformed-request', QUERY, [{ pointer: '', parameter: 'page', message: 'is not known here' }]],
   ],
   [
+    'a parameter called as what objects have',
+    ['GET', '/v1/monitors?__proto__=1'],
+    [
+      400,
+      'malformed-request',
+      QUERY,
+      [{ pointer: '', parameter: '__proto__', message: 'is not known here' }],
+    ],
+  ],
+  [
     'a parameter given twice',
     ['GET', '/v1/monitors?limit=1&limit=2'],
     [400, 'malformed-request', QUERY, [{ pointer: '', parameter: 'limit', message: 'is given twice' }]],

@@ -2,7 +2,9 @@ import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { AttributesOf } from '../configuration/kinds.ts';
-import type { BodyAnswer, BodyRequest, ReadBody } from './body-protocol.ts';
+import { setIn } from './body-outline.ts';
+import type { BodyAnswer, BodyRequest, Malformed, OutlinedBody } from './body-protocol.ts';
+import { FairQueue } from './fair-queue.ts';
 import { parsedJson } from './parsed-json.ts';
 import { invalid, Problem } from './problem.ts';
 import { type CheckedBody, checkedBody } from './resource-body.ts';
@@ -12,39 +14,75 @@ import { type CheckedBody, checkedBody } from './resource-body.ts';
  * own: 1 MiB of mistakes takes seconds to tell, in which nothing would be scheduled.
  */
 const SMALL = 4_096;
-/** Large bodies that wait at most. */
-const MOST_WAITING = 16;
+/** Large bodies that wait at most: in all, and of one workspace, which must not shut the others out. */
+const MOST_WAITING = { most: 32, mostOfOwner: 8 };
 /** The thread ends when nothing large came for this long, ms. */
 const IDLE_MS = 60_000;
 const MAX_HEAP_MIB = 512;
 
-type Waiting = { resolve(answer: BodyAnswer['answer']): void; reject(error: unknown): void };
+type Waiting = {
+  readonly asked: BodyRequest;
+  resolve(answer: BodyAnswer['answer']): void;
+  reject(error: unknown): void;
+};
+
+/** A body that is JSON. */
+export type SentBody = {
+  /** Of a large one the outline: lists and mappings in it are empty. */
+  readonly value: unknown;
+  /** Stands for the whole of a large one; null: `value` is all of it. */
+  readonly digest: string | null;
+  /**
+   * The normalized attributes of the declared resource that was sent.
+   *
+   * @param body `value`, in which members may have been set
+   * @throws Problem with all that is wrong, `unavailable`
+   */
+  attributes(kind: ResourceKind, body: unknown): Promise<AttributesOf<ResourceKind>>;
+};
+
+/** Of a request without a body. */
+export const NO_BODY: SentBody = {
+  value: undefined,
+  digest: null,
+  attributes: () => Promise.reject(new Error('the endpoint takes no body')),
+};
 
 /** Reads and validates the bodies of requests. */
 export class Bodies {
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new FairQueue<number | null, Waiting>(MOST_WAITING);
+  /** What the thread works on: one at a time, so that a body it fails on takes no other along. */
+  #running: Waiting | null = null;
   #worker: Worker | null = null;
-  #lastId = 0;
   #idle: NodeJS.Timeout | undefined;
 
-  /** @throws Problem `malformed-request`, `unavailable` (too many large ones wait) */
-  async read(text: string): Promise<unknown> {
-    const read = text.length <= SMALL ? parsedJson(text) : await this.#asked<ReadBody>({ text });
-    if ('value' in read) return read.value;
-    const errors = [{ pointer: '', message: read.malformed }];
-    throw new Problem('malformed-request', read.malformed, { errors });
+  /**
+   * @param workspaceId whose request it is
+   * @throws Problem `malformed-request`, `unavailable` (too many large ones wait)
+   */
+  async read(text: string, workspaceId: number | null): Promise<SentBody> {
+    if (text.length > SMALL) return this.#readLarge(text, workspaceId);
+    const read = parsedJson(text);
+    if ('malformed' in read) throw malformed(read);
+    return {
+      value: read.value,
+      digest: null,
+      attributes: async (kind, body) => attributesIn(checkedBody(kind, body)),
+    };
   }
 
-  /**
-   * The normalized attributes of a declared resource that was sent.
-   *
-   * @param size characters of its text
-   * @throws Problem with all that is wrong, `unavailable`
-   */
-  async attributes(kind: ResourceKind, body: unknown, size: number): Promise<AttributesOf<ResourceKind>> {
-    const checked = size <= SMALL ? checkedBody(kind, body) : await this.#asked<CheckedBody>({ kind, body });
-    if ('attributes' in checked) return checked.attributes;
-    throw invalid(checked.issues, checked.count);
+  async #readLarge(text: string, workspaceId: number | null): Promise<SentBody> {
+    const read = await this.#asked<OutlinedBody>(workspaceId, { text });
+    if ('malformed' in read) throw malformed(read);
+    const { outline, digest } = read;
+    return {
+      value: outline,
+      digest,
+      attributes: async (kind, body) => {
+        const set = setIn(outline, body);
+        return attributesIn(await this.#asked<CheckedBody>(workspaceId, { text, kind, set }));
+      },
+    };
   }
 
   async close(): Promise<void> {
@@ -52,22 +90,24 @@ export class Bodies {
     const worker = this.#worker;
     this.#worker = null;
     await worker?.terminate();
-    this.#fail(new Problem('unavailable', 'the service is ending', { headers: { 'retry-after': '5' } }));
+    const ending = new Problem('unavailable', 'the service is ending', { headers: { 'retry-after': '5' } });
+    for (let next = this.#running; next !== null; next = this.#waiting.take() ?? null) next.reject(ending);
+    this.#running = null;
   }
 
-  #asked<T>(request: { text: string } | { kind: ResourceKind; body: unknown }): Promise<T> {
-    if (this.#waiting.size >= MOST_WAITING) {
-      throw new Problem('unavailable', 'many large bodies are being read at this moment', {
-        headers: { 'retry-after': '1' },
-      });
-    }
-    this.#lastId += 1;
-    const id = this.#lastId;
-    const worker = this.#started();
+  #asked<T>(workspaceId: number | null, asked: BodyRequest): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.set(id, { resolve: (answer) => resolve(answer as T), reject });
-      worker.postMessage({ id, ...request } satisfies BodyRequest);
+      const waiting = { asked, resolve: (answer: BodyAnswer['answer']) => resolve(answer as T), reject };
+      if (this.#waiting.push(workspaceId, waiting)) this.#next();
+      else reject(tooMany());
     });
+  }
+
+  #next(): void {
+    if (this.#running !== null) return;
+    this.#running = this.#waiting.take() ?? null;
+    if (this.#running === null) this.#endWhenIdle();
+    else this.#started().postMessage(this.#running.asked);
   }
 
   #started(): Worker {
@@ -80,17 +120,21 @@ export class Bodies {
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
     });
     worker.unref();
-    worker.on('message', ({ id, answer }: BodyAnswer) => {
-      this.#waiting.get(id)?.resolve(answer);
-      this.#waiting.delete(id);
-      if (this.#waiting.size === 0) this.#endWhenIdle();
-    });
+    worker.on('message', ({ answer }: BodyAnswer) => this.#ended(({ resolve }) => resolve(answer)));
     worker.on('error', (error) => {
-      if (this.#worker === worker) this.#worker = null;
-      this.#fail(error);
+      if (this.#worker !== worker) return;
+      this.#worker = null;
+      this.#ended(({ reject }) => reject(error));
     });
     this.#worker = worker;
     return worker;
+  }
+
+  #ended(settle: (waiting: Waiting) => void): void {
+    const ended = this.#running;
+    this.#running = null;
+    if (ended !== null) settle(ended);
+    this.#next();
   }
 
   #endWhenIdle(): void {
@@ -100,9 +144,19 @@ export class Bodies {
       this.#worker = null;
     }, IDLE_MS).unref();
   }
+}
 
-  #fail(error: unknown): void {
-    for (const { reject } of this.#waiting.values()) reject(error);
-    this.#waiting.clear();
-  }
+function malformed({ malformed: message }: Malformed): Problem {
+  return new Problem('malformed-request', message, { errors: [{ pointer: '', message }] });
+}
+
+function attributesIn(checked: CheckedBody): AttributesOf<ResourceKind> {
+  if ('attributes' in checked) return checked.attributes;
+  throw invalid(checked.issues, checked.count);
+}
+
+function tooMany(): Problem {
+  return new Problem('unavailable', 'many large bodies are being read at this moment', {
+    headers: { 'retry-after': '1' },
+  });
 }

@@ -1,14 +1,26 @@
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { BodyIssue, CheckedBody } from './resource-body.ts';
 
-/** What the thread of large bodies is asked: to read a text, or to validate a resource. */
+/**
+ * What the thread of large bodies is asked, one thing after the other: to read a text, or to validate it as a resource
+ * in which some members were set since. It goes over as text both times, which is copied in no time.
+ */
 export type BodyRequest =
-  | { readonly id: number; readonly text: string }
-  | { readonly id: number; readonly kind: ResourceKind; readonly body: unknown };
+  | { readonly text: string }
+  | {
+      readonly text: string;
+      readonly kind: ResourceKind;
+      readonly set: Readonly<Record<string, unknown>>;
+    };
 
-/** `malformed`: what is wrong with the text. */
-export type ReadBody = { readonly value: unknown } | { readonly malformed: string };
+/** What is wrong with a text. */
+export type Malformed = { readonly malformed: string };
 
-export type BodyAnswer = { readonly id: number; readonly answer: ReadBody | CheckedBody };
+export type ReadBody = { readonly value: unknown } | Malformed;
+
+/** `digest`: the same for equal values. */
+export type OutlinedBody = { readonly outline: unknown; readonly digest: string } | Malformed;
+
+export type BodyAnswer = { readonly answer: OutlinedBody | CheckedBody };
 
 export type { BodyIssue };

@@ -167,9 +167,10 @@ function createEndpoint<S extends AnyStored>(
         };
         if (key === null) return { id: await make(), isNew: true };
         const { workspaceId } = scope;
+        const { digest } = request;
         return makeOnce(
           { tx: change.tx, secrets, now: clock.wall() },
-          { workspaceId, key, path, body },
+          { workspaceId, key, path, body: digest === null ? body : { body, digest } },
           make,
         );
       });

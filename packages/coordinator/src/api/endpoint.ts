@@ -25,6 +25,8 @@ export type ApiRequest<Q = unknown, B = unknown> = {
   header(name: string): string | undefined;
   /** The attributes of a declared resource in the body. @throws Problem with all that is wrong */
   attributes(kind: ResourceKind, body: unknown): Promise<AttributesOf<ResourceKind>>;
+  /** Stands for the whole of a large body, of which `body` is an outline: its lists and mappings are empty. Else null. */
+  readonly digest: string | null;
   /** Changes write their line of the audit trail with it, in their transaction. */
   readonly audit: ChangeAudit;
 };

@@ -3,6 +3,7 @@ import type { Transaction } from '../store/store.ts';
 import type { Token } from '../store/tokens.ts';
 import type { AuditTrail } from './audit.ts';
 import type { ChangeAudit, Endpoint } from './endpoint.ts';
+import { peerKey } from './peers.ts';
 
 /** What a line says of a request, whatever becomes of it. */
 export type RequestFacts = {
@@ -53,7 +54,7 @@ export class RequestAudit implements ChangeAudit {
     if (this.#isWritten || !(isChange || REFUSED_CALLERS.has(status))) return;
     const line = { ...this.#line(status), detail };
     if (status < 400) this.#trail.add(line);
-    else this.#trail.refused(line, String(this.#token?.id ?? this.#facts.peer));
+    else this.#trail.refused(line, String(this.#token?.id ?? peerKey(this.#facts.peer)));
   }
 
   #line(status: number): AuditLine {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 
@@ -78,4 +80,18 @@ test('a peer that fails often is told to wait, and its valid tokens work on', as
   const refused = await api.call('GET', '/v1/monitors', undefined, bearer('guess'));
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
   expect(await status('GET', '/v1/monitors', api.operator)).toBe(200);
+});
+
+test('a body that ends after its token was revoked makes no other token', async () => {
+  const { id, token } = await made({ name: 'stolen', scope: 'admin' });
+  const headers = { ...bearer(token), 'content-type': 'application/json', expect: '100-continue' };
+  const upload = request(`${api.url}/v1/tokens`, { method: 'POST', headers });
+  const answered = once(upload, 'response') as Promise<[IncomingMessage]>;
+  upload.flushHeaders();
+  await once(upload, 'continue');
+  expect(await status('DELETE', `/v1/tokens/${id}?cascade=true`, api.operator)).toBe(204);
+  upload.end(JSON.stringify({ name: 'next', scope: 'admin' }));
+  const [answer] = await answered;
+  answer.resume();
+  expect(answer.statusCode).toBe(401);
 });

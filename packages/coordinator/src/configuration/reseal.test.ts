@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Alert } from '@svc/shared/channels/alert.ts';
 import { parseResource } from '@svc/shared/resources/registry.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -8,7 +10,9 @@ import {
 } from '../../../../test/support/configured-store.ts';
 import { VALID } from '../../../../test/support/resources.ts';
 import { changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
+import { insertDeliveries } from '../store/delivery-ledger.ts';
 import { checkSecretKey, Secrets } from '../store/secrets.ts';
+import { openAlert } from '../store/stored-alerts.ts';
 import type { AttributesOf } from './kinds.ts';
 import { Reading } from './reading.ts';
 import { resealWhereDue } from './reseal.ts';
@@ -80,4 +84,58 @@ test('a repeated request is known again under the new key', () => {
   const kept = new Secrets(first).fingerprint('a.b', 'text');
   expect(new Secrets(second, first).isFingerprint(kept, 'a.b', 'text')).toBe(true);
   expect(new Secrets(second).isFingerprint(kept, 'a.b', 'text')).toBe(false);
+});
+
+test('addresses of alerts in the ledger are sealed, and sealed anew under another key', async () => {
+  const channel = await parts.configuration.transaction(
+    { workspaceId: parts.workspaceId, actor: 'api' },
+    (change) =>
+      change.create('svc_notification', {
+        name: null,
+        provider_type: 'webhook',
+        monitor_ids: [],
+        settings: { endpoint: 'http://receiver.example/', headers: null },
+      }),
+  );
+  const alert: Alert = {
+    monitor: { id: 1, name: 'Shop?', url: URL, type: 'http' },
+    status: 'error',
+    cronTimestamp: 1,
+    at: 1,
+    reason: 'test',
+    incident: 'test',
+    regions: [],
+  };
+  const plain = { ...alert, monitor: { ...alert.monitor, url: 'https://a.example/' } };
+  const rows = [alert, plain].map((one, index) => ({
+    uid: String(index),
+    notificationId: channel,
+    monitorId: 1,
+    alert: JSON.stringify(one),
+    createdAt: 1,
+  }));
+  await parts.store.commit([insertDeliveries(rows)]);
+
+  await resealWhereDue(parts.store, parts.secrets, silentLog);
+  const [sealed, untouched] = await rowsOf(parts.store, 'deliveries');
+  expect(sealed?.alert).not.toContain('hush');
+  expect(untouched?.alert).toBe(rows[1]?.alert);
+  const key = randomBytes(32);
+  await resealWhereDue(parts.store, new Secrets(key, parts.secretKey), silentLog);
+  const [again] = await rowsOf(parts.store, 'deliveries');
+  expect(openAlert(new Secrets(key), again?.alert ?? '')).toEqual(alert);
+  expect(openAlert(parts.secrets, again?.alert ?? '')?.monitor.url).toBe('https://a.example/?********');
+});
+
+test('nothing of what is sealed stays in the database file', async () => {
+  const id = await createMonitor();
+  const [row] = await rowsOf(parts.store, 'monitors');
+  // A body that takes pages of its own.
+  const body = BODY.repeat(2_000);
+  const plain = { ...(JSON.parse(row?.attributes ?? '{}') as object), url: URL, body };
+  await changeRow(parts.store, 'monitors', id, { attributes: JSON.stringify(plain), secrets_sealed: null });
+  await resealWhereDue(parts.store, parts.secrets, silentLog);
+  expect(await attributesOf(id, parts.secrets, 'open')).toMatchObject({ body });
+  await parts.store.close();
+  expect((await readFile(parts.file)).includes('hush')).toBe(false);
 });

@@ -2,20 +2,24 @@ import { setImmediate } from 'node:timers/promises';
 import type { Logger } from '@svc/shared/log.ts';
 import { openSettings, sealSettings } from '../store/channels.ts';
 import {
+  alertsAfter,
   monitorsAfter,
+  overwritingFreedPages,
   resealFacts,
   resealMonitors,
   resealPage,
   type SealedMonitor,
   sealedWith,
+  writeAlerts,
   writeSealedWith,
 } from '../store/sealed-rows.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
+import { resealedAlert } from '../store/stored-alerts.ts';
 import { monitorAttributes, monitorColumns, monitorKindOf, SEAL } from './rows.ts';
 
 /** Grows when the definitions call more of a resource secret than before. */
-const LAYOUT = 2;
+const LAYOUT = 3;
 
 /**
  * Seals everything anew where that is due: another key has taken the place of the former one, or an older version
@@ -29,14 +33,18 @@ export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger
   const present = await sealedWith(store);
   if (present === due) return;
   const startedAt = performance.now();
-  const monitors = await resealAllMonitors(store, secrets);
-  await resealTable(store, 'notifications', (sealed) =>
-    sealSettings(secrets, openSettings(secrets, sealed) as object),
-  );
-  await resealTable(store, 'status_pages', (sealed) =>
-    secrets.seal(SEAL.status_pages, secrets.open(SEAL.status_pages, sealed)),
-  );
-  await resealFacts(store, secrets);
+  let monitors = 0;
+  await overwritingFreedPages(store, async () => {
+    monitors = await resealAllMonitors(store, secrets);
+    await resealTable(store, 'notifications', (sealed) =>
+      sealSettings(secrets, openSettings(secrets, sealed) as object),
+    );
+    await resealTable(store, 'status_pages', (sealed) =>
+      secrets.seal(SEAL.status_pages, secrets.open(SEAL.status_pages, sealed)),
+    );
+    await resealAlerts(store, secrets);
+    await resealFacts(store, secrets);
+  });
   await writeSealedWith(store, due);
   if (present === null && monitors === 0) return;
   const ms = Math.round(performance.now() - startedAt);
@@ -62,6 +70,20 @@ function resealed(secrets: Secrets, row: SealedMonitor) {
   const attributes = monitorAttributes(secrets, row, 'open');
   const columns = monitorColumns(secrets, monitorKindOf(row), attributes);
   return { id: row.id, attributes: columns.attributes, secrets_sealed: columns.secrets_sealed };
+}
+
+async function resealAlerts(store: Store, secrets: Secrets): Promise<void> {
+  for (let rows = await alertsAfter(store, 0); ; ) {
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    const sealed = rows.flatMap(({ id, alert: text }) => {
+      const alert = resealedAlert(secrets, text);
+      return alert === null ? [] : [{ id, alert }];
+    });
+    if (sealed.length > 0) await writeAlerts(store, sealed);
+    await setImmediate();
+    rows = await alertsAfter(store, last.id);
+  }
 }
 
 async function resealTable(

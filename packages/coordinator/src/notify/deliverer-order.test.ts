@@ -79,6 +79,7 @@ async function deliverAll(
   const create = () =>
     new Deliverer({
       store,
+      secrets,
       clock,
       log: silentLog,
       channels: { webhook },

@@ -10,6 +10,7 @@ import { holdDatabase } from '../../../../test/support/held-database.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
 import { createHttpPost } from '../outgoing/http-post.ts';
 import { openStore } from '../store/open.ts';
+import { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { FinishedAttempt } from './attempts.ts';
 import { Deliverer } from './deliverer.ts';
@@ -59,6 +60,7 @@ class Bench {
   #create(over: Store): Deliverer {
     const deliverer = new Deliverer({
       store: over,
+      secrets: new Secrets(Buffer.alloc(32, 1)),
       clock,
       log,
       channels: createChannels(post(clock)),

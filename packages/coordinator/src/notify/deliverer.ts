@@ -4,6 +4,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { LONGEST_WAIT_MS, nextAttemptAt } from '../domain/backoff.ts';
 import type { LaneId, QueuedDelivery } from '../store/delivery-ledger.ts';
+import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { FinishedAttempt } from './attempts.ts';
 import type { SendContext, SendOutcome, SendResult } from './channel.ts';
@@ -18,6 +19,8 @@ export interface ChannelSource {
 
 export type DelivererOptions = {
   store: Store;
+  /** Opens what is secret of queued alerts. */
+  secrets: Secrets;
   clock: Clock;
   log: Logger;
   channels: Channels;

@@ -8,6 +8,7 @@ import {
   type QueuedDelivery,
   recordAttempts,
 } from '../store/delivery-ledger.ts';
+import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import { attemptRecord, type FinishedAttempt } from './attempts.ts';
 
@@ -28,6 +29,7 @@ const CLOSE_WITHIN_MS = 5_000;
  */
 export class Ledger {
   readonly #store: Store;
+  readonly #secrets: Secrets;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #waiting: { attempt: FinishedAttempt; settled: Settled }[] = [];
@@ -36,8 +38,9 @@ export class Ledger {
   #isClosed = false;
   #endPause: (() => void) | null = null;
 
-  constructor(options: { store: Store; clock: Clock; log: Logger }) {
+  constructor(options: { store: Store; secrets: Secrets; clock: Clock; log: Logger }) {
     this.#store = options.store;
+    this.#secrets = options.secrets;
     this.#clock = options.clock;
     this.#log = options.log;
   }
@@ -61,7 +64,7 @@ export class Ledger {
 
   /** The lane's oldest pending delivery. */
   head(lane: LaneId): Promise<QueuedDelivery | null> {
-    return headOf(this.#store, lane);
+    return headOf(this.#store, this.#secrets, lane);
   }
 
   /** `settled` is called once, after the commit; never when the ledger is closed before. */
@@ -93,7 +96,7 @@ export class Ledger {
       try {
         await this.#store.transaction(async (tx) => {
           const attempts = batch.map(({ attempt }) => attemptRecord(attempt));
-          const following = await recordAttempts(tx, attempts, this.#clock.wall());
+          const following = await recordAttempts(tx, this.#secrets, attempts, this.#clock.wall());
           batch.forEach(({ settled }, index) => {
             tx.onCommit(() => settled(following[index] ?? null));
           });

@@ -57,7 +57,7 @@ test('a delivery to a channel that is gone is left out, and the others are queue
     { id: outcomes[0]?.lastInsertRowid, uid: 'a', state: 'pending' },
     { id: outcomes[2]?.lastInsertRowid, uid: 'c', state: 'pending' },
   ]);
-  expect(await headOf(parts.store, { notificationId: channel, monitorId: 1 })).toEqual({
+  expect(await headOf(parts.store, parts.secrets, { notificationId: channel, monitorId: 1 })).toEqual({
     id: outcomes[0]?.lastInsertRowid,
     uid: 'a',
     notificationId: channel,
@@ -88,9 +88,9 @@ test('an attempt answers what comes next in its lane, and nothing of a delivery 
     channel: { state: 'failing', reason: 'busy' } as const,
   });
   const recorded = (one: ReturnType<typeof record>) =>
-    parts.store.transaction((tx) => recordAttempts(tx, [one], 1_600.9));
+    parts.store.transaction((tx) => recordAttempts(tx, parts.secrets, [one], 1_600.9));
   expect(await recorded(record(first?.lastInsertRowid))).toEqual([null]);
-  expect(await headOf(parts.store, lane)).toMatchObject({ uid: 'a', attempts: 1, tries: 1 });
+  expect(await headOf(parts.store, parts.secrets, lane)).toMatchObject({ uid: 'a', attempts: 1, tries: 1 });
   expect(await recorded({ ...record(second?.lastInsertRowid, 'delivered') })).toMatchObject([{ uid: 'a' }]);
   expect(await recorded(record(9_999, 'delivered'))).toEqual([null]);
   const { read } = parts.store;
@@ -117,7 +117,7 @@ test('only what is dead is replayed', async () => {
   expect(await replayed(id + 1)).toBe('not-found');
   await parts.store.transaction((tx) => tx.runEach("UPDATE deliveries SET state = 'dead'", [[]]));
   expect(await replayed(id)).toEqual({ notificationId: channel, monitorId: 1 });
-  expect(await headOf(parts.store, { notificationId: channel, monitorId: 1 })).toMatchObject({
+  expect(await headOf(parts.store, parts.secrets, { notificationId: channel, monitorId: 1 })).toMatchObject({
     queuedAt: 2_000,
   });
 });

@@ -1,7 +1,9 @@
-import { type Alert, alert as alertSchema } from '@svc/shared/channels/alert.ts';
+import type { Alert } from '@svc/shared/channels/alert.ts';
 import { sql } from 'kysely';
 import { pairsAs } from './dialect.ts';
+import type { Secrets } from './secrets.ts';
 import type { SqlStep, Store, Transaction } from './store.ts';
+import { openAlert } from './stored-alerts.ts';
 import { wholeMs } from './whole-ms.ts';
 
 const UIDS_PER_READ = 500;
@@ -27,7 +29,7 @@ export type QueuedDelivery = LaneId & {
 /** A delivery as it is queued. */
 export type DeliveryRow = LaneId & {
   uid: string;
-  /** JSON of the {@link Alert}. */
+  /** The {@link Alert} as `alertText` writes it. */
   alert: string;
   /** Epoch ms. */
   createdAt: number;
@@ -95,6 +97,7 @@ export async function deliveryIds({ read }: Store, uids: readonly string[]): Pro
  */
 export async function recordAttempts(
   tx: Transaction,
+  secrets: Secrets,
   records: readonly AttemptRecord[],
   now: number,
 ): Promise<(QueuedDelivery | null)[]> {
@@ -124,6 +127,7 @@ export async function recordAttempts(
   const over = written.filter(({ state }) => state !== 'pending');
   const heads = await headsIn(
     tx,
+    secrets,
     over.map(({ lane }) => lane),
   );
   const following = new Map(heads.map((head) => [laneKey(head), head]));
@@ -157,15 +161,19 @@ async function writeChannelStates(
 }
 
 /** The lane's oldest pending delivery. */
-export async function headOf(store: Store, lane: LaneId): Promise<QueuedDelivery | null> {
+export async function headOf(store: Store, secrets: Secrets, lane: LaneId): Promise<QueuedDelivery | null> {
   const { rows } = await selectHeads([lane]).execute(store.read);
-  return rows[0] === undefined ? null : queuedDelivery(rows[0]);
+  return rows[0] === undefined ? null : queuedDelivery(secrets, rows[0]);
 }
 
-async function headsIn(tx: Transaction, lanes: readonly LaneId[]): Promise<QueuedDelivery[]> {
+async function headsIn(
+  tx: Transaction,
+  secrets: Secrets,
+  lanes: readonly LaneId[],
+): Promise<QueuedDelivery[]> {
   if (lanes.length === 0) return [];
   const { rows } = await selectHeads(lanes).execute(tx.db);
-  return rows.map(queuedDelivery);
+  return rows.map((row) => queuedDelivery(secrets, row));
 }
 
 type HeadRow = {
@@ -191,25 +199,17 @@ function selectHeads(lanes: readonly LaneId[]) {
       WHERE f.state = 'pending' AND f.notification_id = lane.first AND f.monitor_id = lane.second)`;
 }
 
-function queuedDelivery(row: HeadRow): QueuedDelivery {
+function queuedDelivery(secrets: Secrets, row: HeadRow): QueuedDelivery {
   return {
     id: row.id,
     uid: row.uid,
     notificationId: row.notification_id,
     monitorId: row.monitor_id,
-    alert: storedAlert(row.alert),
+    alert: openAlert(secrets, row.alert),
     attempts: row.attempts,
     tries: row.tries,
     queuedAt: row.queued_at,
   };
-}
-
-/**
- * Alerts were written by this service, but perhaps by another version: parsed like everything stored.
- * Null rather than an error, which would hold up everything recorded in the same transaction.
- */
-export function storedAlert(text: string): Alert | null {
-  return alertSchema.safeParse(JSON.parse(text)).data ?? null;
 }
 
 function laneKey({ notificationId, monitorId }: LaneId): string {

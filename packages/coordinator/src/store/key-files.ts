@@ -24,14 +24,27 @@ export async function generatedSecret(folder: string, name: string, generate: ()
   return made;
 }
 
-/** Removes the secret kept in `folder` under `name`, if there is one. */
-export function forgetSecret(folder: string, name: string): Promise<void> {
-  return rm(join(folder, name), { force: true });
+/** The key of the secrets, and the one before while the key takes its place; both in base64. */
+export type SecretKeys = { readonly key: string; readonly previous: string | null };
+
+/** The keys of the data folder; the key is made by `generate` when there is none. */
+export async function keptKeys(folder: string, generate: () => string): Promise<SecretKeys> {
+  // In this order: `secret-key rotate` keeps the former key before it replaces the file.
+  const key = await generatedSecret(folder, SECRET_KEY_FILE, generate);
+  return { key, previous: await readSecret(join(folder, PREVIOUS_SECRET_KEY_FILE)) };
 }
 
-/** The secret kept in `folder` under `name`; null: there is none. */
-export function keptSecret(folder: string, name: string): Promise<string | null> {
-  return readSecret(join(folder, name));
+/**
+ * Removes the key before, with which nothing is sealed any more.
+ *
+ * @param keys as {@link keptKeys} answered them. Where a rotation began since, the file has the key that everything
+ *   is sealed with: it stays.
+ */
+export async function forgetPreviousKey(folder: string, keys: SecretKeys): Promise<void> {
+  if (keys.previous === null) return;
+  const now = await keptKeys(folder, () => keys.key);
+  if (now.key !== keys.key || now.previous !== keys.previous) return;
+  await rm(join(folder, PREVIOUS_SECRET_KEY_FILE), { force: true });
 }
 
 async function readSecret(path: string): Promise<string | null> {

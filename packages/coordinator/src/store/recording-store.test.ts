@@ -1,10 +1,13 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
+import { rowsOf } from '../../../../test/support/store-rows.ts';
 import { type NewDelivery, noWrites } from '../evaluation/writes.ts';
+import { headOf } from './delivery-ledger.ts';
 import { StoreError } from './errors.ts';
 import { createRecordingStore } from './recording-store.ts';
 import type { Store } from './store.ts';
+import { readMasked } from './stored-alerts.ts';
 
 let parts: ConfiguredStore;
 let channel: number;
@@ -59,17 +62,28 @@ const answeringNothing = (store: Store): Store => ({
 });
 
 test('a batch answers the ids of its deliveries, and null where the channel is gone', async () => {
-  const ids = await createRecordingStore(parts.store).record(
+  const ids = await createRecordingStore(parts.store, parts.secrets).record(
     batch(delivery('first'), delivery('gone', channel + 1), delivery('second')),
   );
   expect(ids).toEqual([1, null, 2]);
 });
 
 test('a batch that was committed and not answered counts as written, with the same answer', async () => {
-  const recording = createRecordingStore(answeringNothing(parts.store));
+  const recording = createRecordingStore(answeringNothing(parts.store), parts.secrets);
   const uids = Array.from({ length: 1_200 }, (_, index) => `uid ${index}`);
   const ids = await recording.record(
     batch(delivery('gone', channel + 1), ...uids.map((uid) => delivery(uid))),
   );
   expect(ids).toEqual([null, ...uids.map((_, index) => index + 1)]);
+});
+
+test('the query of a monitor’s address lies sealed in the ledger, and is sent', async () => {
+  const url = 'https://shop.example/?key=hush';
+  const alert = { ...ALERT, monitor: { ...ALERT.monitor, url } };
+  await createRecordingStore(parts.store, parts.secrets).record(batch({ ...delivery('a'), alert }));
+  const [row] = await rowsOf(parts.store, 'deliveries');
+  expect(row?.alert).not.toContain('hush');
+  expect(readMasked(row?.alert ?? '')?.monitor.url).toBe('https://shop.example/?********');
+  const head = await headOf(parts.store, parts.secrets, { notificationId: channel, monitorId: 1 });
+  expect(head?.alert).toEqual(alert);
 });

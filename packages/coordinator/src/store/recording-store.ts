@@ -22,7 +22,9 @@ import {
   recordedOutcomes,
   rememberSlots,
 } from './recorded-results.ts';
+import type { Secrets } from './secrets.ts';
 import type { SqlStep, Store } from './store.ts';
+import { alertText } from './stored-alerts.ts';
 import { readPositions, type StreamPosition, writePositions } from './stream-position.ts';
 
 /** One batch of the recorder. */
@@ -51,14 +53,14 @@ export interface RecordingStore {
 }
 
 /** {@link RecordingStore} over the database. */
-export function createRecordingStore(store: Store): RecordingStore {
+export function createRecordingStore(store: Store, secrets: Secrets): RecordingStore {
   return {
     recordedOutcomes: (keys) => recordedOutcomes(store, keys),
     states: (monitors, now) => storedStates(store, monitors, now),
     positions: () => readPositions(store),
 
     async record(batch) {
-      const deliveries = batch.writes.deliveries.map(toRow);
+      const deliveries = batch.writes.deliveries.map((delivery) => toRow(secrets, delivery));
       try {
         const outcomes = await store.commit([insertDeliveries(deliveries), ...stepsOf(batch)]);
         return (outcomes[0] ?? []).map(({ changes, lastInsertRowid }) =>
@@ -96,6 +98,9 @@ function stepsOf({ writes, positions, changesUntil }: RecordedBatch): SqlStep[] 
   return steps.filter(({ rows }) => rows.length > 0);
 }
 
-function toRow({ uid, notificationId, monitorId, alert, queuedAt }: Writes['deliveries'][number]) {
-  return { uid, notificationId, monitorId, alert: JSON.stringify(alert), createdAt: queuedAt };
+function toRow(
+  secrets: Secrets,
+  { uid, notificationId, monitorId, alert, queuedAt }: Writes['deliveries'][number],
+) {
+  return { uid, notificationId, monitorId, alert: alertText(secrets, alert), createdAt: queuedAt };
 }

@@ -22,6 +22,16 @@ export async function writeSealedWith(store: Store, name: string): Promise<void>
   await store.transaction(({ db }) => writeFact(db, SEALED_WITH, name));
 }
 
+/** Meanwhile whole pages that become free are overwritten too: what lay in clear in them is a secret now. */
+export async function overwritingFreedPages(store: Store, work: () => Promise<void>): Promise<void> {
+  await store.transaction((tx) => tx.query('PRAGMA secure_delete = ON'));
+  try {
+    await work();
+  } finally {
+    await store.transaction((tx) => tx.query('PRAGMA secure_delete = FAST'));
+  }
+}
+
 export type SealedMonitor = Pick<
   Row<'monitors'>,
   'id' | 'type' | 'name' | 'active' | 'attributes' | 'secrets_sealed'
@@ -75,6 +85,25 @@ export async function resealPage(
     },
   ]);
   return sealed.at(-1)?.id ?? null;
+}
+
+export type StoredAlertRow = { readonly id: number; readonly alert: string };
+
+/** Deliveries after this id, ascending, whose alert may name an address with a query or user information. */
+export function alertsAfter({ read }: Store, id: number): Promise<StoredAlertRow[]> {
+  return read
+    .selectFrom('deliveries')
+    .select(['id', 'alert'])
+    .where('id', '>', id)
+    .where((row) => row.or([row('alert', 'like', '%?%'), row('alert', 'like', '%@%')]))
+    .orderBy('id')
+    .limit(PAGE_ROWS)
+    .execute();
+}
+
+export async function writeAlerts(store: Store, rows: readonly StoredAlertRow[]): Promise<void> {
+  const sql = 'UPDATE deliveries SET alert = ? WHERE id = ?';
+  await store.commit([{ sql, rows: rows.map(({ id, alert }) => [alert, id]) }]);
 }
 
 /** Facts that are sealed, in base64, by their purpose. */

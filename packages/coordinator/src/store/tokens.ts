@@ -78,6 +78,12 @@ export class Tokens {
     return this.#byHash.get(hashOf(token)) ?? null;
   }
 
+  /** Whether a token that was looked up before has been revoked, or changed, since. */
+  isRevoked(token: Token): boolean {
+    for (const current of this.#byHash.values()) if (current === token) return false;
+    return true;
+  }
+
   /** By ascending id; expired ones stay until they are revoked. */
   list(workspaceId: number): Token[] {
     return [...this.#byHash.values()]

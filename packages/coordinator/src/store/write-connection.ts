@@ -19,6 +19,7 @@ export function openWriteConnection(path: string): WriteConnection {
     // SQLite gives the journal and its index the mode of the database file.
     closeSync(openSync(path, 'a', 0o600));
     sqlite = new DatabaseSync(path, { timeout: BUSY_LIMIT_MS, enableForeignKeyConstraints: true });
+    // What is deleted or replaced is overwritten where its page is written anyway: secrets are not left behind.
     // Checkpoints come between transactions and not inside a commit; the limit cuts the journal when it
     // starts anew.
     sqlite.exec(`
@@ -27,6 +28,7 @@ export function openWriteConnection(path: string): WriteConnection {
       PRAGMA wal_autocheckpoint = 0;
       PRAGMA journal_size_limit = 16777216;
       PRAGMA cache_size = -8192;
+      PRAGMA secure_delete = FAST;
       PRAGMA temp_store = MEMORY`);
     registerSqlFunctions(sqlite);
     return { sqlite, statements: new Statements(sqlite) };

@@ -318,6 +318,7 @@ describe('resolvers', () => {
     expect(await run([server], [asserts('A', 'neq', '192.0.2.1')])).toMatchObject({
       outcome: 'failed',
       errorMessage: `asking for A of example.com failed: ${text} from ${server.address}`,
+      notConnected: true,
     });
   });
 

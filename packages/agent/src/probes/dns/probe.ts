@@ -54,7 +54,7 @@ function serversOf(servers: DnsProbeOptions['servers']): () => AskPolicy['server
   return () => parsed;
 }
 
-type Failure = { message: string; timedOut?: true };
+type Failure = { message: string } & Pick<ProbeOutcome, 'timedOut' | 'notConnected'>;
 
 /** One attempt: a question per record type, until `#finish` was called once. */
 class Lookup {
@@ -126,7 +126,10 @@ class Lookup {
         this.#answered(question, reply.message);
         return;
       case 'failed':
-        this.#lost({ message: `asking for ${question.type} of ${question.name} failed: ${reply.why}` });
+        this.#lost({
+          message: `asking for ${question.type} of ${question.name} failed: ${reply.why}`,
+          notConnected: true,
+        });
         return;
       case 'silent': {
         const within = `within ${this.#context.timeoutMs} ms`;
@@ -209,9 +212,8 @@ class Lookup {
     else this.#fail({ message: failure });
   }
 
-  #fail({ message, timedOut }: Failure): void {
-    const failed = { outcome: 'failed', errorMessage: bounded(message) } as const;
-    this.#finish(timedOut === true ? { ...failed, timedOut } : failed);
+  #fail({ message, ...more }: Failure): void {
+    this.#finish({ outcome: 'failed', errorMessage: bounded(message), ...more });
   }
 
   #finish(verdict: Omit<ProbeOutcome, 'latency' | 'phases'>): void {

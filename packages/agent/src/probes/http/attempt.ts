@@ -7,6 +7,7 @@ import { LIMITS } from '@svc/shared/limits.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { HttpProxy, ProxyFor } from '@svc/shared/proxy/proxy.ts';
+import { noIpv6For } from '../../network/local-route.ts';
 import { onAbort } from '../../on-abort.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../../resolve/resolver.ts';
 import type { ProbeContext, ProbeOutcome } from '../probe.ts';
@@ -122,7 +123,7 @@ export class Attempt implements ExchangeListener, BodyListener {
     if (!(error instanceof ResolveError)) this.#defect(error);
     else if (error.code === 'ECANCELLED') this.#aborted();
     else if (error.code === 'EUNREACHABLE') this.#notRun('network-down', error.message);
-    else this.#fail(error.message, error.code === 'ETIMEOUT');
+    else this.#fail(error.message, error.code === 'ETIMEOUT', error.code === 'ESERVFAIL');
   };
 
   /** A name is the proxy's to resolve and to allow; an address that nobody has to resolve is judged here. */
@@ -144,7 +145,9 @@ export class Attempt implements ExchangeListener, BodyListener {
       this.#denied(denied?.message ?? 'the host has no address');
       return;
     }
-    this.#exchangeWith(allowed);
+    const noIpv6 = noIpv6For(allowed);
+    if (noIpv6 === null) this.#exchangeWith(allowed);
+    else this.#notRun(noIpv6.reason, noIpv6.message);
   }
 
   #exchangeWith(addresses: readonly ResolvedAddress[], proxy?: HttpProxy): void {

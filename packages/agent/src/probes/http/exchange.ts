@@ -12,9 +12,10 @@ import { Http2Conversation } from './http2-conversation.ts';
 import { isHttp2 } from './http2-frame.ts';
 import { http2RequestOf } from './http2-request.ts';
 import { type KeptBodies, NoRoomError } from './kept-bodies.ts';
+import { READ_BUFFER_BYTES, readBuffer } from './read-buffer.ts';
 import { ResponseError } from './response-error.ts';
 import { type ResponseListener, ResponseParser } from './response-parser.ts';
-import { describeSocketError, localFailureIn } from './socket-failure.ts';
+import { describeSocketError, isOfConnection, localFailureIn } from './socket-failure.ts';
 import type { Phase } from './stopwatch.ts';
 import { openTls, type Protocol, type Secured } from './tls.ts';
 
@@ -60,8 +61,8 @@ export type ExchangeOptions = {
 /**
  * One request and its response over one fresh connection.
  *
- * HTTP/1.1 is spoken wherever the target takes it. One that knows HTTP/2 only says so during the TLS handshake;
- * the exchange then begins again over HTTP/2 (decision 0174).
+ * HTTP/1.1 is spoken wherever the target takes it. One that knows HTTP/2 only says so during the TLS handshake, or
+ * agrees to nothing there and gives no answer; the exchange then begins again over HTTP/2 (decision 0174).
  *
  * Written for the least work per check: no stream machinery between socket and parser, one read buffer
  * for all plain sockets, no listener beyond four. The listener hears nothing after {@link close}.
@@ -72,6 +73,9 @@ export class Exchange {
   readonly #parser: ResponseParser;
   #socket: Socket | undefined;
   #offers: Protocol = 'http/1.1';
+  #agreedOn: Protocol | undefined;
+  /** How the target left a request of HTTP/1.1 without an answer, where HTTP/2 is tried for that. */
+  #unanswered: ExchangeFailure | undefined;
   #conversation: Http2Conversation | undefined;
   /** Ends the wait for a tunnel. */
   #wait: AbortController | undefined;
@@ -206,8 +210,15 @@ export class Exchange {
     if (this.#isClosed) return;
     if (secured.certificateExpiresAt !== undefined)
       this.#listener.onCertificate(secured.certificateExpiresAt);
-    if (secured.kind === 'untrusted') this.#fail({ kind: 'failed', message: secured.message });
-    else if (secured.protocol === 'h2') this.#converse(socket).catch((error) => this.#thrown(error));
+    if (secured.kind === 'untrusted') {
+      this.#fail({ kind: 'failed', message: secured.message });
+      return;
+    }
+    this.#agreedOn = secured.protocol;
+    if (secured.protocol === 'h2') {
+      this.#unanswered = undefined;
+      this.#converse(socket).catch((error) => this.#thrown(error));
+    } else if (this.#unanswered !== undefined) this.#fail(this.#unanswered);
     else {
       if (!readsItself) this.#readFrom(socket);
       this.#connected();
@@ -253,6 +264,7 @@ export class Exchange {
     this.#leave(socket);
     socket.destroy();
     this.#offers = 'h2';
+    this.#hasSent = false;
     this.#listener.onPhase('connect');
     this.#guarded(() => this.start());
   }
@@ -368,8 +380,20 @@ export class Exchange {
 
   #fail(failure: ExchangeFailure): void {
     if (this.#isClosed) return;
+    if (this.#socket !== undefined && this.#mayKnowHttp2Only(failure)) {
+      this.#unanswered = failure;
+      this.#startAgainOverHttp2(this.#socket);
+      return;
+    }
+    const told = failure.kind === 'failed' ? (this.#unanswered ?? failure) : failure;
     this.close();
-    this.#listener.onFailure(failure);
+    this.#listener.onFailure(told);
+  }
+
+  /** Some that know HTTP/2 only go through a handshake without it, and close the connection then. */
+  #mayKnowHttp2Only({ kind }: ExchangeFailure): boolean {
+    const isUnanswered = kind === 'failed' && this.#hasSent && !this.#hasFirstByte;
+    return isUnanswered && this.#isTls && this.#offers === 'http/1.1' && this.#agreedOn === undefined;
   }
 }
 
@@ -381,22 +405,5 @@ const HTTP2_WITHOUT_TLS =
   'the target speaks HTTP/2 without TLS, which is not probed: give it an https URL, or let it speak HTTP/1.1';
 const HTTP2_NOT_AGREED = 'the target speaks HTTP/2 without agreeing to it in the TLS handshake (ALPN)';
 
-/** Of the system or of TLS: neither of our code nor about what the target sent. */
-function isOfConnection(error: unknown): error is NodeJS.ErrnoException {
-  if (!(error instanceof Error) || error instanceof ResponseError) return false;
-  return 'code' in error && /^(?:E(?!RR_)|ERR_SSL_)/.test(String(error.code));
-}
-
 /** What surely fits one packet: the smallest usual MTU less headers. */
 const ONE_PACKET = 1_200;
-
-const READ_BUFFER_BYTES = 16 * 1_024;
-const SHARED_READ_BUFFER = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
-
-/**
- * On POSIX libuv fills the buffer and calls back in one step, and whatever is needed is copied in the
- * callback, so all sockets share one. Windows hands buffers to the kernel while it waits.
- */
-function readBuffer(): Buffer {
-  return process.platform === 'win32' ? Buffer.allocUnsafeSlow(READ_BUFFER_BYTES) : SHARED_READ_BUFFER;
-}

@@ -1,10 +1,6 @@
-import type {
-  ClientHttp2Session,
-  ClientHttp2Stream,
-  IncomingHttpHeaders,
-  IncomingHttpStatusHeader,
-} from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream, ClientSessionOptions } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { HeaderFields } from './header-fields.ts';
 import type { Http2Request } from './http2-request.ts';
 import { ResponseError } from './response-error.ts';
 import type { ResponseListener } from './response-parser.ts';
@@ -13,6 +9,21 @@ import type { Phase } from './stopwatch.ts';
 /** As much of a head as is taken. */
 const MAX_HEAD_BYTES = 256 * 1_024;
 const MAX_FIELDS = 1_000;
+/**
+ * As much of all frames together: 2 MiB of body and a head need far less. Frames that carry nothing (one byte of
+ * data, further GOAWAYs, announcements of other services) would keep a core busy until the time-out.
+ */
+const MAX_BYTES = 4 * 1_024 * 1_024;
+/** How often that is looked at, ms: node tells of most such frames nothing. */
+const LOOK_MS = 50;
+
+/** The types do not know `strictSingleValueFields` of a client yet. */
+const SESSION_OPTIONS: ClientSessionOptions & { strictSingleValueFields: boolean } = {
+  maxHeaderListPairs: MAX_FIELDS,
+  // A configured header that comes twice is sent twice, as over HTTP/1.1.
+  strictSingleValueFields: false,
+  settings: { enablePush: false, maxHeaderListSize: MAX_HEAD_BYTES },
+};
 
 export type Http2ConversationOptions = {
   /** Given, as importing it takes memory that agents without such targets need not have. */
@@ -34,6 +45,7 @@ export class Http2Conversation {
   readonly #options: Http2ConversationOptions;
   readonly #listener: Http2Listener;
   #session: ClientHttp2Session | undefined;
+  #look: NodeJS.Timeout | undefined;
   #hasHead = false;
   #isClosed = false;
 
@@ -50,6 +62,7 @@ export class Http2Conversation {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    clearInterval(this.#look);
     this.#session?.destroy();
     this.#options.socket.destroy();
   }
@@ -57,12 +70,9 @@ export class Http2Conversation {
   #open(): void {
     const { http2, socket, origin, request } = this.#options;
     this.#listener.onPhase('first_byte');
-    const session = http2.connect(origin, {
-      createConnection: () => socket,
-      maxHeaderListPairs: MAX_FIELDS,
-      settings: { enablePush: false, maxHeaderListSize: MAX_HEAD_BYTES },
-    });
+    const session = http2.connect(origin, { ...SESSION_OPTIONS, createConnection: () => socket });
     this.#session = session;
+    this.#look = setInterval(this.#lookAtBytes, LOOK_MS);
     // Stays: an error after the end must not crash the process.
     session.on('error', this.#failed);
     session.on('close', this.#closed);
@@ -72,7 +82,9 @@ export class Http2Conversation {
   }
 
   #listenTo(stream: ClientHttp2Stream, session: ClientHttp2Session): void {
-    stream.on('response', (headers) => this.#guarded(() => this.#answered(headers)));
+    stream.on('response', (headers, _flags, rawHeaders) =>
+      this.#guarded(() => this.#answered(headers[':status'] ?? 0, rawHeaders)),
+    );
     stream.on('data', (bytes: Buffer) => this.#guarded(() => this.#listener.onBody(bytes, 0, bytes.length)));
     const { http2 } = this.#options;
     // Node cancels the streams of a connection that is gone: then the code is not the target's.
@@ -85,16 +97,17 @@ export class Http2Conversation {
     stream.on('close', this.#closed);
   }
 
-  #answered(headers: IncomingHttpHeaders & IncomingHttpStatusHeader): void {
+  /** @param rawHeaders names and values in turns, as they came: node's object drops some that come twice */
+  #answered(statusCode: number, rawHeaders: readonly string[]): void {
     this.#hasHead = true;
     this.#listener.onPhase('transfer');
-    const named = Object.entries(headers).filter(([name]) => !name.startsWith(':'));
-    this.#listener.onHead({
-      statusCode: headers[':status'] ?? 0,
-      headers: new Map(
-        named.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
-      ),
-    });
+    const fields = new HeaderFields();
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      const [name = '', value = ''] = rawHeaders.slice(index, index + 2);
+      if (!name.startsWith(':')) fields.add(name, value);
+    }
+    const { values: headers, setCookies, hasSeveralLocations } = fields;
+    this.#listener.onHead({ statusCode, headers, setCookies, hasSeveralLocations });
   }
 
   #ended({ rstCode }: ClientHttp2Stream, { destroyed }: ClientHttp2Session): void {
@@ -107,6 +120,12 @@ export class Http2Conversation {
     this.close();
     this.#listener.onComplete();
   }
+
+  readonly #lookAtBytes = (): void => {
+    if (this.#options.socket.bytesRead > MAX_BYTES) {
+      this.#failed(new ResponseError('the target sends more of HTTP/2 itself than of an answer'));
+    }
+  };
 
   readonly #closed = (): void => {
     this.#failed(
@@ -142,13 +161,22 @@ function asResponseError({ message }: Error): ResponseError {
 }
 
 function brokenOff({ constants }: typeof import('node:http2'), code: number | undefined): ResponseError {
-  const name = Object.entries(constants).find(
+  const constant = Object.entries(constants).find(
     ([name, value]) => value === code && name.startsWith('NGHTTP2_') && ERROR_NAME.test(name),
   )?.[0];
+  const name = constant?.replace('NGHTTP2_', '') ?? `code ${code}`;
   return new ResponseError(
-    `the target broke off the HTTP/2 stream (${name?.replace('NGHTTP2_', '') ?? `code ${code}`})`,
+    BY_EITHER_SIDE.has(name)
+      ? `the HTTP/2 stream was broken off (${name})`
+      : `the target broke off the HTTP/2 stream (${name})`,
   );
 }
+
+/**
+ * Also the codes by which our side refuses what the target sends: broken fields, a length that does not agree, a head
+ * beyond its bounds. Node does not tell who sent them.
+ */
+const BY_EITHER_SIDE: ReadonlySet<string> = new Set(['PROTOCOL_ERROR', 'ENHANCE_YOUR_CALM']);
 
 /** The constants of error codes (RFC 9113, section 7) among those of streams and frames. */
 const ERROR_NAME =

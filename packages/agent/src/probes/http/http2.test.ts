@@ -13,7 +13,7 @@ import {
   createServer as createTcpServer,
   type Server,
 } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { createSecureContext, createServer as createTlsServer, TLSSocket } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
@@ -82,6 +82,14 @@ function frame(type: number, flags: number, stream: number, payload: Buffer): Bu
 const STATUS_200 = frame(1, 4, 1, Buffer.from([0x88]));
 const HALF = frame(0, 0, 1, Buffer.from('half'));
 const RESET = (code: number) => frame(3, 0, 1, Buffer.from([0, 0, 0, code]));
+
+/** An answer of a 302 and these fields, none of them indexed (RFC 7541, section 6.2.2). */
+function redirectWith(...fields: readonly (readonly [name: string, value: string])[]): Buffer {
+  const text = (value: string) => Buffer.from([value.length, ...Buffer.from(value)]);
+  const literals = fields.map(([name, value]) => Buffer.concat([Buffer.from([0]), text(name), text(value)]));
+  // The name `:status` of the static table.
+  return frame(1, 5, 1, Buffer.concat([Buffer.from([0x08]), text('302'), ...literals]));
+}
 
 /** A server that sends these frames to the first request, and does something then. */
 async function serveFrames(
@@ -185,6 +193,29 @@ describe('a target that speaks HTTP/2 only', () => {
     expect(outcome).toMatchObject({ outcome: 'passed', statusCode: 200 });
   });
 
+  test('gets the cookies back that its redirect has set', async () => {
+    const port = await serve((stream, { cookie }) => {
+      if (cookie === 'seen=1; other=2') stream.respond({ ':status': 200 }, { endStream: true });
+      else {
+        const setCookies = ['seen=1; Path=/', 'other=2; Path=/'];
+        stream.respond({ ':status': 302, location: '/', 'set-cookie': setCookies }, { endStream: true });
+      }
+    });
+    expect(await run(`https://127.0.0.1:${port}/`)).toMatchObject({ outcome: 'passed' });
+  });
+
+  test('that redirects to several places is refused', async () => {
+    const port = await serveFrames([redirectWith(['location', '/a'], ['location', '/b'])]);
+    const outcome = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome.errorMessage).toBe('redirected by several Location lines that differ');
+  });
+
+  test('is sent a header twice that is configured twice', async () => {
+    const port = await serve((stream) => stream.respond({ ':status': 200 }, { endStream: true }));
+    const headers = ['one', 'two'].map((value) => ({ key: 'Authorization', value }));
+    expect(await run(`https://127.0.0.1:${port}/`, { headers })).toMatchObject({ outcome: 'passed' });
+  });
+
   test('a long body is cut at 2 MiB', async () => {
     const port = await serve((stream) => {
       stream.respond({ ':status': 200 });
@@ -246,7 +277,32 @@ describe('a target that speaks HTTP/2 only', () => {
     });
     const outcome = await run(`https://127.0.0.1:${port}/`);
     expect(outcome.outcome).toBe('failed');
-    expect(outcome.errorMessage).toMatch(/broke off .* \(PROTOCOL_ERROR\)/);
+    expect(outcome.errorMessage).toBe('the HTTP/2 stream was broken off (PROTOCOL_ERROR)');
+  });
+
+  test.each([
+    ['going away', frame(7, 0, 0, Buffer.from([127, 255, 255, 255, 0, 0, 0, 0]))],
+    ['single bytes', frame(0, 0, 1, Buffer.from('x'))],
+  ])('one that sends %s without end fails before its time-out', async (_, piece) => {
+    const pieces = Buffer.concat(new Array<Buffer>(1_000).fill(piece));
+    const port = await serveFrames([STATUS_200], (socket) => {
+      const more = () => {
+        if (!socket.destroyed) socket.write(pieces, () => setImmediate(more));
+      };
+      more();
+    });
+    const outcome = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome).toMatchObject({ outcome: 'failed' });
+    expect(outcome.errorMessage).toBe('the target sends more of HTTP/2 itself than of an answer');
+  });
+
+  test('one whose head is beyond the bounds fails', async () => {
+    const port = await serve((stream) => {
+      stream.respond(Object.fromEntries(Array.from({ length: 1_100 }, (_, index) => [`x-${index}`, 'x'])));
+      stream.end();
+    });
+    const outcome = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome.errorMessage).toBe('the HTTP/2 stream was broken off (ENHANCE_YOUR_CALM)');
   });
 
   test('one that closes the connection fails', async () => {
@@ -281,6 +337,73 @@ describe('a target that speaks HTTP/2 only', () => {
     expect(outcome.outcome).toBe('failed');
     expect(outcome.errorMessage).toMatch(/HTTP\/2/);
   });
+});
+
+/** Agrees to `h2` or to nothing, never with an alert; then does this. */
+async function agreeing(toHttp2: (socket: TLSSocket) => void, toNothing: (socket: TLSSocket) => void) {
+  const server = createTcpServer((plain) => {
+    plain.on('error', () => {});
+    plain.once('readable', () => {
+      const hello: Buffer = plain.read();
+      plain.unshift(hello);
+      // What a ClientHello offers stands in it as text.
+      const offersHttp2 = hello.includes('\x02h2');
+      const protocols = offersHttp2 ? { ALPNProtocols: ['h2'] } : {};
+      const socket = new TLSSocket(plain, {
+        isServer: true,
+        secureContext: createSecureContext(TRUSTED),
+        ...protocols,
+      });
+      socket.on('error', () => {});
+      socket.once('secure', () => (offersHttp2 ? toHttp2 : toNothing)(socket));
+    });
+  });
+  closing.push(() => server.close());
+  return await listening(server);
+}
+
+describe('a target that agrees to nothing but HTTP/2, and does not say so', () => {
+  const answering = (socket: TLSSocket) =>
+    socket.end(Buffer.concat([frame(4, 0, 0, Buffer.alloc(0)), frame(1, 5, 1, Buffer.from([0x88]))]));
+
+  test.each([
+    ['closes the connection', (socket: TLSSocket) => socket.end()],
+    ['closes it once it is asked', (socket: TLSSocket) => socket.once('data', () => socket.end())],
+    ['destroys it', (socket: TLSSocket) => socket.destroy()],
+  ])('%s: is asked over HTTP/2', async (_, close) => {
+    const port = await agreeing(answering, close);
+    const outcome = await run(`https://127.0.0.1:${port}/`, { method: 'POST', body: 'order' });
+    expect(outcome).toMatchObject({ outcome: 'passed', statusCode: 200 });
+  });
+
+  test('fails over HTTP/2 as any other', async () => {
+    const port = await agreeing(
+      (socket) => socket.end(),
+      (socket) => socket.end(),
+    );
+    const { outcome, errorMessage } = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome).toBe('failed');
+    expect(errorMessage).toBe('the target closed the connection without an answer');
+  });
+});
+
+test('a target that closes the connection, and knows no HTTP/2, is asked once', async () => {
+  let requests = 0;
+  const server = createTlsServer(TRUSTED, (socket) => {
+    socket
+      .on('error', () => {})
+      .once('data', () => {
+        requests += 1;
+        socket.end();
+      });
+  });
+  closing.push(() => server.close());
+  const outcome = await run(`https://127.0.0.1:${await listening(server)}/`, { method: 'POST' });
+  expect(outcome).toMatchObject({
+    outcome: 'failed',
+    errorMessage: 'the target closed the connection without an answer',
+  });
+  expect(requests).toBe(1);
 });
 
 test('HTTP/1.1 is spoken where the target takes both', async () => {

@@ -20,12 +20,14 @@ import {
   EXPIRED,
   FOR_AN_ADDRESS_ONLY,
   NOT_YET_VALID,
+  SHORT_KEY,
   TEST_AUTHORITY,
   type TestCertificate,
   TRUSTED,
   WITHOUT_ALTERNATIVE_NAME,
   WRONG_HOST,
 } from '../../../../../test/support/tls/certificates.ts';
+import { ResolveError } from '../../resolve/resolver.ts';
 import { createHttpProbe } from './probe.ts';
 
 const LONG_MS = 15_000;
@@ -434,8 +436,9 @@ describe('TLS', () => {
 
   test.each([
     ['no alternative name', WITHOUT_ALTERNATIVE_NAME, /has no subject alternative name/],
+    ['a short key', SHORT_KEY, /has a key that is too short \(1024 bits/],
     ['another one', FOR_AN_ADDRESS_ONLY, /not for secure\.test but for IP Address:127\.0\.0\.9/],
-  ])('the common name of a certificate with %s does not count', async (_name, certificate, says) => {
+  ])('a certificate with %s fails, whatever its common name', async (_name, certificate, says) => {
     const { port, seen } = await mirror(certificate);
     const trusting = createHttpProbe({
       resolver: fixedResolver(NAMES),
@@ -580,6 +583,21 @@ describe('stopping', () => {
     expect(outcome).toMatchObject({ outcome: 'failed', timedOut: true, phases: { dns: expect.any(Number) } });
     await aborted.promise;
   });
+});
+
+test('a name server that has nothing to say may have lost its own network', async () => {
+  const offline = createHttpProbe({
+    resolver: {
+      resolve: async (host) => {
+        throw new ResolveError('ESERVFAIL', host, 'SERVFAIL from 127.0.0.53');
+      },
+      isSilentSince: () => false,
+      close: async () => {},
+    },
+    egress,
+  });
+  const outcome = await offline.run(httpCheck({ url: 'http://one.test/' }), { timeoutMs: LONG_MS, signal });
+  expect(outcome).toMatchObject({ outcome: 'failed', notConnected: true });
 });
 
 test("a defect of our own is not the target's", async () => {

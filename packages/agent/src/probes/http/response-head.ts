@@ -1,4 +1,5 @@
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
+import { HeaderFields } from './header-fields.ts';
 import { ResponseError } from './response-error.ts';
 
 export type ResponseHead = {
@@ -54,10 +55,10 @@ export function parseHead(text: string): ResponseHead {
     throw new ResponseError(`the answer's status line is malformed: ${excerpt(statusLine)}`);
   }
   if (statusLine.includes('\r') && namesFraming(statusLine)) throw malformedLength(statusLine);
-  const fields = new Fields();
+  const fields = new FieldLines();
   for (let start = lineFeed + 1; start < text.length; start = lineFeed + 1) {
     lineFeed = endOfLine(text, start);
-    fields.add(text, start, withoutReturn(text, start, lineFeed));
+    fields.addLine(text, start, withoutReturn(text, start, lineFeed));
   }
   return {
     statusCode: Number(status[1]),
@@ -68,10 +69,7 @@ export function parseHead(text: string): ResponseHead {
 }
 
 /** The header section as its lines are added. */
-class Fields {
-  readonly values = new Map<string, string>();
-  setCookies: string[] | undefined;
-  hasSeveralLocations = false;
+class FieldLines extends HeaderFields {
   #count = 0;
   /** The last colon searched for; a head of lines without any is not searched from each of them. */
   #colon = -1;
@@ -79,7 +77,7 @@ class Fields {
   #name = '';
 
   /** Takes the line `text[start, end)`, without its end. */
-  add(text: string, start: number, end: number): void {
+  addLine(text: string, start: number, end: number): void {
     this.#count += 1;
     if (this.#count > MAX_HEAD_LINES) {
       throw new ResponseError(`the answer has more than ${MAX_HEAD_LINES} header lines`);
@@ -92,21 +90,12 @@ class Fields {
     const colon = this.#colon;
     const name = colon >= end ? '' : text.slice(start, colon);
     const value = name === '' ? '' : fieldValue(text, colon + 1, end);
-    if (!TOKEN.test(name) || FORBIDDEN_IN_VALUE.test(value)) this.#skip(text.slice(start, end));
-    else this.#set(name.toLowerCase(), value);
-  }
-
-  #set(name: string, value: string): void {
-    this.#name = name;
-    const before = this.values.get(name);
-    if (name === 'set-cookie') {
-      this.setCookies ??= [];
-      this.setCookies.push(value);
-    } else if (before !== undefined && name === 'location') {
-      this.hasSeveralLocations ||= before !== value;
+    if (!TOKEN.test(name) || FORBIDDEN_IN_VALUE.test(value)) {
+      this.#skip(text.slice(start, end));
       return;
     }
-    this.values.set(name, before === undefined ? value : `${before}, ${value}`);
+    this.#name = name.toLowerCase();
+    this.add(this.#name, value);
   }
 
   #fold(text: string, start: number, end: number): void {
@@ -115,11 +104,7 @@ class Fields {
       this.#skip(text.slice(start, end));
       return;
     }
-    if (value === '') return;
-    const before = this.values.get(this.#name) ?? '';
-    this.values.set(this.#name, before === '' ? value : `${before} ${value}`);
-    const cookie = this.#name === 'set-cookie' ? this.setCookies?.pop() : undefined;
-    if (cookie !== undefined) this.setCookies?.push(`${cookie} ${value}`);
+    if (value !== '') this.extend(this.#name, value);
   }
 
   #skip(line: string): void {

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { type LocalFailure, localFailureOf } from '../../local-failure.ts';
+import { ResponseError } from './response-error.ts';
 import { describeTlsFailure } from './tls-failure.ts';
 
 type SocketError = NodeJS.ErrnoException & { address?: unknown; port?: unknown };
@@ -17,6 +18,12 @@ export function describeSocketError(error: SocketError, host: string): string {
   const known = PLAIN[code];
   if (known !== undefined) return `${known} (${code} ${place})`;
   return `the connection to ${place} failed: ${error.message.slice(0, 200)}`;
+}
+
+/** Of the system or of TLS: neither of our code nor about what the target sent. */
+export function isOfConnection(error: unknown): error is NodeJS.ErrnoException {
+  if (!(error instanceof Error) || error instanceof ResponseError) return false;
+  return 'code' in error && /^(?:E(?!RR_)|ERR_SSL_)/.test(String(error.code));
 }
 
 /** What the error says about this machine. */

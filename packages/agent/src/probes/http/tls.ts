@@ -1,6 +1,7 @@
 import { isIP, type OnReadOpts, type Socket } from 'node:net';
 import { connect, type PeerCertificate, type SecureContext, type TLSSocket } from 'node:tls';
 import { checkAlternativeNames } from '@svc/shared/server-identity.ts';
+import { describeDistrust } from './distrust.ts';
 
 export type TlsOptions = {
   /** PEM certificates trusted beside the usual ones. */
@@ -14,8 +15,8 @@ export type Secured =
   | {
       kind: 'trusted';
       certificateExpiresAt: number | undefined;
-      /** Agreed on; a target that knows nothing of the extension speaks HTTP/1.1. */
-      protocol: Protocol;
+      /** Agreed on; undefined: the target took none of what was offered, or knows nothing of the extension. */
+      protocol: Protocol | undefined;
     }
   | { kind: 'untrusted'; certificateExpiresAt: number | undefined; message: string };
 
@@ -50,18 +51,21 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureO
     },
   });
   socket.once('secureConnect', () => {
-    // Node looks at the name only when the chain is trusted, and keeps the certificate no other way.
-    const validTo = certificate?.valid_to ?? socket.getPeerX509Certificate()?.validTo;
+    // Node looks at the name only when the chain is trusted; else it gives the certificate out, but once only.
+    const peer = certificate === undefined ? socket.getPeerX509Certificate() : undefined;
+    const validTo = certificate?.valid_to ?? peer?.validTo;
     const certificateExpiresAt = validTo === undefined ? undefined : Date.parse(validTo);
     if (socket.authorized) {
-      const protocol = socket.alpnProtocol === 'h2' ? 'h2' : 'http/1.1';
+      const protocol = socket.alpnProtocol === offers ? offers : undefined;
       onSecured({ kind: 'trusted', certificateExpiresAt, protocol });
       return;
     }
-    const names = certificate?.subjectaltname;
     const message = describeDistrust(String(socket.authorizationError), serverName, {
-      certificateExpiresAt,
-      names,
+      expiresAt: certificateExpiresAt,
+      beginsAt: peer === undefined ? undefined : Date.parse(peer.validFrom),
+      names: certificate?.subjectaltname,
+      keyBits: peer?.publicKey.asymmetricKeyDetails?.modulusLength,
+      signature: peer?.signatureAlgorithm,
     });
     onSecured({ kind: 'untrusted', certificateExpiresAt, message });
   });
@@ -70,35 +74,4 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureO
 
 function onreadOf(onread: OnReadOpts | undefined): { onread?: OnReadOpts } {
   return onread === undefined ? {} : { onread };
-}
-
-type CertificateFacts = { certificateExpiresAt: number | undefined; names: string | undefined };
-
-/** Why a certificate is not trusted, for people. The codes are OpenSSL's, as node reports them. */
-function describeDistrust(code: string, serverName: string, facts: CertificateFacts): string {
-  const certificate = `the certificate of ${serverName}`;
-  switch (code) {
-    case 'CERT_HAS_EXPIRED': {
-      const { certificateExpiresAt } = facts;
-      const day =
-        certificateExpiresAt === undefined ? '' : ` on ${new Date(certificateExpiresAt).toISOString()}`;
-      return `${certificate} or its issuer's expired${day}`;
-    }
-    case 'CERT_NOT_YET_VALID':
-      return `${certificate} is not valid yet`;
-    case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return facts.names === undefined
-        ? `${certificate} has no subject alternative name, and its common name (CN) counts no more`
-        : `the certificate is not for ${serverName} but for ${facts.names.slice(0, 200)}`;
-    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
-      return `${certificate} is self-signed`;
-    case 'SELF_SIGNED_CERT_IN_CHAIN':
-      return `${certificate} is issued by an authority that is not trusted (self-signed certificate in the chain)`;
-    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-    case 'UNABLE_TO_GET_ISSUER_CERT':
-    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
-      return `${certificate} is issued by an authority that is not trusted, or an intermediate certificate is missing`;
-    default:
-      return `${certificate} is not trusted (${code.slice(0, 100)})`;
-  }
 }

@@ -5,6 +5,7 @@ import type { TcpCheck } from '@svc/shared/messages/check.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startBlackhole } from '../../../../../test/support/blackhole.ts';
 import { skipsIpv6 } from '../../../../../test/support/ipv6.ts';
+import { ResolveError, type Resolver } from '../../resolve/resolver.ts';
 import { createSystemResolver } from '../../resolve/system-resolver.ts';
 import type { ProbeContext, ProbeOutcome } from '../probe.ts';
 import { createTcpProbe } from './probe.ts';
@@ -26,8 +27,11 @@ async function listen(host: string, accept: (socket: Socket) => void = () => {})
   return (server.address() as AddressInfo).port;
 }
 
-function run(uri: string, changes: Partial<ProbeContext> = {}): Promise<ProbeOutcome> {
-  const resolver = createSystemResolver({ hosts: '/nonexistent', resolvConf: '/nonexistent' });
+function run(
+  uri: string,
+  changes: Partial<ProbeContext> = {},
+  resolver: Resolver = createSystemResolver({ hosts: '/nonexistent', resolvConf: '/nonexistent' }),
+): Promise<ProbeOutcome> {
   cleanUps.push(() => resolver.close());
   const egress = createEgressGuard({ base: 'agent', deny: ['127.0.0.66'], allow: [] });
   const check: TcpCheck = { type: 'tcp', uri, timeout: 10_000, retry: 0, degraded_at: 0 };
@@ -125,4 +129,19 @@ test('an agent that stops settles at once', async () => {
   const outcome = run(`${hole.host}:${hole.port}`, { signal: controller.signal });
   controller.abort();
   expect(await outcome).toMatchObject({ outcome: 'not_run', reason: 'shutting-down' });
+});
+
+test.each([
+  ['ESERVFAIL', { notConnected: true }],
+  ['ENOTFOUND', {}],
+] as const)('a name server that says %s may have lost its own network, or not', async (code, expected) => {
+  const resolver: Resolver = {
+    resolve: async (host) => {
+      throw new ResolveError(code, host, 'as the test says');
+    },
+    isSilentSince: () => false,
+    close: async () => {},
+  };
+  const { outcome, notConnected } = await run('example.com:80', {}, resolver);
+  expect({ outcome, notConnected }).toEqual({ outcome: 'failed', notConnected: undefined, ...expected });
 });

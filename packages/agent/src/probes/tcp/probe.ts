@@ -52,7 +52,8 @@ function outcomeOf(result: DialResult): ProbeOutcome {
     case 'failed': {
       const failed: ProbeOutcome = { outcome: 'failed', ...common, errorMessage: bounded(result.message) };
       if (result.timedOut) return { ...failed, timedOut: true };
-      return result.connectMs === undefined ? failed : { ...failed, notConnected: true };
+      const isCut = result.connectMs !== undefined || result.code === 'ESERVFAIL';
+      return isCut ? { ...failed, notConnected: true } : failed;
     }
     case 'denied':
       return {

@@ -1,6 +1,4 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
-import { MASK } from '@svc/shared/resources/secrets.ts';
-import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
 import type { SecretsShown } from '../../configuration/rows.ts';
 import {
@@ -10,9 +8,9 @@ import {
   findDelivery,
   newestDeliveries,
 } from '../../store/deliveries.ts';
-import { storedAlert } from '../../store/delivery-ledger.ts';
 import { hasResource } from '../../store/resources.ts';
 import type { Store } from '../../store/store.ts';
+import { openAlert, readMasked } from '../../store/stored-alerts.ts';
 import { type DeliveryView, deliveryView, testView } from '../answers.ts';
 import { AtOnce } from '../at-once.ts';
 import { shownTo } from '../collection.ts';
@@ -34,8 +32,11 @@ const TESTS_PER_WORKSPACE = 8;
 
 export function deliveryEndpoints({
   store,
+  secrets,
   deliveries,
-}: Pick<ApiDependencies, 'store' | 'deliveries'>): Endpoint[] {
+}: Pick<ApiDependencies, 'store' | 'secrets' | 'deliveries'>): Endpoint[] {
+  const alertFor = (shown: SecretsShown) => (text: string) =>
+    shown === 'open' ? openAlert(secrets, text) : readMasked(text);
   const atOnce = new AtOnce();
   return [
     endpoint({
@@ -92,7 +93,7 @@ export function deliveryEndpoints({
           historyPage(
             rows,
             limit,
-            (row) => viewOf(row, attempts, shownTo(request)),
+            (row) => viewOf(row, attempts, alertFor(shownTo(request))),
             (row) => [row.id],
           ),
         );
@@ -115,7 +116,7 @@ export function deliveryEndpoints({
         if (outcome !== 'replayed')
           throw new Problem('conflict', `delivery ${id} is ${row.state}: only a dead one can be retried`);
         const replayed = (await findDelivery(store, workspaceOf(request), id)) ?? row;
-        return { status: 202, body: viewOf(replayed, await attemptsOf(store, [id]), 'open') };
+        return { status: 202, body: viewOf(replayed, await attemptsOf(store, [id]), alertFor('open')) };
       },
     }),
   ];
@@ -127,17 +128,10 @@ async function requireNotification(store: Store, workspaceId: number, id: number
   throw new Problem('not-found', `there is no notification ${id}`);
 }
 
-/** The alert as it was sent; the monitor's address without its secrets for who may not read them. */
-function alertOf(row: DeliveryRow, shown: SecretsShown): Alert | null {
-  const alert = storedAlert(row.alert);
-  if (alert === null || shown === 'open') return alert;
-  return { ...alert, monitor: { ...alert.monitor, url: urlSecrets.replaced(alert.monitor.url, MASK) } };
-}
-
 function viewOf(
   row: DeliveryRow,
   attempts: ReadonlyMap<number, AttemptRow[]>,
-  shown: SecretsShown,
+  alertIn: (text: string) => Alert | null,
 ): DeliveryView {
   return {
     id: String(row.id),
@@ -145,7 +139,7 @@ function viewOf(
     notification_id: String(row.notification_id),
     monitor_id: String(row.monitor_id),
     state: row.state,
-    alert: alertOf(row, shown),
+    alert: alertIn(row.alert),
     attempts: attempts.get(row.id) ?? [],
     next_attempt_at: row.next_attempt_at,
     last_error: row.last_error,

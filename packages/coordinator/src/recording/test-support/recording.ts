@@ -14,12 +14,14 @@ import { States } from '../../evaluation/state.ts';
 import type { NewDelivery } from '../../evaluation/writes.ts';
 import { openStore } from '../../store/open.ts';
 import { createRecordingStore, type RecordingStore } from '../../store/recording-store.ts';
+import { Secrets } from '../../store/secrets.ts';
 import type { SqlValue, Store } from '../../store/store.ts';
 import type { ResultMessage } from '../events.ts';
 import { Recorder, type RegionPresence } from '../recorder.ts';
 
 export const THREE: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 export const PERIOD = 30_000;
+const SECRETS = new Secrets(Buffer.alloc(32, 1));
 
 export type Enqueued = NewDelivery & { readonly id: number };
 
@@ -295,7 +297,7 @@ export class Recording {
   }
 
   #recordingStore(): RecordingStore {
-    const store = createRecordingStore(this.store);
+    const store = createRecordingStore(this.store, SECRETS);
     return {
       ...store,
       record: (batch) =>

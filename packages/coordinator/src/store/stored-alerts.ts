@@ -1,0 +1,60 @@
+import { type Alert, alert as alertSchema } from '@svc/shared/channels/alert.ts';
+import { MASK } from '@svc/shared/resources/secrets.ts';
+import { urlSecrets } from '@svc/shared/url-secrets.ts';
+import { z } from 'zod';
+import type { Secrets } from './secrets.ts';
+
+/*
+ * Alerts as deliveries keep them: JSON, in which a monitor's address whose query is a secret is masked and stands
+ * sealed beside it. What a version before this one stored has the address in clear, until a start seals it.
+ */
+
+const PURPOSE = 'deliveries.url';
+
+const sealed = z.object({ sealed_url: z.string() });
+
+export function alertText(secrets: Secrets, alert: Alert): string {
+  const { url } = alert.monitor;
+  if (!urlSecrets.isIn(url)) return JSON.stringify(alert);
+  return JSON.stringify({
+    ...maskedAlert(alert),
+    sealed_url: Buffer.from(secrets.seal(PURPOSE, url)).toString('base64'),
+  });
+}
+
+/**
+ * The alert as it is sent. Null for one that cannot be read, rather than an error, which would hold up everything
+ * recorded in the same transaction. One whose address does not open keeps the mask: better than none.
+ */
+export function openAlert(secrets: Secrets, text: string): Alert | null {
+  const stored: unknown = JSON.parse(text);
+  const alert = alertSchema.safeParse(stored).data ?? null;
+  const url = openedUrl(secrets, stored);
+  return alert === null || url === null ? alert : { ...alert, monitor: { ...alert.monitor, url } };
+}
+
+/** The alert for those who may not read secrets. Null for one that cannot be read. */
+export function readMasked(text: string): Alert | null {
+  const alert = alertSchema.safeParse(JSON.parse(text)).data ?? null;
+  return alert === null ? null : maskedAlert(alert);
+}
+
+/** As {@link alertText} writes it under the present key. Null where nothing of it is a secret. */
+export function resealedAlert(secrets: Secrets, text: string): string | null {
+  const alert = openAlert(secrets, text);
+  return alert === null || !urlSecrets.isIn(alert.monitor.url) ? null : alertText(secrets, alert);
+}
+
+function maskedAlert(alert: Alert): Alert {
+  return { ...alert, monitor: { ...alert.monitor, url: urlSecrets.replaced(alert.monitor.url, MASK) } };
+}
+
+function openedUrl(secrets: Secrets, stored: unknown): string | null {
+  const { data } = sealed.safeParse(stored);
+  if (data === undefined) return null;
+  try {
+    return secrets.open(PURPOSE, Buffer.from(data.sealed_url, 'base64'));
+  } catch {
+    return null; // Told by the mask that stays.
+  }
+}

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { checkAlternativeNames } from './server-identity.ts';
+
+test.each([
+  ['DNS:www.example.com', 'www.example.com', true],
+  ['DNS:*.example.com', 'www.example.com', true],
+  ['DNS:example.com, DNS:*.example.com, IP Address:192.0.2.1', 'www.example.com', true],
+  ['DNS:*.example.com', 'example.com', false],
+  ['DNS:*.example.com', 'a.b.example.com', false],
+  ['DNS:w*.example.com', 'www.example.com', false],
+  ['DNS:*w.example.com', 'www.example.com', false],
+  ['DNS:w*.example.com, DNS:www.example.com', 'www.example.com', true],
+  ['DNS:w*.example.com, DNS:*.example.com', 'www.example.com', true],
+  ['DNS:www.example.com, DNS:w*.example.com', 'www.example.com', true],
+  ['DNS:w*.example.com, DNS:x*.example.com', 'xyz.example.com', false],
+  ['URI:"DNS:w*.example.com, DNS:*.other.test"', 'www.other.test', false],
+  ['IP Address:192.0.2.1', '192.0.2.1', true],
+  [undefined, 'www.example.com', false],
+])('a certificate for %s is one for %s: %j', (subjectaltname, host, isFor) => {
+  const problem = checkAlternativeNames(host, subjectaltname === undefined ? {} : { subjectaltname });
+  expect(problem === undefined).toBe(isFor);
+});
