@@ -54,8 +54,12 @@ const SUBJECTS_OVERLAP = 10065;
 const MAX_MESSAGE_BYTES = LIMITS.messageBytes + 1_024;
 /** A region without room for so little has no stream, bytes. */
 const LEAST_STREAM_BYTES = 4 * 1024 ** 2;
-/** How long a message id is remembered: longer than any agent waits before it sends again, ms. */
-const DUPLICATE_WINDOW_MS = 120_000;
+/**
+ * How long a message id is remembered, ms. It spares the reader most of what agents send again; the rest drops out by
+ * the primary key. Not longer: the server keeps ids in memory whole, and a region may send as many and as long ones
+ * as its connection carries.
+ */
+const DUPLICATE_WINDOW_MS = 5_000;
 /** The only subject of a retired stream, which nobody publishes to. */
 const RETIRED_SUBJECT = 'svc.retired.results';
 
@@ -190,6 +194,7 @@ export class NatsResultStreams implements ResultStreams {
     const isRight =
       config.max_bytes === maxBytes &&
       config.max_msg_size === COMMON.max_msg_size &&
+      config.duplicate_window === COMMON.duplicate_window &&
       config.subjects.join() === resultsSubjects(region).join();
     if (isRight) return toStreamInfo(info);
     const manager = await this.#jetStream();
@@ -198,6 +203,7 @@ export class NatsResultStreams implements ResultStreams {
         subjects: [...resultsSubjects(region)],
         max_bytes: maxBytes,
         max_msg_size: COMMON.max_msg_size,
+        duplicate_window: COMMON.duplicate_window,
       });
       return toStreamInfo(changed);
     });
