@@ -98,11 +98,15 @@ export class ResultConsumer {
     return lagMs;
   }
 
-  /** Resolves when everything is recorded that the streams hold now; waits for a connection when there is none. */
-  async caughtUp(): Promise<void> {
+  /**
+   * Resolves when everything is recorded that the region's stream holds now, or that all of them hold; waits for
+   * a connection when there is none.
+   */
+  async caughtUp(region?: Region): Promise<void> {
     const { signal } = this.#stopping;
+    const regions = region === undefined ? REGIONS : [region];
     while (!signal.aborted) {
-      if (this.#isReading && (await this.#isRecorded(await this.#listed()))) return;
+      if (this.#isReading && (await this.#isRecorded(await this.#listed(), regions))) return;
       await this.#pause(RETRY_MS / 10);
     }
   }
@@ -283,9 +287,12 @@ export class ResultConsumer {
   }
 
   /** False when a reading ended meanwhile, or has not begun. */
-  async #isRecorded(streams: ReadonlyMap<string, StreamInfo> | null): Promise<boolean> {
+  async #isRecorded(
+    streams: ReadonlyMap<string, StreamInfo> | null,
+    regions: readonly Region[],
+  ): Promise<boolean> {
     if (streams === null) return false;
-    for (const region of REGIONS) {
+    for (const region of regions) {
       const stream = resultsStream(region);
       const info = streams.get(stream);
       if (info === undefined) continue;
