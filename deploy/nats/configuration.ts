@@ -56,6 +56,9 @@ export function accountsBlock({ coordinator, system, agents }: PublicKeys): stri
     '    exports: [',
     ...regions.flatMap(([region]) => exportsOf(region).map((line) => `      ${line}`)),
     '    ]',
+    '    imports: [',
+    ...regions.map(([region]) => `      ${imported('stream', accountOf(region), agentsSubject(region))}`),
+    '    ]',
     '  }',
     ...regions.flatMap(([region, key]) => regionAccount(region, key).map((line) => `  ${line}`)),
     `  SYS: { users: [ { nkey: ${system} } ] }`,
@@ -65,6 +68,11 @@ export function accountsBlock({ coordinator, system, agents }: PublicKeys): stri
   ].join('\n');
 }
 
+/** Of a region's agents, of which the coordinator knows 1,000; all regions together stay below the server's 65,536. */
+const MAX_CONNECTIONS = 1_024;
+/** An agent has three. */
+const MAX_SUBSCRIPTIONS = 8 * MAX_CONNECTIONS;
+
 const accountOf = (region: Region): string => `R_${region}`;
 
 function exportsOf(region: Region): string[] {
@@ -72,28 +80,31 @@ function exportsOf(region: Region): string[] {
   return [
     `{ stream: ${quoted(jobsSubject(region))}, ${accounts} }`,
     ...resultsSubjects(region).map((subject) => `{ service: ${quoted(subject)}, ${accounts} }`),
-    `{ service: ${quoted(agentsSubject(region))}, ${accounts} }`,
   ];
 }
 
 function regionAccount(region: Region, key: string): string[] {
   const publish = [...resultsSubjects(region), agentsSubject(region)].map(quoted).join(', ');
   const subscribe = [`${jobsSubject(region)} ${AGENT_QUEUE}`, `_INBOX_${region}.>`].map(quoted).join(', ');
-  const imported = (kind: string, subject: string) =>
-    `    { ${kind}: { account: APP, subject: ${quoted(subject)} } }`;
   return [
     `${accountOf(region)}: {`,
     `  users: [ { nkey: ${key}, permissions: {`,
     `    publish: { allow: [${publish}] }`,
     `    subscribe: { allow: [${subscribe}] }`,
     '  } } ]',
+    `  limits { max_connections: ${MAX_CONNECTIONS}, max_subscriptions: ${MAX_SUBSCRIPTIONS} }`,
     '  imports: [',
-    imported('stream', jobsSubject(region)),
-    ...resultsSubjects(region).map((subject) => imported('service', subject)),
-    imported('service', agentsSubject(region)),
+    `    ${imported('stream', 'APP', jobsSubject(region))}`,
+    ...resultsSubjects(region).map((subject) => `    ${imported('service', 'APP', subject)}`),
     '  ]',
+    // No service: for each request of one the server keeps a way back for the answer, and nobody answers these.
+    `  exports: [ { stream: ${quoted(agentsSubject(region))}, accounts: [APP] } ]`,
     '}',
   ];
+}
+
+function imported(kind: 'stream' | 'service', account: string, subject: string): string {
+  return `{ ${kind}: { account: ${account}, subject: ${quoted(subject)} } }`;
 }
 
 function quoted(text: string): string {

@@ -1,4 +1,5 @@
 /** One NATS account per region, as `deploy/nats` makes them: svc works under them, and an agent cannot cheat. */
+import { readFileSync } from 'node:fs';
 import { createMetrics } from '@svc/agent/metrics.ts';
 import { Outbox } from '@svc/agent/outbox.ts';
 import type { BusMessage } from '@svc/shared/bus.ts';
@@ -293,6 +294,33 @@ describe('an agent', () => {
     expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
   });
 
+  const serverMebibytes = () =>
+    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1_024;
+
+  test('does not fill the memory of the server with signs of life that ask for an answer', {
+    timeout: 60_000,
+  }, async () => {
+    const hearing = coordinator.subscribe(agentsSubject(OWN), () => {});
+    await coordinator.flush();
+    const before = serverMebibytes();
+    for (let n = 0; n < 200_000; n += 1) {
+      cheat.publish(agentsSubject(OWN), 'x', { reply: `_INBOX_${OWN}.${n}` });
+      if (n % 500 === 0) await cheat.flush();
+    }
+    await allHandled();
+    hearing.close();
+    expect(serverMebibytes() - before).toBeLessThan(64);
+  });
+
+  test('cannot subscribe without end', async (context) => {
+    const greedy = await connectAs(OWN);
+    context.onTestFinished(() => greedy.close());
+    const failure = firstError(greedy);
+    for (let n = 0; n < 10_000; n += 1) greedy.subscribe(`_INBOX_${OWN}.${n}`, { callback: () => {} });
+    // The client shows no more of "maximum subscriptions exceeded".
+    expect(await failure).toBe('NATS_PROTOCOL_ERR');
+  });
+
   test('that is there gets its jobs; of a region without one the coordinator hears at once', async () => {
     const jobs = new Promise<string>((resolve) => {
       cheat.subscribe(jobsSubject(OWN), {
@@ -315,4 +343,11 @@ async function keepRefusals(connection: NatsConnection, refused: string[]): Prom
     if (status.type !== Events.Error || status.permissionContext === undefined) continue;
     refused.push(`${status.permissionContext.operation} ${status.permissionContext.subject}`);
   }
+}
+
+async function firstError(connection: NatsConnection): Promise<string> {
+  for await (const status of connection.status()) {
+    if (status.type === Events.Error) return String(status.data);
+  }
+  return 'none';
 }

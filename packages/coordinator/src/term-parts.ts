@@ -212,7 +212,7 @@ function createDispatch(
     slotClock,
     presence,
     newestSlot: (monitorId) => newestSlots.get(monitorId) ?? null,
-    readerCaughtUp: () => progress.isCaughtUp(),
+    readerCaughtUp: (region) => progress.isCaughtUp(region),
     recovery: recorder,
     backlog: () => backlogOf(recorder, consumer),
   });

@@ -56,7 +56,9 @@ export interface ResultStreams {
   list(): Promise<ReadonlyMap<string, StreamInfo>>;
   /**
    * Makes the region's stream where it is missing, and gives it this limit where it has another one. A limit
-   * is never lowered below what the stream holds: call again when it holds less.
+   * is never lowered below what the stream holds: call again when it holds less. Where NATS has no room for it a
+   * stream that is there keeps the limit that it has, and a new one gets a half of it, a quarter and so on, down to
+   * 4 MiB: results in a small stream are better than none.
    *
    * @throws StreamTooLarge, FormerStreamInTheWay
    */

@@ -114,7 +114,8 @@ describe('the stream of a region', () => {
     bus.publish('svc.results.hosta-fra', 'x'.repeat(256 * 1024), { reply: inbox, messageId: 'largest' });
     const [tooLarge, taken] = await answers.count(2);
     expect(tooLarge).toContain('"err_code":10054');
-    expect(taken).toContain('"seq":1');
+    // Not which place it has: newer servers may find messages of a stream of this name that was just deleted.
+    expect(taken).toMatch(/^\{"stream":"SVC_RESULTS_hosta-fra", ?"seq":\d+\}$/);
   });
 
   test('takes a changed limit when it is there already', async () => {
@@ -167,9 +168,10 @@ describe('the stream of before, of all regions', () => {
     expect(await streams.retireFormer()).toMatchObject({ firstSequence: 1, lastSequence: 3 });
     await streams.ensure(A, LIMITS);
     await fill(A, 2, 100);
+    // Newer servers store messages after they have answered the flush.
+    await expect.poll(async () => (await streams.list()).get(resultsStream(A))?.lastSequence).toBe(2);
     const infos = await streams.list();
     expect(infos.get(FORMER_RESULTS_STREAM)).toMatchObject({ lastSequence: 3 });
-    expect(infos.get(resultsStream(A))).toMatchObject({ lastSequence: 2 });
     expect(infos.get(FORMER_RESULTS_STREAM)?.maxBytes).toBeLessThan(MEBIBYTE);
     await streams.removeFormer();
     expect([...(await streams.list()).keys()]).toEqual([resultsStream(A)]);

@@ -15,7 +15,7 @@ import type { NatsBus } from './nats-bus.ts';
 import { readStream } from './nats-stream-reading.ts';
 import type { Region } from './regions.ts';
 
-/** NATS keeps files of a stream's whole bound free when it is made, and has not that much. */
+/** NATS keeps files of a stream's whole bound free when it is made, and has not even a little of it. */
 export class StreamTooLarge extends SvcError {
   readonly retryable = true;
 
@@ -52,8 +52,14 @@ const SUBJECTS_OVERLAP = 10065;
 
 /** A message with its headers; agents make none larger, and one that is refused cannot fill a stream. */
 const MAX_MESSAGE_BYTES = LIMITS.messageBytes + 1_024;
-/** How long a message id is remembered: longer than any agent waits before it sends again, ms. */
-const DUPLICATE_WINDOW_MS = 120_000;
+/** A region without room for so little has no stream, bytes. */
+const LEAST_STREAM_BYTES = 4 * 1024 ** 2;
+/**
+ * How long a message id is remembered, ms. It spares the reader most of what agents send again; the rest drops out by
+ * the primary key. Not longer: the server keeps ids in memory whole, and a region may send as many and as long ones
+ * as its connection carries.
+ */
+const DUPLICATE_WINDOW_MS = 5_000;
 /** The only subject of a retired stream, which nobody publishes to. */
 const RETIRED_SUBJECT = 'svc.retired.results';
 
@@ -115,7 +121,12 @@ export class NatsResultStreams implements ResultStreams {
 
   async removeFormer(): Promise<void> {
     const manager = await this.#jetStream();
-    await manager.streams.delete(FORMER_RESULTS_STREAM);
+    try {
+      await manager.streams.delete(FORMER_RESULTS_STREAM);
+    } catch (error) {
+      // Removed by hand.
+      if (jetStreamCode(error) !== STREAM_NOT_FOUND) throw error;
+    }
   }
 
   async message(stream: string, sequence: number): Promise<StreamMessage | null> {
@@ -153,31 +164,48 @@ export class NatsResultStreams implements ResultStreams {
 
   async #create(region: Region, maxBytes: number): Promise<StreamInfo> {
     const manager = await this.#jetStream();
-    return withRoom(maxBytes, async () => {
-      const created = await manager.streams.add({
-        name: resultsStream(region),
-        subjects: [...resultsSubjects(region)],
-        max_bytes: maxBytes,
-        ...COMMON,
+    const create = (max_bytes: number) =>
+      withRoom(maxBytes, async () => {
+        const subjects = [...resultsSubjects(region)];
+        return toStreamInfo(
+          await manager.streams.add({ name: resultsStream(region), subjects, max_bytes, ...COMMON }),
+        );
       });
-      return toStreamInfo(created);
-    });
+    for (let bytes = maxBytes; ; bytes = Math.floor(bytes / 2)) {
+      try {
+        return await create(bytes);
+      } catch (error) {
+        if (!(error instanceof StreamTooLarge) || bytes / 2 < LEAST_STREAM_BYTES) throw error;
+      }
+    }
   }
 
   async #change(region: Region, info: NatsStreamInfo, maxBytes: number): Promise<StreamInfo> {
     const { config, state } = info;
     const wanted = Math.max(maxBytes, Math.min(config.max_bytes, state.bytes));
+    try {
+      return await this.#update(region, info, wanted);
+    } catch (error) {
+      if (!(error instanceof StreamTooLarge) || wanted <= config.max_bytes) throw error;
+      return this.#update(region, info, config.max_bytes);
+    }
+  }
+
+  async #update(region: Region, info: NatsStreamInfo, maxBytes: number): Promise<StreamInfo> {
+    const { config } = info;
     const isRight =
-      config.max_bytes === wanted &&
+      config.max_bytes === maxBytes &&
       config.max_msg_size === COMMON.max_msg_size &&
+      config.duplicate_window === COMMON.duplicate_window &&
       config.subjects.join() === resultsSubjects(region).join();
     if (isRight) return toStreamInfo(info);
     const manager = await this.#jetStream();
     return withRoom(maxBytes, async () => {
       const changed = await manager.streams.update(config.name, {
         subjects: [...resultsSubjects(region)],
-        max_bytes: wanted,
+        max_bytes: maxBytes,
         max_msg_size: COMMON.max_msg_size,
+        duplicate_window: COMMON.duplicate_window,
       });
       return toStreamInfo(changed);
     });

@@ -91,5 +91,13 @@ describe('agents with one id', () => {
 test('batches that a stream disowned are counted as they grow, and alarmed', () => {
   for (const disowned of [0, 2, 2, 3]) beat('agent', { boot: 'a', disowned });
   expect(counters.disownedBatches).toBe(3);
+  expect(said('tampers')).toHaveLength(1);
+});
+
+test('whoever says in each heartbeat that batches were disowned fills no log with it', () => {
+  for (let disowned = 1; disowned <= 1_000; disowned += 1) beat(`agent-${disowned % 10}`, { disowned });
+  expect(said('tampers')).toMatchObject([{ batches: 1 }]);
+  clock.advance(10_000);
+  beat('agent-1', { disowned: 1_001 });
   expect(said('tampers')).toHaveLength(2);
 });

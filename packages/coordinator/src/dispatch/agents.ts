@@ -24,6 +24,8 @@ export const SILENCE_MS = HEARTBEATS_MISSED * HEARTBEAT_INTERVAL_MS + 500;
 const REPLACED_SILENCE_MS = 2 * HEARTBEAT_INTERVAL_MS + 500;
 /** Most agents known per region; further ones are dropped, so that nobody can make us remember without bound. */
 export const MAX_AGENTS_PER_REGION = 1_000;
+/** Disowned batches of a region are logged at most this often, ms. */
+const TELL_DISOWNED_EVERY_MS = 10_000;
 /** The set of regions counts as settled when none has come to life for this long, ms. */
 const SETTLED_MS = 500;
 
@@ -88,6 +90,10 @@ type RegionAgents = {
   /** Ids that several agents were heard under, and that this was said of. */
   sharedIds: Set<string>;
   isLive: boolean;
+  /** Batches that the region's stream disowned and that were not said yet. */
+  disownedUntold: number;
+  /** They are said again from then on, monotonic ms. */
+  tellDisownedAt: number;
   /** What every agent announced. */
   common: ReadonlySet<Capability>;
 };
@@ -113,6 +119,8 @@ export class Agents {
         agents: new Map(),
         sharedIds: new Set(),
         isLive: false,
+        disownedUntold: 0,
+        tellDisownedAt: Number.NEGATIVE_INFINITY,
         common: new Set(),
       });
     }
@@ -273,10 +281,17 @@ export class Agents {
     if (further <= 0) return;
     this.#options.counters.disownedBatches += further;
     const { region, id } = agent;
+    // Whoever tampers may say so as often as he likes.
+    const state = this.#of(region);
+    state.disownedUntold += further;
+    const now = this.#options.clock.monotonic();
+    if (now < state.tellDisownedAt) return;
+    state.tellDisownedAt = now + TELL_DISOWNED_EVERY_MS;
     this.#options.log.error(
-      { region, agent: id, batches: further },
+      { region, agent: id, batches: state.disownedUntold },
       "somebody tampers with a region's stream of results: it took new batches for repetitions",
     );
+    state.disownedUntold = 0;
   }
 
   #announced(agent: Agent, message: Heartbeat): void {

@@ -301,6 +301,16 @@ describe('lost jobs', () => {
     expect(rig.sink.abstentions).toMatchObject([{ id: 1, reason: 'job-lost' }]);
   });
 
+  test('also while a backlog of another region is read', async () => {
+    const [fra, par] = await begin([liveMonitor(1, { regions: [FRA, PAR] })], [FRA, PAR]);
+    await rig.clock.advanceSettling(1_000);
+    rig.behind.add(PAR);
+    for (const agent of [fra, par]) if (agent) agent.held = [];
+    await rig.clock.advanceSettling(5_000);
+    expect(rig.dispatch.counters.jobsLost).toBe(1);
+    expect([fra?.offers.length, par?.offers.length]).toEqual([2, 1]);
+  });
+
   test('two absences that do not follow each other are none', async () => {
     const [agent] = await begin([liveMonitor(1)]);
     await rig.clock.advanceSettling(1_000);

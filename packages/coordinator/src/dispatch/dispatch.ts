@@ -51,10 +51,10 @@ export type DispatchOptions = {
   /** Newest slot that the monitor was given, as far as recorded and believed; null: none. Asked at the start. */
   newestSlot: (monitorId: number) => number | null;
   /**
-   * All results that the stream held a moment ago (up to 2 s) are recorded, and {@link Dispatch.settled} was
-   * told of them. Asked in every tick while it matters.
+   * All results that the region's stream held a moment ago (up to 2 s) are recorded, and {@link Dispatch.settled}
+   * was told of them; without a region, those of all streams. Asked in every tick while it matters.
    */
-  readerCaughtUp: () => boolean;
+  readerCaughtUp: (region?: Region) => boolean;
   recovery: SlotRecovery;
   /** What waits to be recorded. Asked twice a second. */
   backlog: () => Backlog;

@@ -30,10 +30,10 @@ export type InFlightOptions = {
   /** Told how offers are taken. */
   overload: OfferSigns;
   /**
-   * All results that the stream held a moment ago are recorded and their outcomes told. May say no at
+   * All results that the region's stream held a moment ago are recorded and their outcomes told. May say no at
    * first and find out meanwhile.
    */
-  readerCaughtUp: () => boolean;
+  readerCaughtUp: (region: Region) => boolean;
 };
 
 /**
@@ -206,10 +206,17 @@ export class InFlight {
     }
   }
 
-  /** Jobs that are missing are lost once the reader has caught up; the recorded ones have ended by then. */
+  /**
+   * Jobs that are missing are lost once the reader has caught up with their region; the recorded ones have ended
+   * by then. The backlog of another region keeps nobody waiting.
+   */
   loseMissing(now: number): void {
-    if (this.#missing.size === 0 || !this.#options.readerCaughtUp()) return;
-    for (const job of this.#missing) this.#lose(job, now);
+    if (this.#missing.size === 0) return;
+    const isCaughtUp = new Map<Region, boolean>();
+    for (const { region } of this.#missing) {
+      if (!isCaughtUp.has(region)) isCaughtUp.set(region, this.#options.readerCaughtUp(region));
+    }
+    for (const job of this.#missing) if (isCaughtUp.get(job.region) === true) this.#lose(job, now);
   }
 
   /** The agent is gone, and with it every job it held whose result does not wait in the stream. */

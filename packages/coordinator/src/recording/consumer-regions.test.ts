@@ -180,6 +180,42 @@ describe('the stream of before', () => {
   });
 });
 
+describe('the stream of before, while the database takes nothing', () => {
+  async function startReading(): Promise<void> {
+    const manager = await bus.connection.jetstreamManager();
+    await manager.streams.add({ name: FORMER_RESULTS_STREAM, subjects: ['svc.results.*'] });
+    for (let batch = 0; batch < 30; batch += 1) {
+      send(
+        A,
+        Array.from({ length: 200 }, (_, index) => 1_000 * (200 * batch + index + 1)),
+      );
+    }
+    await bus.flush();
+    recording.commitFailure = new Error('the disk is full');
+    startConsumer(64 * MEBIBYTE);
+    await expect.poll(async () => (await streams.list()).has(resultsStream(A))).toBe(true);
+  }
+
+  test.each(['emptied', 'deleted'])('is %s by hand: then the others are read', async (how) => {
+    await startReading();
+    const manager = await bus.connection.jetstreamManager();
+    if (how === 'emptied') await manager.streams.purge(FORMER_RESULTS_STREAM);
+    else await manager.streams.delete(FORMER_RESULTS_STREAM);
+    recording.commitFailure = null;
+    send(B, [1_000]);
+    await bus.flush();
+    await consumer.caughtUp();
+    expect(await recorded(B)).toEqual([1_000]);
+    expect((await streams.list()).has(FORMER_RESULTS_STREAM)).toBe(false);
+  });
+
+  test('holds up no end', async () => {
+    await startReading();
+    await consumer.stop();
+    recording.commitFailure = null;
+  });
+});
+
 describe('a backlog of 64 MiB', () => {
   const padding = 'x'.repeat(LARGE);
   const batch = (facts: object, padded: object) =>
@@ -222,6 +258,9 @@ describe('a backlog of 64 MiB', () => {
       });
       // The backlog is not read yet when the other region's result is recorded.
       expect(await atOnce.promise).toBeLessThan(count + 1);
+      await consumer.caughtUp(B);
+      // Jobs of that region that are lost are found while the backlog is read.
+      expect(recording.recorder.positionIn(resultsStream(A))?.sequence ?? 0).toBeLessThan(count + 1);
       for (let slot = 2_000; slot <= 10_000; slot += 1_000) send(B, [slot]);
       await bus.flush();
       await consumer.caughtUp();

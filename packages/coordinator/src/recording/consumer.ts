@@ -8,7 +8,7 @@ import { DropLog } from './drop-log.ts';
 import type { Recorder } from './recorder.ts';
 import type { RecordedResult } from './result-feed.ts';
 import { streamLimit } from './stream-limits.ts';
-import { DROPS, StreamReader, type StreamReaderParts } from './stream-reader.ts';
+import { DROPS, FAILURES, StreamReader, type StreamReaderParts } from './stream-reader.ts';
 import { Turns } from './turns.ts';
 
 const RETRY_MS = 500;
@@ -41,7 +41,7 @@ export type ConsumerParts = {
 export class ResultConsumer {
   readonly #parts: ConsumerParts;
   readonly #drops: DropLog<(typeof DROPS)[number]>;
-  readonly #failures: DropLog<'reading-failed'>;
+  readonly #failures: DropLog<(typeof FAILURES)[number]>;
   readonly #turns: Turns;
   readonly #stopping = new AbortController();
   /** Of the streams that are read now. */
@@ -58,7 +58,7 @@ export class ResultConsumer {
   constructor(parts: ConsumerParts) {
     this.#parts = parts;
     this.#drops = new DropLog(DROPS, parts.clock, parts.log);
-    this.#failures = new DropLog(['reading-failed'], parts.clock, parts.log);
+    this.#failures = new DropLog(FAILURES, parts.clock, parts.log);
     this.#turns = new Turns(parts.clock);
   }
 
@@ -98,11 +98,15 @@ export class ResultConsumer {
     return lagMs;
   }
 
-  /** Resolves when everything is recorded that the streams hold now; waits for a connection when there is none. */
-  async caughtUp(): Promise<void> {
+  /**
+   * Resolves when everything is recorded that the region's stream holds now, or that all of them hold; waits for
+   * a connection when there is none.
+   */
+  async caughtUp(region?: Region): Promise<void> {
     const { signal } = this.#stopping;
+    const regions = region === undefined ? REGIONS : [region];
     while (!signal.aborted) {
-      if (this.#isReading && (await this.#isRecorded(await this.#listed()))) return;
+      if (this.#isReading && (await this.#isRecorded(await this.#listed(), regions))) return;
       await this.#pause(RETRY_MS / 10);
     }
   }
@@ -150,10 +154,17 @@ export class ResultConsumer {
     if (former === null) return;
     log.info({ stream: FORMER_RESULTS_STREAM, ...former }, 'reading the stream of before to its end');
     // From here on nobody keeps what agents send; they send it again, but not for ever.
-    for (const region of REGIONS) if (hadAgentWithin24h(region)) await this.#ensure(region);
+    for (const region of REGIONS) if (hadAgentWithin24h(region)) await this.#tryToEnsure(region);
     const reader = this.#startReader(FORMER_RESULTS_STREAM, async () => former);
-    const last = lastOf(former);
-    while (!signal.aborted && !(await reader.recordedUpTo(last))) await this.#pause(RETRY_MS / 10);
+    // It may be emptied or removed by hand meanwhile: then nothing is left to be read.
+    for (
+      let left: StreamInfo | null = former;
+      left !== null && !signal.aborted;
+      left = await this.#former()
+    ) {
+      if (reader.hasRecorded(lastOf(left))) break;
+      await this.#pause(RETRY_MS / 10);
+    }
     if (signal.aborted) return;
     await reader.stop();
     this.#readers.delete(FORMER_RESULTS_STREAM);
@@ -184,8 +195,27 @@ export class ResultConsumer {
     return reader;
   }
 
-  #ensure(region: Region): Promise<StreamInfo> {
-    return this.#parts.streams.ensure(region, { maxBytes: this.#limitOf(region) });
+  async #ensure(region: Region): Promise<StreamInfo> {
+    const maxBytes = this.#limitOf(region);
+    const info = await this.#parts.streams.ensure(region, { maxBytes });
+    if (info.maxBytes < maxBytes) {
+      const details = { stream: resultsStream(region), maxBytes: info.maxBytes, wanted: maxBytes };
+      this.#failures.add(
+        'limit-refused',
+        details,
+        'NATS has no room for the whole limit of a stream of results: give it more, or make SVC_RESULTS_MAX_BYTES smaller',
+      );
+    }
+    return info;
+  }
+
+  /** What one region cannot be given must not keep the others from being read. */
+  async #tryToEnsure(region: Region): Promise<void> {
+    try {
+      await this.#ensure(region);
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   #limitOf(region: Region): number {
@@ -205,7 +235,7 @@ export class ResultConsumer {
       if (!this.#parts.bus.isConnected) continue;
       try {
         await this.#divide(await this.#parts.streams.list());
-        for (const region of regions) await this.#ensure(region);
+        for (const region of regions) await this.#tryToEnsure(region);
       } catch (error) {
         this.#failed(error);
       }
@@ -233,7 +263,7 @@ export class ResultConsumer {
       if (growth !== 0) changes.push({ region, growth });
     }
     changes.sort((a, b) => a.growth - b.growth);
-    for (const { region } of changes) await this.#ensure(region);
+    for (const { region } of changes) await this.#tryToEnsure(region);
   }
 
   #recorded(results: readonly RecordedResult[]): void {
@@ -251,10 +281,18 @@ export class ResultConsumer {
     }
   }
 
+  /** Null when it is gone. */
+  async #former(): Promise<StreamInfo | null> {
+    return (await this.#parts.streams.list()).get(FORMER_RESULTS_STREAM) ?? null;
+  }
+
   /** False when a reading ended meanwhile, or has not begun. */
-  async #isRecorded(streams: ReadonlyMap<string, StreamInfo> | null): Promise<boolean> {
+  async #isRecorded(
+    streams: ReadonlyMap<string, StreamInfo> | null,
+    regions: readonly Region[],
+  ): Promise<boolean> {
     if (streams === null) return false;
-    for (const region of REGIONS) {
+    for (const region of regions) {
       const stream = resultsStream(region);
       const info = streams.get(stream);
       if (info === undefined) continue;

@@ -1,39 +1,44 @@
 import type { Clock } from '@svc/shared/clock.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import type { ResultConsumer } from './consumer.ts';
 
 /** How long an answer of the consumer is good for, ms: below the 2 s between two heartbeats. */
 const GOOD_FOR_MS = 1_500;
 
+type Look = { isLooking: boolean; caughtUpAt: number };
+
 /**
- * Says without waiting whether everything the stream holds is recorded. The first question starts
- * looking and is answered with no; whoever asks comes again. A yes may be a second and a half old, which is
- * enough for those who ask about jobs that have been gone for two heartbeats.
+ * Says without waiting whether everything is recorded that a region's stream holds, or that all streams hold.
+ * The first question starts looking and is answered with no; whoever asks comes again. A yes may be a second
+ * and a half old, which is enough for those who ask about jobs that have been gone for two heartbeats.
  */
 export class ReadingProgress {
   readonly #consumer: Pick<ResultConsumer, 'caughtUp'>;
   readonly #clock: Clock;
-  #isLooking = false;
-  #caughtUpAt = Number.NEGATIVE_INFINITY;
+  /** By region; undefined: all of them. */
+  readonly #looks = new Map<Region | undefined, Look>();
 
   constructor(consumer: Pick<ResultConsumer, 'caughtUp'>, clock: Clock) {
     this.#consumer = consumer;
     this.#clock = clock;
   }
 
-  isCaughtUp(): boolean {
-    if (this.#clock.monotonic() - this.#caughtUpAt <= GOOD_FOR_MS) return true;
-    if (!this.#isLooking) void this.#look();
+  isCaughtUp(region?: Region): boolean {
+    const look = this.#looks.get(region) ?? { isLooking: false, caughtUpAt: Number.NEGATIVE_INFINITY };
+    this.#looks.set(region, look);
+    if (this.#clock.monotonic() - look.caughtUpAt <= GOOD_FOR_MS) return true;
+    if (!look.isLooking) void this.#look(region, look);
     return false;
   }
 
-  async #look(): Promise<void> {
-    this.#isLooking = true;
+  async #look(region: Region | undefined, look: Look): Promise<void> {
+    look.isLooking = true;
     const askedAt = this.#clock.monotonic();
     try {
-      await this.#consumer.caughtUp();
-      this.#caughtUpAt = Math.max(this.#caughtUpAt, askedAt);
+      await this.#consumer.caughtUp(region);
+      look.caughtUpAt = Math.max(look.caughtUpAt, askedAt);
     } finally {
-      this.#isLooking = false;
+      look.isLooking = false;
     }
   }
 }

@@ -25,6 +25,12 @@ export const DROPS = [
   'stream-replaced',
 ] as const;
 
+export const FAILURES = [
+  'reading-failed',
+  /** NATS has not the room that the limit asks for: a stream is smaller than it should be. */
+  'limit-refused',
+] as const;
+
 export type StreamReaderParts = {
   readonly stream: string;
   readonly streams: ResultStreams;
@@ -32,7 +38,7 @@ export type StreamReaderParts = {
   readonly prepare: () => Promise<StreamInfo>;
   readonly recorder: Pick<Recorder, 'record' | 'positionIn' | 'flushed' | 'onPosition'>;
   readonly drops: DropLog<(typeof DROPS)[number]>;
-  readonly failures: DropLog<'reading-failed'>;
+  readonly failures: DropLog<(typeof FAILURES)[number]>;
   readonly turns: Turns;
   readonly clock: Clock;
   readonly log: Logger;
@@ -93,12 +99,17 @@ export class StreamReader {
     this.#worth.recorded(results);
   }
 
+  /** The stream is read, and recorded up to there. */
+  hasRecorded(sequence: number): boolean {
+    return this.#recorded !== null && this.#recorded >= sequence;
+  }
+
   /** Resolves when the stream is recorded up to there; false when the reading ended meanwhile. */
   async recordedUpTo(sequence: number): Promise<boolean> {
     while (this.#recorded !== null && this.#recorded < sequence && !this.#stopping.signal.aborted) {
       await this.#change();
     }
-    return this.#recorded !== null && this.#recorded >= sequence;
+    return this.hasRecorded(sequence);
   }
 
   /** Drops what was recorded a minute ago. Never rejects; to be called now and then. */

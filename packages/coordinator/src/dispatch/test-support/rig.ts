@@ -1,5 +1,6 @@
 import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import { FakeClock } from '../../../../../test/support/fake-clock.ts';
 import { MemoryBus } from '../../../../../test/support/memory-bus.ts';
 import type { Backlog } from '../../domain/admission.ts';
@@ -55,6 +56,8 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
   readonly slotClock: SlotClock;
   readonly dispatch: Dispatch;
   isCaughtUp = true;
+  /** Regions of which results wait to be read. */
+  readonly behind = new Set<Region>();
   backlog: Backlog = { events: 0, oldestMs: 0 };
 
   constructor({ store, bus, clock, monitors = [], newest = {}, ahead }: RigOptions<B, C>) {
@@ -75,7 +78,8 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
       slotClock: this.slotClock,
       presence: this.presence,
       newestSlot: (id) => slots.get(id) ?? null,
-      readerCaughtUp: () => this.isCaughtUp,
+      readerCaughtUp: (region) =>
+        this.isCaughtUp && (region === undefined ? this.behind.size === 0 : !this.behind.has(region)),
       recovery: this.recovery,
       backlog: () => this.backlog,
     });

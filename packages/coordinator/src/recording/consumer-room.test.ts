@@ -1,0 +1,100 @@
+/** Limits that NATS has no room for: what there is room for is read, and nothing stops. */
+import { systemClock } from '@svc/shared/clock.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import { FORMER_RESULTS_STREAM, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
+import { ResultConsumer } from './consumer.ts';
+import { liveMonitor, Recording, THREE } from './test-support/recording.ts';
+
+const [A, B] = THREE as [Region, Region];
+const ACTIVE: readonly Region[] = [A, B];
+const log = createLogger('test', 'silent');
+const MEBIBYTE = 1024 ** 2;
+const ROOM = `accounts { APP: {
+  jetstream: { max_file: 64MB, max_mem: 16MB }, users: [ { user: svc, password: secret } ]
+} }`;
+
+let server: NatsServer;
+let bus: NatsBus;
+let streams: NatsResultStreams;
+let recording: Recording;
+let consumer: ResultConsumer;
+
+beforeEach(async () => {
+  server = await startNatsServer(ROOM);
+  const url = server.url.replace('//', '//svc:secret@');
+  bus = await connectBus({ url, name: 'test', log });
+  streams = new NatsResultStreams(bus);
+  recording = await Recording.open(systemClock);
+  await recording.declare(liveMonitor(1));
+});
+
+afterEach(async () => {
+  await consumer.stop();
+  await recording.dispose();
+  await bus.close();
+  await server.dispose();
+});
+
+function startConsumer(maxBytes: number): void {
+  consumer = new ResultConsumer({
+    bus,
+    streams,
+    recorder: recording.recorder,
+    hadAgentWithin24h: (region) => ACTIVE.includes(region),
+    clock: systemClock,
+    log,
+    maxBytes,
+  });
+  consumer.start();
+}
+
+async function send(region: Region, slot: number): Promise<void> {
+  const result = { monitor: 1, version: 1, slot, token: 'good', outcome: 'passed', started_at: slot };
+  const batch = { v: 1, agent: 'agent-1', results: [{ ...result, attempts: [] }] };
+  bus.publish(resultsSubject(region), JSON.stringify(batch));
+  await bus.flush();
+}
+
+const recorded = async () =>
+  (await recording.rows<{ slot: number }>('SELECT slot FROM results ORDER BY slot')).map(({ slot }) => slot);
+const names = async () => [...(await streams.list()).keys()].sort();
+
+test('streams that are there keep their limit when a larger one does not fit, and are read', async () => {
+  startConsumer(32 * MEBIBYTE);
+  await consumer.caughtUp();
+  await consumer.stop();
+  startConsumer(1_024 * MEBIBYTE);
+  await send(A, 1_000);
+  await consumer.caughtUp();
+  expect(await recorded()).toEqual([1_000]);
+});
+
+test('a stream that does not fit is made smaller', async () => {
+  startConsumer(80 * MEBIBYTE);
+  await consumer.caughtUp();
+  await send(B, 1_000);
+  await consumer.caughtUp();
+  expect(await recorded()).toEqual([1_000]);
+});
+
+test('the stream of before is read although it leaves no room for the streams of the regions', async () => {
+  const manager = await bus.connection.jetstreamManager();
+  const subjects = ['svc.results.>'];
+  await manager.streams.add({ name: FORMER_RESULTS_STREAM, subjects, max_bytes: 63 * MEBIBYTE });
+  await send(A, 1_000);
+  const padding = 'x'.repeat(200 * 1024);
+  for (let sent = 0; sent < 60 * MEBIBYTE; sent += 16 * padding.length) {
+    for (let n = 0; n < 16; n += 1) bus.publish(resultsSubject(A), padding);
+    await bus.flush();
+  }
+  await send(B, 2_000);
+  startConsumer(63 * MEBIBYTE);
+  await consumer.caughtUp();
+  expect(await recorded()).toEqual([1_000, 2_000]);
+  await expect.poll(names).toEqual([resultsStream(A), resultsStream(B)]);
+});
