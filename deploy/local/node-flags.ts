@@ -1,12 +1,12 @@
 /**
- * Flags of Node for the processes of svc, as measured in docs/decisions/0066 and 0159: a small young
- * generation keeps memory low, a bound on the old one keeps it from growing to several times what lives,
+ * Flags of Node for the processes of svc, as measured in docs/decisions/0066 and 0159: a young
+ * generation in which the results of half a second fit, a bound on the old one keeps it from growing to several times what lives,
  * collecting on one thread does not wait for cores that are busy, and one helper of V8 marks the heap for
  * half of what four take. The certificate store of the system is trusted beside Node's own list. The scripts in
  * package.json give the same flags.
  */
 export const COORDINATOR_FLAGS = [
-  '--max-semi-space-size=4',
+  '--max-semi-space-size=16',
   '--max-old-space-size=1024',
   '--no-parallel-scavenge',
   '--v8-pool-size=1',
