@@ -40,7 +40,7 @@ describe.each(['coordinator', 'agent'] as const)('%s.mjs', (service) => {
 
   test('can be run by itself, with the heap flags of npm start', async () => {
     const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
-    const [, flags] = /^(?:NODE_COMPILE_CACHE=\S+ )?node (.*) packages/.exec(manifest.scripts[service]) ?? [];
+    const [, flags] = /^(?:[A-Z_]+=\S+ )*node (.*) packages/.exec(manifest.scripts[service]) ?? [];
     const [first] = (await readFile(join(folder, `${service}.mjs`), 'utf8')).split('\n', 1);
     expect(first).toBe(`#!/usr/bin/env -S node ${flags}`);
     await expect(run(join(folder, `${service}.mjs`), ['--help'])).resolves.toBeDefined();

@@ -327,7 +327,9 @@ describe.concurrent('a start that does not come to its end', () => {
       for (let turn = 0; turn < turns; turn++) await setImmediate();
       await service.stopLeading();
       await leading;
-      expect([turns, observed.now]).toEqual([turns, SERVING]);
+      expect([turns, leadingHolds(observed)]).toEqual([turns, leadingHolds({ now: SERVING })]);
+      // A single timer may be on its way out.
+      await service.until(() => observed.now.timers === 0);
     }
     expect(ended).toBeGreaterThan(5);
     await service.lead();
@@ -383,7 +385,7 @@ test('fifty writers at once: each is answered after its effects', TIMEOUT, async
 });
 
 /** What repeats or stays while it leads; single timers come and go. */
-function leadingHolds(observed: HeldResources) {
+function leadingHolds(observed: Pick<HeldResources, 'now'>) {
   const { intervals, subscriptions, connectionListeners } = observed.now;
   return { intervals, subscriptions, connectionListeners };
 }

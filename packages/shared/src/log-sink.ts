@@ -23,13 +23,13 @@ export class LogSink {
   /** Taken from the lines, and not taken by the reader yet. */
   #refused: Chunk | null = null;
   #isWriting = false;
+  #endsWithProcess = false;
   #dropped = 0;
 
   /** @param onDropped so many lines were lost; called when all that waited is written */
   constructor(fd: number, onDropped: (lines: number) => void) {
     this.#fd = fd;
     this.#onDropped = onDropped;
-    process.once('exit', () => this.flushSync());
   }
 
   /** @param line with its line feed */
@@ -38,6 +38,8 @@ export class LogSink {
       this.#dropped += 1;
       return;
     }
+    if (!this.#endsWithProcess) process.once('exit', () => this.flushSync());
+    this.#endsWithProcess = true;
     this.#lines.push(line);
     this.#waiting += line.length;
     if (!this.#isWriting) this.#writeNext();
