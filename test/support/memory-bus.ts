@@ -1,4 +1,4 @@
-import type { Bus, BusMessage, BusSubscription, PublishOptions } from '@svc/shared/bus.ts';
+import type { ApartSubscription, Bus, BusMessage, BusSubscription, PublishOptions } from '@svc/shared/bus.ts';
 import { BusDisconnected } from '@svc/shared/nats-bus.ts';
 
 type Subscription = { pattern: RegExp; handler: (message: BusMessage) => void; queue: string | undefined };
@@ -38,6 +38,25 @@ export class MemoryBus implements Bus {
       this.#subscriptions.delete(subscription);
     };
     return { close, drain: async () => close() };
+  }
+
+  async subscribeApart(
+    subject: string,
+    handler: (message: BusMessage) => void,
+    onEnd: () => void,
+  ): Promise<ApartSubscription> {
+    if (!this.isConnected) throw new BusDisconnected();
+    const subscription = this.subscribe(subject, handler);
+    const stopListening = this.onConnection((isConnected) => {
+      if (isConnected) return;
+      void close();
+      onEnd();
+    });
+    const close = async (): Promise<void> => {
+      subscription.close();
+      stopListening();
+    };
+    return { flush: () => this.flush(), close };
   }
 
   /** Messages wait in the socket, as while the event loop stands still, until {@link thaw}. */
