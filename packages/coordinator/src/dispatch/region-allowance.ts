@@ -7,8 +7,8 @@ const AT_ONCE = 16 * 1_024 ** 2;
  * second are allowed and 4,000 at once; 1,000 agents send 500 a second.
  */
 export const MESSAGE_COST = 4 * 1_024;
-/** What it costs a region that the server cuts its connection off, bytes: mostly that much was not read. */
-const CUT_OFF_COST = 4 * 1_024 ** 2;
+/** What it costs a region that its connection is cut off, bytes: so much was not read (`max_pending` of `deploy/nats`). */
+const CUT_OFF_COST = 8 * 1_024 ** 2;
 
 /**
  * How much of one region's agents is read: a bucket of bytes. What it lets pass costs at most a tenth of the
