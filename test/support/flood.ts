@@ -1,6 +1,6 @@
 /**
  * A process that says all that a region's key lets it, as fast as it can: `node flood.ts URL SUBJECT BYTES CONNECTIONS`,
- * with the nkey's seed in `SEED`. It ends when it is killed, or with the process that started it.
+ * with the nkey's seed in `SEED`, if there is one. It ends when it is killed, or with the process that started it.
  */
 import { connect, nkeyAuthenticator } from 'nats';
 
@@ -8,11 +8,12 @@ import { connect, nkeyAuthenticator } from 'nats';
 const AT_ONCE = 8;
 
 const [url = '', subject = '', bytes = '1', connections = '1'] = process.argv.slice(2);
-const authenticator = nkeyAuthenticator(new TextEncoder().encode(process.env.SEED ?? ''));
+const { SEED } = process.env;
+const key = SEED === undefined ? {} : { authenticator: nkeyAuthenticator(new TextEncoder().encode(SEED)) };
 const message = 'x'.repeat(Number(bytes));
 
 async function flood(): Promise<void> {
-  const connection = await connect({ servers: url, authenticator });
+  const connection = await connect({ servers: url, ...key });
   for (;;) {
     for (let n = 0; n < AT_ONCE; n += 1) connection.publish(subject, message);
     await connection.flush();
