@@ -12,9 +12,10 @@ import { type Opened, openedIn, serviceIn, targetIn } from '../support/opened.ts
 const FLOODED: Region = 'hosta-fra';
 const OTHERS: readonly Region[] = ['hostb-par', 'hostc-us-east4'];
 const REGIONS = [FLOODED, ...OTHERS];
-const MEGABYTE = 1_024 ** 2;
+/** What may be allocated outside of the heap, bytes, with what was read and is not collected yet; gigabytes are sent. */
+const MOST_MEMORY = 256 * 1_024 ** 2;
 const MUTED = 'svc_dispatch_events_total{event="regionsMuted"}';
-/** How much later than its slot a check may start, ms of the service's clock: a second of ours, on a machine that is flooded as well. */
+/** How much later than its slot a check may be recorded, ms of the service's clock: a second of ours, on a machine that is flooded as well. */
 const LATE_MS = 10_000;
 
 const LONG = { what: 'the longest messages', bytes: MAX_AGENT_MESSAGE_BYTES };
@@ -76,12 +77,12 @@ describe.each([LONG, SHORT])('a flood of $what over 20 connections of one region
 
     const stop = startFlood(opened, service, seed, bytes);
     await service.until(async () => (await service.metric(MUTED)) >= 2);
-    await service.decided(others, 3);
+    await service.decided(others, 2);
     await stop();
 
     expect(service.said.get('lost the connection to NATS')).toBeUndefined();
-    const results = service.query<{ region: Region; slot: number; outcome: string; started_at: number }>(
-      'SELECT region, slot, outcome, started_at FROM results WHERE monitor_id = ? AND slot > ? ORDER BY slot, region',
+    const results = service.query<{ region: Region; slot: number; outcome: string; recorded_at: number }>(
+      'SELECT region, slot, outcome, recorded_at FROM results WHERE monitor_id = ? AND slot > ? ORDER BY slot, region',
       others,
       began,
     );
@@ -90,19 +91,19 @@ describe.each([LONG, SHORT])('a flood of $what over 20 connections of one region
       // The newest may not be reported by both yet.
       if (slots[0]?.slot !== newest) expect(slots.map(({ region }) => region)).toEqual(OTHERS);
     }
-    for (const { outcome, started_at, slot } of results) {
+    for (const { outcome, recorded_at, slot } of results) {
       expect(outcome).toBe('passed');
-      expect(started_at - slot).toBeLessThan(LATE_MS);
+      expect(recorded_at - slot).toBeLessThan(LATE_MS);
     }
-    expect(memory()).toBeLessThan(64 * MEGABYTE);
+    expect(memory()).toBeLessThan(MOST_MEMORY);
 
     // Heard again, and checked.
     await service.until(async () => (await service.metric('svc_regions_muted')) === 0);
-    await service.decided(flooded, 2);
+    await service.decided(flooded, 1);
     expect(service.transitions.map(({ monitor, to }) => [monitor.name, to])).not.toContainEqual([
       OTHERS.join(' '),
       'unknown',
     ]);
-    expect(new Set(service.warnings.map(({ region }) => region))).toEqual(new Set([FLOODED]));
+    expect(new Set(service.warnings.flatMap(({ region }) => region ?? []))).toEqual(new Set([FLOODED]));
   });
 });
