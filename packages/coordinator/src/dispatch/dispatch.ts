@@ -186,6 +186,7 @@ export class Dispatch implements SlotOutcomes {
     }
     this.#stops.push(monitors.onChange((before, after) => this.#declarationChanged(before, after)));
     await this.#ears.open();
+    if (this.#stopping.signal.aborted) return;
     if (this.#mayHaveJobs()) this.#hearing = this.#hearAgents();
   }
 

@@ -57,6 +57,8 @@ export class RegionEar {
   #deafSince: number | null = null;
   #hearingSince = 0;
   #muteMs = 0;
+  /** Who waits for an answer of the connection. */
+  readonly #fences = new Set<(hasCaughtUp: boolean) => void>();
   /** Messages that are not handled yet, and who waits until those before are. */
   #waiting: (BusMessage | (() => void))[] = [];
   #turnCost = 0;
@@ -171,6 +173,7 @@ export class RegionEar {
   async #fence(): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const cancel = this.#options.clock.after(FENCE_MS, () => resolve(false));
+    this.#fences.add(resolve);
     this.#subscription?.flush().then(
       () => {
         this.#waiting.push(() => resolve(true));
@@ -182,6 +185,7 @@ export class RegionEar {
       return await promise;
     } finally {
       cancel();
+      this.#fences.delete(resolve);
     }
   }
 
@@ -223,6 +227,7 @@ export class RegionEar {
     this.#attempt += 1;
     this.#cancelTimer();
     this.#waiting = [];
+    for (const answer of this.#fences) answer(false);
     const subscription = this.#subscription;
     this.#subscription = null;
     await subscription?.close();
