@@ -1,3 +1,4 @@
+import { MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
 import { AGENT_QUEUE, agentsSubject, jobsSubject, resultsSubjects } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
@@ -18,6 +19,13 @@ export type ServerOptions = {
   tls: { certificate: string; key: string } | null;
 };
 
+/** When the server cuts a connection off that does not read. */
+export const CONNECTION_BOUNDS = [
+  '# A frozen agent must not stall the publishing of jobs for the default 10 s.',
+  'write_deadline: "2s"',
+  'max_pending: 8MB',
+].join('\n');
+
 /** A whole configuration of a nats-server 2.9.10 or newer: the server, and {@link accountsBlock}. */
 export function serverConfiguration(server: ServerOptions, keys: PublicKeys): string {
   const { listen, store, tls } = server;
@@ -25,9 +33,7 @@ export function serverConfiguration(server: ServerOptions, keys: PublicKeys): st
     '# Written by deploy/nats/accounts.ts; change it there and reload with "nats-server --signal reload".',
     `listen: ${quoted(listen)}`,
     'max_payload: 1MB',
-    '# A frozen agent must not stall the publishing of jobs for the default 10 s.',
-    'write_deadline: "2s"',
-    'max_pending: 8MB',
+    CONNECTION_BOUNDS,
     // The stream of results has a bound itself (SVC_RESULTS_MAX_BYTES); without this one JetStream refuses
     // it where the disk has less room at the moment.
     `jetstream { store_dir: ${quoted(store)}, max_file: 2TB }`,
@@ -92,7 +98,11 @@ function regionAccount(region: Region, key: string): string[] {
     `    publish: { allow: [${publish}] }`,
     `    subscribe: { allow: [${subscribe}] }`,
     '  } } ]',
-    `  limits { max_connections: ${MAX_CONNECTIONS}, max_subscriptions: ${MAX_SUBSCRIPTIONS} }`,
+    '  limits {',
+    `    max_connections: ${MAX_CONNECTIONS}, max_subscriptions: ${MAX_SUBSCRIPTIONS}`,
+    // The longest of what agents say; a batch of results has 256 KiB. Longer ones end the connection.
+    `    max_payload: ${MAX_AGENT_MESSAGE_BYTES}`,
+    '  }',
     '  imports: [',
     `    ${imported('stream', 'APP', jobsSubject(region))}`,
     ...resultsSubjects(region).map((subject) => `    ${imported('service', 'APP', subject)}`),

@@ -4,6 +4,7 @@ import { createMetrics } from '@svc/agent/metrics.ts';
 import { Outbox } from '@svc/agent/outbox.ts';
 import type { BusMessage } from '@svc/shared/bus.ts';
 import { systemClock } from '@svc/shared/clock.ts';
+import { MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
 import { agentsSubject, jobsSubject, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
@@ -282,9 +283,9 @@ describe('an agent', () => {
       cheat.publish(`${resultsSubject(OWN)}.1`, data);
       await cheat.flush();
     }
-    // Larger than anything that agents send.
-    for (let sent = 0; sent < 4 * MAX_BYTES; sent += 900 * 1024) {
-      cheat.publish(resultsSubject(OWN), 'x'.repeat(900 * 1024));
+    // Larger than any batch of results.
+    for (let sent = 0; sent < 4 * MAX_BYTES; sent += 500 * 1024) {
+      cheat.publish(resultsSubject(OWN), 'x'.repeat(500 * 1024));
       await cheat.flush();
     }
     await allHandled();
@@ -310,6 +311,23 @@ describe('an agent', () => {
     await allHandled();
     hearing.close();
     expect(serverMebibytes() - before).toBeLessThan(64);
+  });
+
+  test('says the longest that it may, and nothing longer', async (context) => {
+    const talkative = await connectAs(OWN);
+    context.onTestFinished(() => talkative.close());
+    const heard = new Promise<number>((resolve) => {
+      coordinator.subscribe(agentsSubject(OWN), ({ data }) => resolve(data.length));
+    });
+    await coordinator.flush();
+    talkative.publish(agentsSubject(OWN), 'x'.repeat(MAX_AGENT_MESSAGE_BYTES));
+    expect(await heard).toBe(MAX_AGENT_MESSAGE_BYTES);
+    const failure = firstError(talkative);
+    // Its own client would keep to what the server says.
+    Object.assign(talkative.info ?? {}, { max_payload: 1_024 ** 2 });
+    talkative.publish(agentsSubject(OWN), 'x'.repeat(MAX_AGENT_MESSAGE_BYTES + 1));
+    // The client shows no more of "maximum payload violation".
+    expect(await failure).toBe('NATS_PROTOCOL_ERR');
   });
 
   test('cannot subscribe without end', async (context) => {

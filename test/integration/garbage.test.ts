@@ -188,9 +188,8 @@ describe.concurrent('what cannot be read is dropped and counted', () => {
       })),
     ];
     for (const region of REGIONS) for (const { data } of messages) bus.publish(`svc.agents.${region}`, data);
-    bus.publish('svc.agents.mars', JSON.stringify(HEARTBEAT));
     await bus.flush();
-    await untilMetric(service, AGENT_MESSAGES, REGIONS.length * messages.length + 1);
+    await untilMetric(service, AGENT_MESSAGES, REGIONS.length * messages.length);
     await expectUnimpressed(started);
   });
 

@@ -226,7 +226,7 @@ export class Service {
         this.#answer(region, job.slot, this.#around.offer(region, offer));
       }
     }
-    if (this.#inFlight.hasOverdue(now)) this.#inFlight.judge(now);
+    if (this.#inFlight.hasOverdue(now)) this.#inFlight.judge(now, new Set(REGIONS));
     const isOffering = [...this.#inFlight.values()].some(
       ({ state }) => state === 'offered' || state === 'queued',
     );

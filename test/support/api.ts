@@ -59,7 +59,11 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
     configuration: configured.configuration,
     monitors: configured.monitors,
     states,
-    agents: { agentsOf: (region) => agents.get(region) ?? [], live: () => [...agents.keys()] },
+    agents: {
+      agentsOf: (region) => agents.get(region) ?? [],
+      live: () => [...agents.keys()],
+      muted: () => ['hosta-ams'],
+    },
     checks: { runNow: async () => [] },
     deliveries: createDeliveries({ store, clock, deliverer, publicUrl }),
     readiness: () => ({ database: true }),

@@ -49,6 +49,17 @@ export class HeldResources {
       inbox: () => bus.inbox(),
       close: () => bus.close(),
       onConnection: (listener) => both(hold(this.#listeners), bus.onConnection(listener)),
+      subscribeApart: async (...subscription) => {
+        const apart = await bus.subscribeApart(...subscription);
+        const release = hold(this.#subscriptions);
+        return {
+          flush: () => apart.flush(),
+          close: async () => {
+            release();
+            await apart.close();
+          },
+        };
+      },
       subscribe: (...subject) => {
         const subscription = bus.subscribe(...subject);
         const release = hold(this.#subscriptions);

@@ -1,4 +1,4 @@
-import type { Bus, BusMessage, BusSubscription, PublishOptions } from '@svc/shared/bus.ts';
+import type { ApartSubscription, Bus, BusMessage, BusSubscription, PublishOptions } from '@svc/shared/bus.ts';
 import { BusDisconnected } from '@svc/shared/nats-bus.ts';
 
 type Subscription = { pattern: RegExp; handler: (message: BusMessage) => void; queue: string | undefined };
@@ -14,7 +14,11 @@ export class MemoryBus implements Bus {
   #turn = 0;
   #inboxes = 0;
   #frozen: (() => void)[] | null = null;
+  /** Ends a connection of a subject's own. */
+  readonly #apart = new Map<() => void, string>();
   isConnected = true;
+  /** No further connection is to be had. */
+  refusesApart = false;
   /** Every message that was published, oldest first. */
   readonly published: { subject: string; text: string }[] = [];
 
@@ -38,6 +42,40 @@ export class MemoryBus implements Bus {
       this.#subscriptions.delete(subscription);
     };
     return { close, drain: async () => close() };
+  }
+
+  async subscribeApart(
+    subject: string,
+    handler: (message: BusMessage) => void,
+    onEnd: () => void,
+  ): Promise<ApartSubscription> {
+    await Promise.resolve();
+    if (!this.isConnected || this.refusesApart) throw new BusDisconnected();
+    const subscription = this.subscribe(subject, handler);
+    const close = async (): Promise<void> => {
+      subscription.close();
+      stopListening();
+      this.#apart.delete(end);
+    };
+    const end = (): void => {
+      void close();
+      onEnd();
+    };
+    const stopListening = this.onConnection((isConnected) => {
+      if (!isConnected) end();
+    });
+    this.#apart.set(end, subject);
+    return { flush: () => this.flush(), close };
+  }
+
+  /** Subjects that are heard over connections of their own. */
+  get apart(): readonly string[] {
+    return [...this.#apart.values()];
+  }
+
+  /** The server cuts the subject's own connections off. */
+  cutOff(subject: string): void {
+    for (const [end, each] of this.#apart) if (each === subject) end();
   }
 
   /** Messages wait in the socket, as while the event loop stands still, until {@link thaw}. */

@@ -32,6 +32,11 @@ export function coordinatorMetrics(sources: Sources): Metric[] {
       'sickness',
       dispatch.agents.sick,
     ),
+    gauge(
+      'svc_regions_muted',
+      'Regions whose agents say more than is read, and are not heard for a while.',
+      dispatch.muted.length,
+    ),
     byLabel('svc_dispatch_events_total', 'What dispatch did.', 'counter', 'event', dispatch.counters),
     counter('svc_results_recorded_total', 'Results recorded.', recorder.counts.results),
     counter('svc_results_duplicate_total', 'Results that were there already.', recorder.counts.duplicates),

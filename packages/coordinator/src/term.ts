@@ -170,7 +170,11 @@ export class Term {
     return {
       monitors,
       states,
-      agents: dispatch.agents,
+      agents: {
+        agentsOf: (region) => dispatch.agents.agentsOf(region),
+        live: () => dispatch.agents.live(),
+        muted: () => dispatch.muted,
+      },
       checks: dispatch,
       deliveries: createDeliveries({ store, clock, deliverer, publicUrl: config.publicUrl }),
       slotNow: () => slotClock.now(),

@@ -16,6 +16,19 @@ export interface Bus {
     handler: (message: BusMessage) => void,
     options?: { queue?: string },
   ): BusSubscription;
+  /**
+   * Subscribes over a further connection to the same servers. Where more comes over it than is read, the server cuts
+   * off that one alone. Tried once and not connected again. Resolves when it is connected; {@link
+   * ApartSubscription.flush} tells when the server has the subscription.
+   *
+   * @param onEnd called once, when the connection has ended for another reason than `close`
+   * @throws what connecting failed with
+   */
+  subscribeApart(
+    subject: string,
+    handler: (message: BusMessage) => void,
+    onEnd: () => void,
+  ): Promise<ApartSubscription>;
   /** Resolves when the server has answered a round trip: all it had sent before was handled. Rejects when disconnected. */
   flush(): Promise<void>;
   /** A fresh subject below this connection's inbox prefix. */
@@ -45,6 +58,13 @@ export interface BusSubscription {
    * closes at once. Never rejects.
    */
   drain(): Promise<void>;
+}
+
+export interface ApartSubscription {
+  /** As {@link Bus.flush}, for this connection. Rejects also when it is closed meanwhile. */
+  flush(): Promise<void>;
+  /** Ends the connection at once: what the server or the socket still holds is dropped. May be called twice. */
+  close(): Promise<void>;
 }
 
 /**

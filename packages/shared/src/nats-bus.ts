@@ -8,15 +8,16 @@ import {
   credsAuthenticator,
   ErrorCode,
   headers,
-  type Msg,
   type NatsConnection,
   NatsError,
   nkeyAuthenticator,
   type Subscription,
 } from 'nats';
-import type { Bus, BusMessage, BusSubscription, PublishOptions } from './bus.ts';
+import type { ApartSubscription, Bus, BusMessage, BusSubscription, PublishOptions } from './bus.ts';
 import { messageOf, SvcError } from './errors.ts';
 import type { Logger } from './log.ts';
+import { connectApart } from './nats-apart.ts';
+import { guardedHandler } from './nats-message.ts';
 import { type NatsServers, parseNatsServers } from './nats-servers.ts';
 
 /** Thrown by `publish` and `flush` while there is no connection: nothing was sent. */
@@ -78,7 +79,7 @@ export async function connectBus(options: BusOptions): Promise<NatsBus> {
   const shown = servers.addresses.map((address) => `${scheme}://${address}`).join();
   const connected = explainWaiting(connectionOptions, shown, options.log);
   try {
-    return new NatsBus(await connect(connectionOptions), options.log, options.inboxPrefix ?? '_INBOX');
+    return new NatsBus(await connect(connectionOptions), connectionOptions, options.log);
   } finally {
     connected();
   }
@@ -161,17 +162,18 @@ function authenticatorOf(options: BusOptions): Authenticator | null {
 export class NatsBus implements Bus {
   /** For `nats-result-stream.ts` only. */
   readonly connection: NatsConnection;
+  readonly #options: ConnectionOptions;
   readonly #log: Logger;
-  readonly #inboxPrefix: string;
   readonly #listeners = new Set<(isConnected: boolean) => void>();
   /** Flushes and drains that wait for an answer; a lost connection will never bring it. */
   readonly #flushes = new Set<(reason: BusDisconnected) => void>();
   #isConnected = true;
 
-  constructor(connection: NatsConnection, log: Logger, inboxPrefix: string) {
+  /** @param options what `connection` was made with */
+  constructor(connection: NatsConnection, options: ConnectionOptions, log: Logger) {
     this.connection = connection;
+    this.#options = options;
     this.#log = log;
-    this.#inboxPrefix = inboxPrefix;
     void this.#watch();
   }
 
@@ -201,22 +203,17 @@ export class NatsBus implements Bus {
   ): BusSubscription {
     const subscription = this.connection.subscribe(subject, {
       ...options,
-      callback: (error, message) => {
-        if (error) {
-          this.#log.error({ subject, error: messageOf(error) }, 'NATS subscription failed');
-          return;
-        }
-        try {
-          handler(toBusMessage(message));
-        } catch (failure) {
-          this.#log.error(
-            { subject, error: failure },
-            'handling a NATS message failed; the message is dropped',
-          );
-        }
-      },
+      callback: guardedHandler(subject, handler, this.#log),
     });
     return { close: () => subscription.unsubscribe(), drain: () => this.#drain(subscription) };
+  }
+
+  subscribeApart(
+    subject: string,
+    handler: (message: BusMessage) => void,
+    onEnd: () => void,
+  ): Promise<ApartSubscription> {
+    return connectApart(this.#options, subject, guardedHandler(subject, handler, this.#log), onEnd);
   }
 
   async #drain(subscription: Subscription): Promise<void> {
@@ -248,7 +245,7 @@ export class NatsBus implements Bus {
   }
 
   inbox(): string {
-    return `${this.#inboxPrefix}.${randomUUID().replaceAll('-', '')}`;
+    return `${this.#options.inboxPrefix ?? '_INBOX'}.${randomUUID().replaceAll('-', '')}`;
   }
 
   onConnection(listener: (isConnected: boolean) => void): () => void {
@@ -288,13 +285,4 @@ export class NatsBus implements Bus {
     }
     for (const listener of this.#listeners) listener(isConnected);
   }
-}
-
-function toBusMessage(message: Msg): BusMessage {
-  return {
-    subject: message.subject,
-    data: message.data,
-    reply: message.reply ?? '',
-    isNoResponders: message.data.length === 0 && message.headers?.code === 503,
-  };
 }

@@ -261,6 +261,10 @@ export const regionView = z
     sick: z
       .array(z.enum(SICKNESSES))
       .meta({ description: 'What its agents find wrong with themselves; empty: nothing.' }),
+    muted: z.boolean().meta({
+      description:
+        'Its agents, or somebody with their key, say more than is read: none of them is heard for a while, and the region has no agents.',
+    }),
     agents: z.array(
       z.object({
         id: z.string(),
@@ -285,6 +289,7 @@ export const regionView = z
         region: 'hosta-fra',
         last_seen_at: 1_767_225_600_000,
         sick: [],
+        muted: false,
         agents: [
           {
             id: 'fra-1',

@@ -74,11 +74,13 @@ export type LiveAgent = {
   readonly sicknesses: readonly Sickness[];
 };
 
-/** The agents that are alive now; dispatch's `Agents` is one. */
+/** The agents that are alive now. */
 export interface AgentDirectory {
   agentsOf(region: Region): Iterable<LiveAgent>;
   /** Regions with an agent that takes jobs. */
   live(): readonly Region[];
+  /** Regions whose agents say more than is read, so that none of them is heard for a while. */
+  muted(): readonly Region[];
 }
 
 /** `Dispatch` is one. */

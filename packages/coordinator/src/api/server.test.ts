@@ -520,6 +520,7 @@ describe('tokens, regions, health', () => {
       region: 'hosta-fra',
       last_seen_at: 5,
       sick: ['starved'],
+      muted: false,
       agents: [
         {
           id: 'a1',
@@ -540,6 +541,7 @@ describe('tokens, regions, health', () => {
       region: 'hosta-ams',
       last_seen_at: null,
       sick: [],
+      muted: true,
       agents: [],
     });
   });

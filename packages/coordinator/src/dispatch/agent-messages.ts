@@ -1,13 +1,11 @@
 import type { BusMessage } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { type AgentMessage, agentMessage } from '@svc/shared/messages/heartbeat.ts';
-import { regionOfSubject } from '@svc/shared/messages/subjects.ts';
+import { type AgentMessage, agentMessage, MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { DispatchCounters } from './counters.ts';
+import { isWorthParsing } from './message-outline.ts';
 
-/** Twice the largest heartbeat there can be. */
-const MAX_MESSAGE_BYTES = 1_024 * 1_024;
 /** Dropped messages are logged at most this often, ms. */
 const LOG_EVERY_MS = 10_000;
 
@@ -21,8 +19,7 @@ export type AgentMessagesOptions = {
 };
 
 /**
- * Reads what comes on the agents' subjects. The subject says which region speaks; what cannot be read
- * is dropped, counted and logged.
+ * Reads what comes on the agents' subjects; what cannot be read is dropped, counted and logged.
  */
 export class AgentMessages {
   readonly #options: AgentMessagesOptions;
@@ -32,14 +29,14 @@ export class AgentMessages {
     this.#options = options;
   }
 
-  handle(message: BusMessage): void {
-    const region = regionOfSubject(message.subject);
-    if (region === null) {
-      this.#drop(message, 'unknown region');
+  /** @param region whose subject the message came on: the accounts of NATS bind an agent to its region's */
+  handle(region: Region, message: BusMessage): void {
+    if (message.data.length > MAX_AGENT_MESSAGE_BYTES) {
+      this.#drop(message, 'oversized');
       return;
     }
-    if (message.data.length > MAX_MESSAGE_BYTES) {
-      this.#drop(message, 'oversized');
+    if (!isWorthParsing(message.data)) {
+      this.#drop(message, 'no known message has so many parts');
       return;
     }
     let value: unknown;

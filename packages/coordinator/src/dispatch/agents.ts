@@ -235,30 +235,34 @@ export class Agents {
     return false;
   }
 
-  /** Forgets the agents that were silent at `asOf` and are still. To be called only after all that had arrived by then was handled. */
-  judge(asOf: number): void {
-    for (const [region, { agents }] of this.#regions) {
+  /**
+   * Forgets the agents that were silent at `asOf` and are still.
+   *
+   * @param regions those of which all that had arrived by then was handled; the agents of others are passed over
+   */
+  judge(asOf: number, regions: ReadonlySet<Region>): void {
+    for (const region of regions) {
+      const { agents } = this.#of(region);
       let lastSeenAt = 0;
       for (const agent of agents.values()) {
         if (!isSilent(agent, asOf)) continue;
         lastSeenAt = Math.max(lastSeenAt, agent.lastSeenWall);
         agents.delete(keyOf(agent.id, agent.bootId));
         this.#sickAgents.gone(agent);
-        this.#compareCapabilities(region);
         this.#options.counters.agentsGone += 1;
         this.#options.log.warn({ region, agent: agent.id, jobs: agent.jobs.size }, 'an agent is gone');
         this.#options.onGone(agent);
       }
-      if (lastSeenAt > 0) this.#update(region, lastSeenAt);
+      if (lastSeenAt === 0) continue;
+      this.#compareCapabilities(region);
+      this.#update(region, lastSeenAt);
     }
   }
 
-  /** Silence counts from now on: there was no connection over which anybody could have been heard. */
-  excuse(): void {
+  /** Silence counts from now on: there was no connection over which anybody of the region could have been heard. */
+  excuse(region: Region): void {
     const now = this.#options.clock.monotonic();
-    for (const region of this.#regions.values()) {
-      for (const agent of region.agents.values()) agent.lastSeenAt = now;
-    }
+    for (const agent of this.#of(region).agents.values()) agent.lastSeenAt = now;
   }
 
   /** It is heard after another one of its id began: both live. */

@@ -36,6 +36,8 @@ export type DispatchCounters = {
   agentsSick: number;
   /** A region that monitors declare lost its last agent, or never had one. */
   regionsLost: number;
+  /** A region was muted, because its agents said more than is read. */
+  regionsMuted: number;
   /** Messages on the agents' subjects that could not be read. */
   droppedMessages: number;
   /** Heartbeats of agents beyond the bound of their region. */
@@ -72,6 +74,7 @@ export function newCounters(): DispatchCounters {
     agentsGone: 0,
     agentsSick: 0,
     regionsLost: 0,
+    regionsMuted: 0,
     droppedMessages: 0,
     droppedAgents: 0,
     sharedAgentIds: 0,

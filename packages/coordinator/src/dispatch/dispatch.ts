@@ -1,9 +1,8 @@
-import type { Bus, BusSubscription } from '@svc/shared/bus.ts';
+import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { type AgentMessage, HEARTBEAT_INTERVAL_MS } from '@svc/shared/messages/heartbeat.ts';
-import { ALL_AGENTS } from '@svc/shared/messages/subjects.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Backlog } from '../domain/admission.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
@@ -16,6 +15,7 @@ import { InFlight } from './in-flight.ts';
 import { Overload } from './overload.ts';
 import { Publisher } from './publisher.ts';
 import { recover } from './recovery.ts';
+import { RegionEars } from './region-ears.ts';
 import type { RegionPresence } from './region-presence.ts';
 import { type RegionAnswer, RunNow } from './run-now.ts';
 import { AHEAD_MS, DeclaredRegions, Scheduler } from './scheduler.ts';
@@ -72,14 +72,14 @@ export class Dispatch implements SlotOutcomes {
   readonly #inFlight: InFlight;
   readonly #scheduler: Scheduler;
   readonly #publisher: Publisher;
-  readonly #messages: AgentMessages;
+  readonly #ears: RegionEars;
   readonly #runs: RunNow;
   readonly #slowChecks = new SlowChecks();
   readonly #declared = new DeclaredRegions();
   /** Regions of which the server said that nobody listens. */
   readonly #deaf = new Set<Region>();
   readonly #stopping = new AbortController();
-  #subscription: BusSubscription | null = null;
+  #listening: Promise<void> | null = null;
   #stops: (() => void)[] = [];
   /** Until the slots of an earlier life are over; then null. */
   #earlyReports: EarlyReports | null = new EarlyReports();
@@ -138,11 +138,19 @@ export class Dispatch implements SlotOutcomes {
       counters,
       onNoResponders: (region) => this.#deaf.add(region),
     });
-    this.#messages = new AgentMessages({
+    const messages = new AgentMessages({
       clock,
       log,
       counters,
       onMessage: (region, message) => this.#onMessage(region, message),
+    });
+    this.#ears = new RegionEars({
+      bus,
+      clock,
+      log,
+      counters,
+      onMessage: (region, message) => messages.handle(region, message),
+      onHearing: (region) => this.#hears(region),
     });
     this.#runs = new RunNow({ bus, clock });
   }
@@ -152,16 +160,23 @@ export class Dispatch implements SlotOutcomes {
     return this.#inFlight.size;
   }
 
+  /** Regions whose agents say more than is read, and are not heard for a while. */
+  get muted(): readonly Region[] {
+    return this.#ears.muted;
+  }
+
   /**
-   * Hears agents from now on, and follows the declaration. Where there may be jobs of an earlier life, the next
+   * Follows the declaration, and resolves when agents are heard. Where there may be jobs of an earlier life, the next
    * round of heartbeats (2.5 s) tells of them; whatever else starts may do so meanwhile.
    */
-  listen(): void {
+  listen(): Promise<void> {
+    this.#listening ??= this.#listen();
+    return this.#listening;
+  }
+
+  async #listen(): Promise<void> {
     const { bus, monitors, presence } = this.#options;
-    if (this.#subscription !== null) return;
-    this.#subscription = bus.subscribe(ALL_AGENTS, (message) => this.#messages.handle(message));
     this.#publisher.start();
-    this.#publisher.callRoll();
     this.#runs.start();
     presence.start();
     this.#stops.push(bus.onConnection((isConnected) => this.#connectionChanged(isConnected)));
@@ -170,6 +185,8 @@ export class Dispatch implements SlotOutcomes {
       this.#overload.changed(null, monitor);
     }
     this.#stops.push(monitors.onChange((before, after) => this.#declarationChanged(before, after)));
+    await this.#ears.open();
+    if (this.#stopping.signal.aborted) return;
     if (this.#mayHaveJobs()) this.#hearing = this.#hearAgents();
   }
 
@@ -179,7 +196,7 @@ export class Dispatch implements SlotOutcomes {
    */
   async start(): Promise<void> {
     const { clock, slotClock } = this.#options;
-    this.listen();
+    await this.listen();
     await this.#hearing;
     if (this.#stopping.signal.aborted) return;
     this.#earlyReports?.endAt(slotClock.now() + AHEAD_MS);
@@ -197,10 +214,15 @@ export class Dispatch implements SlotOutcomes {
     this.#stopping.abort();
     for (const stop of this.#stops) stop();
     this.#stops = [];
-    this.#subscription?.close();
+    await this.#ears.close();
     this.#publisher.stop();
     this.#runs.stop();
     await this.#options.presence.stop();
+  }
+
+  /** Resolves when all is handled that agents had said, as far as they can be heard. */
+  async allHeard(): Promise<void> {
+    await this.#ears.caughtUp();
   }
 
   /** Whether the token proves that the region was given the slot: compared with its job's, made anew without one. */
@@ -278,12 +300,11 @@ export class Dispatch implements SlotOutcomes {
     if (this.#isJudging || asOf < this.#judgeFrom || !bus.isConnected) return;
     if (!this.#inFlight.hasOverdue(asOf) && !this.agents.hasSilent(asOf)) return;
     this.#isJudging = true;
-    bus
-      .flush()
-      .then(() => {
+    Promise.all([this.#ears.caughtUp(), bus.flush()])
+      .then(([regions]) => {
         if (this.#stopping.signal.aborted || asOf < this.#judgeFrom) return;
-        this.agents.judge(asOf);
-        this.#inFlight.judge(asOf);
+        this.agents.judge(asOf, regions);
+        this.#inFlight.judge(asOf, regions);
       })
       .catch((error: unknown) => {
         if (bus.isConnected) log.error({ error }, 'silence could not be judged');
@@ -342,7 +363,7 @@ export class Dispatch implements SlotOutcomes {
   }
 
   async #hearAgents(): Promise<void> {
-    const { bus, clock } = this.#options;
+    const { clock } = this.#options;
     this.#isHearingAgents = true;
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = clock.after(HEARTBEAT_ROUND_MS, resolve);
@@ -350,7 +371,7 @@ export class Dispatch implements SlotOutcomes {
     await promise;
     cancel();
     // What starts beside this may have held the thread: heartbeats that have arrived are handled first.
-    if (bus.isConnected) await bus.flush().catch(() => {}); // It was lost since: a later round tells.
+    await this.allHeard();
     this.#isHearingAgents = false;
   }
 
@@ -390,10 +411,15 @@ export class Dispatch implements SlotOutcomes {
   #connectionChanged(isConnected: boolean): void {
     if (!isConnected) return;
     const { clock } = this.#options;
-    this.agents.excuse();
-    this.#publisher.callRoll();
+    for (const region of REGIONS) this.#hears(region);
     this.#judgeFrom = clock.monotonic() + HEARTBEAT_ROUND_MS;
     this.#overload.excuse(2 * HEARTBEAT_ROUND_MS);
+  }
+
+  /** Silence counts from now on; who is there says so at once. */
+  #hears(region: Region): void {
+    this.agents.excuse(region);
+    this.#publisher.callRoll(region);
   }
 
   #regionLost(region: Region, lastSeenAt: number): void {

@@ -119,7 +119,7 @@ class Model {
         break;
       default:
         this.inFlight.loseMissing(now);
-        this.inFlight.judge(now);
+        this.inFlight.judge(now, new Set(REGIONS));
         this.inFlight.expireQueued(now);
     }
   }

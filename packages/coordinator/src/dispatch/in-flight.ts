@@ -12,6 +12,8 @@ import { Job, jobKey, offerBoundMs, regionIndex } from './job.ts';
 const FIRST_REOFFER_MS = 500;
 /** Wait after an offer that an agent declined (full, draining), ms. */
 const DECLINED_REOFFER_MS = 250;
+/** Jobs of a region whose agents cannot be heard are looked at again after this long, ms. */
+const JUDGED_LATER_MS = 250;
 /** Heartbeats in a row without the job after which it counts as lost. */
 const LOST_ABSENCES = 2;
 /** A job is believed to run for this much longer than its check can take: waiting, reporting, outages, ms. */
@@ -276,9 +278,17 @@ export class InFlight {
     return first !== undefined && first.dueAt <= asOf;
   }
 
-  /** Offers again what nobody took, or gives it up. To be called only after all that had arrived by `asOf` was handled. */
-  judge(asOf: number): void {
+  /**
+   * Offers again what nobody took, or gives it up.
+   *
+   * @param regions those of which all that had arrived by `asOf` was handled; the jobs of others are judged later
+   */
+  judge(asOf: number, regions: ReadonlySet<Region>): void {
     for (let job = this.#offered.peek(); job !== undefined && job.dueAt <= asOf; job = this.#offered.peek()) {
+      if (!regions.has(job.region)) {
+        this.#offered.set(job, asOf + JUDGED_LATER_MS);
+        continue;
+      }
       if (!job.isAnswered) this.#options.overload.unanswered(job.region);
       if (asOf >= job.boundAt) this.#giveUp(job);
       else this.#queue(job);

@@ -74,11 +74,10 @@ export class Publisher {
     this.#stopListening();
   }
 
-  /** Asks in every region who is there; the answers are heartbeats. Nothing while disconnected. */
-  callRoll(): void {
+  /** Asks in the region who is there; the answers are heartbeats. Nothing while disconnected. */
+  callRoll(region: Region): void {
     const { bus } = this.#options;
-    if (!bus.isConnected) return;
-    for (const subject of this.#subjects) bus.publish(subject, ROLL_CALL);
+    if (bus.isConnected) bus.publish(this.#subjects[regionIndex(region)] as string, ROLL_CALL);
   }
 
   /** Publishes what is queued. Nothing while disconnected: the jobs wait within their bound. */

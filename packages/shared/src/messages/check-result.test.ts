@@ -59,6 +59,11 @@ test.each([
   expect(checkResult.safeParse({ ...RESULT, ...change }).success).toBe(false);
 });
 
+test('of attempts without end not one is looked at', () => {
+  const { error } = checkResult.safeParse({ ...RESULT, attempts: new Array(100_000).fill(1) });
+  expect(error?.issues).toMatchObject([{ code: 'too_big', path: ['attempts'] }]);
+});
+
 test('a reason that only a newer agent knows reads as an error of our own', () => {
   const newer = { ...RESULT, outcome: 'not_run', reason: 'out-of-descriptors' };
   expect(checkResult.parse(newer)).toEqual({ ...newer, reason: 'internal-error' });

@@ -97,7 +97,7 @@ const finding = z.object({
   error_message: z.string().optional(),
   /** The last attempt ended by its time-out. */
   timed_out: z.boolean().optional(),
-  attempts: z.array(attempt),
+  attempts: z.array(attempt).max(LIMITS.retries + 1),
   /** TLS targets: when the leaf certificate expires, epoch ms. */
   certificate_expires_at: z.number().optional(),
   /** The response was longer than what assertions were shown (2 MiB). */

@@ -7,8 +7,11 @@ import { messageVersion } from './subjects.ts';
 export const HEARTBEAT_INTERVAL_MS = 2_000;
 export const HEARTBEATS_MISSED = 3;
 
-/** Most jobs an agent may hold, which bounds a heartbeat to some 500 KB (NATS allows 1 MB). */
+/** Most jobs an agent may hold. */
 export const MAX_HELD_JOBS = 16_000;
+
+/** Nothing that an agent says is longer: 36 bytes at most for each job that it holds, and 13 KB for the rest. */
+export const MAX_AGENT_MESSAGE_BYTES = 576 * 1_024;
 
 const agentId = z.string().min(1).max(128);
 

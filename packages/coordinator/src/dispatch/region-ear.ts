@@ -1,0 +1,238 @@
+import type { ApartSubscription, Bus, BusMessage } from '@svc/shared/bus.ts';
+import type { Clock } from '@svc/shared/clock.ts';
+import { messageOf } from '@svc/shared/errors.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { agentsSubject } from '@svc/shared/messages/subjects.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { DispatchCounters } from './counters.ts';
+import { regionIndex } from './job.ts';
+import { MESSAGE_COST, RegionAllowance } from './region-allowance.ts';
+
+/** A lost connection is tried again after this long, ms, */
+const RETRY_MS = 500;
+/** and each region's some ms after the one before, so that 28 handshakes do not hold the thread together. */
+const STAGGER_MS = 20;
+/** How long a region is muted for the first time, ms; each further time twice as long, */
+const FIRST_MUTE_MS = 10_000;
+const LONGEST_MUTE_MS = 10 * 60_000;
+/** until it was heard for this long without being muted. */
+const CALM_MS = 10 * 60_000;
+/** Agents that cannot be heard for want of a connection are not taken for silent for this long, ms. */
+const EXCUSED_MS = 10_000;
+/** A connection that does not answer within this time is not waited for, ms. */
+const FENCE_MS = 1_000;
+/** Messages are handled in one turn of the event loop up to this cost, so that none holds the thread for long. */
+const TURN_COST = 128 * 1_024;
+
+export type RegionEarOptions = {
+  readonly region: Region;
+  readonly bus: Pick<Bus, 'isConnected' | 'subscribeApart'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly counters: Pick<DispatchCounters, 'regionsMuted'>;
+  readonly onMessage: (region: Region, message: BusMessage) => void;
+  /** The region is heard from now on. */
+  readonly onHearing: (region: Region) => void;
+};
+
+/**
+ * Hears the agents of one region, over a connection of its own: whatever they say, it reaches no other region and
+ * not the connection of jobs and results. Who says more than is allowed is muted.
+ *
+ *     closed ── open ──▶ opening ──connected──▶ hearing ──more than allowed──▶ muted
+ *                          ▲  │                    │                             │
+ *                          │  └──failed──▶ lost ◀──┘ cut off                     │
+ *                          └── 0.5 s ───────┘                                    │
+ *                          └── 10 s, 20 s … 10 min ──────────────────────────────┘
+ */
+export class RegionEar {
+  readonly #options: RegionEarOptions;
+  readonly #allowance = new RegionAllowance();
+  #state: 'closed' | 'opening' | 'hearing' | 'lost' | 'muted' = 'closed';
+  /** Grows with every change of the connection; what an earlier one still says is passed over. */
+  #attempt = 0;
+  #subscription: ApartSubscription | null = null;
+  #cancelTimer: () => void = () => {};
+  /** Monotonic ms; null while it hears. */
+  #deafSince: number | null = null;
+  #hearingSince = 0;
+  #muteMs = 0;
+  /** Who waits for an answer of the connection. */
+  readonly #fences = new Set<(hasCaughtUp: boolean) => void>();
+  /** Messages that are not handled yet, and who waits until those before are. */
+  #waiting: (BusMessage | (() => void))[] = [];
+  #turnCost = 0;
+
+  constructor(options: RegionEarOptions) {
+    this.#options = options;
+  }
+
+  get isMuted(): boolean {
+    return this.#state === 'muted';
+  }
+
+  /** Resolves when the first attempt to connect has succeeded or failed. */
+  async open(): Promise<void> {
+    this.#deafSince = this.#options.clock.monotonic();
+    await this.#connect();
+  }
+
+  /** The bus is connected again, so this may be as well. */
+  busConnected(): void {
+    if (this.#state === 'lost') this.#connectIn(0);
+  }
+
+  /**
+   * Waits until all that the agents had said is handled.
+   *
+   * @returns false: what they said may still be on its way, so that their silence means nothing
+   */
+  async caughtUp(): Promise<boolean> {
+    switch (this.#state) {
+      case 'hearing':
+        return this.#fence();
+      case 'muted':
+      case 'closed':
+        return true;
+      case 'opening':
+      case 'lost':
+        return this.#options.clock.monotonic() - (this.#deafSince ?? 0) >= EXCUSED_MS;
+      default:
+        return this.#state satisfies never;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#leave('closed');
+  }
+
+  async #connect(): Promise<void> {
+    const { region, bus, clock, log, onHearing } = this.#options;
+    void this.#leave('opening');
+    const attempt = this.#attempt;
+    const isOver = () => attempt !== this.#attempt;
+    try {
+      const subscription = await bus.subscribeApart(
+        agentsSubject(region),
+        (message) => {
+          if (!isOver()) this.#hear(message);
+        },
+        () => {
+          if (!isOver()) this.#lost();
+        },
+      );
+      if (isOver()) {
+        await subscription.close();
+        return;
+      }
+      this.#subscription = subscription;
+      await subscription.flush();
+    } catch (error) {
+      log.debug({ region, error: messageOf(error) }, 'the agents of a region cannot be heard yet');
+      if (!isOver()) this.#lost();
+      return;
+    }
+    if (isOver()) return;
+    if (this.#muteMs > 0 && this.#deafSince !== null) log.info({ region }, 'a region is heard again');
+    this.#state = 'hearing';
+    this.#deafSince = null;
+    this.#hearingSince = clock.monotonic();
+    onHearing(region);
+  }
+
+  #hear(message: BusMessage): void {
+    if (!this.#allowance.message(message.data.length, this.#options.clock.monotonic())) {
+      this.#mute();
+      return;
+    }
+    this.#waiting.push(message);
+    this.#work();
+  }
+
+  /** Handles what waits, as much as one turn of the event loop may cost; the rest in the next one. */
+  #work(): void {
+    const { region, onMessage } = this.#options;
+    while (this.#turnCost < TURN_COST) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      if (typeof next === 'function') {
+        next();
+        continue;
+      }
+      if (this.#turnCost === 0) setImmediate(() => this.#nextTurn());
+      this.#turnCost += next.data.length + MESSAGE_COST;
+      onMessage(region, next);
+    }
+  }
+
+  #nextTurn(): void {
+    this.#turnCost = 0;
+    this.#work();
+  }
+
+  async #fence(): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const cancel = this.#options.clock.after(FENCE_MS, () => resolve(false));
+    this.#fences.add(resolve);
+    this.#subscription?.flush().then(
+      () => {
+        this.#waiting.push(() => resolve(true));
+        this.#work();
+      },
+      () => resolve(false), // It ended meanwhile: that is told to onEnd.
+    );
+    try {
+      return await promise;
+    } finally {
+      cancel();
+      this.#fences.delete(resolve);
+    }
+  }
+
+  #lost(): void {
+    const { bus, clock } = this.#options;
+    const now = clock.monotonic();
+    const wasConnected = this.#subscription !== null;
+    this.#deafSince ??= now;
+    void this.#leave('lost');
+    if (wasConnected && bus.isConnected && !this.#allowance.cutOff(now)) this.#mute();
+    else this.#connectIn(RETRY_MS);
+  }
+
+  #connectIn(ms: number): void {
+    const { region, bus, clock } = this.#options;
+    this.#cancelTimer();
+    this.#cancelTimer = clock.after(ms + regionIndex(region) * STAGGER_MS, () => {
+      // Without the bus there is no server either; it tells when it is back.
+      if (bus.isConnected) void this.#connect();
+    });
+  }
+
+  #mute(): void {
+    const { region, clock, log, counters } = this.#options;
+    const now = clock.monotonic();
+    const wasCalm = this.#deafSince === null && now - this.#hearingSince >= CALM_MS;
+    this.#muteMs =
+      this.#muteMs === 0 || wasCalm ? FIRST_MUTE_MS : Math.min(2 * this.#muteMs, LONGEST_MUTE_MS);
+    this.#deafSince ??= now;
+    void this.#leave('muted');
+    counters.regionsMuted += 1;
+    log.error({ region, seconds: this.#muteMs / 1_000 }, MUTED);
+    this.#cancelTimer = clock.after(this.#muteMs, () => void this.#connect());
+  }
+
+  /** Ends the connection and what waits. */
+  async #leave(state: 'closed' | 'opening' | 'lost' | 'muted'): Promise<void> {
+    this.#state = state;
+    this.#attempt += 1;
+    this.#cancelTimer();
+    this.#waiting = [];
+    for (const answer of this.#fences) answer(false);
+    const subscription = this.#subscription;
+    this.#subscription = null;
+    await subscription?.close();
+  }
+}
+
+const MUTED =
+  'the agents of a region, or somebody with their key, say more than is read: none of them is heard for a while, so the region takes no jobs; look for the connection that floods, delete the key and reload NATS';

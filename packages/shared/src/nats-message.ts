@@ -1,0 +1,32 @@
+import type { Msg, NatsError } from 'nats';
+import type { BusMessage } from './bus.ts';
+import { messageOf } from './errors.ts';
+import type { Logger } from './log.ts';
+
+/** A callback for the NATS client that ends every failure of `handler`: logged, and the message is dropped. */
+export function guardedHandler(
+  subject: string,
+  handler: (message: BusMessage) => void,
+  log: Logger,
+): (error: NatsError | null, message: Msg) => void {
+  return (error, message) => {
+    if (error) {
+      log.error({ subject, error: messageOf(error) }, 'NATS subscription failed');
+      return;
+    }
+    try {
+      handler(toBusMessage(message));
+    } catch (failure) {
+      log.error({ subject, error: failure }, 'handling a NATS message failed; the message is dropped');
+    }
+  };
+}
+
+function toBusMessage(message: Msg): BusMessage {
+  return {
+    subject: message.subject,
+    data: message.data,
+    reply: message.reply ?? '',
+    isNoResponders: message.data.length === 0 && message.headers?.code === 503,
+  };
+}

@@ -1,0 +1,109 @@
+/** Somebody with one region's key says all that the server lets him; what is done in other regions goes on. */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
+import { agentsSubject } from '@svc/shared/messages/subjects.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { describe, expect, test } from 'vitest';
+import type { LocalService } from '../support/local-service.ts';
+import { natsAccounts } from '../support/nats-accounts.ts';
+import { type Opened, openedIn, serviceIn, targetIn } from '../support/opened.ts';
+
+const FLOODED: Region = 'hosta-fra';
+const OTHERS: readonly Region[] = ['hostb-par', 'hostc-us-east4'];
+const REGIONS = [FLOODED, ...OTHERS];
+/** What may be allocated outside of the heap, bytes, with what was read and is not collected yet; gigabytes are sent. */
+const MOST_MEMORY = 256 * 1_024 ** 2;
+const MUTED = 'svc_dispatch_events_total{event="regionsMuted"}';
+/** How much later than its slot a check may be recorded, ms of the service's clock: a second of ours, on a machine that is flooded as well. */
+const LATE_MS = 10_000;
+
+const LONG = { what: 'the longest messages', bytes: MAX_AGENT_MESSAGE_BYTES };
+const SHORT = { what: 'short ones', bytes: 16 };
+
+async function start(opened: Opened) {
+  const web = await targetIn(opened);
+  const accounts = natsAccounts(REGIONS);
+  const monitorOf = (regions: readonly Region[]) => ({
+    name: regions.join(' '),
+    url: web.url,
+    periodicity: '30s',
+    active: true,
+    retry: 0,
+    regions,
+  });
+  const service = await serviceIn(opened, {
+    regions: REGIONS,
+    accounts,
+    declared: { svc_http_monitor: { others: monitorOf(OTHERS), flooded: monitorOf([FLOODED]) } },
+  });
+  await service.changed(OTHERS.join(' '), 'active');
+  await service.changed(FLOODED, 'active');
+  return { service, seed: accounts.seedOf(FLOODED) };
+}
+
+function startFlood(opened: Opened, { nats }: LocalService, seed: string, bytes: number) {
+  const script = join(import.meta.dirname, '../support/flood.ts');
+  const flood = spawn(process.execPath, [script, nats.url, agentsSubject(FLOODED), String(bytes), '20'], {
+    env: { ...process.env, SEED: seed },
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  const stop = async () => void flood.kill('SIGKILL');
+  opened.push({ close: stop });
+  return stop;
+}
+
+/** Watches what this process keeps outside of the heap, where messages are. */
+function watchMemory(opened: Opened): () => number {
+  const before = process.memoryUsage().arrayBuffers;
+  let most = before;
+  const timer = setInterval(() => {
+    most = Math.max(most, process.memoryUsage().arrayBuffers);
+  }, 20);
+  opened.push({ close: async () => clearInterval(timer) });
+  return () => most - before;
+}
+
+describe.each([LONG, SHORT])('a flood of $what over 20 connections of one region', ({ bytes }) => {
+  test('disturbs no other region, and the region is heard again afterwards', {
+    timeout: 120_000,
+  }, async (context) => {
+    const opened = openedIn(context);
+    const { service, seed } = await start(opened);
+    const others = service.idOf(OTHERS.join(' '));
+    const flooded = service.idOf(FLOODED);
+    const began = service.clock.wall();
+    const memory = watchMemory(opened);
+
+    const stop = startFlood(opened, service, seed, bytes);
+    await service.until(async () => (await service.metric(MUTED)) >= 2);
+    await service.decided(others, 2);
+    await stop();
+
+    expect(service.said.get('lost the connection to NATS')).toBeUndefined();
+    const results = service.query<{ region: Region; slot: number; outcome: string; recorded_at: number }>(
+      'SELECT region, slot, outcome, recorded_at FROM results WHERE monitor_id = ? AND slot > ? ORDER BY slot, region',
+      others,
+      began,
+    );
+    const newest = Math.max(...results.map(({ slot }) => slot));
+    for (const slots of Map.groupBy(results, ({ slot }) => slot).values()) {
+      // The newest may not be reported by both yet.
+      if (slots[0]?.slot !== newest) expect(slots.map(({ region }) => region)).toEqual(OTHERS);
+    }
+    for (const { outcome, recorded_at, slot } of results) {
+      expect(outcome).toBe('passed');
+      expect(recorded_at - slot).toBeLessThan(LATE_MS);
+    }
+    expect(memory()).toBeLessThan(MOST_MEMORY);
+
+    // Heard again, and checked.
+    await service.until(async () => (await service.metric('svc_regions_muted')) === 0);
+    await service.decided(flooded, 1);
+    expect(service.transitions.map(({ monitor, to }) => [monitor.name, to])).not.toContainEqual([
+      OTHERS.join(' '),
+      'unknown',
+    ]);
+    expect(new Set(service.warnings.flatMap(({ region }) => region ?? []))).toEqual(new Set([FLOODED]));
+  });
+});
