@@ -138,7 +138,7 @@ async function run(story: Story): Promise<Figures> {
       const outage = new CpuWaits(agentPids);
       target.send('down');
       await delay(story.outageMs);
-      console.log(`in the outage: ${outage.end()}`);
+      console.log(`in the outage: ${outage.end()}; silence was ${silenceIn(system)}`);
       await end();
       const after = told(receiver);
       const isDown = (number: number) => isFragile(number) || isSilent(number);
@@ -172,6 +172,15 @@ function starvedSoFar(system: System): { count: number; sick: number } {
   );
   const alarms = system.coordinator.lines.filter(({ sick }) => sick === 'starved');
   return { count: row?.count ?? 0, sick: new Set(alarms.map(({ agent }) => agent)).size };
+}
+
+/** What the checks of the silent monitors came to since they have been silent: `failed 80, not_run 10`. */
+function silenceIn(system: System): string {
+  const rows = system.query<{ outcome: string; count: number }>(
+    `SELECT outcome, count(*) AS count FROM results JOIN monitors ON monitors.id = monitor_id
+     WHERE attributes LIKE '%/silent%' AND json_extract(detail, '$.timed_out') GROUP BY outcome`,
+  );
+  return rows.map(({ outcome, count }) => `${outcome} ${count}`).join(', ');
 }
 
 /** Results that call the target down or slow which it was not. */
