@@ -1,19 +1,22 @@
 import type { CpuSample } from './waiting.ts';
 
-/** A time-out of which the agent had at least so much free, ms: what is healthy answers within less. */
-const FREE_MS = 2_000;
-/** And at least this part of the attempt. */
+/** A target that took less than this part of the time-out is healthy. */
 const FREE_PART = 0.5;
+/** But not more than this is asked for, ms: most time-outs are the default of 45 s, which nothing healthy needs. */
+const MOST_MS = 10_000;
+/** And never less than this, ms: short time-outs are judged by agents that are well. */
+const LEAST_MS = 2_000;
 
 /**
  * Whether a target that said nothing was silent by itself, however long the agent waited otherwise: it had
- * the greater part of the attempt, and some seconds, in which an answer would have been read at once.
+ * half of the attempt (at least 2 s, at most 10 s are asked for) in which an answer would have been read at once. So no target
+ * that takes less is ever called silent by an agent that is late.
  *
  * @param freeMs of {@link freeMs}, less what is known of other stalls
  * @param durationMs of the attempt
  */
 export function isProvenBy(freeMs: number, durationMs: number): boolean {
-  return freeMs >= Math.max(FREE_MS, FREE_PART * durationMs);
+  return freeMs >= Math.max(LEAST_MS, Math.min(MOST_MS, FREE_PART * durationMs));
 }
 
 /**

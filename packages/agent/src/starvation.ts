@@ -24,7 +24,7 @@ export type HeldBack = {
   readonly loopDelayMs: number;
   /** It waited for a CPU for a large part of the time. */
   readonly isWaiting: boolean;
-  /** For most of the time, all the same, it had nothing to do: an answer would have been read at once. */
+  /** For long enough, all the same, it had nothing to do: an answer would have been read at once. */
   readonly wasFree: boolean;
 };
 

@@ -71,7 +71,7 @@ describe('an agent that waited for a CPU for a large part of the attempt', () =>
   });
 });
 
-describe('an agent that was held back, and free for most of the attempt', () => {
+describe('an agent that was held back, and free for long enough', () => {
   const waited = (): HeldBack => ({ loopDelayMs: 0, isWaiting: true, wasFree: true });
   const stopped = (): HeldBack => ({ loopDelayMs: 700, isWaiting: false, wasFree: true });
 

@@ -22,7 +22,7 @@ type JudgedCheck = Pick<Check, 'degraded_at'> & Pick<HttpCheck, 'certificate_exp
  * A starved agent cannot tell a time-out of the target from its own, and not whether a target was slow. A
  * stall of the event loop voids time-outs, and what would not be degraded without its delay; an agent that
  * waited for a CPU for a large part of the attempt was late at every step, so it voids both whole. A time-out stands
- * all the same where the agent was free for most of the attempt: then the target had that time, and was silent. Failures
+ * all the same where the agent was free for long enough: then the target had that time, and was silent. Failures
  * of other kinds, and a certificate that expires too soon, were seen, not inferred from time, and stand.
  *
  * @param heldBack asked only where the verdict depends on it
