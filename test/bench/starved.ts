@@ -1,9 +1,11 @@
 /**
- * What agents that are short of CPU announce: `node test/bench/starved.ts loops|quota [runs]`.
+ * What agents that are short of CPU announce: `node test/bench/starved.ts loops|quota|busy [runs]`.
  *
  * `loops`: 1,000 checks/s beside seven busy loops, and an agent is killed and started again. `quota`: 8 checks/s
  * and region, each agent with a hundredth of a core. Whatever is announced then is false: the target answers. Then one region stays
- * starved, the two others are not, and some monitors really go down: those are announced.
+ * starved, the two others are not, and some monitors really go down, half of them in silence: those are announced.
+ *
+ * `busy`: 300 checks/s beside three busy loops, for every agent and to the end: a machine that does something else as well.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,8 +19,10 @@ import { machine } from './machine.ts';
 import { withService } from './running-service.ts';
 import { formatTable } from './table.ts';
 
-/** Monitors that really go down. */
+/** Monitors that really go down: they answer 503. */
 const FRAGILE = 30;
+/** And those that answer nothing; their numbers follow. */
+const SILENT = 30;
 const LOOPS = 7;
 const STARVED_FOR_MS = 40_000;
 /** From the outage on: a period for each of them, and what a starved region is waited for. */
@@ -28,31 +32,29 @@ type Story = {
   readonly monitors: number;
   /** From the start until agents are starved. */
   readonly calmMs: number;
-  /** Starves the agents. The result ends it for all but the first. */
+  /** Starves the agents, and lets all go but those that stay so. The result ends it for these. */
   starve(system: System): Promise<() => Promise<void>>;
+  /** From the outage to the end. */
+  outageMs: number;
 };
 
 const STORIES: Readonly<Record<string, Story>> = {
-  loops: { monitors: 10_000, calmMs: 12_000, starve: besideLoops },
-  quota: { monitors: 240, calmMs: 8_000, starve: underQuota },
+  loops: { monitors: 10_000, calmMs: 12_000, starve: besideLoops, outageMs: OUTAGE_MS },
+  quota: { monitors: 240, calmMs: 8_000, starve: underQuota, outageMs: OUTAGE_MS },
+  // Nobody is well there: what one slot did not tell, the next one may.
+  busy: { monitors: 3_000, calmMs: 12_000, starve: besideSomeLoops, outageMs: OUTAGE_MS + PERIOD_S * 1_000 },
 };
 
 /** The loops leave all processors but the first, and the first agent stays there with them. */
 async function besideLoops(system: System): Promise<() => Promise<void>> {
-  const loops = Array.from({ length: LOOPS }, () =>
-    spawn(process.execPath, ['-e', 'for(;;);'], { stdio: 'ignore' }),
-  );
-  const end = (): void => {
-    for (const loop of loops) loop.kill('SIGKILL');
-  };
-  process.once('exit', end);
+  const { pids, end } = startLoops(LOOPS);
   await delay(STARVED_FOR_MS / 4);
   const killed = system.agent(CHECKED_FROM[1] ?? 'hostb-par');
   await killed.end('SIGKILL');
   await killed.start();
   await delay((STARVED_FOR_MS * 3) / 4);
   const first = system.agent(CHECKED_FROM[0] ?? 'hosta-fra');
-  for (const pid of [first.pid, ...loops.map((loop) => loop.pid ?? -1)]) pinned(pid, '0');
+  for (const pid of [first.pid, ...pids]) pinned(pid, '0');
   for (const pid of [
     killed.pid,
     system.agent(CHECKED_FROM[2] ?? 'hostc-us-east4').pid,
@@ -61,6 +63,23 @@ async function besideLoops(system: System): Promise<() => Promise<void>> {
     pinned(pid, '1');
   }
   return async () => end();
+}
+
+async function besideSomeLoops(): Promise<() => Promise<void>> {
+  const { end } = startLoops(3);
+  await delay(STARVED_FOR_MS);
+  return async () => end();
+}
+
+function startLoops(count: number): { pids: number[]; end(): void } {
+  const loops = Array.from({ length: count }, () =>
+    spawn(process.execPath, ['-e', 'for(;;);'], { stdio: 'ignore' }),
+  );
+  const end = (): void => {
+    for (const loop of loops) loop.kill('SIGKILL');
+  };
+  process.once('exit', end);
+  return { pids: loops.map(({ pid = -1 }) => pid), end };
 }
 
 function pinned(pid: number, processors: string): void {
@@ -84,13 +103,21 @@ async function underQuota(system: System): Promise<() => Promise<void>> {
   };
 }
 
-type Figures = { falsely: number; outages: number; starved: number; failed: number; sick: number };
+type Figures = {
+  falsely: number;
+  unavailable: number;
+  silent: number;
+  starved: number;
+  failed: number;
+  sick: number;
+};
 
 async function run(story: Story): Promise<Figures> {
   const receiver = await startReceiver();
   const declare = (port: number) => {
     const declared = declaredMonitors(story.monitors, port, (number) => ({
-      ...(number < FRAGILE ? { url: `http://127.0.0.1:${port}/fragile` } : {}),
+      ...(isFragile(number) ? { url: `http://127.0.0.1:${port}/fragile` } : {}),
+      ...(isSilent(number) ? { url: `http://127.0.0.1:${port}/silent` } : {}),
       timeout: 5_000,
       degraded_at: 800,
       retry: 0,
@@ -108,15 +135,18 @@ async function run(story: Story): Promise<Figures> {
       console.log(`starved: ${waits.end()}`);
       const before = told(receiver);
       const { sick, count } = starvedSoFar(system);
+      const outage = new CpuWaits(agentPids);
       target.send('down');
-      await delay(OUTAGE_MS);
+      await delay(story.outageMs);
+      console.log(`in the outage: ${outage.end()}; silence was ${silenceIn(system)}`);
       await end();
       const after = told(receiver);
-      const falsely = new Set([...before, ...after].filter((name) => !isFragile(name)));
-      for (const name of before) if (isFragile(name)) falsely.add(name);
+      const isDown = (number: number) => isFragile(number) || isSilent(number);
+      const falsely = new Set([...before, ...after.filter((number) => !isDown(number))]);
       return {
         falsely: falsely.size,
-        outages: after.filter(isFragile).length,
+        unavailable: after.filter(isFragile).length,
+        silent: after.filter(isSilent).length,
         starved: count,
         failed: failedOf(system),
         sick,
@@ -127,12 +157,13 @@ async function run(story: Story): Promise<Figures> {
   }
 }
 
-const isFragile = (name: string): boolean => Number(name.replace('Monitor ', '')) < FRAGILE;
+const isFragile = (number: number): boolean => number < FRAGILE;
+const isSilent = (number: number): boolean => number >= FRAGILE && number < FRAGILE + SILENT;
 
-/** Monitors that were announced as down or degraded. */
-function told(receiver: Receiver): string[] {
+/** Numbers of the monitors that were announced as down or degraded. */
+function told(receiver: Receiver): number[] {
   const names = receiver.requests.map(({ json }) => (json as { monitor: { name: string } }).monitor.name);
-  return [...new Set(names)];
+  return [...new Set(names)].map((name) => Number(name.replace('Monitor ', '')));
 }
 
 function starvedSoFar(system: System): { count: number; sick: number } {
@@ -143,11 +174,21 @@ function starvedSoFar(system: System): { count: number; sick: number } {
   return { count: row?.count ?? 0, sick: new Set(alarms.map(({ agent }) => agent)).size };
 }
 
+/** What the checks of the silent monitors came to since they have been silent: `failed 80, not_run 10`. */
+function silenceIn(system: System): string {
+  const rows = system.query<{ outcome: string; count: number }>(
+    `SELECT outcome, count(*) AS count FROM results JOIN monitors ON monitors.id = monitor_id
+     WHERE attributes LIKE '%/silent%' AND json_extract(detail, '$.timed_out') GROUP BY outcome`,
+  );
+  return rows.map(({ outcome, count }) => `${outcome} ${count}`).join(', ');
+}
+
 /** Results that call the target down or slow which it was not. */
 function failedOf(system: System): number {
   const [row] = system.query<{ count: number }>(
     `SELECT count(*) AS count FROM results JOIN monitors ON monitors.id = monitor_id
-     WHERE outcome IN ('failed', 'degraded') AND attributes NOT LIKE '%fragile%'`,
+     WHERE outcome IN ('failed', 'degraded')
+       AND attributes NOT LIKE '%/fragile%' AND attributes NOT LIKE '%/silent%'`,
   );
   return row?.count ?? 0;
 }
@@ -161,11 +202,12 @@ else {
   console.log(`${kind}, ${story.monitors.toLocaleString('en')} monitors in 3 regions, ${machine()}\n`);
   const rows: string[][] = [];
   for (let number = 1; number <= Number(runs); number++) {
-    const { falsely, outages, starved, failed, sick } = await run(story);
+    const { falsely, unavailable, silent, starved, failed, sick } = await run(story);
     rows.push([
       String(number),
       String(falsely),
-      `${outages} of ${FRAGILE}`,
+      `${unavailable} of ${FRAGILE}`,
+      `${silent} of ${SILENT}`,
       String(starved),
       String(failed),
       String(sick),
@@ -175,12 +217,13 @@ else {
   const head = [
     'run',
     'announced falsely',
-    'outages announced',
+    'outages by 503 announced',
+    'outages by silence announced',
     'not_run: starved',
     'failed or degraded falsely',
     'agents sick',
   ];
   console.log(`\n${formatTable(head, rows)}`);
-  if (rows.some(([, falsely, outages]) => falsely !== '0' || outages !== `${FRAGILE} of ${FRAGILE}`))
-    process.exitCode = 1;
+  const expected = ['0', `${FRAGILE} of ${FRAGILE}`, `${SILENT} of ${SILENT}`].join();
+  if (rows.some((row) => row.slice(1, 4).join() !== expected)) process.exitCode = 1;
 }

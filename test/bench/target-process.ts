@@ -1,7 +1,7 @@
 /**
  * The target that benchmarks probe, as a process of its own: answers every HTTP request with the same
  * few bytes and takes plain connections. Prints its port. From the message `down` to the message `up` it
- * answers 503 to what asks for `/fragile`.
+ * answers 503 to what asks for `/fragile`, and nothing to what asks for `/silent`.
  */
 import { createServer } from 'node:net';
 
@@ -13,10 +13,14 @@ const answer = (status: string) =>
 const OK = answer('200 OK');
 const UNAVAILABLE = answer('503 Service Unavailable');
 const FRAGILE = Buffer.from(' /fragile ');
+const SILENT = Buffer.from(' /silent ');
 let isDown = false;
 
 const server = createServer({ noDelay: true }, (socket) => {
-  socket.on('data', (data) => socket.end(isDown && data.includes(FRAGILE) ? UNAVAILABLE : OK));
+  socket.on('data', (data) => {
+    if (!isDown) socket.end(OK);
+    else if (!data.includes(SILENT)) socket.end(data.includes(FRAGILE) ? UNAVAILABLE : OK);
+  });
   socket.on('error', () => socket.destroy());
 });
 server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => {

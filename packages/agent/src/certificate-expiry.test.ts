@@ -59,7 +59,7 @@ async function check(url: string, certificate_expiry_days: number, wallNow: numb
     clock,
     starvation: {
       delaySince: () => 0,
-      heldBackSince: () => ({ loopDelayMs: 0, isWaiting: false }),
+      heldBackSince: () => ({ loopDelayMs: 0, isWaiting: false, wasFree: false }),
       voided: () => {},
     },
     network: { seen: () => null },

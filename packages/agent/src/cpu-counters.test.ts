@@ -52,10 +52,15 @@ test('this process is counted where the system is Linux, and nothing grows backw
   const before = source.read();
   const after = source.read();
   source.close();
-  for (const name of ['waitedMs', 'throttledMs', 'pressedMs'] as const) {
+  for (const name of ['waitedMs', 'throttledMs', 'pressedMs', 'idleMs'] as const) {
     const [first, second] = [before[name], after[name]];
     if (first !== null) expect(second).toBeGreaterThanOrEqual(first);
   }
   if (process.platform === 'linux') expect(before.waitedMs).not.toBeNull();
-  expect(source.read()).toEqual({ waitedMs: null, throttledMs: null, pressedMs: null });
+  expect(source.read()).toEqual({
+    waitedMs: null,
+    throttledMs: null,
+    pressedMs: null,
+    idleMs: expect.any(Number),
+  });
 });

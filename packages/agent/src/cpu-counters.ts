@@ -10,6 +10,11 @@ export type CpuCounters = {
   readonly throttledMs: number | null;
   /** Some task of the machine waited for a CPU. */
   readonly pressedMs: number | null;
+  /**
+   * The event loop had nothing to do, and had read all that had arrived: libuv's count of the time that it slept in the
+   * poll phase. What the thread then waited for a CPU to wake up is in it. Every machine tells.
+   */
+  readonly idleMs: number;
 };
 
 /** Reads the counters as they are now; a few system calls, some 20 µs. */
@@ -33,7 +38,12 @@ export function openCpuCounters(log: Logger): CpuCounterSource {
   const throttled = openCounter(cpuStatPaths(readOwnCgroups()), throttledMsIn, log);
   const pressed = openCounter([PRESSURE], pressedMsIn, log);
   return {
-    read: () => ({ waitedMs: waited.read(), throttledMs: throttled.read(), pressedMs: pressed.read() }),
+    read: () => ({
+      waitedMs: waited.read(),
+      throttledMs: throttled.read(),
+      pressedMs: pressed.read(),
+      idleMs: performance.nodeTiming.idleTime,
+    }),
     close: () => {
       for (const counter of [waited, throttled, pressed]) counter.close();
     },

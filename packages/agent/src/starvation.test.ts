@@ -31,6 +31,7 @@ function started() {
     waitedMs: 0,
     throttledMs: 0,
     pressedMs: 0,
+    idleMs: 0,
   };
   const reads = { count: 0 };
   const read = (): CpuCounters => {
@@ -44,6 +45,7 @@ function started() {
     for (let passed = 0; passed < ms; passed += 100) {
       clock.pass(100);
       counted.waitedMs += 100 * waited;
+      counted.idleMs += 100;
       clock.tick();
     }
   };
@@ -113,7 +115,7 @@ describe('waiting for a CPU', () => {
     pass(5_000, 0.05);
     const began = clock.monotonic();
     pass(5_000, 0.5);
-    expect(starvation.heldBackSince(began)).toEqual({ loopDelayMs: 0, isWaiting: true });
+    expect(starvation.heldBackSince(began)).toMatchObject({ loopDelayMs: 0, isWaiting: true });
     expect(starvation.heldBackSince(0).isWaiting).toBe(true);
     const later = clock.monotonic();
     pass(5_000, 0.05);
@@ -142,6 +144,32 @@ describe('waiting for a CPU', () => {
     expect(starvation.heldBackSince(clock.monotonic() - 180_000).isWaiting).toBe(false);
     pass(400_000, 0);
     expect(starvation.heldBackSince(0).isWaiting).toBe(false);
+  });
+});
+
+describe('an agent that was held back', () => {
+  test('was free all the same where it slept for long enough, and could run', () => {
+    const { clock, starvation, pass } = started();
+    pass(1_000, 0);
+    const began = clock.monotonic();
+    pass(10_000, 0.4);
+    expect(starvation.heldBackSince(began)).toEqual({ loopDelayMs: 0, isWaiting: true, wasFree: true });
+    const later = clock.monotonic();
+    pass(10_000, 0.55);
+    expect(starvation.heldBackSince(later)).toEqual({ loopDelayMs: 0, isWaiting: true, wasFree: false });
+    pass(20_000, 0.55);
+    expect(starvation.heldBackSince(later)).toMatchObject({ isWaiting: true, wasFree: true });
+  });
+
+  test('was not where it was stopped, which looks like sleep', () => {
+    const { clock, starvation, counted, pass } = started();
+    pass(1_000, 0);
+    const began = clock.monotonic();
+    pass(2_000, 0);
+    clock.pass(8_000);
+    counted.idleMs += 8_000;
+    clock.tick();
+    expect(starvation.heldBackSince(began)).toMatchObject({ wasFree: false });
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { CpuCounterSource } from './cpu-counters.ts';
+import { freeMs, isProvenBy } from './free-time.ts';
 import { type CpuSample, isStarvedBy, waitingParts } from './waiting.ts';
 
 /** How often the event loop is asked whether it is late. */
@@ -23,6 +24,8 @@ export type HeldBack = {
   readonly loopDelayMs: number;
   /** It waited for a CPU for a large part of the time. */
   readonly isWaiting: boolean;
+  /** For long enough, all the same, it had nothing to do: an answer would have been read at once. */
+  readonly wasFree: boolean;
 };
 
 /**
@@ -88,8 +91,14 @@ export class Starvation {
    */
   heldBackSince(from: number): HeldBack {
     this.#readCountersIfOld();
-    const parts = waitingParts(this.#samples, from, this.#clock.monotonic());
-    return { loopDelayMs: this.delaySince(from), isWaiting: isStarvedBy(parts) };
+    const now = this.#clock.monotonic();
+    const loopDelayMs = this.delaySince(from);
+    return {
+      loopDelayMs,
+      isWaiting: isStarvedBy(waitingParts(this.#samples, from, now)),
+      // A process that is stopped, or a machine that stands still, may seem to sleep in the poll phase.
+      wasFree: isProvenBy(freeMs(this.#samples, from, now) - loopDelayMs, now - from),
+    };
   }
 
   /** An attempt was given up because of what {@link heldBackSince} said. */

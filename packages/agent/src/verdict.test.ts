@@ -3,8 +3,8 @@ import { outcomeOf, timedOut } from '../../../test/support/scripted-probe.ts';
 import type { HeldBack } from './starvation.ts';
 import { judgeAttempt } from './verdict.ts';
 
-const stalled = (loopDelayMs: number) => (): HeldBack => ({ loopDelayMs, isWaiting: false });
-const waiting = (): HeldBack => ({ loopDelayMs: 0, isWaiting: true });
+const stalled = (loopDelayMs: number) => (): HeldBack => ({ loopDelayMs, isWaiting: false, wasFree: false });
+const waiting = (): HeldBack => ({ loopDelayMs: 0, isWaiting: true, wasFree: false });
 const unasked = (): HeldBack => {
   throw new Error('the counters are read for a verdict that does not depend on them');
 };
@@ -68,6 +68,28 @@ describe('an agent that waited for a CPU for a large part of the attempt', () =>
     expect(judgeAttempt(inTime, { degraded_at: 800 }, unasked, NOW)).toEqual({ outcome: 'passed' });
     const failed = judgeAttempt(outcomeOf('failed'), { degraded_at: 800 }, unasked, NOW);
     expect(failed).toEqual({ outcome: 'failed' });
+  });
+});
+
+describe('an agent that was held back, and free for long enough', () => {
+  const waited = (): HeldBack => ({ loopDelayMs: 0, isWaiting: true, wasFree: true });
+  const stopped = (): HeldBack => ({ loopDelayMs: 700, isWaiting: false, wasFree: true });
+
+  test.each([
+    ['waited', waited],
+    ['stalled', stopped],
+  ])('and %s: knows that the target was silent', (_, heldBack) => {
+    expect(judgeAttempt(timedOut(9_000), { degraded_at: 0 }, heldBack, NOW)).toEqual({ outcome: 'failed' });
+  });
+
+  test('does not know whether the target was slow', () => {
+    const found = outcomeOf('passed', { latency: 900 });
+    expect(judgeAttempt(found, { degraded_at: 800 }, waited, NOW)).toEqual(starved);
+  });
+
+  test('had the whole answer and did not get to decode it: that is its own', () => {
+    const found = { ...timedOut(9_000), hasWholeAnswer: true };
+    expect(judgeAttempt(found, { degraded_at: 0 }, waited, NOW)).toEqual(starved);
   });
 });
 

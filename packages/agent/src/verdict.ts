@@ -21,8 +21,9 @@ type JudgedCheck = Pick<Check, 'degraded_at'> & Pick<HttpCheck, 'certificate_exp
  *
  * A starved agent cannot tell a time-out of the target from its own, and not whether a target was slow. A
  * stall of the event loop voids time-outs, and what would not be degraded without its delay; an agent that
- * waited for a CPU for a large part of the attempt was late at every step, so it voids both whole. Failures of
- * other kinds, and a certificate that expires too soon, were seen, not inferred from time, and stand.
+ * waited for a CPU for a large part of the attempt was late at every step, so it voids both whole. A time-out stands
+ * all the same where the agent was free for long enough: then the target had that time, and was silent. Failures
+ * of other kinds, and a certificate that expires too soon, were seen, not inferred from time, and stand.
  *
  * @param heldBack asked only where the verdict depends on it
  * @param wallNow epoch ms
@@ -38,8 +39,11 @@ export function judgeAttempt(
       return { outcome: 'not_run', reason: found.reason ?? 'internal-error' };
     case 'failed': {
       if (found.timedOut !== true) return { outcome: 'failed' };
-      const { loopDelayMs, isWaiting } = heldBack();
-      return isWaiting || loopDelayMs > 0 ? starved : { outcome: 'failed' };
+      const { loopDelayMs, isWaiting, wasFree } = heldBack();
+      const isHeldBack = isWaiting || loopDelayMs > 0;
+      // Threads of ours decode, and nothing counts what those wait for.
+      const isProven = wasFree && found.hasWholeAnswer !== true;
+      return isHeldBack && !isProven ? starved : { outcome: 'failed' };
     }
     case 'passed': {
       const message = expiryNotice(found.certificateExpiresAt, check.certificate_expiry_days, wallNow);

@@ -9,6 +9,7 @@ function samples(count: number, waited: number, pressed: number, throttled = 0):
     waitedMs: 5_000 + index * 250 * waited,
     throttledMs: 70 + index * 250 * throttled,
     pressedMs: 9_000 + index * 250 * pressed,
+    idleMs: index * 250 * (1 - waited),
   }));
 }
 
@@ -21,7 +22,10 @@ describe('the parts of a span', () => {
   });
 
   test('count what happened within it only', () => {
-    const all = [...samples(5, 1, 1), { at: 2_000, waitedMs: 6_000, throttledMs: 70, pressedMs: 10_000 }];
+    const all = [
+      ...samples(5, 1, 1),
+      { at: 2_000, waitedMs: 6_000, throttledMs: 70, pressedMs: 10_000, idleMs: 1_000 },
+    ];
     expect(waitingParts(all, 1_000, 2_000)).toEqual({ waited: 0, pressed: 0 });
     expect(waitingParts(all, 500, 1_500)).toEqual({ waited: 0.5, pressed: 0.5 });
   });
@@ -40,7 +44,13 @@ describe('the parts of a span', () => {
   });
 
   test('are none where the machine does not count, nothing was read yet, or the span has no length', () => {
-    const blind = [0, 250].map((at) => ({ at, waitedMs: null, throttledMs: null, pressedMs: null }));
+    const blind = [0, 250].map((at) => ({
+      at,
+      waitedMs: null,
+      throttledMs: null,
+      pressedMs: null,
+      idleMs: at,
+    }));
     expect(waitingParts(blind, 0, 250)).toEqual({ waited: 0, pressed: 0 });
     expect(waitingParts([], 0, 250)).toEqual({ waited: 0, pressed: 0 });
     expect(waitingParts(samples(1, 1, 1), 0, 250)).toEqual({ waited: 0, pressed: 0 });
@@ -48,7 +58,10 @@ describe('the parts of a span', () => {
   });
 
   test('a counter that went back (another cgroup) counts nothing', () => {
-    const moved = [...samples(2, 0.5, 0), { at: 500, waitedMs: 3, throttledMs: 0, pressedMs: 9_000 }];
+    const moved = [
+      ...samples(2, 0.5, 0),
+      { at: 500, waitedMs: 3, throttledMs: 0, pressedMs: 9_000, idleMs: 0 },
+    ];
     expect(waitingParts(moved, 250, 500).waited).toBe(0);
   });
 
@@ -59,6 +72,7 @@ describe('the parts of a span', () => {
       waitedMs: counter,
       throttledMs: counter,
       pressedMs: counter,
+      idleMs: fc.nat(10_000),
     });
     fc.assert(
       fc.property(fc.array(sample), fc.nat(10_000), fc.nat(10_000), (unsorted, from, to) => {

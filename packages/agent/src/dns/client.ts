@@ -1,3 +1,4 @@
+import { afterReading } from '../after-reading.ts';
 import { KnownServer } from './known-server.ts';
 import { type DnsMessage, type DnsQuestion, RCODE } from './packet.ts';
 import type { Cancel } from './query.ts';
@@ -181,7 +182,7 @@ class Asking {
     this.#settle = settle;
     this.#hopeful = servers;
     if (Number.isFinite(policy.timeoutMs)) {
-      this.#deadline = setTimeout(() => this.#givenUp(), policy.timeoutMs);
+      this.#deadline = setTimeout(afterReading, policy.timeoutMs, () => this.#givenUp());
     }
   }
 
@@ -329,6 +330,7 @@ class Asking {
   };
 
   #givenUp(): void {
+    if (this.#isDone) return;
     if (this.#hopeful.length === 0) {
       this.#finish({ kind: this.#isHeard ? 'failed' : 'unreachable', why: this.#reasons.join(', ') });
       return;

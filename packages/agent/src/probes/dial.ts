@@ -2,6 +2,7 @@ import { connect, isIP, type OnReadOpts, type Socket } from 'node:net';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import { afterReading } from '../after-reading.ts';
 import { localFailureOf } from '../local-failure.ts';
 import { noIpv6For, noLocalRoute } from '../network/local-route.ts';
 import { onAbort } from '../on-abort.ts';
@@ -83,7 +84,7 @@ class Dialling {
   }
 
   start(): void {
-    this.#deadline = setTimeout(() => this.#timeOut(), this.#options.timeoutMs);
+    this.#deadline = setTimeout(afterReading, this.#options.timeoutMs, this.#timedOut);
     this.#unregister = onAbort(this.#options.signal, () => this.#finish({ kind: 'aborted' }));
     if (this.#isDone) return;
     try {
@@ -197,7 +198,8 @@ class Dialling {
     this.#finish({ kind: 'failed', code, message: describe(this.#failures, this.#port), timedOut: false });
   }
 
-  #timeOut(): void {
+  readonly #timedOut = (): void => {
+    if (this.#isDone) return;
     const { timeoutMs } = this.#options;
     if (this.#connectStartedAt === undefined) {
       const message = `${this.#host} was not resolved within ${timeoutMs} ms`;
@@ -213,7 +215,7 @@ class Dialling {
     const others = this.#failures.length === 0 ? '' : `; ${describe(this.#failures, this.#port)}`;
     const message = `no connection within ${timeoutMs} ms (ETIMEDOUT ${listed(silent)})${others}`;
     this.#finish({ kind: 'failed', code: 'ETIMEDOUT', message, timedOut: true });
-  }
+  };
 
   /** Settles once and leaves nothing behind: timers, lookup, listeners, the sockets that lost. */
   #finish(result: WithoutTimes): void {

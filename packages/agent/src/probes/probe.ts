@@ -17,6 +17,8 @@ export type ProbeOutcome = {
   /** At most 500 characters, without secrets; says what was expected and what was seen. */
   errorMessage?: string;
   timedOut?: boolean;
+  /** With `timedOut`: the target had said all that was needed, and the agent was still decoding it. */
+  hasWholeAnswer?: boolean;
   /**
    * A failure of connecting, or of the connection, before the target had answered anything; or a name server had
    * nothing to say (SERVFAIL): a forwarder on this machine says so while the uplink is gone. Our own network may be down.
@@ -27,7 +29,10 @@ export type ProbeOutcome = {
 };
 
 export type ProbeContext = {
-  /** Bound on the whole attempt, ms, > 0. The probe keeps it itself, within 250 ms. */
+  /**
+   * Bound on the whole attempt, ms, > 0. The probe keeps it itself, within 250 ms; what arrived in time counts, even if the
+   * agent reads it a little later.
+   */
   timeoutMs: number;
   /** Aborted when the agent stops: the probe closes its sockets and settles at once as `not_run: shutting-down`. */
   signal: AbortSignal;

@@ -13,7 +13,7 @@ const ADVICE = {
   'network-down':
     'an agent has lost its own network: what it cannot reach is not_run and counts against no target; look at the uplink, the gateway and the name servers of its machine',
   starved:
-    'an agent waits for a CPU: its time-outs and slow answers are not_run and count against no target; its machine, or the quota of its cgroup, is too small for what runs there',
+    'an agent waits for a CPU: its slow answers, and the time-outs that this may explain, are not_run and count against no target; its machine, or the quota of its cgroup, is too small for what runs there',
 } as const satisfies Record<Sickness, string>;
 
 /** What is asked of an agent. */

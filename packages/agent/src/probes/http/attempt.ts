@@ -7,6 +7,7 @@ import { LIMITS } from '@svc/shared/limits.ts';
 import type { HttpCheck } from '@svc/shared/messages/check.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { HttpProxy, ProxyFor } from '@svc/shared/proxy/proxy.ts';
+import { afterReading } from '../../after-reading.ts';
 import { noIpv6For } from '../../network/local-route.ts';
 import { onAbort } from '../../on-abort.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../../resolve/resolver.ts';
@@ -70,7 +71,7 @@ export class Attempt implements ExchangeListener, BodyListener {
     this.#parts = parts;
     this.#resolve = resolve;
     this.#deadlineAt = performance.now() + context.timeoutMs;
-    this.#timer = setTimeout(this.#timedOut, context.timeoutMs);
+    this.#timer = setTimeout(afterReading, context.timeoutMs, this.#timedOut);
   }
 
   start(): void {
@@ -310,13 +311,19 @@ export class Attempt implements ExchangeListener, BodyListener {
   }
 
   readonly #timedOut = (): void => {
+    if (this.#isSettled) return;
     const after = this.#redirects === 0 ? '' : ` after ${this.#redirects} redirects`;
     const phase = this.#stopwatch.phase ?? 'connect';
     const message = `timed out after ${this.#context.timeoutMs} ms ${WAITED_FOR[phase]}${after}`;
     const startedAt = this.#deadlineAt - this.#context.timeoutMs;
     if (phase === 'dns' && this.#parts.resolver.isSilentSince(startedAt)) {
       this.#notRun('network-down', `${message}: no name server answers, about whatever name`);
-    } else this.#fail(message, true);
+      return;
+    }
+    const outcome = this.#outcome('failed', message);
+    outcome.timedOut = true;
+    if (this.#measured !== undefined) outcome.hasWholeAnswer = true;
+    this.#settle(outcome);
   };
 
   readonly #aborted = (): void => {

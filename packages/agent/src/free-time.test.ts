@@ -1,0 +1,136 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { freeMs, isProvenBy } from './free-time.ts';
+import type { CpuSample } from './waiting.ts';
+
+/** What an agent did for some time, ms each: slept, waited for a CPU to wake up, and ran, held up on the way. */
+type Turn = {
+  readonly slept: number;
+  readonly wokeLate: number;
+  readonly ran: number;
+  readonly heldUp: number;
+};
+
+const turn: fc.Arbitrary<Turn> = fc.record({
+  slept: fc.nat(900),
+  wokeLate: fc.nat(400),
+  ran: fc.nat(100),
+  heldUp: fc.nat(400),
+});
+const turns = fc.array(turn, { minLength: 1, maxLength: 120 });
+
+/** The counters at the end of each turn, as the kernel and libuv grow them. */
+function samplesOf(all: readonly Turn[]): CpuSample[] {
+  let last = { at: 0, waitedMs: 70, throttledMs: null, pressedMs: null, idleMs: 9_000 };
+  const samples = [last];
+  for (const { slept, wokeLate, ran, heldUp } of all) {
+    last = {
+      ...last,
+      at: last.at + slept + wokeLate + ran + heldUp,
+      waitedMs: last.waitedMs + wokeLate + heldUp,
+      // Waking up late looks like sleep.
+      idleMs: last.idleMs + slept + wokeLate,
+    };
+    samples.push(last);
+  }
+  return samples;
+}
+
+/** When the agent slept: from, to. */
+function sleepOf(all: readonly Turn[]): [number, number][] {
+  let at = 0;
+  return all.map(({ slept, wokeLate, ran, heldUp }) => {
+    const from = at;
+    at += slept + wokeLate + ran + heldUp;
+    return [from, from + slept];
+  });
+}
+
+/** When the agent gets to what arrives at `at`: at once while it sleeps, else when it sleeps next. */
+function handledAt(sleep: readonly [number, number][], at: number): number {
+  const next = sleep.find(([, to]) => to >= at);
+  return next === undefined ? Number.POSITIVE_INFINITY : Math.max(at, next[0]);
+}
+
+describe('the free time of an attempt', () => {
+  test('is never more than the agent slept within it', () => {
+    fc.assert(
+      fc.property(turns, fc.nat(20_000), fc.nat(20_000), (all, from, duration) => {
+        const to = from + duration;
+        const slept = sleepOf(all).reduce(
+          (sum, [start, end]) => sum + Math.max(0, Math.min(end, to) - Math.max(start, from)),
+          0,
+        );
+        expect(freeMs(samplesOf(all), from, to)).toBeLessThanOrEqual(slept);
+      }),
+    );
+  });
+
+  test('is all that it slept where it never was held up', () => {
+    const all = Array.from({ length: 20 }, () => ({ slept: 240, wokeLate: 0, ran: 10, heldUp: 0 }));
+    expect(freeMs(samplesOf(all), 1_000, 4_000)).toBe(12 * 240);
+    expect(isProvenBy(12 * 240, 3_000)).toBe(true);
+  });
+
+  test.each([
+    ['the machine does not count', { waitedMs: null }],
+    ['the process came into another cgroup', { throttledMs: 3 }],
+  ])('cannot be told where %s', (_, last) => {
+    const [first, second] = samplesOf([{ slept: 5_000, wokeLate: 0, ran: 0, heldUp: 0 }]) as [
+      CpuSample,
+      CpuSample,
+    ];
+    const samples = [
+      { ...first, throttledMs: 8 },
+      { ...second, throttledMs: 9, ...last },
+    ];
+    expect(freeMs(samples, 0, 5_000)).toBe(0);
+  });
+
+  test('is less by what a quota throttled', () => {
+    const [first, second] = samplesOf([{ slept: 5_000, wokeLate: 0, ran: 0, heldUp: 0 }]) as [
+      CpuSample,
+      CpuSample,
+    ];
+    const samples = [
+      { ...first, throttledMs: 0 },
+      { ...second, throttledMs: 4_000 },
+    ];
+    expect(freeMs(samples, 0, 5_000)).toBe(1_000);
+  });
+});
+
+test.each([
+  [1_999, 1_000, false],
+  [2_000, 1_000, true],
+  [2_499, 5_000, false],
+  [2_500, 5_000, true],
+  [9_999, 45_000, false],
+  [10_000, 45_000, true],
+])('%d ms free of %d ms: silence is proven: %s', (free, duration, isProven) => {
+  expect(isProvenBy(free, duration)).toBe(isProven);
+});
+
+test('a target that answers within half of the time-out up to ten seconds, or within two, is never proven silent', () => {
+  const steps = fc.array(fc.nat(1_500), { minLength: 1, maxLength: 12 });
+  fc.assert(
+    fc.property(
+      turns,
+      steps,
+      fc.nat(5_000),
+      fc.integer({ min: 1, max: 30_000 }),
+      (all, network, from, timeout) => {
+        const sleep = sleepOf(all);
+        // Each step of an attempt waits for the network, then for the agent.
+        const endedAt = network.reduce((at, step) => handledAt(sleep, at + step), from);
+        const latency = network.reduce((sum, step) => sum + step, 0);
+        const isHealthy = latency < Math.max(2_000, Math.min(10_000, timeout / 2));
+        if (isHealthy && endedAt > from + timeout) {
+          const to = from + timeout;
+          expect(isProvenBy(freeMs(samplesOf(all), from, to), timeout)).toBe(false);
+        }
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,105 @@
+/**
+ * An agent as a process of its own that is stopped while it waits for a target, as a machine that has no time for it
+ * would: what is its own slowness is no verdict, what was silent for most of the time all the same is one.
+ */
+import { readFileSync } from 'node:fs';
+import { setImmediate as nextTurn, setTimeout as passed } from 'node:timers/promises';
+import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type NatsServer, startNatsServer } from '../support/nats-server.ts';
+import { Program } from '../support/process.ts';
+import { startRawTarget } from '../support/raw-target.ts';
+import { httpCheck } from '../support/scripted-probe.ts';
+
+const REGION: Region = 'hosta-fra';
+const TIMEOUT_MS = 6_000;
+const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+
+let server: NatsServer;
+let bus: NatsBus;
+beforeAll(async () => {
+  server = await startNatsServer();
+  bus = await connectBus({ url: server.url, name: 'coordinator', log: pino({ level: 'silent' }) });
+});
+afterAll(async () => {
+  await bus.close();
+  await server.dispose();
+});
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function startAgent(): Promise<Program> {
+  const agent = new Program('packages/agent/src/main.ts', {
+    SVC_NATS_URL: server.url,
+    SVC_REGION: REGION,
+    SVC_AGENT_ID: 'held-up',
+  });
+  closing.push(() => agent.end('SIGKILL'));
+  await agent.start();
+  return agent;
+}
+
+/** Returns when it does nothing any more. */
+async function stop({ pid }: Program): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  while (!/\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) await nextTurn();
+}
+
+/**
+ * What the agent finds out about a target, with one attempt.
+ *
+ * @param meanwhile is called when the request has come; what it returns is answered
+ */
+async function found(meanwhile: (agent: Program) => Promise<string>): Promise<object> {
+  const agent = await startAgent();
+  const target = await startRawTarget((socket) => void meanwhile(agent).then((said) => socket.write(said)));
+  closing.push(target.close);
+  const outcome = Promise.withResolvers<object>();
+  const subscription = bus.subscribe('svc.agents.*', ({ data }) => {
+    const message = JSON.parse(Buffer.from(data).toString());
+    if (message.kind === 'run_outcome') outcome.resolve(message.result);
+  });
+  const check = httpCheck(target.url, { timeout: TIMEOUT_MS });
+  bus.publish(`svc.jobs.${REGION}`, JSON.stringify({ v: 1, kind: 'run_now', run: 'one', check }));
+  const result = await outcome.promise;
+  subscription.close();
+  return result;
+}
+
+async function stoppedFor(agent: Program, ms: number): Promise<void> {
+  await stop(agent);
+  await passed(ms);
+  process.kill(agent.pid, 'SIGCONT');
+}
+
+describe.skipIf(process.platform !== 'linux')('an agent that is held up', { timeout: 40_000 }, () => {
+  test('for a moment knows that a target was silent', async () => {
+    const result = await found(async (agent) => {
+      await stoppedFor(agent, 800);
+      return '';
+    });
+    expect(result).toMatchObject({ outcome: 'failed', timed_out: true });
+  });
+
+  test('for most of the time does not', async () => {
+    const result = await found(async (agent) => {
+      await stoppedFor(agent, TIMEOUT_MS * 0.7);
+      return '';
+    });
+    expect(result).toMatchObject({ outcome: 'not_run', reason: 'agent-starved' });
+  });
+
+  test('beyond the time-out takes the answer that came meanwhile', async () => {
+    const result = await found(async (agent) => {
+      await stop(agent);
+      void passed(TIMEOUT_MS + 100).then(() => process.kill(agent.pid, 'SIGCONT'));
+      return ANSWER;
+    });
+    expect(result).toMatchObject({ outcome: 'passed', status_code: 200 });
+  });
+});

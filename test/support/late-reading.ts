@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+
+/**
+ * Takes HTTP requests and DNS questions (one port each), says that it was asked, and answers once it is told to. It
+ * tells by shared memory, so that a thread that runs nothing else meanwhile can wait for it.
+ */
+const TARGET = `
+  const { createServer } = require('node:net');
+  const { createSocket } = require('node:dgram');
+  const { parentPort, workerData } = require('node:worker_threads');
+  const state = new Int32Array(workerData);
+  const asked = (answer) => {
+    parentPort.postMessage('asked');
+    Atomics.wait(state, 0, 0);
+    answer(() => {
+      Atomics.store(state, 0, 2);
+      Atomics.notify(state, 0);
+    });
+  };
+  const tcp = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.once('data', () =>
+      asked((done) => socket.write('HTTP/1.1 200 OK\\r\\nContent-Length: 2\\r\\n\\r\\nok', done)));
+  });
+  const udp = createSocket('udp4');
+  let isAnswered = false;
+  udp.on('message', (question, from) => {
+    if (isAnswered) return;
+    isAnswered = true;
+    // An answer without records: the question as it was, with QR set and RCODE 0, without what follows the question.
+    const end = question.indexOf(0, 12) + 5;
+    const answer = Buffer.from(question.subarray(0, end));
+    answer.writeUInt16BE(0x8180, 2);
+    answer.writeUInt16BE(0, 10);
+    asked((done) => udp.send(answer, from.port, from.address, done));
+  });
+  tcp.listen(0, '127.0.0.1', () =>
+    udp.bind(0, '127.0.0.1', () => parentPort.postMessage([tcp.address().port, udp.address().port])));
+`;
+
+export type LateTarget = {
+  readonly tcpPort: number;
+  readonly udpPort: number;
+  /** Resolves when the next request, or question, has come: the target waits then. */
+  asked(): Promise<void>;
+  /** Blocks this thread until the target has answered and `ms` are over; nothing is read meanwhile. */
+  answerBehindOurBack(ms: number): void;
+  close(): Promise<void>;
+};
+
+/** A target in a thread of its own, whose answers arrive while the event loop of this one stands still. */
+export async function startLateTarget(): Promise<LateTarget> {
+  const memory = new SharedArrayBuffer(4);
+  const state = new Int32Array(memory);
+  const worker = new Worker(TARGET, { eval: true, workerData: memory });
+  const [[tcpPort, udpPort]] = (await once(worker, 'message')) as [[number, number]];
+  return {
+    tcpPort,
+    udpPort,
+    async asked() {
+      await once(worker, 'message');
+    },
+    answerBehindOurBack(ms) {
+      Atomics.store(state, 0, 1);
+      Atomics.notify(state, 0);
+      Atomics.wait(state, 0, 1);
+      block(ms);
+    },
+    async close() {
+      await worker.terminate();
+    },
+  };
+}
+
+/** Blocks this thread, its timers and its sockets. */
+export function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
