@@ -196,6 +196,23 @@ test('sweeps by itself, hour after hour, and stops', async () => {
   expect(parts.clock.pendingTimers).toBe(0);
 });
 
+test('a stop while a sweep writes down what time it is leaves no timer behind', async () => {
+  const { store, clock } = parts;
+  const believed = await BelievedClock.load({ store, clock, log: silentLog }, null);
+  const running = new Retention({ store, clock, believed, log: silentLog, resultRetentionDays: 14 });
+  const saving = Promise.withResolvers<void>();
+  const save = believed.save.bind(believed);
+  believed.save = () => {
+    saving.resolve();
+    return save();
+  };
+  running.start();
+  clock.advance(60_000);
+  await saving.promise;
+  await running.stop();
+  expect(clock.pendingTimers).toBe(0);
+});
+
 test('stop ends a sweep between two chunks', async () => {
   const now = parts.clock.wall();
   await addResults(1, now - 40 * DAY, now - 14 * DAY, DAY / 100);

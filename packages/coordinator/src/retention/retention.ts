@@ -116,7 +116,7 @@ export class Retention {
     }
     if (this.#stopping.signal.aborted) return;
     await this.#saveBelieved();
-    this.#schedule(SWEEP_EVERY_MS);
+    if (!this.#stopping.signal.aborted) this.#schedule(SWEEP_EVERY_MS);
   }
 
   async #saveBelieved(): Promise<void> {
