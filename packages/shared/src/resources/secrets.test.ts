@@ -54,6 +54,12 @@ describe('the secrets in a resource', () => {
     expect(found).toEqual(expect.arrayContaining([...places]));
   });
 
+  test('are masked in a list where no list is meant', () => {
+    expect(masked('svc_notification', [{ webhook: [{ endpoint: 'a' }] }])).toEqual([
+      { webhook: [{ endpoint: MASK }] },
+    ]);
+  });
+
   test('are all that is masked', () => {
     const shapes = fc.letrec<{ any: unknown }>((tie) => ({
       any: fc.oneof(

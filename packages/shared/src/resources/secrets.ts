@@ -88,7 +88,11 @@ function maskAt(value: unknown, path: readonly string[], part: SecretPart | unde
   if (value === null || value === undefined) return value;
   if (step === undefined) return hasSecret(part, value) ? maskOf({ value, part }) : value;
   if (typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map((member) => maskAt(member, rest, part));
+  if (Array.isArray(value)) {
+    // As in `placesIn`: a list where no list is meant is looked through.
+    const inner = step === '*' ? rest : path;
+    return value.map((member) => maskAt(member, inner, part));
+  }
   const entries = Object.entries(value).map(([name, member]) => [
     name,
     step === '*' || name === step ? maskAt(member, rest, part) : member,
