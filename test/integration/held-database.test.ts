@@ -34,7 +34,7 @@ test('while no commit gets through, checks and reads go on and nothing is announ
     response.end();
   });
 
-  const held = service.holdDatabase();
+  const held = await service.holdDatabase();
   web.answerWith((response) => {
     response.statusCode = 503;
     response.end('down');

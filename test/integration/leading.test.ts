@@ -300,7 +300,7 @@ describe.concurrent('a start that does not come to its end', () => {
     const id = await created(service, '/v1/monitors', monitorOf('Web', web.url));
     await service.changed('Web', 'active');
     await service.stopLeading();
-    const other = holdDatabase(service.databasePath);
+    const other = await holdDatabase(service.databasePath);
     await expect(service.lead()).rejects.toMatchObject({ code: 'store-busy' });
     expect(observed.now).toEqual(SERVING);
     expect(await service.get(`/v1/monitors/${id}`)).toMatchObject({ status: 'active' });
@@ -343,7 +343,7 @@ describe.concurrent('a start that does not come to its end', () => {
     const service = await started(opened);
     const id = await created(service, '/v1/monitors', monitorOf('Web', web.url));
     await service.changed('Web', 'active');
-    const other = holdDatabase(service.databasePath);
+    const other = await holdDatabase(service.databasePath);
     const writing = service.request('PUT', `/v1/monitors/${id}`, monitorOf('Renamed', web.url));
     await service.stopLeading();
     expect([200, 503]).toContain((await writing).status);

@@ -273,7 +273,7 @@ export class LocalService {
   }
 
   /** Another program locks the database against writing until told: no commit gets through. */
-  holdDatabase(): { release(): void } {
+  holdDatabase(): Promise<{ release(): void }> {
     return holdDatabase(join(this.#folder, 'svc.db'));
   }
 

@@ -387,7 +387,7 @@ describe('the ledger', () => {
     const [one, other] = [await bench.webhook('/one'), await bench.webhook('/other')];
     for (const monitor of [1, 2, 3]) await bench.queue(one, monitor, 'error', 'recovered');
     await bench.queue(other, 1, 'error', 'recovered');
-    const database = holdDatabase(join(folder, 'svc.db'));
+    const database = await holdDatabase(join(folder, 'svc.db'));
     await bench.deliverer.start();
     await receiver.received(4);
     expect(bench.attempts).toEqual([]);
@@ -408,7 +408,7 @@ describe('the ledger', () => {
 
   test('the stop waits within bounds for a database that does not answer', async () => {
     await bench.queue(await bench.webhook('/a'), 1, 'error');
-    const database = holdDatabase(join(folder, 'svc.db'));
+    const database = await holdDatabase(join(folder, 'svc.db'));
     await bench.deliverer.start();
     while (bench.deliverer.metrics.attempts.delivered === 0) await settle();
     const startedAt = clock.monotonic();
