@@ -3,6 +3,7 @@ import type { Bus } from '@svc/shared/bus.ts';
 import type { DnsClient } from '../dns/client.ts';
 import { canonicalName } from '../dns/packet.ts';
 import { type ServerAddress, serverName } from '../dns/servers.ts';
+import { onAbort } from '../on-abort.ts';
 import type { Resolver } from '../resolve/resolver.ts';
 import { isOwnAddress } from './own-addresses.ts';
 import type { Reference } from './references.ts';
@@ -42,7 +43,7 @@ export function dnsReference(server: ServerAddress, client: DnsClient): Referenc
         const cancel = client.ask({ name: ROOT, type: 'A' }, policy, ({ kind }) =>
           settle(kind === 'answer' || kind === 'failed'),
         );
-        onceAborted(signal, () => {
+        onAbort(signal, () => {
           cancel();
           settle(false);
         });
@@ -56,7 +57,7 @@ export function natsReference(name: string, bus: Bus): Reference {
     name: `${name} (nats)`,
     ask: (signal) =>
       new Promise((settle) => {
-        onceAborted(signal, () => settle(false));
+        onAbort(signal, () => settle(false));
         bus.flush().then(
           () => settle(true),
           () => settle(false),
@@ -90,11 +91,6 @@ function speaks(host: string, port: number, signal: AbortSignal): Promise<boolea
     };
     socket.once('connect', () => end(true));
     socket.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED'));
-    onceAborted(signal, () => end(false));
+    onAbort(signal, () => end(false));
   });
-}
-
-function onceAborted(signal: AbortSignal, end: () => void): void {
-  if (signal.aborted) end();
-  else signal.addEventListener('abort', end, { once: true });
 }
