@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import { asciiDomainName } from '@svc/shared/domain-name.ts';
 import { SvcError } from '@svc/shared/errors.ts';
+import { onAbort } from '@svc/shared/on-abort.ts';
 import { type AskPolicy, DnsClient, doublingWaits } from '../dns/client.ts';
 import { canonicalName, DnsFormatError } from '../dns/packet.ts';
 import type { Cancel } from '../dns/query.ts';
-import { onAbort } from '../on-abort.ts';
 import { type AddressLookupResult, interleave, lookUpAddresses } from './address-lookup.ts';
 import { numericAddress } from './numeric-address.ts';
 import { candidateNames, type ResolvConf } from './resolv-conf.ts';

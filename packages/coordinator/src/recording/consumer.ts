@@ -3,6 +3,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { FORMER_RESULTS_STREAM, resultsStream } from '@svc/shared/messages/subjects.ts';
+import { pause } from '@svc/shared/pause.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { DropLog } from './drop-log.ts';
 import type { Recorder } from './recorder.ts';
@@ -107,7 +108,7 @@ export class ResultConsumer {
     const regions = region === undefined ? REGIONS : [region];
     while (!signal.aborted) {
       if (this.#isReading && (await this.#isRecorded(await this.#listed(), regions))) return;
-      await this.#pause(RETRY_MS / 10);
+      await pause(this.#parts.clock, RETRY_MS / 10, this.#stopping.signal);
     }
   }
 
@@ -128,7 +129,7 @@ export class ResultConsumer {
       this.#isReading = false;
       await Promise.all([...this.#readers.values()].map((reader) => reader.stop()));
       this.#readers.clear();
-      await this.#pause(RETRY_MS);
+      await pause(this.#parts.clock, RETRY_MS, this.#stopping.signal);
     }
   }
 
@@ -163,7 +164,7 @@ export class ResultConsumer {
       left = await this.#former()
     ) {
       if (reader.hasRecorded(lastOf(left))) break;
-      await this.#pause(RETRY_MS / 10);
+      await pause(this.#parts.clock, RETRY_MS / 10, this.#stopping.signal);
     }
     if (signal.aborted) return;
     await reader.stop();
@@ -321,13 +322,6 @@ export class ResultConsumer {
     });
     await aborted(AbortSignal.any([signal, connected.signal]));
     stopWatching();
-  }
-
-  async #pause(ms: number): Promise<void> {
-    const over = new AbortController();
-    const cancel = this.#parts.clock.after(ms, () => over.abort());
-    await aborted(AbortSignal.any([this.#stopping.signal, over.signal]));
-    cancel();
   }
 }
 

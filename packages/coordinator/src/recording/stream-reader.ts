@@ -2,6 +2,7 @@ import type { ResultStreams, StreamInfo, StreamMessage } from '@svc/shared/bus.t
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { pause } from '@svc/shared/pause.ts';
 import type { StreamPosition } from '../store/stream-position.ts';
 import type { DropLog } from './drop-log.ts';
 import { parseResults } from './parse-results.ts';
@@ -149,7 +150,7 @@ export class StreamReader {
         );
       }
       this.#setRecorded(null);
-      await this.#pause(RETRY_MS);
+      await pause(this.#parts.clock, RETRY_MS, this.#stopping.signal);
     }
   }
 
@@ -307,19 +308,5 @@ export class StreamReader {
 
   #tell(): void {
     for (const listener of [...this.#changeListeners]) listener();
-  }
-
-  #pause(ms: number): Promise<void> {
-    const { signal } = this.#stopping;
-    if (signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = () => {
-        cancel();
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const cancel = this.#parts.clock.after(ms, end);
-      signal.addEventListener('abort', end);
-    });
   }
 }
