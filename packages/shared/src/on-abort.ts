@@ -24,6 +24,13 @@ export function onAbort(signal: AbortSignal | undefined, task: () => void): () =
   return () => unregister(all, registration);
 }
 
+/** Resolves when `signal` aborts; at once when it already has. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  onAbort(signal, resolve);
+  return promise;
+}
+
 type Registration = {
   task: () => void;
   /** Its place in the list; -1 when it is not there any more. */

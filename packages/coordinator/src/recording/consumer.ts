@@ -3,6 +3,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { FORMER_RESULTS_STREAM, resultsStream } from '@svc/shared/messages/subjects.ts';
+import { aborted, onAbort } from '@svc/shared/on-abort.ts';
 import { pause } from '@svc/shared/pause.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { DropLog } from './drop-log.ts';
@@ -312,24 +313,19 @@ export class ResultConsumer {
     );
   }
 
+  /** Resolves when the bus is connected, or when this is stopped. */
   async #connected(): Promise<void> {
     const { bus } = this.#parts;
-    const { signal } = this.#stopping;
-    if (bus.isConnected || signal.aborted) return;
-    const connected = new AbortController();
+    if (bus.isConnected) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const unregister = onAbort(this.#stopping.signal, resolve);
     const stopWatching = bus.onConnection((isConnected) => {
-      if (isConnected) connected.abort();
+      if (isConnected) resolve();
     });
-    await aborted(AbortSignal.any([signal, connected.signal]));
+    await promise;
     stopWatching();
+    unregister();
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 /** Sequence of the last message that the stream holds; 0: it holds none. */

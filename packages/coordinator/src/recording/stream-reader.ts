@@ -2,6 +2,7 @@ import type { ResultStreams, StreamInfo, StreamMessage } from '@svc/shared/bus.t
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { onAbort } from '@svc/shared/on-abort.ts';
 import { pause } from '@svc/shared/pause.ts';
 import type { StreamPosition } from '../store/stream-position.ts';
 import type { DropLog } from './drop-log.ts';
@@ -267,17 +268,11 @@ export class StreamReader {
   }
 
   /** Resolves with `promise`, or when this is stopped: a database that takes nothing must not hold the end. */
-  #unlessStopped(promise: Promise<void>): Promise<void> {
-    const { signal } = this.#stopping;
-    if (signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = () => {
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      signal.addEventListener('abort', end);
-      void promise.then(end);
-    });
+  async #unlessStopped(promise: Promise<void>): Promise<void> {
+    const stopped = Promise.withResolvers<void>();
+    const unregister = onAbort(this.#stopping.signal, stopped.resolve);
+    await Promise.race([promise, stopped.promise]);
+    unregister();
   }
 
   #lost(count: number, time: number): void {
