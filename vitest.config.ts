@@ -26,9 +26,9 @@ const project = (
 ) => ({ extends: true as const, test: { ...test, sequence: { groupOrder } } });
 
 /**
- * Tests beside the code share their workers, which saves a third of their time, and work the processors; what stands under `test/` mostly waits for periods to pass, so more
- * of it runs at once. The simulation takes all processors by itself. Killing processes at 1,000 checks a second
- * wants the machine for itself and comes last.
+ * Tests beside the code work the processors, and share their workers, which saves a third of their time. What
+ * stands under `test/` mostly waits for periods to pass, so more of it runs at once. The simulation takes all
+ * processors by itself. Killing processes at 1,000 checks a second wants the machine for itself and comes last.
  */
 export default defineConfig({
   test: {
