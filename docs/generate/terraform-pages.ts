@@ -1,10 +1,10 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { VERSION } from '@svc/shared/version.ts';
 import { RESOURCES_AT_API } from '@svc/terraform-provider/resources/registry.ts';
 import type { Schema } from '@svc/terraform-provider/schema.ts';
 import { svcProvider } from '@svc/terraform-provider/svc-provider.ts';
-import { VERSION } from '@svc/terraform-provider/version.ts';
 import { schemaSection } from './terraform-schema.ts';
 
 const EXAMPLES = new URL('../../packages/terraform-provider/examples/', import.meta.url);

@@ -1,4 +1,4 @@
 import manifest from '../package.json' with { type: 'json' };
 
-/** Version of the agent, as heartbeats and its User-Agent name it. */
+/** Version of svc: all its parts are released together. A test holds every package's manifest to it. */
 export const VERSION: string = manifest.version;
