@@ -1,10 +1,9 @@
 import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { timesBetween } from '@svc/coordinator/domain/uptime.ts';
 import type { Transition } from '../told.ts';
+import { SET_ASIDE_MS } from './rule.ts';
 
 const DAY_MS = 86_400_000;
-/** What is further ahead was dated by a clock that was wrong, ms. */
-const SET_ASIDE_MS = 60_000;
 
 /** "Uptime is time-weighted between verdicts": the history of a world, checked as a whole at its end. */
 export class History {

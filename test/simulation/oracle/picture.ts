@@ -2,7 +2,7 @@ import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
-import { freshMs, isTooFew, type Question, statusOf, type Vote, votableMs } from './rule.ts';
+import { freshMs, isTooFew, type Question, SET_ASIDE_MS, statusOf, type Vote, votableMs } from './rule.ts';
 
 /** A slot that is not decided. */
 type OpenSlot = {
@@ -94,6 +94,7 @@ export class Picture {
   restarted(now: Now): void {
     const { monitor } = this;
     this.#upSince = Number.POSITIVE_INFINITY;
+    this.#setAside(now.slot + SET_ASIDE_MS);
     for (const open of this.#open) {
       open.given = null;
       open.answered = new Set(open.reports.map(({ region }) => region));
@@ -104,6 +105,16 @@ export class Picture {
       // Of a clock that was set back since a vote counts for no longer.
       this.votes.set(vote.region, { ...vote, freshUntil: Math.min(vote.freshUntil, now.age + freshFor) });
     }
+  }
+
+  /** Slots after `newest` are of a clock that was ahead: what was said about them stands in the way of none to come. */
+  #setAside(newest: number): void {
+    const believed = this.#open.filter(({ slot }) => slot <= newest);
+    this.#open.splice(0, this.#open.length, ...believed);
+    for (const { region, slot } of this.votes.values()) if (slot > newest) this.votes.delete(region);
+    if (this.#decidedSlot > newest) this.#decidedSlot = 0;
+    if (this.endedSlot > newest) this.endedSlot = 0;
+    this.#agesAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Time has passed: slots whose period is over are decided, and votes age. */
@@ -412,8 +423,6 @@ type Extreme = Vote['outcome'] | 'kept' | 'aged';
 /** Beside `passed`, from the one that differs most. */
 const EXTREMES: readonly Extreme[] = ['failed', 'degraded', 'kept', 'aged'];
 
-/** Slots further ahead are of a clock that was wrong, ms. */
-const SET_ASIDE_MS = 60_000;
 /** A region that has passed is believed to have been up for so long after it, ms. */
 const UP_AFTER_PASS_MS = 5_000;
 

@@ -38,6 +38,12 @@ export function votableMs(periodMs: number, longestCheckMs: number): number {
   return Math.max(3 * periodMs, 2 * periodMs + longestCheckMs) + 120_000;
 }
 
+/**
+ * "Not earlier than the newest recorded slot; if that lies more than 60 s ahead it is set aside": what lies further
+ * ahead of the slots' clock was given by a clock that was wrong, ms.
+ */
+export const SET_ASIDE_MS = 60_000;
+
 /** The status that the votes make. */
 export function statusOf(question: Question): MonitorStatus {
   const fresh = freshVotes(question);
