@@ -9,6 +9,7 @@ import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import type { SlotEvents, SlotOutcome } from '@svc/coordinator/domain/slots.ts';
 import type { DeclaredChange } from '@svc/coordinator/evaluation/declared-change.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
+import { BacklogHold } from '@svc/coordinator/recording/backlog-hold.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
 import type { RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
@@ -74,6 +75,7 @@ export class Service {
   readonly #slotClock: SlotClock;
   readonly #inFlight: InFlight;
   readonly #recorder: Recorder;
+  readonly #backlogHold: BacklogHold;
   readonly #agents = new Map<Region, Agent>();
   readonly #events: SlotEvents;
   readonly #newestSlot: number | null;
@@ -96,6 +98,11 @@ export class Service {
     // What is stored is dated by the slots' clock, which may have been set while nobody ran.
     this.#agedMs =
       before === null ? 0 : before.age - before.slot + this.#slotClock.now() - this.#clock.monotonic();
+    this.#backlogHold = new BacklogHold({
+      clock: this.#clock,
+      slotClock: this.#slotClock,
+      onEnd: (monitorIds) => this.#recorder.announce(monitorIds),
+    });
     this.#recorder = this.#newRecorder();
     this.#events = this.#toldEvents();
     this.#inFlight = new InFlight({
@@ -119,6 +126,8 @@ export class Service {
     const newest = monitor === null ? null : await around.store.newestSlot(monitor.id);
     const service = new Service(around, monitor, newest, before);
     await service.#recorder.load();
+    service.#recorder.announceAll();
+    service.#backlogHold.start();
     return service;
   }
 
@@ -330,8 +339,8 @@ export class Service {
       slotClock: this.#slotClock,
       log,
       newKey: () => `key-${++keys}`,
-      onRead: () => {},
-      isHeld: () => false,
+      onRead: (result) => this.#backlogHold.read(result),
+      isHeld: (monitorId) => this.#backlogHold.isHeld(monitorId),
       onDeclared: (_, monitor) => {
         this.#monitors.current = monitor;
       },

@@ -141,6 +141,8 @@ class Simulation {
     const service = await Service.start(around, monitor, this.#endedAt);
     this.#service = service;
     this.#oracle.started(service.now);
+    // What channels were not told before the end is told before anything is read.
+    this.#show(service, await service.flush());
     for (let sequence = service.position; sequence < this.#stream.length; sequence += 1) {
       service.record(this.#stream[sequence] as Report, sequence + 1);
     }

@@ -4,6 +4,7 @@ import type { Announcement, Now, Told, Transition } from '../told.ts';
 import { Channels } from './channels.ts';
 import { ConfirmedOutages, IN_TIME_MS } from './confirmed.ts';
 import { History } from './history.ts';
+import { Holds } from './holds.ts';
 import { Picture, type RegionsWithAgents } from './picture.ts';
 
 export const VIOLATIONS = [
@@ -49,6 +50,7 @@ export class Oracle {
   readonly violations: Violation[] = [];
   readonly confirmed = new ConfirmedOutages();
   readonly channels = new Channels();
+  readonly #holds = new Holds();
   readonly #history: History;
   readonly #picture: Picture;
   readonly #isTargetFine: boolean;
@@ -75,6 +77,7 @@ export class Oracle {
 
   started(now: Now): void {
     this.#picture.restarted(now);
+    this.#holds.forget();
     this.#resumed = new Set();
   }
 
@@ -92,6 +95,8 @@ export class Oracle {
     const steps = new Set([this.#picture.expected]);
     if (isJudging) steps.add(this.#judgeTime(now));
     steps.add(this.#picture.expected);
+    // What comes in one instant is read before any of it is evaluated.
+    for (const each of told) if (each.is === 'reported') this.#holds.read(each.result, now);
     for (const each of told) {
       this.#tell(each, now);
       steps.add(this.#picture.expected);
@@ -104,8 +109,7 @@ export class Oracle {
       this.#transition(transition, steps, now);
       steps.add(transition.to);
     }
-    this.#violated('announcement', this.channels.announced(seen.announcements, steps), now);
-    this.#violated('announcement', this.channels.missing(seen.status), now);
+    this.#announcements(seen, steps, now);
     this.#status = seen.status;
     if (now.monotonic >= this.#judgeFrom) this.#judge(now, now.monotonic);
   }
@@ -113,6 +117,9 @@ export class Oracle {
   /** The world is over. */
   finish(from: number, now: Now): void {
     if (now.monotonic >= this.#judgeFrom) this.#judgeTime(now);
+    if (this.#holds.isOver(now, IN_TIME_MS)) {
+      this.#violated('announcement', this.channels.missing(this.#status), now);
+    }
     this.#violated('history', this.#history.daysFault(from, now.slot), now);
   }
 
@@ -154,6 +161,18 @@ export class Oracle {
     this.#violated('late', `the status is ${this.#status}, ${expected} since ${this.#wrongSince}`, now);
     this.#picture.expected = this.#status;
     this.#wrongSince = null;
+  }
+
+  /** @param steps the statuses that were expected one after the other in this instant */
+  #announcements({ announcements, status }: Seen, steps: ReadonlySet<MonitorStatus>, now: Now): void {
+    this.#violated('announcement', this.channels.announced(announcements, steps), now);
+    const isHeld = this.#holds.isHeld(now);
+    if (isHeld && announcements.some(({ isClosure }) => !isClosure)) {
+      this.#violated('announcement', 'a channel was told while a backlog is read', now);
+    }
+    if (this.#holds.isOver(now, IN_TIME_MS)) {
+      this.#violated('announcement', this.channels.missing(status), now);
+    }
   }
 
   /** @param steps the statuses that were expected one after the other in this instant */

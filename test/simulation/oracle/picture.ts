@@ -2,7 +2,16 @@ import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
-import { freshMs, isTooFew, type Question, SET_ASIDE_MS, statusOf, type Vote, votableMs } from './rule.ts';
+import {
+  freshMs,
+  isTooFew,
+  type Question,
+  SET_ASIDE_MS,
+  statusOf,
+  tookMs,
+  type Vote,
+  votableMs,
+} from './rule.ts';
 
 /** A slot that is not decided. */
 type OpenSlot = {
@@ -429,12 +438,6 @@ const UP_AFTER_PASS_MS = 5_000;
 /** It says nothing about now. */
 function isTooOld(slot: number, { periodMs, longestCheckMs }: LiveMonitor, now: Now): boolean {
   return slot < now.slot - votableMs(periodMs, longestCheckMs);
-}
-
-/** From its slot to the end of its last attempt, ms. */
-function tookMs({ attempts }: CheckResult): number {
-  const last = attempts.at(-1);
-  return last === undefined ? 0 : last.started_ms + last.latency;
 }
 
 /** What comes late about an older slot makes the run of failures longer, or breaks it where the region passed. */
