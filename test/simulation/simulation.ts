@@ -256,6 +256,9 @@ class Simulation {
         this.#stopAgent(move.region);
         this.#clock.after(Math.max(MISSED_MS + 1, move.forMs), () => this.#startAgent(move.region));
         return;
+      case 'start-agent':
+        if (!this.#agents.has(move.region)) this.#startAgent(move.region);
+        return;
       case 'roll-agent':
         this.#agents.roll(move.region);
         return;
