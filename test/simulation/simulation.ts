@@ -73,8 +73,7 @@ class Simulation {
     this.#monitor = monitorOf(world);
     this.#efforts.set(1, world);
     const isTargetFine = world.troubles.length === 0 && world.mishaps.blip === 0;
-    const isClockSet = world.moves.some((move) => move.do === 'set-wall-clock');
-    this.#oracle = new Oracle(this.#presence, { isTargetFine, isClockSet });
+    this.#oracle = new Oracle(this.#presence, { isTargetFine });
     this.#outages = new Outages(world);
     this.#agents = new SimulatedAgents({
       world,
@@ -264,6 +263,7 @@ class Simulation {
         return;
       case 'set-wall-clock':
         this.#clock.stepWall(move.byMs);
+        this.#oracle.clockWasSet();
         this.#tickSoon(TICK_MS);
         return;
       case 'link':

@@ -10,18 +10,14 @@ export class History {
   #transitions: Transition[] = [];
   #status: MonitorStatus = 'unknown';
   #at = 0;
-  readonly #isClockSet: boolean;
-
-  /** @param isClockSet the system's clock is set in this world: what was dated before may lie ahead */
-  constructor(isClockSet: boolean) {
-    this.#isClockSet = isClockSet;
-  }
+  /** The service has started after the system's clock was set: what was dated before may lie ahead. */
+  mayLieAhead = false;
 
   /** Follows the history: each change begins where the one before it ended. */
   add(transition: Transition, now: number): string | null {
     const { from, to, at } = transition;
     // Changes dated by a clock that was ahead are dated anew, to the first that follows.
-    if (this.#isClockSet && this.#at > now + SET_ASIDE_MS) {
+    if (this.mayLieAhead && this.#at > now + SET_ASIDE_MS) {
       this.#transitions = this.#transitions.map((each) => (each.at > at ? { ...each, at } : each));
       this.#at = Math.min(this.#at, at);
     }
@@ -37,7 +33,7 @@ export class History {
     if (from === to) return 'nothing changed';
     if (!Number.isInteger(at)) return 'not a whole millisecond';
     if (at < this.#at) return `before the change of ${this.#at}`;
-    return at > now && !this.#isClockSet ? 'in the future' : null;
+    return at > now && !this.mayLieAhead ? 'in the future' : null;
   }
 
   /** The times of each day add up to the day, and to what the changes say when they are added by hand. */

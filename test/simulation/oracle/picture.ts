@@ -49,6 +49,8 @@ export class Picture {
   endedSlot = 0;
   /** When dispatch last resumed, monotonic ms. */
   #upSince = 0;
+  /** Regions whose vote was set aside, and until when an earlier one of theirs may count in its place (as votes age, ms). */
+  readonly #doubted = new Map<Region, number>();
   #seen: Now = { monotonic: 0, slot: 0, age: 0 };
   /** Before this nothing ages, unless the electorate changes. */
   #agesAt = Number.NEGATIVE_INFINITY;
@@ -103,7 +105,7 @@ export class Picture {
   restarted(now: Now): void {
     const { monitor } = this;
     this.#upSince = Number.POSITIVE_INFINITY;
-    this.#setAside(now.slot + SET_ASIDE_MS);
+    this.#setAside(now.slot + SET_ASIDE_MS, now);
     for (const open of this.#open) {
       open.given = null;
       open.answered = new Set(open.reports.map(({ region }) => region));
@@ -116,11 +118,24 @@ export class Picture {
     }
   }
 
+  /**
+   * What was set aside may have taken the place of a vote that is believed: whether the service still has that one depends
+   * on what it has written. Nothing is judged until each of those regions has voted anew, or such a vote has aged.
+   */
+  isInDoubt({ age }: Now): boolean {
+    for (const until of this.#doubted.values()) if (until > age) return true;
+    return false;
+  }
+
   /** Slots after `newest` are of a clock that was ahead: what was said about them stands in the way of none to come. */
-  #setAside(newest: number): void {
+  #setAside(newest: number, now: Now): void {
     const believed = this.#open.filter(({ slot }) => slot <= newest);
     this.#open.splice(0, this.#open.length, ...believed);
-    for (const { region, slot } of this.votes.values()) if (slot > newest) this.votes.delete(region);
+    for (const { region, slot } of this.votes.values()) {
+      if (slot <= newest) continue;
+      this.votes.delete(region);
+      this.#doubted.set(region, now.age + this.#freshMs());
+    }
     if (this.#decidedSlot > newest) this.#decidedSlot = 0;
     if (this.endedSlot > newest) this.endedSlot = 0;
     this.#agesAt = Number.NEGATIVE_INFINITY;
@@ -145,19 +160,6 @@ export class Picture {
       isJudged = this.#cast(open.reports, ago(now, endedMs)) || isJudged;
     }
     return isJudged;
-  }
-
-  /** All statuses that the sentences allow now, where one of them leaves room. */
-  allowed(now: Now, standing: MonitorStatus): Set<MonitorStatus> {
-    const allowed = new Set<MonitorStatus>();
-    for (const electorate of [this.#electorate(this.#entered), this.#electorate(this.#given)]) {
-      const question = { votes: [...this.votes.values()], electorate, age: now.age, standing };
-      allowed.add(statusOf(question));
-      if (isTooFew(question)) allowed.add('unknown');
-      // "Ageing alone changes status only to unknown": what was right when the votes were cast stays.
-      else if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }) === standing) allowed.add(standing);
-    }
-    return allowed;
   }
 
   /** "The monitor's regions that had an agent within 24 h", each from the first slot it was given. */
@@ -317,6 +319,7 @@ export class Picture {
 
   /** "Never in place of a newer slot's vote." Returns whether the region's vote is another one now. */
   #castInto(votes: Map<Region, Vote>, vote: Vote, now: Now): boolean {
+    if (votes === this.votes) this.#doubted.delete(vote.region);
     const before = votes.get(vote.region);
     if (before === undefined) {
       votes.set(vote.region, vote);
@@ -343,6 +346,10 @@ export class Picture {
     }
     if (isAged) return { ...vote, upSlot };
     return { ...vote, upSlot, downFrom: Math.min(vote.slot, before.endedAt + UP_AFTER_PASS_MS) };
+  }
+
+  #freshMs(): number {
+    return this.monitor === null ? 0 : freshMs(this.monitor.periodMs, this.monitor.longestCheckMs);
   }
 
   #judge(now: Now): void {
@@ -389,6 +396,7 @@ export class Picture {
       this.#decidedSlot = this.endedSlot;
       this.#open.length = 0;
       this.votes.clear();
+      this.#doubted.clear();
       this.#expect('unknown', now.monotonic);
       return;
     }
