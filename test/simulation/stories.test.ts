@@ -67,6 +67,42 @@ test.each<[string, Partial<World>]>([
       ],
     },
   ],
+  [
+    'a status whose votes a start has set aside is unknown until the next slot',
+    {
+      seed: 7_241,
+      id: 197_631,
+      lengthMs: 111_600_000,
+      periodMs: 3_600_000,
+      regions: ['hostb-sin'],
+      agents: ['hostb-sin'],
+      timeoutMs: 120_000,
+      isAhead: true,
+      moves: [
+        { at: 50_358_593, do: 'change-period', periodMs: 300_000 },
+        { at: 83_010_128, do: 'set-wall-clock', byMs: -2_466_445 },
+        { at: 89_081_941, do: 'restart', downMs: 193_247, isBeforeCommit: false },
+      ],
+    },
+  ],
+  [
+    'where a start has set votes aside, older ones that are believed may count in their place',
+    {
+      seed: 5_851,
+      id: 40_435,
+      lengthMs: 9_300_000,
+      periodMs: 300_000,
+      regions: ['hosta-ams', 'hostb-sin', 'hostc-asia-southeast1'],
+      agents: ['hosta-ams', 'hostb-sin', 'hostc-asia-southeast1'],
+      timeoutMs: 1_000,
+      laggards: ['hostb-sin', 'hostc-asia-southeast1'],
+      mishaps: { ...CALM, notRun: 0.3, late: 0.3, lagMs: 1_122 },
+      moves: [
+        { at: 2_106_812, do: 'set-wall-clock', byMs: -1_770_845 },
+        { at: 6_039_858, do: 'restart', downMs: 1_343, isBeforeCommit: false },
+      ],
+    },
+  ],
 ])('%s', async (_, world) => {
   const { violations } = await simulate({ ...QUIET, ...world }, new MemoryStore(), { isTold: false });
   expect(violations).toEqual([]);

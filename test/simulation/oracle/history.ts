@@ -33,7 +33,7 @@ export class History {
     if (from === to) return 'nothing changed';
     if (!Number.isInteger(at)) return 'not a whole millisecond';
     if (at < this.#at) return `before the change of ${this.#at}`;
-    return at > now && !this.mayLieAhead ? 'in the future' : null;
+    return at > now ? 'in the future' : null;
   }
 
   /** The times of each day add up to the day, and to what the changes say when they are added by hand. */

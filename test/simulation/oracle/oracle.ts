@@ -134,7 +134,7 @@ export class Oracle {
     if (told.is === 'all-resumed') {
       // What was read until now is judged by what the votes make of it.
       this.#picture.allResumed(this.#resumed, now);
-      this.#judgeFrom = now.monotonic + IN_TIME_MS;
+      this.#judgeFrom = now.monotonic;
       this.confirmed.excuse();
     }
     if (told.is === 'reported' && isFirst && now.monotonic >= this.#judgeFrom) {
