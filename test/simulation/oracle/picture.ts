@@ -1,6 +1,6 @@
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
 import {
   freshMs,
@@ -167,9 +167,9 @@ export class Picture {
     return this.#electorate(this.#entered);
   }
 
-  /** All that may be in the electorate, whatever slots they were given. */
+  /** With the regions of slots that are not decided: they may yet vote otherwise. */
   widestElectorate(): Set<Region> {
-    return this.#electorate(new Set(this.monitor?.regions ?? REGIONS));
+    return this.#electorate(new Set([...this.#entered, ...this.#given]));
   }
 
   #electorate(given: ReadonlySet<Region>): Set<Region> {
