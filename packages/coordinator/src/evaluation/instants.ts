@@ -2,14 +2,13 @@ import type { MonitorState } from './state.ts';
 
 /**
  * When the monitor is to be looked at although nothing arrives, monotonic ms: its oldest open slot's
- * deadline, or the next expiry of a vote (which matters only while the status stands on votes); at once where
- * a status stands on no vote any more. Null: never.
+ * deadline, or the next expiry of a vote (which matters only while the status stands on votes).
+ * Null: never.
  *
  * @param now      votes that expired before it (see `Vote.expiresAt`) are not looked at again
  * @param jumpedMs by how much the votes' clock is ahead of the monotonic one
  */
 export function nextInstant(state: Readonly<MonitorState>, now: number, jumpedMs: number): number | null {
-  if (isUnfounded(state)) return Number.NEGATIVE_INFINITY;
   let next = Number.POSITIVE_INFINITY;
   for (const open of state.open) next = Math.min(next, open.deadline);
   if (state.status !== 'unknown') {
@@ -22,11 +21,6 @@ export function nextInstant(state: Readonly<MonitorState>, now: number, jumpedMs
 
 /** Whether looking at the monitor now may change anything. `monotonic` and `jumpedMs` in ms. */
 export function isDue(state: Readonly<MonitorState>, monotonic: number, jumpedMs: number): boolean {
-  if (isUnfounded(state) || state.open.some((open) => open.deadline <= monotonic)) return true;
+  if (state.open.some((open) => open.deadline <= monotonic)) return true;
   return state.status !== 'unknown' && state.votes.some((vote) => vote.expiresAt <= monotonic + jumpedMs);
-}
-
-/** Its votes were set aside at a start, with a clock that was ahead. */
-function isUnfounded({ status, votes }: Readonly<MonitorState>): boolean {
-  return status !== 'unknown' && votes.length === 0;
 }

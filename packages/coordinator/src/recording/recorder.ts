@@ -199,10 +199,12 @@ export class Recorder implements SlotEvents, SlotRecovery {
   resumed(): void {
     this.#cancelResume();
     this.#hasResumed = true;
-    for (const state of this.#parts.states.values()) {
-      if (state.open.some((open) => !open.isGivenKnown)) {
-        this.#queue.push({ kind: 'resumed-all', monitorId: state.id }, false);
+    for (const { id: monitorId, open, status, votes } of this.#parts.states.values()) {
+      if (open.some(({ isGivenKnown }) => !isGivenKnown)) {
+        this.#queue.push({ kind: 'resumed-all', monitorId }, false);
       }
+      // Its votes were set aside with a clock that was ahead: no age of theirs will end it.
+      if (status !== 'unknown' && votes.length === 0) this.#queue.push({ kind: 'due', monitorId }, false);
     }
     this.#deadlines.start();
   }
