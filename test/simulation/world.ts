@@ -25,6 +25,8 @@ export type Move = { readonly at: number } & (
     }
   /** The region's agent dies with what it holds; another comes after `forMs`. */
   | { readonly do: 'stop-agent'; readonly region: Region; readonly forMs: number }
+  /** The region has an agent from here on, unless it has one. */
+  | { readonly do: 'start-agent'; readonly region: Region }
   /** The region's agent gives back what it holds, and another takes over at once. */
   | { readonly do: 'roll-agent'; readonly region: Region }
   | { readonly do: 'change-probe' }
