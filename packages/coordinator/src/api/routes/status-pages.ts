@@ -38,7 +38,7 @@ function appearanceEndpoint({ reading, configuration }: ApiDependencies): Endpoi
     path: '/v1/status-pages/{id}/appearance',
     access: 'write',
     tag: 'Status pages',
-    summary: 'Whether a page is served, and its colours',
+    summary: 'Change whether a page is served, and its colours',
     body: appearance,
     headers: ['If-Match'],
     answers: {

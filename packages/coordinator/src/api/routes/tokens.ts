@@ -22,12 +22,15 @@ const newToken = z
     expires_at: z.iso
       .datetime({ offset: true, error: 'must be an instant as in 2027-01-01T00:00:00Z' })
       .nullish()
-      .meta({ description: 'From when on it is refused (RFC 3339, in the future); without it, never.' }),
+      .meta({ description: 'When the token expires (RFC 3339, in the future). The default is never.' }),
     workspace_id: z
       .string('must be a text')
       .regex(/^[1-9]\d{0,14}$/, 'must be the id of a workspace')
       .nullish()
-      .meta({ description: "Another workspace than the caller's; operator's token only." }),
+      .meta({
+        description:
+          "Workspace of the new token. The default is the caller's; only the operator's token may name another.",
+      }),
   })
   .meta({ examples: [{ name: 'Terraform', scope: 'write', expires_at: '2027-01-01T00:00:00Z' }] });
 
@@ -35,7 +38,7 @@ const removal = z.object({
   cascade: z
     .enum(['true', 'false'], 'must be true or false')
     .default('false')
-    .meta({ description: 'Also revoke the tokens that it made.' }),
+    .meta({ description: '`true`: also revoke the tokens that this token made.' }),
 });
 
 export function tokenEndpoints({
@@ -56,7 +59,7 @@ export function tokenEndpoints({
         scope: z
           .enum(TOKEN_SCOPES, SCOPE_MESSAGE)
           .optional()
-          .meta({ description: 'Only those of this scope.' }),
+          .meta({ description: 'Only tokens of this scope.' }),
       }),
       answers: { 200: { description: 'A page of the list.', schema: listOf(tokenView) } },
       handle(request) {
@@ -78,7 +81,7 @@ export function tokenEndpoints({
       path: '/v1/tokens',
       access: 'admin',
       tag: 'Tokens',
-      summary: 'Create an API token; it is shown once',
+      summary: 'Create an API token. Only this answer shows it',
       description:
         'Only a hash of the token is kept, so a request that is repeated with its Idempotency-Key makes no second token but cannot show the first again: it is refused (409) with the id of the token, which can be revoked.',
       body: newToken,
