@@ -119,13 +119,9 @@ export const transitionView = z
       description:
         'Where `from` equals `to`: when the verdict had this reason last, epoch ms. Otherwise null.',
     }),
-    slots: z
-      .number()
-      .int()
-      .nullable()
-      .meta({
-        description: 'Where `from` equals `to`: the number of slots with this reason. Otherwise null.',
-      }),
+    slots: z.number().int().nullable().meta({
+      description: 'Where `from` equals `to`: the number of slots with this reason. Otherwise null.',
+    }),
     votes: z.array(transitionVote),
   })
   .meta({
@@ -188,11 +184,9 @@ export const deliveryView = z
       .regex(/^(0|[1-9][0-9]{0,14})$/)
       .meta({ description: '0: a test.' }),
     state: z.enum(['pending', 'delivered', 'dead']),
-    alert: alert
-      .nullable()
-      .meta({
-        description: 'Null where another version of svc wrote the alert and this version cannot read it.',
-      }),
+    alert: alert.nullable().meta({
+      description: 'Null where another version of svc wrote the alert and this version cannot read it.',
+    }),
     attempts: z.array(
       z.object({
         number: z.number().int(),
@@ -279,15 +273,12 @@ export const regionView = z
       .int()
       .nullable()
       .meta({ description: 'When the region last had a live agent, epoch ms.' }),
-    sick: z
-      .array(z.enum(SICKNESSES))
-      .meta({
-        description:
-          'What the agents of the region find wrong with themselves. Empty where they find nothing.',
-      }),
+    sick: z.array(z.enum(SICKNESSES)).meta({
+      description: 'What the agents of the region find wrong with themselves. Empty where they find nothing.',
+    }),
     muted: z.boolean().meta({
       description:
-        'Its agents, or somebody with their key, say more than is read: none of them is heard for a while, and the region has no agents.',
+        '`true`: the agents of the region, or somebody with their key, say more than is read. The region is not heard for a while, and counts as a region without agents.',
     }),
     agents: z.array(
       z.object({
@@ -304,7 +295,7 @@ export const regionView = z
         machine: z.string().nullable().meta({ description: 'Name of the host that the agent runs on.' }),
         sick: z.array(z.enum(SICKNESSES)).meta({
           description:
-            '`network-down`: it has lost its own network; `starved`: it waits for a CPU. What it cannot tell then is `not_run`.',
+            '`network-down`: the agent has lost its own network. `starved`: the agent waits for a CPU. Checks that it cannot judge then are `not_run`.',
         }),
       }),
     ),
@@ -353,13 +344,10 @@ export const tokenView = z
     scope: z.enum(TOKEN_SCOPES),
     operator: z.boolean().meta({ description: 'Whether the token is one of `SVC_API_TOKEN`.' }),
     created_at: instant,
-    created_by: z
-      .object({ id, name: z.string() })
-      .nullable()
-      .meta({
-        description:
-          'Token that made this token. Null where the settings or an earlier version of svc made it.',
-      }),
+    created_by: z.object({ id, name: z.string() }).nullable().meta({
+      description:
+        'Token that made this token. Null where the settings or an earlier version of svc made it.',
+    }),
     expires_at: instant
       .nullable()
       .meta({ description: 'When the token expires. Null where it does not expire.' }),
@@ -385,7 +373,7 @@ export const auditView = z
     workspace_id: id.nullable().meta({ description: 'Null where the request had no valid token.' }),
     actor: z.enum(AUDIT_ACTORS).meta({
       description:
-        'Who acted: an API token, nobody known, the declared file, or the settings (SVC_API_TOKEN).',
+        'Who acted: an API token, nobody that is known, the declared file, or the settings (`SVC_API_TOKEN`).',
     }),
     token: z
       .object({ id, name: z.string() })
@@ -394,14 +382,10 @@ export const auditView = z
     action: z.string().meta({ description: 'create, replace, change, remove, login, check, test, retry, …' }),
     object: z.string().meta({ description: 'Path of the object below `/v1`.' }),
     outcome: z.enum(AUDIT_OUTCOMES),
-    status: z
-      .number()
-      .int()
-      .nullable()
-      .meta({
-        description:
-          'HTTP status of the answer. Null where the line was written in the transaction of the change.',
-      }),
+    status: z.number().int().nullable().meta({
+      description:
+        'HTTP status of the answer. Null where the line was written in the transaction of the change.',
+    }),
     request_id: z.string().nullable().meta({ description: 'The `X-Request-Id` of the answer.' }),
     peer: z.string().nullable().meta({ description: 'Address at the other end of the connection.' }),
     detail: z.string().nullable(),

@@ -66,12 +66,9 @@ const removal = z.object({
 });
 
 const removalOfShown = removal.extend({
-  components: z
-    .enum(['keep'], 'must be keep')
-    .optional()
-    .meta({
-      description: '`keep`: leave the components that show the monitor in place. They show nothing then.',
-    }),
+  components: z.enum(['keep'], 'must be keep').optional().meta({
+    description: '`keep`: leave the components that show the monitor in place. They show nothing then.',
+  }),
 });
 
 type Removal = z.infer<typeof removalOfShown>;

@@ -31,12 +31,12 @@ const latencies = z
   })
   .meta({
     description:
-      'Percentiles of the latency in ms, within 5 %, of results that passed or were degraded; null without any.',
+      'Percentiles of the latency of results that passed or were degraded, ms, exact to 5 %. Null where there are no such results.',
   });
 
 const uptime = percent.meta({
   description:
-    'Share of the time with a verdict in which the monitor was up (degraded is up), in percent, rounded down; null without any.',
+    'Share of the time with a verdict in which the monitor was up, in percent, rounded down. Degraded is up. Null where there is no such time.',
 });
 
 export const summaryView = z

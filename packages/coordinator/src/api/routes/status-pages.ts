@@ -16,7 +16,7 @@ export function statusPageEndpoints(dependencies: ApiDependencies): Endpoint[] {
     noun: 'status page',
     kinds: ['svc_status_page'],
     named: 'title or slug',
-    removal: 'Its components and component groups go with it.',
+    removal: 'The components and component groups of the page are removed with it.',
     kindFor: () => 'svc_status_page',
     find: ({ workspaceId }, id, shown) => reading.statusPage(workspaceId, id, shown),
     page: ({ workspaceId }, page, shown, filter) => reading.statusPages(workspaceId, page, shown, filter),

@@ -17,7 +17,7 @@ const newToken = z
     name: nameSchema('What it is for.'),
     scope: z.enum(TOKEN_SCOPES, SCOPE_MESSAGE).meta({
       description:
-        'read: see everything but secrets; write: secrets too, and change what is declared; admin: also manage tokens and read the audit trail.',
+        '`read` sees everything but secrets. `write` sees secrets too, and changes what is declared. `admin` also manages tokens and reads the audit trail.',
     }),
     expires_at: z.iso
       .datetime({ offset: true, error: 'must be an instant as in 2027-01-01T00:00:00Z' })
@@ -83,7 +83,7 @@ export function tokenEndpoints({
       tag: 'Tokens',
       summary: 'Create an API token. Only this answer shows it',
       description:
-        'Only a hash of the token is kept, so a request that is repeated with its Idempotency-Key makes no second token but cannot show the first again: it is refused (409) with the id of the token, which can be revoked.',
+        'Only a hash of the token is kept. A request that is repeated with its Idempotency-Key makes no second token, and cannot show the first token again. It is refused (409) with the id of the token, which can be revoked.',
       body: newToken,
       headers: ['Idempotency-Key'],
       answers: { 201: { description: 'Created.', schema: createdTokenView } },
@@ -125,7 +125,7 @@ export function tokenEndpoints({
       tag: 'Tokens',
       summary: 'Revoke an API token',
       description:
-        "With `cascade`, also the tokens that it made, those that these made, and so on; then it may have been revoked before, as an operator's token is that SVC_API_TOKEN no longer names.",
+        "With `cascade`, the tokens that it made are revoked too, and those that these made, and so on. The token itself may have been revoked before, for example an operator's token that `SVC_API_TOKEN` no longer names.",
       query: removal,
       answers: { 204: { description: 'Revoked.' } },
       problems: ['conflict'],
