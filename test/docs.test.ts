@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isRegion } from '@svc/shared/regions.ts';
 import { KNOWN_VARIABLES } from '@svc/shared/setting-names.ts';
 import { describe, expect, test } from 'vitest';
 
@@ -14,7 +15,7 @@ function below(pattern: string): string[] {
   return globSync(pattern, { cwd: ROOT, exclude });
 }
 
-const FILES = [...below('*.{md,json,ts}'), ...below('{packages,test,deploy,docs}/**/*')];
+const FILES = [...below('*'), ...below('{packages,test,deploy,docs}/**/*')];
 
 const PAGES = FILES.filter((path) => path.endsWith('.md'));
 const DECISIONS = PAGES.filter((path) => /^docs\/decisions\/\d{4}-/.test(path)).sort();
@@ -81,59 +82,77 @@ describe('decisions', () => {
   });
 });
 
-describe('pages name what there is', () => {
-  /** Built, kept by a running service, of the machine, or of the reader. */
-  const NOT_OURS =
-    /^(?:dist\/|data\/|\/|(?:coordinator|agent)\.mjs$|provider\.cjs$|\.cjs$|nats\.conf$|(?:resolv|nsswitch)\.conf$|my\.yaml$|…?-worker\.ts$|\.\/x-worker\.ts$|HTTP\/$|@)/;
-  /** Their lines tell of the past, or are made of what was observed or built. */
-  const isChecked = (path: string): boolean =>
-    path !== 'CHANGELOG.md' && path !== 'docs/reference/http-clients.md';
+/** Built, kept by a running service, of the machine, or of the reader. */
+const NOT_OURS =
+  /^(?:dist\/|data\/|\/|(?:coordinator|agent)\.mjs$|provider\.cjs$|\.cjs$|nats\.conf$|(?:resolv|nsswitch)\.conf$|my\.yaml$|…?-worker\.ts$|\.\/x-worker\.ts$|HTTP\/$|@)/;
+/** A stream of NATS, and settings of the tests. */
+const NO_SETTING = /^SVC_(?:RESULTS|TEST_[A-Z]+)$/;
+/** The first tells of the past, the second is made of what was observed. */
+const UNCHECKED = ['CHANGELOG.md', 'docs/reference/http-clients.md'];
 
-  test.each(PAGES.filter(isChecked))('%s: files and folders', (path) => {
-    const named = [...prose(path).matchAll(/`([\w<>@./…-]+(?:\/|\.(?:tsx?|mjs|cjs|md|json|sh|conf|yaml)))`/g)]
-      .map(([, name]) => name ?? '')
-      .filter((name) => !NOT_OURS.test(name));
-    const missing = named.filter((name) => {
-      const pattern = name.replace(/\/$/, '').replaceAll('.', '\\.').replaceAll(/<\w+>/g, '[^/]+');
-      const end = new RegExp(`(?:^|/)${pattern}$`);
-      return !FILES.some((file) => end.test(file));
-    });
-    expect(missing).toEqual([]);
+describe('pages name what there is', () => {
+  const pages = PAGES.filter((path) => !UNCHECKED.includes(path));
+
+  /** What the pages name by `pattern` and `isThere` does not know. */
+  function missing(
+    found: readonly string[],
+    {
+      pattern,
+      text = read,
+      isThere,
+    }: { pattern: RegExp; text?: typeof read; isThere(name: string, path: string): boolean },
+  ): string[] {
+    const named = found.flatMap((path) =>
+      [...text(path).matchAll(pattern)].map(([all, name = all]): [string, string] => [path, name]),
+    );
+    expect(named.length).toBeGreaterThan(10);
+    return named.filter(([path, name]) => !isThere(name, path)).map(([path, name]) => `${path}: ${name}`);
+  }
+
+  test('files and folders', () => {
+    const pattern = /`([\w<>@./…-]+(?:\/|\.(?:tsx?|mjs|cjs|md|json|sh|conf|yaml)))`/g;
+    const isThere = (name: string): boolean => {
+      const end = name.replace(/\/$/, '').replaceAll('.', '\\.').replaceAll(/<\w+>/g, '[^/]+');
+      return NOT_OURS.test(name) || FILES.some((file) => new RegExp(`(?:^|/)${end}$`).test(file));
+    };
+    expect(missing(pages, { pattern, text: prose, isThere })).toEqual([]);
   });
 
-  test.each(PAGES)('%s: links', (path) => {
-    const links = [...read(path).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link]) => link ?? '');
-    const broken = links.filter((link) => {
-      if (/^(?:https?|mailto):/.test(link)) return false;
+  test('links and their anchors', () => {
+    const isThere = (link: string, path: string): boolean => {
+      if (/^(?:https?|mailto):/.test(link)) return true;
       const [target = '', anchor] = link.split('#');
       const file = target === '' ? path : normalize(join(dirname(path), target)).replace(/\/$/, '');
-      if (!FILES.includes(file) && !FILES.some((one) => one.startsWith(`${file}/`))) return true;
-      return anchor !== undefined && !anchorsOf(file).includes(anchor);
-    });
-    expect(broken).toEqual([]);
+      return FILES.includes(file) && (anchor === undefined || anchorsOf(file).includes(anchor));
+    };
+    expect(missing(PAGES, { pattern: /\]\(([^)\s]+)\)/g, isThere })).toEqual([]);
   });
 
-  test.each(PAGES.filter(isChecked))('%s: scripts of npm and settings', (path) => {
-    const text = read(path);
+  test('scripts of npm', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    const run = [...text.matchAll(/\bnpm run (?:--silent )?([a-z]+)/g)].map(([, script]) => script ?? '');
-    expect(run.filter((script) => !(script in scripts))).toEqual([]);
-    const settings = (text.match(/\bSVC_[A-Z][A-Z_]*[A-Z]\b/g) ?? []).filter(
-      (name) => !OTHER_NAMES.test(name),
-    );
-    expect(settings.filter((name) => !KNOWN_VARIABLES.has(name))).toEqual([]);
+    const pattern = /\bnpm run (?:--silent )?([a-z]+)/g;
+    expect(missing(pages, { pattern, isThere: (name) => name in scripts })).toEqual([]);
+  });
+
+  test('settings', () => {
+    const isThere = (name: string): boolean => KNOWN_VARIABLES.has(name) || NO_SETTING.test(name);
+    expect(missing(pages, { pattern: /\bSVC_[A-Z][A-Z_]*[A-Z]\b/g, isThere })).toEqual([]);
+  });
+
+  test('regions', () => {
+    expect(missing(pages, { pattern: /\bhost[abc]-[a-z0-9-]*[a-z0-9]/g, isThere: isRegion })).toEqual([]);
   });
 });
 
-/** Streams of NATS, settings of the tests, and beginnings of names. */
-const OTHER_NAMES = /^SVC_(?:RESULTS|TEST_[A-Z]+)$/;
-
-/** Anchors of the headings of a page, as GitHub makes them. */
+/** Anchors of the headings of a page, as GitHub makes them, and those that stand in it. */
 function anchorsOf(path: string): string[] {
-  return [...read(path).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+  const text = read(path);
+  const written = [...text.matchAll(/<a id="([^"]+)">/g)].map(([, anchor = '']) => anchor);
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-'),
   );
+  return [...written, ...headings];
 }
