@@ -103,6 +103,8 @@ describe('pages name what there is', () => {
       return NOT_OURS.test(name) || FILES.some((file) => new RegExp(`(?:^|/)${end}$`).test(file));
     };
     expect(missing(pages, { pattern, text: prose, isThere })).toEqual([]);
+    const program = /\bnode (?:--[\w-]+ )*((?:test|deploy|packages|docs)\/[\w./-]+)/g;
+    expect(missing(pages, { pattern: program, isThere: (name) => FILES.includes(name) })).toEqual([]);
   });
 
   test('links and their anchors', () => {
