@@ -24,7 +24,7 @@ const newToken = z
       .nullish()
       .meta({ description: 'When the token expires (RFC 3339, in the future). The default is never.' }),
     workspace_id: z
-      .string('must be a text')
+      .string('must be a string')
       .regex(/^[1-9]\d{0,14}$/, 'must be the id of a workspace')
       .nullish()
       .meta({
