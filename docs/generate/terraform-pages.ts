@@ -39,7 +39,7 @@ function indexPage(schema: Schema): string {
     '',
     GENERATED,
     '',
-    `${schema.description} The same resources can be declared in a file and over the HTTP API, under the same names; \`npm run svc -- export --format hcl\` writes what is there already as Terraform, with import blocks (see [exporting](../exporting.md)). The provider is not in a public registry yet: see [how to install it](../terraform-installation.md).`,
+    `${schema.description} A declared file and the HTTP API have the same resources under the same names. \`npm run svc -- export --format hcl\` writes what is configured already as Terraform, with import blocks (see [exporting](../exporting.md)). The provider is not in a public registry yet: see [how to install it](../terraform-installation.md).`,
     '',
     `Guides: ${guideLinks()}.`,
     '',

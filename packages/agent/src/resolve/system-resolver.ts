@@ -13,7 +13,7 @@ import { SYSTEM_FILES, type SystemFilePaths, SystemFiles } from './system-files.
 
 /**
  * A resolver that follows the system's hosts file and resolv.conf, with its own DNS client. Nothing is
- * cached between look-ups, so that every check measures DNS as it is (decision 0031); look-ups of one
+ * cached between look-ups, so that every check measures DNS as it is (decision 0177); look-ups of one
  * name that run at the same time share their queries.
  *
  * Not followed: nsswitch.conf (the order is always files, then dns), multicast DNS, and LOCALDOMAIN and
