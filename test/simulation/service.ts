@@ -385,7 +385,7 @@ export class Service {
     return Math.min(IDLE_TICK_MS, next - now - aheadMs);
   }
 
-  /** By how much the grid is moved while slots lie recorded in the future (decision 0149), ms. */
+  /** By how much the grid is moved while slots lie recorded in the future (decision 0060), ms. */
   #phaseShift(): number {
     const { aheadSlot } = this.#slotClock;
     return aheadSlot === null ? 0 : 1 + (aheadSlot % 9_973);
