@@ -3,8 +3,11 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { MemoryStore } from './memory-store.ts';
 import type { Finding } from './mutations/mutant.ts';
 import { MUTATIONS, sourceOf } from './mutations/mutations.ts';
+import { simulate } from './simulation.ts';
+import { QUIET } from './world.ts';
 
 /** A defect is found within so many worlds. */
 const WORLDS = 1_000;
@@ -17,6 +20,14 @@ describe('a defect that is made on purpose', () => {
   test.each(MUTATIONS)('$name: its place is there, once', (mutation) => {
     expect(readFileSync(sourceOf(mutation), 'utf8').split(mutation.from)).toHaveLength(2);
   });
+
+  test.each(MUTATIONS.filter(({ story }) => story !== undefined))(
+    '$name: without it all is well in its story',
+    async ({ story }) => {
+      const outcome = await simulate({ ...QUIET, ...story }, new MemoryStore(), { isTold: false });
+      expect(outcome.violations).toEqual([]);
+    },
+  );
 
   test.skipIf(isQuick).each(MUTATIONS.map(({ name }, number) => ({ name, number })))(
     '$name: the oracle finds it',

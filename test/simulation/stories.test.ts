@@ -1,37 +1,9 @@
 import { expect, test } from 'vitest';
 import { MemoryStore } from './memory-store.ts';
 import { simulate } from './simulation.ts';
-import type { World } from './world.ts';
+import { CALM, QUIET, type World } from './world.ts';
 
 /* Worlds that failed once, as short as they could be made. Seeds would become other worlds with the next change of `generate.ts`. */
-
-const CALM: World['mishaps'] = {
-  blip: 0,
-  notRun: 0,
-  forgotten: 0,
-  unanswered: 0,
-  doubled: 0,
-  late: 0,
-  lagMs: 1_000,
-};
-
-/** One region, which does what it should. */
-const QUIET: World = {
-  seed: 1,
-  id: 1,
-  lengthMs: 6_000_000,
-  periodMs: 600_000,
-  regions: ['hosta-fra'],
-  agents: ['hosta-fra'],
-  timeoutMs: 45_000,
-  retry: 0,
-  laggards: [],
-  channels: [],
-  isAhead: false,
-  mishaps: CALM,
-  troubles: [],
-  moves: [],
-};
 
 test.each<[string, Partial<World>]>([
   [
@@ -100,6 +72,27 @@ test.each<[string, Partial<World>]>([
       moves: [
         { at: 2_106_812, do: 'set-wall-clock', byMs: -1_770_845 },
         { at: 6_039_858, do: 'restart', downMs: 1_343, isBeforeCommit: false },
+      ],
+    },
+  ],
+  [
+    'a slot of which nobody has said to whom it was given may have been given to regions that join with it',
+    {
+      seed: 709,
+      id: 967_434,
+      lengthMs: 8_400_000,
+      periodMs: 300_000,
+      isAhead: true,
+      regions: [],
+      agents: [],
+      timeoutMs: 1_000,
+      mishaps: { ...CALM, notRun: 0.3, lagMs: 5_127 },
+      moves: [
+        { at: 1_137_031, do: 'change-period', periodMs: 3_600_000 },
+        { at: 3_664_561, do: 'change-regions', regions: ['hosta-ewr', 'hosta-fra', 'hosta-syd'] },
+        { at: 3_911_274, do: 'start-agent', region: 'hosta-ewr' },
+        { at: 3_911_274, do: 'start-agent', region: 'hosta-syd' },
+        { at: 4_559_380, do: 'restart', downMs: 13_361, isBeforeCommit: true },
       ],
     },
   ],

@@ -79,3 +79,32 @@ export type World = {
   readonly troubles: readonly Trouble[];
   readonly moves: readonly Move[];
 };
+
+/** Nothing goes wrong. */
+export const CALM: Mishaps = {
+  blip: 0,
+  notRun: 0,
+  forgotten: 0,
+  unanswered: 0,
+  doubled: 0,
+  late: 0,
+  lagMs: 1_000,
+};
+
+/** One region, which does what it should: stories say what is different. */
+export const QUIET: World = {
+  seed: 1,
+  id: 1,
+  lengthMs: 6_000_000,
+  periodMs: 600_000,
+  regions: ['hosta-fra'],
+  agents: ['hosta-fra'],
+  timeoutMs: 45_000,
+  retry: 0,
+  laggards: [],
+  channels: [],
+  isAhead: false,
+  mishaps: CALM,
+  troubles: [],
+  moves: [],
+};

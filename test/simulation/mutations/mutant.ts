@@ -5,8 +5,8 @@ import type { Outcome } from '../simulation.ts';
 import { MUTATIONS, sourceOf } from './mutations.ts';
 
 /*
- * Entry of a process in which the coordinator has a defect: runs worlds until one fails, and sends its seed and what
- * the oracle said.
+ * Entry of a process in which the coordinator has a defect: runs its story, or random worlds until one fails, and sends
+ * what the oracle said.
  *
  *     mutant.ts <number of the mutation> <first seed> <worlds>
  */
@@ -17,7 +17,7 @@ export type Finding = { readonly seed: number; readonly worlds: number; readonly
 const [number, first, worlds] = process.argv.slice(2).map(Number) as [number, number, number];
 const mutation = MUTATIONS[number];
 if (mutation === undefined) throw new RangeError(`there is no mutation ${number}`);
-const { from, to } = mutation;
+const { from, to, story } = mutation;
 const mutated = sourceOf(mutation).href;
 
 registerHooks({
@@ -28,6 +28,7 @@ registerHooks({
   },
 });
 
+const { QUIET } = await import('../world.ts');
 const { generateWorld } = await import('../generate.ts');
 const { MemoryStore } = await import('../memory-store.ts');
 const { simulate } = await import('../simulation.ts');
@@ -36,8 +37,10 @@ const finding = await firstFinding();
 process.send?.(finding, () => process.disconnect?.());
 
 async function firstFinding(): Promise<Finding> {
-  for (let seed = first; seed < first + worlds; seed += 1) {
-    const outcome: Outcome = await simulate(generateWorld(seed), new MemoryStore(), { isTold: false });
+  const last = story === undefined ? first + worlds - 1 : first;
+  for (let seed = first; seed <= last; seed += 1) {
+    const world = story === undefined ? generateWorld(seed) : { ...QUIET, ...story };
+    const outcome: Outcome = await simulate(world, new MemoryStore(), { isTold: false });
     const [violation] = outcome.violations;
     if (violation !== undefined) return { seed, worlds: seed - first + 1, kind: violation.kind };
   }

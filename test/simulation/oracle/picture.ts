@@ -1,6 +1,6 @@
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
-import type { Region } from '@svc/shared/regions.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
 import {
   freshMs,
@@ -18,7 +18,7 @@ type OpenSlot = {
   readonly slot: number;
   /** Monotonic ms: one period has passed. */
   readonly endsAt: number;
-  /** null: nobody has said, so all of the electorate may have been. */
+  /** null: nobody has said, so every region may have been, also for the first time. */
   given: Set<Region> | null;
   answered: Set<Region>;
   readonly reports: Vote[];
@@ -275,7 +275,7 @@ export class Picture {
   /** "When every region given it has answered, or the missing ones cannot change the outcome, or one period has passed." */
   #isDecided(open: OpenSlot, now: Now): boolean {
     if (now.monotonic >= this.#endOf(open)) return true;
-    const given = open.given ?? new Set([...this.#electorate(this.#given), ...open.answered]);
+    const given = open.given ?? new Set([...this.#electorate(new Set(REGIONS)), ...open.answered]);
     const missing = [...given].filter((region) => !open.answered.has(region));
     return missing.length === 0 || this.#isCertain(open, given, missing, now);
   }

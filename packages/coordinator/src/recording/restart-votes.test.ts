@@ -139,6 +139,7 @@ test('a status of a clock that was ahead dates no later one', async () => {
   // The history is in the order of its dates.
   expect(await it.rows('SELECT to_status, at FROM transitions ORDER BY id')).toEqual([
     { to_status: 'active', at: slot },
+    { to_status: 'unknown', at: slot },
     { to_status: 'error', at: slot },
   ]);
 });
