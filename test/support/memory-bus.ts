@@ -121,11 +121,11 @@ export class MemoryBus implements Bus {
     const messages = this.#queue;
     this.#queue = [];
     for (const { subject, data, reply } of messages) {
-      const message = { subject, data, reply, isNoResponders: false };
+      const message = { subject, data, reply, bytes: data.length, isNoResponders: false };
       const receivers = this.#receiversOf(subject);
       for (const { handler } of receivers) handler(message);
       if (receivers.length > 0 || reply === '') continue;
-      const answer = { subject: reply, data: new Uint8Array(0), reply: '', isNoResponders: true };
+      const answer = { subject: reply, data: new Uint8Array(0), reply: '', bytes: 0, isNoResponders: true };
       for (const { handler } of this.#receiversOf(reply)) handler(answer);
     }
   }

@@ -141,7 +141,7 @@ export class RegionEar {
   }
 
   #hear(message: BusMessage): void {
-    if (!this.#allowance.message(message.data.length, this.#options.clock.monotonic())) {
+    if (!this.#allowance.message(message.bytes, this.#options.clock.monotonic())) {
       this.#mute();
       return;
     }
@@ -160,7 +160,7 @@ export class RegionEar {
         continue;
       }
       if (this.#turnCost === 0) setImmediate(() => this.#nextTurn());
-      this.#turnCost += next.data.length + MESSAGE_COST;
+      this.#turnCost += next.bytes + MESSAGE_COST;
       onMessage(region, next);
     }
   }
