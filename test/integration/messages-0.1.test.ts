@@ -63,10 +63,10 @@ describe("today's readers take what 0.1 sent, as it is", () => {
     },
   );
 
-  test('results', () => {
+  test('results', async () => {
     const { subject, message } = recorded('results');
     const data = bytes(message);
-    expect(parseResults({ subject, data, sequence: 1, time: 0, messageId: '' })).toEqual({
+    expect(await parseResults({ subject, data, sequence: 1, time: 0, messageId: '' })).toEqual({
       region: REGION,
       agent: message.agent,
       results: message.results,
