@@ -22,7 +22,10 @@ test.each([
   ['lists beside lists', filled('[],', '[', ']')],
   ['objects in objects', filled('{"":')],
   ['objects beside objects', filled('{},', '{"v":1,"agent":"a","results":[', ']}')],
-  ['names', JSON.stringify(Object.fromEntries(Array.from({ length: 25_000 }, (_, key) => [`x${key}`, 1])))],
+  [
+    'names',
+    JSON.stringify(Object.fromEntries(Array.from({ length: 24_000 }, (_, key) => [key.toString(36), 1]))),
+  ],
   ['numbers', filled('1,', '{"v":1,"agent":"a","results":[{"attempts":[', ']}]}')],
 ])('%s without end are not parsed', async (_, text) => {
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(LIMITS.messageBytes);
