@@ -17,6 +17,10 @@ export class MemoryBus implements Bus {
   /** Ends a connection of a subject's own. */
   readonly #apart = new Map<() => void, string>();
   isConnected = true;
+  /** Connections of their own on which a round trip does not come back. */
+  readonly silent = new Set<string>();
+  /** Subjects of connections of their own, for each round trip. */
+  readonly apartFlushes: string[] = [];
   /** No further connection is to be had. */
   refusesApart = false;
   /** Every message that was published, oldest first. */
@@ -65,7 +69,11 @@ export class MemoryBus implements Bus {
       if (!isConnected) end();
     });
     this.#apart.set(end, subject);
-    return { flush: () => this.flush(), close };
+    const flush = (): Promise<void> => {
+      this.apartFlushes.push(subject);
+      return this.silent.has(subject) ? new Promise(() => {}) : this.flush();
+    };
+    return { flush, close };
   }
 
   /** Subjects that are heard over connections of their own. */

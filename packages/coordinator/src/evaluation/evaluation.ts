@@ -69,7 +69,7 @@ export type EvaluationInput = {
    * False after a start, until what was reported meanwhile is read: no slot is decided for its time then,
    * because the reports that it waits for may come with the next message.
    */
-  readonly isTimeUp: boolean;
+  readonly isTimeUp: (monitorId: number) => boolean;
 };
 
 /** A result as the stream has it. */
@@ -360,7 +360,7 @@ export class Evaluation {
       electorate: this.electorate(state, monitor, joining),
       status: state.status,
       ...this.#castingTime(monitor),
-      monotonic: this.#input.isTimeUp ? this.frame.instants.monotonic : Number.NEGATIVE_INFINITY,
+      monotonic: this.#input.isTimeUp(monitor.id) ? this.frame.instants.monotonic : Number.NEGATIVE_INFINITY,
     });
   }
 

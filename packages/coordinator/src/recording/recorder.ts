@@ -134,6 +134,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
   #cancelResume: () => void = () => {};
   /** What was reported before the start is read, and deadlines are looked at. */
   #hasResumed = false;
+  /** Until then: monitors of which that is so. */
+  readonly #resumed = new Set<number>();
   readonly #positions = new Map<string, StreamPosition>();
   #isStopped = false;
 
@@ -238,18 +240,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
     });
   }
 
-  /** Has the channels of these monitors told what they were not: after a start, at the end of a hold. */
+  /** Has the channels of these monitors told what they were not: at the end of a hold. */
   announce(monitorIds: Iterable<number>): void {
     for (const monitorId of monitorIds) this.#queue.push({ kind: 'announced', monitorId }, true);
-  }
-
-  /** After a start: a commit changes a status and queues its alerts together, so there is something to tell only after a hold. */
-  announceAll(): void {
-    const { states } = this.#parts;
-    const untold = [...states.values()].filter(
-      ({ status, links }) => status !== 'unknown' && links.some(({ announced }) => announced !== status),
-    );
-    this.announce(untold.map(({ id }) => id));
   }
 
   opened(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void {
@@ -279,16 +272,22 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Ends the restart: slots that {@link resume} did not name wait for nobody, and from here on deadlines
-   * and ages are looked at. To be called when the heartbeats were heard and the reading of the streams
-   * has caught up; happens by itself 30 s after the start.
+   * Ends the restart of these monitors, or of all: slots that {@link resume} did not name wait for nobody, and from
+   * here on deadlines and ages are looked at, and channels are told what an earlier life held back. To be called when the heartbeats were heard and the reading of the
+   * regions' streams has caught up; happens by itself 30 s after the start.
    */
-  resumed(): void {
-    this.#cancelResume();
-    this.#hasResumed = true;
-    for (const state of this.#parts.states.values()) {
-      if (state.open.some((open) => !open.isGivenKnown)) {
-        this.#queue.push({ kind: 'resumed-all', monitorId: state.id }, false);
+  resumed(monitorIds?: Iterable<number>): void {
+    const { states } = this.#parts;
+    if (monitorIds === undefined) {
+      this.#cancelResume();
+      this.#hasResumed = true;
+      this.#resumed.clear();
+      for (const state of states.values()) this.#resume(state);
+    } else {
+      for (const id of monitorIds) {
+        this.#resumed.add(id);
+        const state = states.get(id);
+        if (state !== undefined) this.#resume(state);
       }
     }
     this.#deadlines.start();
@@ -454,7 +453,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
       rolledUpUntil: rollups.claimedUntil,
       isHeld,
       newKey,
-      isTimeUp: this.#hasResumed,
+      isTimeUp: (monitorId) => this.#hasResumedOf(monitorId),
     });
   }
 
@@ -476,10 +475,26 @@ export class Recorder implements SlotEvents, SlotRecovery {
     if (at !== null) this.#deadlines.arm(state.id, at);
   }
 
+  #resume(state: Readonly<MonitorState>): void {
+    if (state.open.some((open) => !open.isGivenKnown)) {
+      this.#queue.push({ kind: 'resumed-all', monitorId: state.id }, false);
+    }
+    // A commit changes a status and queues its alerts together: they differ where a hold was under way at the end.
+    const { status, links } = state;
+    if (status !== 'unknown' && links.some(({ announced }) => announced !== status))
+      this.announce([state.id]);
+    // Alarms of before may have been passed over.
+    this.#arm(state, Number.NEGATIVE_INFINITY);
+  }
+
+  #hasResumedOf(monitorId: number): boolean {
+    return this.#hasResumed || this.#resumed.has(monitorId);
+  }
+
   #lookAt(monitorId: number): void {
     const { clock, states, slotClock } = this.#parts;
     const state = states.get(monitorId);
-    if (state === undefined) return;
+    if (state === undefined || !this.#hasResumedOf(monitorId)) return;
     const monotonic = clock.monotonic();
     const { jumpedMs } = slotClock;
     if (isDue(state, monotonic, jumpedMs)) this.#queue.push({ kind: 'due', monitorId }, false);
