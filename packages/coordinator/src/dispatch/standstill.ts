@@ -1,9 +1,9 @@
 import type { Clock } from '@svc/shared/clock.ts';
 
 /** The clock is looked at this often, ms. */
-const EVERY_MS = 100;
+const EVERY_MS = 500;
 /** So much later than that, this process stood still, ms. */
-const LATE_MS = 250;
+const LATE_MS = 500;
 
 /**
  * Notices that this process stood still: it was stopped, its machine was, or something held the thread. What waited
