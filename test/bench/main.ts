@@ -16,6 +16,7 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'Dispatch: CPU per job', file: 'dispatch.ts', args: [], isLong: false },
   { title: 'API among 10,000 monitors', file: 'api.ts', args: [], isLong: false },
   { title: 'Large bodies: the longest turn', file: 'large-bodies.ts', args: [], isLong: false },
+  { title: '28 regions at idle', file: 'idle-regions.ts', args: [], isLong: true },
   { title: 'Terraform', file: 'terraform.ts', args: [], isLong: true },
   { title: 'Detection', file: 'detection.ts', args: [], isLong: true },
   { title: 'Recovery', file: 'recovery.ts', args: [], isLong: true },

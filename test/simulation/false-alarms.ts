@@ -114,7 +114,7 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
       rolledUpUntil: 0,
       isHeld: () => false,
       newKey: () => 'key',
-      isTimeUp: true,
+      isTimeUp: () => true,
     });
     tell(evaluation);
     evaluation.finish();

@@ -127,7 +127,6 @@ export class Service {
     const given = monitor === null ? NO_SLOTS : await givenSlots(around, monitor.id);
     const service = new Service(around, monitor, given, before);
     await service.#recorder.load();
-    service.#recorder.announceAll();
     service.#backlogHold.start();
     return service;
   }
@@ -166,10 +165,7 @@ export class Service {
           this.told.push({ is: 'resumed', slot, waitedFor });
           this.#recorder.resume(of, slot, waitedFor);
         },
-        resumed: () => {
-          this.told.push({ is: 'all-resumed' });
-          this.#recorder.resumed();
-        },
+        resumed: () => {},
       },
       unrecorded: [],
       monitors: this.#monitors,
@@ -178,7 +174,10 @@ export class Service {
       events: this.#events,
       slotNow: this.#slotClock.now(),
       monotonic: now,
+      isReady: () => true,
     });
+    this.told.push({ is: 'all-resumed' });
+    this.#recorder.resumed();
     this.tick();
   }
 
@@ -236,7 +235,7 @@ export class Service {
         this.#answer(region, job.slot, this.#around.offer(region, offer));
       }
     }
-    if (this.#inFlight.hasOverdue(now)) this.#inFlight.judge(now, new Set(REGIONS));
+    for (const region of REGIONS) this.#inFlight.judge(region, now);
     const isOffering = [...this.#inFlight.values()].some(
       ({ state }) => state === 'offered' || state === 'queued',
     );

@@ -96,7 +96,6 @@ export class Term {
     const applier = this.#createApplier(parts);
     this.#applier = applier;
     await this.#begin('changes', applier, () => applier.resume());
-    recorder.announceAll();
     await this.#begin('hold of a backlog', backlogHold, () => backlogHold.start());
     await this.#begin('consumer', consumer, () => consumer.start());
     await this.#begin('roll-ups', rollups, () => rollups.start());

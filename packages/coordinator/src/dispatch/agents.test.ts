@@ -75,7 +75,7 @@ describe('agents with one id', () => {
       beat('same', { boot: 'b' });
       clock.advance(2_000);
     }
-    agents.judge(clock.monotonic(), new Set([REGION]));
+    agents.judge(REGION, clock.monotonic());
     expect(gone).toEqual(['same/a']);
     expect(clock.monotonic()).toBeLessThan(SILENCE_MS);
     expect(said('same id')).toEqual([]);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { CAPABILITIES } from '@svc/shared/messages/heartbeat.ts';
+import { agentsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
@@ -378,6 +379,17 @@ describe('lost jobs', () => {
 });
 
 describe('silence', () => {
+  test('of a region is judged without asking another, and without waiting for it', async () => {
+    const [fra] = await begin([liveMonitor(1), liveMonitor(2, { regions: [PAR] })], [FRA, PAR]);
+    if (fra) fra.answer = null;
+    rig.bus.silent.add(agentsSubject(PAR));
+    rig.bus.apartFlushes.length = 0;
+    await rig.clock.advanceSettling(2_000);
+    // After 0.5 and 1 s more.
+    expect(fra?.offers).toHaveLength(3);
+    expect(new Set(rig.bus.apartFlushes)).toEqual(new Set([agentsSubject(FRA)]));
+  });
+
   test('is not judged while messages wait in the socket', async () => {
     const [agent] = await begin([liveMonitor(1)]);
     await rig.clock.advanceSettling(100);
@@ -879,6 +891,29 @@ describe('the start', () => {
     await starting;
     expect(agents.flatMap(({ offers }) => offers)).toEqual([]);
     expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [PAR] }]);
+  });
+
+  test('the backlog of a region holds up no monitor that is checked elsewhere', async () => {
+    const slot = NOW - 2_000;
+    const monitors = [
+      liveMonitor(1),
+      liveMonitor(2, { regions: [FRA, PAR] }),
+      liveMonitor(3, { regions: null }),
+    ];
+    const starting = restart(monitors, { 1: slot, 2: slot, 3: slot });
+    rig.behind.add(PAR);
+    rig.recovery.open = [1, 2, 3].map((monitorId) => ({ monitorId, slot, answered: [FRA] }));
+    keepBeating(new TestAgent(rig.bus, FRA));
+    await rig.clock.advanceSettling(2_600);
+    await starting;
+    expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [] }]);
+    expect(rig.recovery).toMatchObject({ resumedMonitors: [1], resumedCount: 0 });
+    await rig.clock.advanceSettling(10_000);
+    expect(rig.recovery).toMatchObject({ resumedMonitors: [1], resumedCount: 0 });
+    rig.behind.clear();
+    await rig.clock.advanceSettling(100);
+    expect(rig.recovery.resumes.map(({ id }) => id)).toEqual([1, 2, 3]);
+    expect(rig.recovery).toMatchObject({ resumedMonitors: [1], resumedCount: 1 });
   });
 
   test.each([

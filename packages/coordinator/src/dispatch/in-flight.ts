@@ -12,8 +12,6 @@ import { Job, jobKey, offerBoundMs, regionIndex } from './job.ts';
 const FIRST_REOFFER_MS = 500;
 /** Wait after an offer that an agent declined (full, draining), ms. */
 const DECLINED_REOFFER_MS = 250;
-/** Jobs of a region whose agents cannot be heard are looked at again after this long, ms. */
-const JUDGED_LATER_MS = 250;
 /** Heartbeats in a row without the job after which it counts as lost. */
 const LOST_ABSENCES = 2;
 /** A job is believed to run for this much longer than its check can take: waiting, reporting, outages, ms. */
@@ -62,8 +60,8 @@ export class InFlight {
   #unawaitedCount = 0;
   /** Per region, in the fixed order: the jobs that wait to be published. */
   readonly #queued: readonly Set<Job>[] = REGIONS.map(() => new Set<Job>());
-  /** Offered jobs by the instant of their next offer or their end. */
-  readonly #offered = new DueQueue<Job>();
+  /** Per region, in the fixed order: offered jobs by the instant of their next offer or their end. */
+  readonly #offered: readonly DueQueue<Job>[] = REGIONS.map(() => new DueQueue<Job>());
   /** Accepted jobs that their agents no longer name: lost, unless their results wait in the stream. */
   readonly #missing = new Set<Job>();
 
@@ -136,7 +134,8 @@ export class InFlight {
     job.offers += 1;
     this.#options.counters.offers += 1;
     if (job.offers > 1) this.#options.counters.reoffers += 1;
-    this.#offered.set(job, Math.min(job.boundAt, now + FIRST_REOFFER_MS * 2 ** (job.offers - 1)));
+    const dueAt = Math.min(job.boundAt, now + FIRST_REOFFER_MS * 2 ** (job.offers - 1));
+    this.#offeredIn(job.regionIndex).set(job, dueAt);
   }
 
   /** What an agent of `region` said about a batch it was offered. Jobs we do not wait for are passed over. */
@@ -272,23 +271,16 @@ export class InFlight {
     }
   }
 
-  /** Some offered job has waited for its answer long enough at `asOf`. */
-  hasOverdue(asOf: number): boolean {
-    const first = this.#offered.peek();
+  /** Some job that the region was offered has waited for its answer long enough at `asOf`. */
+  hasOverdue(region: Region, asOf: number): boolean {
+    const first = this.#offeredIn(regionIndex(region)).peek();
     return first !== undefined && first.dueAt <= asOf;
   }
 
-  /**
-   * Offers again what nobody took, or gives it up.
-   *
-   * @param regions those of which all that had arrived by `asOf` was handled; the jobs of others are judged later
-   */
-  judge(asOf: number, regions: ReadonlySet<Region>): void {
-    for (let job = this.#offered.peek(); job !== undefined && job.dueAt <= asOf; job = this.#offered.peek()) {
-      if (!regions.has(job.region)) {
-        this.#offered.set(job, asOf + JUDGED_LATER_MS);
-        continue;
-      }
+  /** Offers again what nobody in the region took, or gives it up: all that had arrived by `asOf` was handled. */
+  judge(region: Region, asOf: number): void {
+    const offered = this.#offeredIn(regionIndex(region));
+    for (let job = offered.peek(); job !== undefined && job.dueAt <= asOf; job = offered.peek()) {
       if (!job.isAnswered) this.#options.overload.unanswered(job.region);
       if (asOf >= job.boundAt) this.#giveUp(job);
       else this.#queue(job);
@@ -315,6 +307,11 @@ export class InFlight {
     const job = this.#jobs.get(key);
     if (job !== undefined && job.slot === slot) return job;
     return this.#unawaited.get(key)?.find((each) => each.slot === slot) ?? null;
+  }
+
+  #offeredIn(index: number): DueQueue<Job> {
+    // Every region has one.
+    return this.#offered[index] as DueQueue<Job>;
   }
 
   #setApart(job: Job): void {
@@ -346,7 +343,8 @@ export class InFlight {
 
   #declined(job: Job, now: number): void {
     job.isAnswered = true;
-    if (job.state === 'offered') this.#offered.set(job, Math.min(job.boundAt, now + DECLINED_REOFFER_MS));
+    if (job.state !== 'offered') return;
+    this.#offeredIn(job.regionIndex).set(job, Math.min(job.boundAt, now + DECLINED_REOFFER_MS));
   }
 
   #lose(job: Job, now: number): void {
@@ -398,7 +396,7 @@ export class InFlight {
         this.#unqueue(job);
         break;
       case 'offered':
-        this.#offered.delete(job);
+        this.#offeredIn(job.regionIndex).delete(job);
         break;
       case 'accepted':
         job.agent?.jobs.delete(job);

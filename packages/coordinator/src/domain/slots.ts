@@ -66,6 +66,9 @@ export interface SlotRecovery {
   undecidedSlots(): Iterable<UndecidedSlot>;
   /** Of the slot's regions only these may still report. */
   resume(monitor: LiveMonitor, slot: number, waitedFor: readonly Region[]): void;
-  /** Every slot that is still waited for was named: others wait for nobody. Once. */
-  resumed(): void;
+  /**
+   * Every slot of these monitors that is still waited for was named: others wait for nobody. Without a list, once and
+   * at the end: those of all.
+   */
+  resumed(monitorIds?: Iterable<number>): void;
 }
