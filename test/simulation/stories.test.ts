@@ -76,6 +76,23 @@ test.each<[string, Partial<World>]>([
     },
   ],
   [
+    'a slot that was decided without a report is not known after a restart: its report waits for the start to end',
+    {
+      seed: 24_481,
+      id: 830_572,
+      lengthMs: 2_250_000,
+      periodMs: 30_000,
+      regions: ['hosta-cdg', 'hosta-fra', 'hostc-europe-west4'],
+      agents: ['hosta-cdg', 'hosta-fra', 'hostc-europe-west4'],
+      timeoutMs: 10_000,
+      mishaps: { ...CALM, notRun: 0.3, late: 0.3, lagMs: 162_100 },
+      moves: [
+        { at: 163_954, do: 'stop-agent', region: 'hostc-europe-west4', forMs: 22_923_290 },
+        { at: 1_756_298, do: 'restart', downMs: 5_124, isBeforeCommit: false },
+      ],
+    },
+  ],
+  [
     'a slot of which nobody has said to whom it was given may have been given to regions that join with it',
     {
       seed: 709,
