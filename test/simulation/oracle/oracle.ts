@@ -197,6 +197,8 @@ export class Oracle {
       this.#violated('own-failure', `${from} → ${to} (${reason})`, now);
     }
     if (steps.has(to) || this.#picture.isInDoubt(now)) return;
+    const later = { ...now, age: now.age + AGES_DIFFER_MS };
+    if (this.#hasStartedSince && to === 'unknown' && this.#picture.isTooOldAt(later)) return;
     this.#violated('unfounded', `${from} → ${to} (${reason}), expected ${this.#picture.expected}`, now);
   }
 
