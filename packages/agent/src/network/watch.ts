@@ -93,13 +93,19 @@ export class NetworkWatch {
     return telling > 1 && clock.monotonic() - this.#cutOffAt < SICK_MS;
   }
 
-  /** Hosts cut off since one answered last; only those that were not so before, unless nearly all are. */
+  /**
+   * Hosts cut off since one answered last; only those that were not so before, unless nearly all are. Forgets those that
+   * are not checked any more.
+   */
   #countTellingCutOff(): number {
     const oldest = this.#options.clock.monotonic() - CUT_OFF_MS;
     let fresh = 0;
     let again = 0;
     for (const [host, { since, lastAt }] of this.#cutOff) {
-      if (lastAt < oldest) this.#cutOff.delete(host);
+      if (lastAt < oldest) {
+        this.#cutOff.delete(host);
+        continue;
+      }
       if (since > this.#anyAnsweredAt) fresh++;
       if (lastAt > this.#anyAnsweredAt) again++;
     }
