@@ -1,3 +1,4 @@
+import type { DnsCheck } from '@svc/shared/messages/check.ts';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { httpCheck, outcomeOf, timedOut } from '../../../../test/support/scripted-probe.ts';
@@ -57,6 +58,14 @@ function bench() {
 
 const refused = outcomeOf('failed', { notConnected: true });
 const passed = outcomeOf('passed');
+const dnsCheck = (uri: string): DnsCheck => ({
+  type: 'dns',
+  uri,
+  record_assertions: [],
+  timeout: 5_000,
+  retry: 0,
+  degraded_at: 0,
+});
 const host = (number: number): string => `h${number}.test`;
 
 describe('a failure at connection level', () => {
@@ -237,4 +246,16 @@ test('a network that was back for one host only, and is gone again, is told agai
   clock.advance(29_000);
   for (const each of all) await seen(each, noRoute);
   expect(watch.isDown).toBe(true);
+});
+
+test('a name that is answered again speaks for itself, not for the others', async () => {
+  const { clock, watch } = bench();
+  const names = ['a.test', 'b.test', 'c.test'].map((uri) => dnsCheck(uri));
+  for (const name of names) watch.seen(name, noRoute, clock.monotonic());
+  clock.advance(1_000);
+  const [first, ...others] = names;
+  if (first !== undefined) watch.seen(first, passed, clock.monotonic());
+  expect(watch.isDown).toBe(true);
+  for (const name of others) watch.seen(name, passed, clock.monotonic());
+  expect(watch.isDown).toBe(false);
 });

@@ -155,9 +155,9 @@ export class NetworkWatch {
 
   #answered(host: string, { type }: Check, startedAt: number): void {
     this.#failing.delete(host);
-    // A name server on this machine answers from its memory.
-    if (type === 'dns') return;
     this.#cutOff.delete(host);
+    // It speaks for itself only: a name server on this machine answers from its memory.
+    if (type === 'dns') return;
     this.#anyAnsweredAt = this.#options.clock.monotonic();
     if (this.#isCalm) this.#answeredAt.clear();
     else if (this.#answeredAt.size < MAX_HOSTS) this.#answeredAt.set(host, startedAt);
