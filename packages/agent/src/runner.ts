@@ -210,7 +210,7 @@ export class Runner {
     // A probe that settles after it was given up.
     if (run.state !== 'attempting' || run.attempts.length !== attempt) return;
     const { starvation, clock } = this.#options;
-    const heldBack = () => starvation.heldBackSince(run.attemptStartedAt);
+    const heldBack = (latency?: number) => starvation.heldBackSince(run.attemptStartedAt, latency);
     const verdict = judgeAttempt(found, run.check, heldBack, clock.wall());
     if (verdict.reason === 'agent-starved') {
       starvation.voided();
