@@ -1,0 +1,25 @@
+import { randomBytes } from 'node:crypto';
+import { factOrNew } from './facts.ts';
+import type { Secrets } from './secrets.ts';
+import type { Store } from './store.ts';
+
+const JOB_KEY_BYTES = 32;
+
+/** What is made at the first start of a database and never changed. */
+export type Installation = {
+  /** 32 bytes: signs the tokens of jobs, so that a result can be checked without memory of its job. */
+  readonly jobKey: Uint8Array;
+};
+
+/** @throws StoreError `store-key` when the job key was sealed under another secret key */
+export async function loadInstallation(store: Store, secrets: Secrets): Promise<Installation> {
+  return store.transaction(async ({ db }) => {
+    const sealed = await factOrNew(db, 'job_key', () =>
+      Buffer.from(secrets.seal('facts.job_key', randomBytes(JOB_KEY_BYTES).toString('base64'))).toString(
+        'base64',
+      ),
+    );
+    const jobKey = Buffer.from(secrets.open('facts.job_key', Buffer.from(sealed, 'base64')), 'base64');
+    return { jobKey: new Uint8Array(jobKey) };
+  });
+}
