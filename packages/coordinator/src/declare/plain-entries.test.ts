@@ -84,6 +84,19 @@ test('texts of several lines do not cut a piece short', () => {
   expect(agrees(text)).toBe(true);
 });
 
+test.each(['|', '|+', '>-', '|2'])(
+  'a text in block style (%s) at the end of a piece, or of the file, keeps its line ends',
+  (style) => {
+    const bodies = Array.from(
+      { length: 101 },
+      (_, index) =>
+        `  m${index}:\n    name: a\n    url: http://a\n    method: POST\n    periodicity: 1m\n    body: ${style}\n      b\n\n`,
+    );
+    const text = `svc_http_monitor:\n${bodies.join('')}`;
+    for (const ended of [text, text.trimEnd(), `${text}\n`]) expect(agrees(ended)).toBe(true);
+  },
+);
+
 test('an anchor of an entry that is read before is left to reading with positions', () => {
   const lines = Object.keys(MANY).map((name) => `  ${name}: { <<: *base, name: ${name} }\n`);
   const text = `svc_tcp_monitor:\n  a: &base { name: a, uri: "a:1", periodicity: 1m }\n${lines.join('')}`;

@@ -11,7 +11,9 @@ type Piece = {
   readonly kind: ResourceKind;
   /** Of its first line, from 1. */
   readonly line: number;
-  readonly lines: string[];
+  /** Offsets of its first character and after its last. */
+  readonly start: number;
+  end: number;
   entries: number;
 };
 
@@ -26,7 +28,7 @@ export function plainYamlEntries(text: string): RawEntry[] | null {
   if (pieces === null || pieces.length === 0) return null;
   const entries: RawEntry[] = [];
   for (const piece of pieces) {
-    const found = entriesOf(piece);
+    const found = entriesOf(text, piece);
     if (found === null) return null;
     entries.push(...found);
   }
@@ -35,8 +37,8 @@ export function plainYamlEntries(text: string): RawEntry[] | null {
 }
 
 /** A line that begins the section of a kind. */
-const SECTION = /^(\w+):[ \t]*(?:#.*)?$/;
-const BLANK = /^\s*(?:#.*)?$/;
+const SECTION = /^(\w+):(?:\s+#.*)?$/;
+const COMMENT = /^\s*#/;
 
 function piecesOf(text: string): Piece[] | null {
   const pieces: Piece[] = [];
@@ -44,48 +46,53 @@ function piecesOf(text: string): Piece[] | null {
   let piece: Piece | null = null;
   /** Of the section's entries; null: none has come. */
   let indentation: number | null = null;
-  for (const [index, line] of text.split('\n').entries()) {
+  for (const { line, number, start, end } of linesOf(text)) {
     const indented = line.length - line.trimStart().length;
-    if (BLANK.test(line.trimEnd())) piece?.lines.push(line);
-    else if (indented === 0) {
-      const kind = SECTION.exec(line.trimEnd())?.[1] ?? '';
-      if (!isResourceKind(kind) || kinds.has(kind)) return null;
-      kinds.add(kind);
-      indentation = null;
-      piece = { kind, line: index + 2, lines: [], entries: 0 };
-      pieces.push(piece);
-    } else {
-      indentation ??= indented;
-      if (piece === null || indented < indentation) return null;
-      if (indented === indentation) {
-        if (piece.entries === ENTRIES_PER_PIECE) {
-          piece = { kind: piece.kind, line: index + 1, lines: [], entries: 0 };
-          pieces.push(piece);
+    if (line !== '' && !COMMENT.test(line)) {
+      if (indented === 0) {
+        const kind = SECTION.exec(line)?.[1] ?? '';
+        if (!isResourceKind(kind) || kinds.has(kind)) return null;
+        kinds.add(kind);
+        indentation = null;
+        piece = { kind, line: number + 1, start: end, end, entries: 0 };
+        pieces.push(piece);
+      } else {
+        indentation ??= indented;
+        if (piece === null || indented < indentation) return null;
+        if (indented === indentation) {
+          if (piece.entries === ENTRIES_PER_PIECE) {
+            piece = { kind: piece.kind, line: number, start, end, entries: 0 };
+            pieces.push(piece);
+          }
+          piece.entries += 1;
         }
-        piece.entries += 1;
       }
-      piece.lines.push(line);
     }
+    if (piece !== null) piece.end = end;
   }
   return pieces;
 }
 
-function entriesOf(piece: Piece): RawEntry[] | null {
+/** The lines of a text without what is blank at their ends; numbers from 1, offsets with the line's end. */
+function* linesOf(text: string): Generator<{ line: string; number: number; start: number; end: number }> {
+  for (let start = 0, number = 1; start < text.length; number += 1) {
+    const newLine = text.indexOf('\n', start);
+    const end = newLine === -1 ? text.length : newLine + 1;
+    yield { line: text.slice(start, end).trimEnd(), number, start, end };
+    start = end;
+  }
+}
+
+function entriesOf(text: string, piece: Piece): RawEntry[] | null {
   // A section may be empty.
   if (piece.entries === 0) return [];
-  const document = new SourceDocument(piece.lines.join('\n'));
+  const document = new SourceDocument(text.slice(piece.start, piece.end));
   const { root } = document;
   if (!isMap(root)) return null;
   const entries = document.members(root).map(({ key, keyOffset, value }): RawEntry => {
     const { line, column } = document.position(keyOffset);
-    const { kind } = piece;
-    return {
-      kind,
-      name: key,
-      line: piece.line + line - 1,
-      column,
-      value: document.plain(value, (text) => text),
-    };
+    const plain = document.plain(value, (written) => written);
+    return { kind: piece.kind, name: key, line: piece.line + line - 1, column, value: plain };
   });
   return document.errors.length === 0 ? entries : null;
 }
