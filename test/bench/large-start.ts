@@ -36,7 +36,6 @@ type Start = {
   readonly firstJobMs: number;
   readonly peakMiB: number;
   readonly settledMiB: number;
-  readonly phases: string;
 };
 
 const children = new Children();
@@ -75,9 +74,7 @@ async function startOnce(): Promise<Start> {
     if (Buffer.from(data).includes('"kind":"jobs"')) first.resolve(performance.now());
   });
   await bus.flush();
-  const linesBefore = coordinator.lines.length;
   const began = performance.now();
-  const beganAt = Date.now();
   await coordinator.start();
   const readyMs = performance.now() - began;
   const firstJobMs = (await first.promise) - began;
@@ -85,12 +82,7 @@ async function startOnce(): Promise<Start> {
   const peak = peakMiB(coordinator.pid);
   await delay(SETTLED_AFTER_MS);
   const settledMiB = residentMiB(coordinator.pid);
-  const phases = coordinator.lines
-    .slice(linesBefore, linesBefore + 12)
-    .filter(({ msg }) => !msg.startsWith('the status'))
-    .map(({ msg, time }) => `${Number(time) - beganAt} ${msg}`)
-    .join('; ');
-  return { readyMs, firstJobMs, peakMiB: peak, settledMiB, phases };
+  return { readyMs, firstJobMs, peakMiB: peak, settledMiB };
 }
 
 async function startsOf(
@@ -102,7 +94,6 @@ async function startsOf(
   for (let round = 0; round < starts; round += 1) {
     await prepare(round);
     done.push(await startOnce());
-    console.error(JSON.stringify(done.at(-1)));
     await coordinator.end('SIGTERM');
   }
   const middle = (of: (start: Start) => number) => median(done.map(of)).toFixed(0);
@@ -124,7 +115,7 @@ try {
   await agent.start();
   if (!existsSync(join(folder, 'svc.db'))) {
     await declare(monitors, port);
-    console.error('first', JSON.stringify(await startOnce()));
+    await startOnce();
     await delay(untilAllAreCheckedMs(monitors));
     await coordinator.end('SIGTERM');
   }

@@ -22,6 +22,7 @@ const [seconds = 90] = process.argv.slice(2).map(Number);
 
 const folder = await mkdtemp(join(tmpdir(), 'svc-memory-'));
 const children = new Children();
+const programs: Program[] = [];
 const nats = await startNatsServer();
 const NODE_COMPILE_CACHE = join(folder, 'compiled');
 const common = { SVC_NATS_URL: nats.url, NODE_COMPILE_CACHE };
@@ -31,9 +32,15 @@ type Origin = 'bundle' | 'sources';
 const fileOf = (service: 'agent' | 'coordinator', origin: Origin) =>
   origin === 'bundle' ? join(folder, `${service}.mjs`) : join(ROOT, `packages/${service}/src/main.ts`);
 
+function programOf(...made: ConstructorParameters<typeof Program>): Program {
+  const program = new Program(...made);
+  programs.push(program);
+  return program;
+}
+
 function agentOf(origin: Origin, region: string): Program {
   const environment = { ...common, SVC_REGION: region, SVC_DRAIN_MS: '1000' };
-  return new Program(fileOf('agent', origin), environment, AGENT_FLAGS);
+  return programOf(fileOf('agent', origin), environment, AGENT_FLAGS);
 }
 
 function coordinatorOf(origin: Origin): Program {
@@ -44,7 +51,7 @@ function coordinatorOf(origin: Origin): Program {
     SVC_DATA_DIR: join(folder, 'data'),
     SVC_CONFIG: join(folder, 'svc.json'),
   };
-  return new Program(fileOf('coordinator', origin), environment, COORDINATOR_FLAGS);
+  return programOf(fileOf('coordinator', origin), environment, COORDINATOR_FLAGS);
 }
 
 /** Starts it, waits, looks, and ends it gently. */
@@ -76,6 +83,7 @@ try {
   await Promise.all(agents.map((agent) => agent.end('SIGTERM')));
   console.log(formatTable(['', 'MiB', 'peak MiB'], rows));
 } finally {
+  await Promise.all(programs.map((program) => program.end('SIGKILL')));
   await nats.dispose();
   await children.endAll();
   await rm(folder, { recursive: true, force: true });

@@ -36,50 +36,66 @@ export function plainYamlEntries(text: string): RawEntry[] | null {
   return addresses.size === entries.length ? entries : null;
 }
 
-/** A line that begins the section of a kind. */
-const SECTION = /^(\w+):(?:\s+#.*)?$/;
-const COMMENT = /^\s*#/;
+/** Without what is blank at its end; numbers count from 1, `end` lies after the line's end. */
+type Line = { readonly text: string; readonly number: number; readonly start: number; readonly end: number };
 
+/** Null: the text is not of the style that is read here. */
 function piecesOf(text: string): Piece[] | null {
-  const pieces: Piece[] = [];
-  const kinds = new Set<string>();
-  let piece: Piece | null = null;
-  /** Of the section's entries; null: none has come. */
-  let indentation: number | null = null;
-  for (const { line, number, start, end } of linesOf(text)) {
-    const indented = line.length - line.trimStart().length;
-    if (line !== '' && !COMMENT.test(line)) {
-      if (indented === 0) {
-        const kind = SECTION.exec(line)?.[1] ?? '';
-        if (!isResourceKind(kind) || kinds.has(kind)) return null;
-        kinds.add(kind);
-        indentation = null;
-        piece = { kind, line: number + 1, start: end, end, entries: 0 };
-        pieces.push(piece);
-      } else {
-        indentation ??= indented;
-        if (piece === null || indented < indentation) return null;
-        if (indented === indentation) {
-          if (piece.entries === ENTRIES_PER_PIECE) {
-            piece = { kind: piece.kind, line: number, start, end, entries: 0 };
-            pieces.push(piece);
-          }
-          piece.entries += 1;
-        }
-      }
-    }
-    if (piece !== null) piece.end = end;
-  }
-  return pieces;
+  const cutter = new Cutter();
+  for (const line of linesOf(text)) if (!cutter.take(line)) return null;
+  return cutter.pieces;
 }
 
-/** The lines of a text without what is blank at their ends; numbers from 1, offsets with the line's end. */
-function* linesOf(text: string): Generator<{ line: string; number: number; start: number; end: number }> {
+function* linesOf(text: string): Generator<Line> {
   for (let start = 0, number = 1; start < text.length; number += 1) {
     const newLine = text.indexOf('\n', start);
     const end = newLine === -1 ? text.length : newLine + 1;
-    yield { line: text.slice(start, end).trimEnd(), number, start, end };
+    yield { text: text.slice(start, end).trimEnd(), number, start, end };
     start = end;
+  }
+}
+
+/** A line that begins the section of a kind. */
+const SECTION = /^(\w+):(?:\s+#.*)?$/;
+const BLANK = /^\s*(?:#.*)?$/;
+
+/** Cuts a text before entries: lines that are indented as the first entry of their section is. */
+class Cutter {
+  readonly pieces: Piece[] = [];
+  readonly #kinds = new Set<ResourceKind>();
+  /** Of the section's entries; null: none has come. */
+  #indentation: number | null = null;
+
+  /** Answers false for a line that has no place in this style. */
+  take(line: Line): boolean {
+    const isTaken = BLANK.test(line.text) || this.#takeWritten(line);
+    const piece = this.pieces.at(-1);
+    if (piece !== undefined) piece.end = line.end;
+    return isTaken;
+  }
+
+  #takeWritten(line: Line): boolean {
+    const indented = line.text.length - line.text.trimStart().length;
+    return indented === 0 ? this.#beginSection(line) : this.#goOn(line, indented);
+  }
+
+  #beginSection({ text, number, end }: Line): boolean {
+    const kind = SECTION.exec(text)?.[1] ?? '';
+    if (!isResourceKind(kind) || this.#kinds.has(kind)) return false;
+    this.#kinds.add(kind);
+    this.#indentation = null;
+    this.pieces.push({ kind, line: number + 1, start: end, end, entries: 0 });
+    return true;
+  }
+
+  #goOn({ number, start, end }: Line, indented: number): boolean {
+    const piece = this.pieces.at(-1);
+    this.#indentation ??= indented;
+    if (piece === undefined || indented < this.#indentation) return false;
+    if (indented > this.#indentation) return true;
+    if (piece.entries < ENTRIES_PER_PIECE) piece.entries += 1;
+    else this.pieces.push({ kind: piece.kind, line: number, start, end, entries: 1 });
+    return true;
   }
 }
 
