@@ -3,6 +3,9 @@ import { type BuildOptions, type BuildResult, build, type Plugin } from 'esbuild
 
 export type Bundle = BuildResult<{ metafile: true }>;
 
+/** Lines of a bundle without blanks, characters: Node prints the line of an error that nobody catches. */
+export const LINE_LIMIT = 200;
+
 /** Bundles with what all our bundles have in common; `metafile` says what went in. */
 export async function bundle(options: BuildOptions): Promise<Bundle> {
   const { plugins = [], ...rest } = options;
