@@ -115,6 +115,7 @@ test.each([
   ['in the flow style of YAML', 'svc_tcp_monitor: {}'],
   ['with a kind twice in YAML', 'svc_tcp_monitor:\nsvc_tcp_monitor:\n'],
   ['with a name twice in YAML', 'svc_status_page:\n  a: { title: a, slug: a }\n  a: { title: a, slug: b }\n'],
+  ['with a blank that is none in YAML', '\u00a0\nsvc_status_page:\n  a: { title: a, slug: a }\n'],
   ['with tabs', 'svc_status_page:\n\ta: { title: a, slug: a }\n'],
   ['indented less', 'svc_status_page:\n    a: { title: a, slug: a }\n  b: { title: a, slug: b }\n'],
   ['of two documents', 'svc_status_page:\n  a: { title: a, slug: a }\n---\n'],

@@ -50,14 +50,21 @@ function* linesOf(text: string): Generator<Line> {
   for (let start = 0, number = 1; start < text.length; number += 1) {
     const newLine = text.indexOf('\n', start);
     const end = newLine === -1 ? text.length : newLine + 1;
-    yield { text: text.slice(start, end).trimEnd(), number, start, end };
+    yield { text: withoutBlanksAtEnd(text, start, end), number, start, end };
     start = end;
   }
 }
 
+/** Only what YAML takes for blank. */
+function withoutBlanksAtEnd(text: string, start: number, end: number): string {
+  let last = end;
+  while (last > start && ' \t\r\n'.includes(text.charAt(last - 1))) last -= 1;
+  return text.slice(start, last);
+}
+
 /** A line that begins the section of a kind. */
-const SECTION = /^(\w+):(?:\s+#.*)?$/;
-const BLANK = /^\s*(?:#.*)?$/;
+const SECTION = /^(\w+):(?:[ \t]+#.*)?$/;
+const BLANK = /^[ \t]*(?:#.*)?$/;
 
 /** Cuts a text before entries: lines that are indented as the first entry of their section is. */
 class Cutter {
@@ -75,7 +82,7 @@ class Cutter {
   }
 
   #takeWritten(line: Line): boolean {
-    const indented = line.text.length - line.text.trimStart().length;
+    const indented = line.text.search(/[^ ]/);
     return indented === 0 ? this.#beginSection(line) : this.#goOn(line, indented);
   }
 
