@@ -18,7 +18,7 @@ import type { SqlStep, Store } from './store.ts';
 import { readVotes, votesText } from './stored-votes.ts';
 
 /** States read at a time. */
-const CHUNK = 200;
+const CHUNK = 500;
 
 /** Nothing is written of a monitor whose row is gone: its removal is applied after it. */
 const UPSERT = `
