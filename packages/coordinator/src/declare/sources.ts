@@ -10,7 +10,7 @@ import type { InsertedFile } from './read-protocol.ts';
 /**
  * What a declaration is made of. The same sources declare the same, so that they need not be parsed again.
  */
-export type Sources = {
+export type DeclarationSources = {
   /** Version of svc: another one may read the same file in another way. */
   readonly version: string;
   /** SHA-256 of the declared file, hex. */
@@ -23,15 +23,15 @@ export type Sources = {
 const PURPOSE: SealPurpose = 'facts.declared_sources';
 
 /** Keyed, because values of the environment can be guessed: nobody without the key can try them out. */
-export function fingerprintOf(secrets: Secrets, sources: Sources): string {
+export function fingerprintOf(secrets: Secrets, sources: DeclarationSources): string {
   return secrets.fingerprint(PURPOSE, textOf(sources));
 }
 
-export function isFingerprintOf(secrets: Secrets, fingerprint: string, sources: Sources): boolean {
+export function isFingerprintOf(secrets: Secrets, fingerprint: string, sources: DeclarationSources): boolean {
   return secrets.isFingerprint(fingerprint, PURPOSE, textOf(sources));
 }
 
-function textOf({ version, digest, files, variables }: Sources): string {
+function textOf({ version, digest, files, variables }: DeclarationSources): string {
   const inserted = files.map((file): [string, string | null] => [file.name, file.digest]);
   const values = Object.entries(variables).map(([name, value]): [string, string | null] => [
     name,
@@ -68,7 +68,7 @@ export async function sourcesNow(
   }: { path: string; version: string; env: Readonly<Record<string, string | undefined>> },
   applied: Pick<AppliedDeclaration, 'files' | 'variables'>,
   signal: AbortSignal,
-): Promise<Sources | null> {
+): Promise<DeclarationSources | null> {
   const digest = await digestOf(path, MAX_FILE_BYTES, signal);
   if (digest === null) return null;
   const files: InsertedFile[] = [];
