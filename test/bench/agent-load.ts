@@ -50,7 +50,7 @@ export class AgentLoad {
     );
     await agent.start();
     return new AgentLoad(agent, bus, async () => {
-      await agent.end('SIGKILL');
+      await agent.end('SIGTERM');
       await bus.close();
       await server.dispose();
     });

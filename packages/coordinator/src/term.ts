@@ -10,6 +10,7 @@ import { unavailableReason } from './notify/registry.ts';
 import { logTransitions } from './recording/transition-log.ts';
 import { StartedParts } from './started-parts.ts';
 import { buildTermParts, type TermOptions, type TermParts } from './term-parts.ts';
+import { VERSION } from './version.ts';
 
 /** The term was stopped before its start had ended. */
 export class TermEnded extends SvcError {
@@ -152,6 +153,8 @@ export class Term {
       path: config.config,
       workspaceId,
       configuration,
+      store,
+      version: VERSION,
       secrets,
       env: environment,
       allowsDelete: config.allowsDelete,

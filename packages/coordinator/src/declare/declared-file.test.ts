@@ -40,6 +40,8 @@ function declaredFile(changes: Partial<DeclaredFileParts> = {}): DeclaredFile {
     path,
     workspaceId: parts.workspaceId,
     configuration: parts.configuration,
+    store: parts.store,
+    version: '1.0.0',
     secrets: parts.secrets,
     env: { HOOK: 'https://hook.example/a' },
     allowsDelete: false,
