@@ -32,6 +32,8 @@ class World {
   readonly agents: ReadonlyMap<Region, TestAgent>;
   /** Jobs per second that each region's agent runs. */
   readonly runs = new Map<Region, number>();
+  /** Of each check that was begun: how late, ms. */
+  readonly latenessMs = new Map<Region, number[]>();
   /** Results per second that are recorded. */
   records = Number.POSITIVE_INFINITY;
   readonly #toRecord: { id: number; slot: number; region: Region; at: number }[] = [];
@@ -61,7 +63,14 @@ class World {
     const started = agent.held.filter(([, slot]) => slot <= now).slice(0, most);
     const ended = new Set(started);
     agent.held = agent.held.filter((key) => !ended.has(key));
-    for (const [id, slot] of started) this.#toRecord.push({ id, slot, region: agent.region, at: now });
+    const { region } = agent;
+    const late = this.latenessMs.get(region) ?? [];
+    this.latenessMs.set(region, late);
+    for (const [id, slot] of started) {
+      late.push(now - slot);
+      this.#toRecord.push({ id, slot, region, at: now });
+      rig.dispatch.arrived(id, slot, region, 0);
+    }
     // What does not fit is refused, as agents do from four times their capacity on.
     agent.answer = agent.held.length >= 4 * agent.capacity ? 'full' : 'accept';
   }
@@ -211,6 +220,65 @@ test('a region that is overloaded alone skips its own checks only', async () => 
   const since = shed();
   await world.run(30);
   expect(shed()).toBe(since);
+});
+
+describe('where agents run less than is asked of them', () => {
+  test.each([
+    { name: 'all regions', slow: [FRA, PAR] },
+    { name: 'one of two regions', slow: [PAR] },
+  ])('in $name, what runs is in time, and most of what they can do is done', async ({ slow }) => {
+    // 200 checks a second in each.
+    const world = await begin(
+      monitors(6_000, () => ({ regions: [FRA, PAR] })),
+      [FRA, PAR],
+    );
+    await world.run(45);
+    for (const region of slow) world.runs.set(region, 80);
+    await world.run(60);
+    world.latenessMs.clear();
+    await world.run(180);
+    for (const region of [FRA, PAR]) {
+      const late = (world.latenessMs.get(region) ?? []).toSorted((a, b) => a - b);
+      expect(late.length / 180).toBeGreaterThanOrEqual(slow.includes(region) ? 0.85 * 80 : 199);
+      expect(late[Math.floor(late.length * 0.99)]).toBeLessThanOrEqual(slow.includes(region) ? 1_000 : 100);
+    }
+  });
+
+  test('one that stands still for two seconds and goes on loses no slot', async () => {
+    const world = await begin(monitors(6_000));
+    await world.run(45);
+    world.runs.set(FRA, 0);
+    await world.run(2);
+    world.runs.delete(FRA);
+    await world.run(30);
+    expect(shed()).toBe(0);
+  });
+
+  test('one that is gone and comes back is given everything within seconds', async () => {
+    const world = await begin(monitors(6_000));
+    await world.run(45);
+    const agent = world.agents.get(FRA) as TestAgent;
+    agent.answer = null;
+    world.runs.set(FRA, 0);
+    await world.run(2);
+    agent.answer = 'accept';
+    world.runs.delete(FRA);
+    await world.run(5);
+    const since = shed();
+    await world.run(30);
+    expect(shed()).toBe(since);
+    expect(shed()).toBeLessThanOrEqual(5 * 200);
+  });
+
+  test('the only monitor of a workspace keeps its slots beside ten thousand of another', async () => {
+    const world = await begin(monitors(10_001, (id) => ({ workspaceId: id === 1 ? 2 : 1 })));
+    await world.run(45);
+    world.runs.set(FRA, 80);
+    await world.run(60);
+    rig.sink.opens.length = 0;
+    await world.run(300);
+    expect(runsOf(rig.sink.opens).get(1)).toBe(10);
+  });
 });
 
 test('a thread that comes late to most of its ticks skips checks', async () => {

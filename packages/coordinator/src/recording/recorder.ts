@@ -2,6 +2,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { lastedMs } from '../domain/check-end.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import {
   ALL_REGIONS,
@@ -488,8 +489,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
 
   /** A `not_run` may be offered again, which is found out when it is evaluated. */
   #tellArrived(results: readonly CheckResult[], region: Region): void {
-    for (const { outcome, monitor, slot } of results) {
-      if (outcome !== 'not_run') this.#parts.slots.arrived(monitor, slot, region);
+    for (const result of results) {
+      const { outcome, monitor, slot } = result;
+      if (outcome !== 'not_run') this.#parts.slots.arrived(monitor, slot, region, lastedMs(result));
     }
   }
 
