@@ -54,7 +54,8 @@ export class Lateness {
   arrived(region: Region, delayMs: number): void {
     if (delayMs > OUTAGE_RESULT_MS) return;
     const sign = this.#of(region);
-    sign.leastMs = Math.min(sign.leastMs, delayMs);
+    // Not below 0, which only an agent could bring about that makes up how long a check took.
+    sign.leastMs = Math.min(sign.leastMs, Math.max(0, delayMs));
     const beyondMs = delayMs - Math.min(sign.leastMs, sign.leastBeforeMs);
     sign.results.add(1);
     if (beyondMs >= LATE_RESULT_MS) sign.late.add(1);
@@ -83,6 +84,11 @@ export class Lateness {
     this.#everywhere = !isEverywhere ? 'free' : seen.includes('late') ? 'late' : 'overloaded';
   }
 
+  /** It shows in all regions from which enough is heard, since this step or longer. */
+  get isEverywhere(): boolean {
+    return this.#everywhereSteps > 0;
+  }
+
   /**
    * In all regions from which enough is heard: then it is the machine that they share, or this process.
    *
@@ -94,7 +100,7 @@ export class Lateness {
 
   /** In the region alone; where it is everywhere, no region has to answer for it. */
   of(region: Region, isOpen: boolean): Pressure {
-    if (this.#everywhereSteps > 0) return 'busy';
+    if (this.isEverywhere) return 'busy';
     const { pressure, lateSteps } = this.#of(region);
     return lasting(pressure ?? 'free', lateSteps, isOpen);
   }

@@ -39,7 +39,7 @@ const ADVICE = {
   scheduling:
     'there is more to do than this process can: checks are skipped; the coordinator needs a faster CPU, or fewer checks',
   lateness:
-    'checks begin late in all regions: some are skipped; the machines that coordinator and agents share need faster CPUs, or fewer checks',
+    'checks begin late in all regions: some are skipped; the machines of coordinator and agents need more CPU, or more agents beside them, or fewer checks',
   region:
     'the agents of a region cannot run all its checks: some are skipped there; add agents in the region',
 } as const;
@@ -195,21 +195,29 @@ export class Overload {
     const load = agents.loadOf(region);
     const isHeard = now - load.silentSince <= HEARD_WITHIN_MS && !this.#isExcused && !isDeaf(region);
     if (!isHeard) signs.unanswered.clear();
-    const pressure = worst(
-      this.#lateness.of(region, gate.isOpen),
-      regionPressure({
-        offers: signs.offers.sum,
-        unanswered: signs.unanswered.sum,
-        turnedAway: signs.turnedAway.sum,
-        held: load.held,
-        capacity: load.capacity,
-      }),
-    );
-    const asked = () => this.#demand.askedIn(agents.isLive(region) ? [region] : []);
+    const shown = regionPressure({
+      offers: signs.offers.sum,
+      unanswered: signs.unanswered.sum,
+      turnedAway: signs.turnedAway.sum,
+      held: load.held,
+      capacity: load.capacity,
+    });
+    // What all regions suffer from is answered by the gate of the whole, and not by theirs as well.
+    const isAnswered = this.#lateness.isEverywhere && !this.#gate.isOpen;
+    const pressure = isAnswered ? 'busy' : worst(this.#lateness.of(region, gate.isOpen), shown);
+    const asked = () => this.#askedIn(region);
     if (gate.step(pressure, signs.done.sum / WINDOW_S, asked, elapsedMs)) {
       this.#alarm('region', { region, perSecond: Math.round(gate.perSecond) });
     }
     for (const each of Object.values(signs)) each.step();
+  }
+
+  /** What the gate of the whole leaves of it. */
+  #askedIn(region: Region): Map<number, number> {
+    const asked = this.#demand.askedIn(this.#options.agents.isLive(region) ? [region] : []);
+    if (this.#gate.isOpen) return asked;
+    for (const [workspaceId, rate] of asked) asked.set(workspaceId, rate * this.#gate.partOf(workspaceId));
+    return asked;
   }
 
   get #isExcused(): boolean {

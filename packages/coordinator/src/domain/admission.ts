@@ -2,12 +2,11 @@
  * How many jobs a second may be opened when more are asked for than can be done, and whose. Values in,
  * values out: what is measured, and what follows, lies with the caller.
  *
- *       │                                               ▲ │
- *       └───────────────────── late ────────────────────┘ │
- *              overloaded              free, or 10 s      │
+ *              overloaded              free, or 10 s
  *     open ───────────────▶ draining ───────────────▶ limited ──▶ open
- *                              ▲                         │ grows until all that is asked fits,
- *                              └────── overloaded ───────┘ and is lowered a little while what runs is late
+ *      │                       ▲                       │ ▲  grows until all that is asked fits,
+ *      │                       └────── overloaded ─────┘ │  lowered a little while what runs is late
+ *      └───────────────────────── late ──────────────────┘
  *
  * The first sign of overload makes what was done lately the limit, for that is what can be done. Half of
  * it is admitted until the backlog is gone, so that what runs is in time again; then the limit grows:
@@ -53,6 +52,8 @@ export type Load = {
   readonly pressure: Pressure;
   /** Jobs that were done, per second, over the last seconds. */
   readonly donePerSecond: number;
+  /** As much, on the average of the time before, while nothing was the matter; 0: there was no such time. */
+  readonly usualPerSecond: number;
   /** Jobs that all monitors ask for, per second. */
   readonly askedPerSecond: number;
 };
@@ -120,10 +121,11 @@ function lowered(before: Limit, { donePerSecond }: Load): Admission {
   return { is: 'limited', perSecond, formerPerSecond: perSecond, forMs: 0 };
 }
 
-/** Of what is asked nobody knows how much could ever be done. */
+/** Of what is asked nobody knows how much could ever be done; what was usual is known. */
 function firstCut(load: Load): Admission {
   const perSecond = cut(load.askedPerSecond, load);
-  return { is: 'draining', perSecond, formerPerSecond: perSecond, forMs: 0 };
+  const usual = Math.min(load.usualPerSecond, load.askedPerSecond);
+  return { is: 'draining', perSecond, formerPerSecond: Math.max(perSecond, usual), forMs: 0 };
 }
 
 function cutAgain(before: Limit, load: Load): Admission {
