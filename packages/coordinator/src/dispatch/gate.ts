@@ -17,8 +17,9 @@ const FIRST_CREDITS = 1_000;
 /** What was earned is forgotten when the gate has been open for so long, ms. */
 const FORGET_AFTER_MS = 600_000;
 
-/** What is usual follows what is done by this part of the difference per step. */
-const USUAL_PART = 0.1;
+/** What is usual follows what is done by this part of the difference per step, up and down: a pause is forgotten. */
+const USUAL_UP = 0.1;
+const USUAL_DOWN = 0.005;
 
 /** With what had been withheld from the workspace by then, and when that was, both in ms of the gate's time. */
 type Account = Earned & { readonly withheldMs: number; readonly atMs: number };
@@ -67,7 +68,7 @@ export class Gate {
   ): boolean {
     this.#pass(elapsedMs);
     if (this.isOpen && (pressure === 'free' || pressure === 'busy')) {
-      if (pressure === 'free') this.#usualPerSecond += (donePerSecond - this.#usualPerSecond) * USUAL_PART;
+      if (pressure === 'free') this.#followUsual(donePerSecond);
       return false;
     }
     const wanted = asked();
@@ -92,6 +93,11 @@ export class Gate {
         : earn(before, part, this.#averageSince(before, withheldMs));
     this.#accounts.set(monitorId, { credit, part, withheldMs, atMs: this.#nowMs });
     return isAdmitted;
+  }
+
+  #followUsual(donePerSecond: number): void {
+    const difference = donePerSecond - this.#usualPerSecond;
+    this.#usualPerSecond += difference * (difference > 0 ? USUAL_UP : USUAL_DOWN);
   }
 
   #averageSince({ part, withheldMs: before, atMs }: Account, withheldMs: number): number {

@@ -230,25 +230,30 @@ test('a region that is overloaded alone skips its own checks only', async () => 
 
 describe('where agents run less than is asked of them', () => {
   test.each([
-    { name: 'all regions', slow: [FRA, PAR] },
-    { name: 'one of two regions', slow: [PAR] },
-  ])('in $name, what runs is in time, and most of what they can do is done', async ({ slow }) => {
-    // 200 checks a second in each.
-    const world = await begin(
-      monitors(6_000, () => ({ regions: [FRA, PAR] })),
-      [FRA, PAR],
-    );
-    await world.run(45);
-    for (const region of slow) world.runs.set(region, 80);
-    await world.run(60);
-    world.latenessMs.clear();
-    await world.run(180);
-    for (const region of [FRA, PAR]) {
-      const late = (world.latenessMs.get(region) ?? []).toSorted((a, b) => a - b);
-      expect(late.length / 180).toBeGreaterThanOrEqual(slow.includes(region) ? 0.85 * 80 : 199);
-      expect(late[Math.floor(late.length * 0.99)]).toBeLessThanOrEqual(slow.includes(region) ? 1_000 : 100);
-    }
-  });
+    { name: 'all regions', slow: [FRA, PAR], mostMs: 2_000 },
+    { name: 'one of two regions', slow: [PAR], mostMs: 1_000 },
+  ])(
+    'in $name, what runs is not seconds late, and most of what they can do is done',
+    async ({ slow, mostMs }) => {
+      // 200 checks a second in each.
+      const world = await begin(
+        monitors(6_000, () => ({ regions: [FRA, PAR] })),
+        [FRA, PAR],
+      );
+      await world.run(45);
+      for (const region of slow) world.runs.set(region, 80);
+      await world.run(60);
+      world.latenessMs.clear();
+      await world.run(180);
+      for (const region of [FRA, PAR]) {
+        const late = (world.latenessMs.get(region) ?? []).toSorted((a, b) => a - b);
+        expect(late.length / 180).toBeGreaterThanOrEqual(slow.includes(region) ? 0.7 * 80 : 199);
+        expect(late[Math.floor(late.length * 0.99)]).toBeLessThanOrEqual(
+          slow.includes(region) ? mostMs : 100,
+        );
+      }
+    },
+  );
 
   test('one that is slow for two seconds loses no slot', async () => {
     const world = await begin(monitors(6_000));
@@ -269,11 +274,11 @@ describe('where agents run less than is asked of them', () => {
     await world.run(3);
     world.still.delete(FRA);
     agent.beat();
-    await world.run(7);
+    await world.run(20);
     const since = shed();
     await world.run(30);
     expect(shed()).toBe(since);
-    expect(since).toBeLessThanOrEqual(10 * 200);
+    expect(since).toBeLessThanOrEqual(7.5 * 200);
   });
 
   test('the only monitor of a workspace keeps its slots beside ten thousand of another', async () => {
