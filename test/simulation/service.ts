@@ -332,7 +332,7 @@ export class Service {
       tokens: { isValid: (token) => token === 'good' },
       slots: {
         isOfferedAgain: (...job) => this.#isOfferedAgain(...job),
-        arrived: (...job) => this.#inFlight.recorded(...job),
+        arrived: (monitorId, slot, region) => this.#inFlight.recorded(monitorId, slot, region),
         settled: (outcome) => this.#settled(outcome),
       },
       clock: this.#clock,

@@ -848,7 +848,7 @@ describe('the start', () => {
   test('a job whose result was read before the heartbeats are heard is not taken up', async () => {
     const slot = NOW - 5_000;
     rig = memoryRig({ store, monitors: [liveMonitor(1)], newest: { 1: slot - 30_000 } });
-    rig.dispatch.arrived(1, slot, FRA);
+    rig.dispatch.arrived(1, slot, FRA, 0);
     rig.dispatch.settled({ monitorId: 1, slot, region: FRA, is: 'reported', timedOut: false });
     const starting = rig.dispatch.start();
     const agent = new TestAgent(rig.bus, FRA);
@@ -872,7 +872,7 @@ describe('the start', () => {
     const agents = [FRA, PAR].map((region) => new TestAgent(rig.bus, region));
     for (const agent of agents) keepBeating(agent);
     await rig.clock.advanceSettling(1_000);
-    rig.dispatch.arrived(1, slot, FRA);
+    rig.dispatch.arrived(1, slot, FRA, 0);
     await rig.clock.advanceSettling(2_000);
     await starting;
     expect(agents.map(({ offers }) => offers.map((job) => job.slot))).toEqual([[], [slot]]);
@@ -886,7 +886,7 @@ describe('the start', () => {
     for (const agent of agents) keepBeating(agent);
     rig.recovery.open = [{ monitorId: 1, slot, answered: [FRA] }];
     await rig.clock.advanceSettling(2_400);
-    rig.dispatch.arrived(1, slot, PAR);
+    rig.dispatch.arrived(1, slot, PAR, 0);
     await rig.clock.advanceSettling(200);
     await starting;
     expect(agents.flatMap(({ offers }) => offers)).toEqual([]);

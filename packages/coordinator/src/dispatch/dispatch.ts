@@ -248,8 +248,13 @@ export class Dispatch implements SlotOutcomes {
     return this.#inFlight.isOfferedAgain(monitorId, slot, region, this.#options.clock.monotonic());
   }
 
-  arrived(monitorId: number, slot: number, region: Region): void {
+  arrived(monitorId: number, slot: number, region: Region, tookMs: number): void {
     this.#earlyReports?.arrived({ monitorId, slot, region });
+    const job = this.#inFlight.get(monitorId, region);
+    // Who took it at once: an offer that nobody took delays it for other reasons.
+    if (job?.slot === slot && job.offers === 1) {
+      this.#overload.arrived(region, this.#options.clock.monotonic() - job.startAt - tookMs);
+    }
     this.#inFlight.recorded(monitorId, slot, region);
   }
 

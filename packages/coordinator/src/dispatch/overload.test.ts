@@ -32,6 +32,10 @@ class World {
   readonly agents: ReadonlyMap<Region, TestAgent>;
   /** Jobs per second that each region's agent runs. */
   readonly runs = new Map<Region, number>();
+  /** Regions whose agents stand still. */
+  readonly still = new Set<Region>();
+  /** Of each check that was begun: how late, ms. */
+  readonly latenessMs = new Map<Region, number[]>();
   /** Results per second that are recorded. */
   records = Number.POSITIVE_INFINITY;
   readonly #toRecord: { id: number; slot: number; region: Region; at: number }[] = [];
@@ -43,14 +47,18 @@ class World {
       agent.understands = CAPABILITIES;
       agent.capacity = 400;
       agent.beat();
-      rig.clock.every(2_000, () => agent.beat());
+      rig.clock.every(2_000, () => {
+        if (!this.still.has(agent.region)) agent.beat();
+      });
     }
   }
 
   async run(seconds: number): Promise<void> {
     for (let tick = 0; tick < (seconds * 1_000) / TICK_MS; tick += 1) {
       await rig.clock.advanceSettling(TICK_MS);
-      for (const agent of this.agents.values()) this.#runJobs(agent);
+      for (const agent of this.agents.values()) {
+        if (!this.still.has(agent.region)) this.#runJobs(agent);
+      }
       this.#record();
     }
   }
@@ -61,7 +69,14 @@ class World {
     const started = agent.held.filter(([, slot]) => slot <= now).slice(0, most);
     const ended = new Set(started);
     agent.held = agent.held.filter((key) => !ended.has(key));
-    for (const [id, slot] of started) this.#toRecord.push({ id, slot, region: agent.region, at: now });
+    const { region } = agent;
+    const late = this.latenessMs.get(region) ?? [];
+    this.latenessMs.set(region, late);
+    for (const [id, slot] of started) {
+      late.push(now - slot);
+      this.#toRecord.push({ id, slot, region, at: now });
+      rig.dispatch.arrived(id, slot, region, 0);
+    }
     // What does not fit is refused, as agents do from four times their capacity on.
     agent.answer = agent.held.length >= 4 * agent.capacity ? 'full' : 'accept';
   }
@@ -211,6 +226,70 @@ test('a region that is overloaded alone skips its own checks only', async () => 
   const since = shed();
   await world.run(30);
   expect(shed()).toBe(since);
+});
+
+describe('where agents run less than is asked of them', () => {
+  test.each([
+    { name: 'all regions', slow: [FRA, PAR], mostMs: 2_000 },
+    { name: 'one of two regions', slow: [PAR], mostMs: 1_000 },
+  ])(
+    'in $name, what runs is not seconds late, and most of what they can do is done',
+    async ({ slow, mostMs }) => {
+      // 200 checks a second in each.
+      const world = await begin(
+        monitors(6_000, () => ({ regions: [FRA, PAR] })),
+        [FRA, PAR],
+      );
+      await world.run(45);
+      for (const region of slow) world.runs.set(region, 80);
+      await world.run(60);
+      world.latenessMs.clear();
+      await world.run(180);
+      for (const region of [FRA, PAR]) {
+        const late = (world.latenessMs.get(region) ?? []).toSorted((a, b) => a - b);
+        expect(late.length / 180).toBeGreaterThanOrEqual(slow.includes(region) ? 0.7 * 80 : 199);
+        expect(late[Math.floor(late.length * 0.99)]).toBeLessThanOrEqual(
+          slow.includes(region) ? mostMs : 100,
+        );
+      }
+    },
+  );
+
+  test('one that is slow for two seconds loses no slot', async () => {
+    const world = await begin(monitors(6_000));
+    await world.run(45);
+    world.runs.set(FRA, 0);
+    await world.run(2);
+    world.runs.delete(FRA);
+    await world.run(30);
+    expect(shed()).toBe(0);
+  });
+
+  test('one that stands still and comes back is given everything within seconds', async () => {
+    const world = await begin(monitors(6_000));
+    await world.run(45);
+    const agent = world.agents.get(FRA) as TestAgent;
+    agent.answer = null;
+    world.still.add(FRA);
+    await world.run(3);
+    world.still.delete(FRA);
+    agent.beat();
+    await world.run(20);
+    const since = shed();
+    await world.run(30);
+    expect(shed()).toBe(since);
+    expect(since).toBeLessThanOrEqual(7.5 * 200);
+  });
+
+  test('the only monitor of a workspace keeps its slots beside ten thousand of another', async () => {
+    const world = await begin(monitors(10_001, (id) => ({ workspaceId: id === 1 ? 2 : 1 })));
+    await world.run(45);
+    world.runs.set(FRA, 80);
+    await world.run(60);
+    rig.sink.opens.length = 0;
+    await world.run(300);
+    expect(runsOf(rig.sink.opens).get(1)).toBe(10);
+  });
 });
 
 test('a thread that comes late to most of its ticks skips checks', async () => {

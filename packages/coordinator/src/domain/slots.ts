@@ -47,8 +47,10 @@ export interface SlotOutcomes {
   /**
    * The region's outcome has come and waits to be recorded; the stream keeps it until then. Its check runs no
    * more, so the next slot waits for nothing, least of all for a disk.
+   *
+   * @param tookMs from the beginning of the check to its end
    */
-  arrived(monitorId: number, slot: number, region: Region): void;
+  arrived(monitorId: number, slot: number, region: Region, tookMs: number): void;
   /** After the commit. A job that was given back is offered again now, or abstains when its bound has passed. */
   settled(outcome: SlotOutcome): void;
 }
