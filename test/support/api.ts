@@ -67,7 +67,7 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
     checks: { runNow: async () => [] },
     deliveries: createDeliveries({ store, clock, deliverer, publicUrl }),
     readiness: () => ({ database: true }),
-    metrics: () => [],
+    measurements: () => [],
     metricsToken: null,
     clock,
     slotNow: () => clock.wall(),

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '@svc/shared/errors.ts';
+import { measurementsOf } from '@svc/shared/metrics/measurement.ts';
+import { API_COUNTERS } from '@svc/shared/metrics/serving-instruments.ts';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Token } from '../store/tokens.ts';
 import { Admission } from './admission.ts';
-import { AnswerCounters } from './answer-counters.ts';
 import { answerText } from './answer-text.ts';
+import { type ApiCounters, countAnswer } from './api-counters.ts';
 import type { AuditTrail } from './audit.ts';
 import { type Bodies, NO_BODY } from './bodies.ts';
 import type { ApiDependencies } from './dependencies.ts';
@@ -30,15 +32,20 @@ type Variables = {
 };
 type ApiContext = Context<{ Variables: Variables }>;
 
+type ApiParts = { readonly bodies: Bodies; readonly trail: AuditTrail; readonly counters: ApiCounters };
+
 /** The whole API as a function from requests to answers. */
 export function createApp(
   dependencies: ApiDependencies,
-  { bodies, trail }: { readonly bodies: Bodies; readonly trail: AuditTrail },
+  { bodies, trail, counters }: ApiParts,
 ): Hono<{ Variables: Variables }> {
   const { clock, log } = dependencies;
-  const answers = new AnswerCounters();
-  const metrics = () => [...dependencies.metrics(), ...answers.metrics(), ...trail.metrics()];
-  const endpoints = apiEndpoints({ ...dependencies, metrics }, trail);
+  const startedAt = clock.wall();
+  const measurements = () => [
+    ...dependencies.measurements(),
+    ...measurementsOf(API_COUNTERS, counters, startedAt),
+  ];
+  const endpoints = apiEndpoints({ ...dependencies, measurements }, trail);
   const app = new Hono<{ Variables: Variables }>();
   const admission = new Admission(dependencies);
   const isHostChecked = isLoopbackHost(dependencies.listen.host);
@@ -58,7 +65,7 @@ export function createApp(
       await next();
     }
     const { status } = context.res;
-    answers.count(status);
+    countAnswer(counters, status);
     context.get('audit')?.answered(status, context.get('detail'));
     context.header('x-request-id', requestId);
     // Whoever keeps ids finds out by it that a token belongs elsewhere.

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { measurementsOf } from '@svc/shared/metrics/measurement.ts';
+import { SERVING_GAUGES } from '@svc/shared/metrics/serving-instruments.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { parsePrometheus } from '../../../../test/support/prometheus-text.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
 import { addRows, addWorkspace, changeRow } from '../../../../test/support/store-rows.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
@@ -15,14 +18,7 @@ beforeAll(async () => {
   receiver = await startReceiver();
   api = await startApi({
     metricsToken: 'metrics-token',
-    metrics: () => [
-      {
-        name: 'svc_results_total',
-        help: 'Results recorded.',
-        type: 'counter',
-        samples: [{ labels: { region: 'hosta-fra', note: 'a"b' }, value: 3 }],
-      },
-    ],
+    measurements: () => measurementsOf(SERVING_GAUGES, { leading: 1, natsConnected: 0 }, 0),
     checks: {
       runNow: async (_text, regions, timeoutMs) =>
         regions.map((region) => ({
@@ -558,9 +554,14 @@ describe('tokens, regions, health', () => {
     });
     expect((await api.call('GET', '/metrics', undefined, nobody)).status).toBe(401);
     const metrics = await api.call('GET', '/metrics', undefined, { authorization: 'Bearer metrics-token' });
-    expect(metrics.body).toContain(
-      '# HELP svc_results_total Results recorded.\n# TYPE svc_results_total counter\nsvc_results_total{region="hosta-fra",note="a\\"b"} 3\n',
-    );
+    const families = parsePrometheus(String(metrics.body));
+    expect(families.get('svc_leading')).toMatchObject({ type: 'gauge', samples: [{ value: 1 }] });
+    expect(families.get('svc_api_answers_total')?.samples).toContainEqual({
+      series: 'svc_api_answers_total{status="other"}',
+      name: 'svc_api_answers_total',
+      labels: { status: 'other' },
+      value: 0,
+    });
   });
 });
 

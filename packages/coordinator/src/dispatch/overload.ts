@@ -93,8 +93,8 @@ export class Overload {
   /** Whether the slot is run at all. To be asked once per slot; counts what is not run. */
   admitsSlot({ id, workspaceId }: LiveMonitor, jobs: number): boolean {
     if (this.#gate.isOpen || this.#gate.admits(id, workspaceId)) return true;
-    if (this.#cause === 'recording') this.#options.counters.shedRecording += jobs;
-    else this.#options.counters.shedScheduling += jobs;
+    const reason = this.#cause === 'recording' ? 'recording-overloaded' : 'scheduling-overloaded';
+    this.#options.counters.jobsSkipped[reason] += jobs;
     return false;
   }
 
@@ -102,7 +102,7 @@ export class Overload {
   admits({ id, workspaceId }: LiveMonitor, region: Region): boolean {
     const { gate } = this.#of(region);
     if (gate.isOpen || gate.admits(id, workspaceId)) return true;
-    this.#options.counters.shedRegion += 1;
+    this.#options.counters.jobsSkipped['region-overloaded'] += 1;
     return false;
   }
 
@@ -192,7 +192,7 @@ export class Overload {
 
   #alarm(kind: keyof typeof ADVICE, details: { perSecond: number; region?: Region }): void {
     const { clock, counters, log } = this.#options;
-    counters.overloads += 1;
+    counters.overloads[kind] += 1;
     const key = `${kind} ${details.region ?? ''}`;
     const now = clock.monotonic();
     if (now - (this.#alarmedAt.get(key) ?? Number.NEGATIVE_INFINITY) < ALARM_EVERY_MS) return;

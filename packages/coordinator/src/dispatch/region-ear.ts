@@ -29,7 +29,7 @@ export type RegionEarOptions = {
   readonly bus: Pick<Bus, 'isConnected' | 'subscribeApart'>;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly counters: Pick<DispatchCounters, 'regionsMuted'>;
+  readonly counters: Pick<DispatchCounters, 'regionMutings'>;
   readonly onMessage: (region: Region, message: BusMessage) => void;
   /** The region is heard from now on. */
   readonly onHearing: (region: Region) => void;
@@ -216,7 +216,7 @@ export class RegionEar {
       this.#muteMs === 0 || wasCalm ? FIRST_MUTE_MS : Math.min(2 * this.#muteMs, LONGEST_MUTE_MS);
     this.#deafSince ??= now;
     void this.#leave('muted');
-    counters.regionsMuted += 1;
+    counters.regionMutings += 1;
     log.error({ region, seconds: this.#muteMs / 1_000 }, MUTED);
     this.#cancelTimer = clock.after(this.#muteMs, () => void this.#connect());
   }
