@@ -19,6 +19,8 @@ export const id = z
 export const instant = z.iso.datetime().meta({ description: 'RFC 3339, UTC.' });
 const region = z.enum(REGIONS);
 
+const warnings = z.array(z.string()).meta({ description: 'What will not work as declared, for people.' });
+
 const monitorMembers = {
   regions_status: z
     .array(
@@ -31,10 +33,10 @@ const monitorMembers = {
       }),
     )
     .meta({ description: 'The newest vote of each region.' }),
+  warnings,
   created_at: instant.meta({ description: 'When it was created (RFC 3339).' }),
   updated_at: instant.meta({ description: 'When it was last changed (RFC 3339).' }),
 };
-const warnings = z.array(z.string()).meta({ description: 'What will not work as declared, for people.' });
 
 /** What declared resources are answered with beside their attributes: `apiMembers` of their definitions. */
 export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<string, z.ZodType>> } = {

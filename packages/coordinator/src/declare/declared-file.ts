@@ -12,6 +12,9 @@ import { DeclarationError, formatError, type LocatedError } from './located-erro
 import { type ReadDeclaration, readDeclaration } from './read.ts';
 import { type Reconciled, reconcile, wasApplied } from './reconcile.ts';
 
+/** Warnings that are written into the log each time that the file is applied; the rest is counted. */
+const WARNINGS_LOGGED = 10;
+
 export type DeclaredFileParts = {
   readonly path: string;
   /** Workspace that the file declares. */
@@ -40,6 +43,8 @@ export type DeclaredFileStatus = {
   readonly resources: number;
   /** What is wrong with the file as it is now; empty when it is applied, or waits for the database. */
   readonly errors: readonly LocatedError[];
+  /** What of the applied declaration has no effect. */
+  readonly warnings: readonly LocatedError[];
   /** Why the file is not applied although nothing is wrong with it; null: it does not wait. */
   readonly waiting: DatabaseWait | null;
 };
@@ -72,7 +77,7 @@ export class DeclaredFile {
   constructor(parts: DeclaredFileParts) {
     this.#parts = parts;
     this.#path = resolve(parts.path);
-    const nothing = { appliedAt: null, digest: null, resources: 0, errors: [], waiting: null };
+    const nothing = { appliedAt: null, digest: null, resources: 0, errors: [], warnings: [], waiting: null };
     this.#status = { path: this.#path, ...nothing };
     this.#waits = new GrowingWaits(parts.clock);
     this.#watch = new FileWatch(parts.clock, parts.log, () => void this.reload());
@@ -143,6 +148,7 @@ export class DeclaredFile {
     this.#insertedFiles = declaration.insertedFiles;
     await this.#watch.add(declaration.insertedFiles);
     if (declaration.errors.length > 0) throw new DeclarationError(declaration.errors);
+    const { warnings } = declaration;
     const reconciled = await this.#reconcile(declaration);
     this.#status = {
       path: this.#path,
@@ -150,10 +156,21 @@ export class DeclaredFile {
       digest: declaration.digest,
       resources: declaration.entries.length,
       errors: [],
+      warnings,
       waiting: null,
     };
     this.#waits.reset();
     log.info({ file: this.#path, ...reconciled }, 'declaration applied');
+    this.#warn(warnings);
+  }
+
+  #warn(warnings: readonly LocatedError[]): void {
+    if (warnings.length === 0) return;
+    const shown = warnings.slice(0, WARNINGS_LOGGED).map(formatError);
+    this.#parts.log.warn(
+      { file: this.#path, warnings: shown, more: warnings.length - shown.length },
+      'some of what is declared has no effect yet',
+    );
   }
 
   #reconcile(declaration: ReadDeclaration): Promise<Reconciled> {

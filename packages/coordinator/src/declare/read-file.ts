@@ -5,6 +5,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { DeclaredEntry } from './declaration.ts';
 import { parseDeclaration } from './parse.ts';
 import { MAX_ERRORS, type ReadOutcome, type ReadRequest } from './read-protocol.ts';
+import { warningsOf } from './warnings.ts';
 
 /** Largest declared file; 100,000 monitors need about 20 MiB. */
 const MAX_FILE_BYTES = 64 * 1_024 * 1_024;
@@ -31,13 +32,14 @@ export function readDeclaredFile({
     text = decoded(path, MAX_FILE_BYTES, path);
   } catch (error) {
     const errors = [{ file, line: 1, column: 1, message: messageOf(error) }];
-    return { digest: '', insertedFiles: [], errors, entries: [] };
+    return { digest: '', insertedFiles: [], errors, warnings: [], entries: [] };
   }
   const { entries, errors } = parseDeclaration(text, file, { env, readFile });
   return {
     digest: createHash('sha256').update(text).digest('hex'),
     insertedFiles: [...inserted],
     errors: errors.slice(0, MAX_ERRORS),
+    warnings: warningsOf(file, entries).slice(0, MAX_ERRORS),
     entries,
   };
 }
