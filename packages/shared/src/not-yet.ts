@@ -66,7 +66,7 @@ export function marked(name: string, description: string): string {
 export function notYet(kind: string, attributes: object): string[] {
   const whole = WARNED.get(kind);
   const found = whole === undefined ? [] : [warning(kind, whole)];
-  const values: { readonly [name: string]: unknown } = { ...attributes };
+  const values = attributes as { readonly [name: string]: unknown };
   for (const [name, reason] of ATTRIBUTES) {
     if ((values[name] ?? null) !== null) found.push(warning(name, reason));
   }

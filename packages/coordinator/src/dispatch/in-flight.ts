@@ -133,7 +133,9 @@ export class InFlight {
     job.isAnswered = false;
     this.#options.overload.offered(job.region);
     job.offers += 1;
-    this.#options.counters.offers[job.offers > 1 ? 'repeated' : 'first'] += 1;
+    const { offers } = this.#options.counters;
+    if (job.offers > 1) offers.repeated += 1;
+    else offers.first += 1;
     this.#offered.set(job, Math.min(job.boundAt, now + FIRST_REOFFER_MS * 2 ** (job.offers - 1)));
   }
 

@@ -93,8 +93,9 @@ export class Overload {
   /** Whether the slot is run at all. To be asked once per slot; counts what is not run. */
   admitsSlot({ id, workspaceId }: LiveMonitor, jobs: number): boolean {
     if (this.#gate.isOpen || this.#gate.admits(id, workspaceId)) return true;
-    const reason = this.#cause === 'recording' ? 'recording-overloaded' : 'scheduling-overloaded';
-    this.#options.counters.jobsSkipped[reason] += jobs;
+    const { jobsSkipped } = this.#options.counters;
+    if (this.#cause === 'recording') jobsSkipped['recording-overloaded'] += jobs;
+    else jobsSkipped['scheduling-overloaded'] += jobs;
     return false;
   }
 
