@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { countAnswer, createApiCounters } from './api-counters.ts';
 import { PROBLEMS } from './problem.ts';
 
-test.each([200, 201, 204, 304, ...new Set(Object.values(PROBLEMS).map(({ status }) => status))])(
+test.each([200, 201, 202, 204, 304, ...new Set(Object.values(PROBLEMS).map(({ status }) => status))])(
   'answers with status %i are counted under it',
   (status) => {
     const counters = createApiCounters();

@@ -121,8 +121,9 @@ describe('at start', () => {
   });
 
   test('what has no effect yet is told with its place, in the status and in the log', async () => {
-    const export_ = ', otlp_endpoint: "https://otlp.example.com"';
-    const text = `svc_tcp_monitor:\n${monitor('a')}${Array.from({ length: 12 }, (_, index) => monitor(`m${index}`, export_)).join('')}`;
+    const names = Array.from({ length: 12 }, (_, index) => `m${index}`);
+    const exported = names.map((name) => monitor(name, ', otlp_endpoint: "https://otlp.example.com"'));
+    const text = `svc_tcp_monitor:\n${monitor('a')}${exported.join('')}`;
     const lines: { msg: string }[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) });
     const file = await started(text, { log, read: readDeclaration });
@@ -143,7 +144,7 @@ describe('at start', () => {
         more: 2,
       },
     ]);
-    await writeFile(path, monitors('a'));
+    await writeFile(path, monitors('a', ...names));
     await file.reload();
     expect(file.status().warnings).toEqual([]);
     expect(lines).toHaveLength(1);

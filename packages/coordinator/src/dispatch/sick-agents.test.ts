@@ -62,7 +62,7 @@ test('one that comes and goes is counted each time and logged once a minute', ()
     }
     clock.advance(60_000);
   }
-  expect(counters.sicknesses).toEqual({ starved: 20, 'network-down': 0 });
+  expect(counters.sicknesses).toEqual({ starved: 0, 'network-down': 20 });
   expect(alarms()).toHaveLength(2);
 });
 

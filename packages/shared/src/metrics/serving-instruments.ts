@@ -8,6 +8,7 @@ export const API_COUNTERS = {
       values: {
         '200': 'It was done.',
         '201': 'It was created.',
+        '202': 'It was accepted, and is being done.',
         '204': 'It was done, and there is nothing to say.',
         '304': 'It has not changed.',
         '400': 'The request cannot be read.',
