@@ -166,9 +166,13 @@ export class DeclaredFile {
 
   #warn(warnings: readonly LocatedError[]): void {
     if (warnings.length === 0) return;
-    const shown = warnings.slice(0, WARNINGS_LOGGED).map(formatError);
+    const more = Math.max(0, warnings.length - WARNINGS_LOGGED);
     this.#parts.log.warn(
-      { file: this.#path, warnings: shown, more: warnings.length - shown.length },
+      {
+        file: this.#path,
+        ...(more > 0 ? { more } : {}),
+        warnings: warnings.slice(0, WARNINGS_LOGGED).map(formatError),
+      },
       'some of what is declared has no effect yet',
     );
   }
