@@ -7,6 +7,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { SICKNESSES, type Sickness } from '@svc/shared/messages/heartbeat.ts';
 import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import type { Measurement } from '@svc/shared/metrics/measurement.ts';
 import type { AgentConfig } from './config.ts';
 import { openCpuCounters } from './cpu-counters.ts';
 import type { HealthServer } from './health-server.ts';
@@ -127,6 +128,11 @@ export class Agent {
     return this.#health?.port ?? null;
   }
 
+  /** Everything that the agent tells about itself now, whichever way it goes out. */
+  measurements(): Measurement[] {
+    return agentMeasurements(this.metrics, this.#gauges(), this.#startedAt);
+  }
+
   /** Resolves when the coordinator has been told that this agent takes jobs. */
   async start(): Promise<void> {
     const { bus, log } = this.#options;
@@ -186,7 +192,7 @@ export class Agent {
       listen: config.listen,
       metricsToken: config.metricsToken,
       isReady: () => bus.isConnected && !this.#intake.isDraining,
-      measurements: () => agentMeasurements(this.metrics, this.#gauges(), this.#startedAt),
+      measurements: () => this.measurements(),
     });
     await this.#health.start();
   }

@@ -3,7 +3,8 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { type Measurement, measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { processMeasurements } from '@svc/shared/metrics/process-instruments.ts';
-import { SERVING_GAUGES } from '@svc/shared/metrics/serving-instruments.ts';
+import { API_COUNTERS, SERVING_GAUGES } from '@svc/shared/metrics/serving-instruments.ts';
+import { createApiCounters } from './api/api-counters.ts';
 import { type Api, createApi } from './api/server.ts';
 import type { TlsFiles } from './api/tls-files.ts';
 import type { CoordinatorConfig } from './config.ts';
@@ -40,6 +41,8 @@ const SAVE_USES_EVERY_MS = 60_000;
 export class Serving {
   readonly #api: Api;
   readonly #options: ServingOptions;
+  readonly #counters = createApiCounters();
+  readonly #live: Live;
   /** Epoch ms. */
   readonly #startedAt: number;
   #cancelSaving: () => void = () => {};
@@ -49,6 +52,7 @@ export class Serving {
     const { config, store, secrets, tokens, effects, live, isLeading, isConnected, clock, log } = options;
     this.#startedAt = clock.wall();
     const served = servedLive(live, isLeading, clock);
+    this.#live = served;
     this.#api = createApi({
       listen: config.listen,
       publicUrl: config.publicUrl,
@@ -59,7 +63,8 @@ export class Serving {
       tokens,
       configuration: new StoredConfiguration({ store, secrets, effects, clock }),
       ...served,
-      measurements: () => [...served.measurements(), ...this.#measurements()],
+      counters: this.#counters,
+      measurements: () => this.measurements(),
       readiness: () => ({ nats: isConnected(), database: served.isRecording() }),
       metricsToken: config.metricsToken ?? null,
       clock,
@@ -80,10 +85,16 @@ export class Serving {
     await this.#saveUses();
   }
 
-  #measurements(): Measurement[] {
+  /** Everything that the coordinator tells about itself now, whichever way it goes out. */
+  measurements(): Measurement[] {
     const { isLeading, isConnected } = this.#options;
     const gauges = { leading: Number(isLeading()), natsConnected: Number(isConnected()) };
-    return [...measurementsOf(SERVING_GAUGES, gauges, this.#startedAt), ...processMeasurements()];
+    return [
+      ...this.#live.measurements(),
+      ...measurementsOf(API_COUNTERS, this.#counters, this.#startedAt),
+      ...measurementsOf(SERVING_GAUGES, gauges, this.#startedAt),
+      ...processMeasurements(),
+    ];
   }
 
   /** What cannot be written now is written with the next. */

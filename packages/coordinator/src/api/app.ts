@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '@svc/shared/errors.ts';
-import { measurementsOf } from '@svc/shared/metrics/measurement.ts';
-import { API_COUNTERS } from '@svc/shared/metrics/serving-instruments.ts';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Token } from '../store/tokens.ts';
 import { Admission } from './admission.ts';
 import { answerText } from './answer-text.ts';
-import { type ApiCounters, countAnswer } from './api-counters.ts';
+import { countAnswer } from './api-counters.ts';
 import type { AuditTrail } from './audit.ts';
 import { type Bodies, NO_BODY } from './bodies.ts';
 import type { ApiDependencies } from './dependencies.ts';
@@ -32,20 +30,13 @@ type Variables = {
 };
 type ApiContext = Context<{ Variables: Variables }>;
 
-type ApiParts = { readonly bodies: Bodies; readonly trail: AuditTrail; readonly counters: ApiCounters };
-
 /** The whole API as a function from requests to answers. */
 export function createApp(
   dependencies: ApiDependencies,
-  { bodies, trail, counters }: ApiParts,
+  { bodies, trail }: { readonly bodies: Bodies; readonly trail: AuditTrail },
 ): Hono<{ Variables: Variables }> {
-  const { clock, log } = dependencies;
-  const startedAt = clock.wall();
-  const measurements = () => [
-    ...dependencies.measurements(),
-    ...measurementsOf(API_COUNTERS, counters, startedAt),
-  ];
-  const endpoints = apiEndpoints({ ...dependencies, measurements }, trail);
+  const { clock, log, counters } = dependencies;
+  const endpoints = apiEndpoints(dependencies, trail);
   const app = new Hono<{ Variables: Variables }>();
   const admission = new Admission(dependencies);
   const isHostChecked = isLoopbackHost(dependencies.listen.host);

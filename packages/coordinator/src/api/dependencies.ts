@@ -12,6 +12,7 @@ import type { Deliveries } from '../notify/deliveries.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { Tokens } from '../store/tokens.ts';
+import type { ApiCounters } from './api-counters.ts';
 import type { ListenerTimeouts } from './listener-timeouts.ts';
 import type { Rate } from './rate-limit.ts';
 import type { TlsFiles } from './tls-files.ts';
@@ -39,7 +40,9 @@ export type ApiDependencies = {
   readonly deliveries: Deliveries;
   /** Parts by name and whether they work now: ready when all do. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
-  /** What `/metrics` shows, the API's own counters aside. */
+  /** What the API counts. */
+  readonly counters: ApiCounters;
+  /** What `/metrics` shows; `counters` are among it. */
   readonly measurements: () => readonly Measurement[];
   /** Bearer token that /metrics asks for; null: none. */
   readonly metricsToken: string | null;

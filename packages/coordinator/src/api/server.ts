@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { Clock } from '@svc/shared/clock.ts';
-import { createApiCounters } from './api-counters.ts';
 import { createApp } from './app.ts';
 import { AuditTrail } from './audit.ts';
 import { Bodies } from './bodies.ts';
@@ -30,9 +29,8 @@ const STOP_GRACE_MS = 1_000;
 export function createApi(dependencies: ApiDependencies): Api {
   const { listen, tls = null, clock, log, publicUrl } = dependencies;
   const bodies = new Bodies();
-  const counters = createApiCounters();
-  const trail = new AuditTrail({ ...dependencies, leftOut: counters.auditLinesLeftOut });
-  const app = createApp(dependencies, { bodies, trail, counters });
+  const trail = new AuditTrail({ ...dependencies, leftOut: dependencies.counters.auditLinesLeftOut });
+  const app = createApp(dependencies, { bodies, trail });
   // A request that cannot even be made into one, such as with a host name that is none.
   const errorHandler = () => malformed().response(randomUUID());
   const server = createListener(getRequestListener(app.fetch, { errorHandler }), dependencies);

@@ -40,6 +40,8 @@ function index(): string {
     '',
     'What is sensitive or said to be kept encrypted is a secret: it is encrypted in the database, and tokens of scope `read` see `********` in its place. Everything else is none: it lies in clear in the database, tokens of every scope see it, and alerts, logs and pages may show it.',
     '',
+    'Beside the resources: [settings](settings.md) and [metrics](metrics.md).',
+    '',
     'Editors complete and check the declared file with [svc.schema.json](svc.schema.json): put `# yaml-language-server: $schema=<path or URL of svc.schema.json>` into its first line.',
   ]);
 }
