@@ -59,7 +59,7 @@ describe("today's readers take what 0.1 sent, as it is", () => {
       const messages = new AgentMessages({ clock: systemClock, log, counters, onMessage });
       messages.handle(REGION, { subject, data: bytes(message), reply: '', bytes: 0, isNoResponders: false });
       expect(read).toEqual([message]);
-      expect(counters.droppedMessages).toBe(0);
+      expect(counters.messagesDropped).toBe(0);
     },
   );
 

@@ -4,7 +4,7 @@ import type { ChangeEffects } from './configuration/configuration.ts';
 import { StoredConfiguration } from './configuration/transactions.ts';
 import { DeclaredFile } from './declare/declared-file.ts';
 import type { Live } from './live.ts';
-import { coordinatorMetrics } from './metrics.ts';
+import { leadingMeasurements } from './metrics.ts';
 import { createDeliveries } from './notify/deliveries.ts';
 import { unavailableReason } from './notify/registry.ts';
 import { logTransitions } from './recording/transition-log.ts';
@@ -168,6 +168,7 @@ export class Term {
 
   #liveOf(parts: TermParts): Live {
     const { store, clock, config } = this.#options;
+    const startedAt = clock.wall();
     const { monitors, states, dispatch, recorder, deliverer, slotClock } = parts;
     return {
       monitors,
@@ -181,7 +182,7 @@ export class Term {
       deliveries: createDeliveries({ store, clock, deliverer, publicUrl: config.publicUrl }),
       slotNow: () => slotClock.now(),
       isRecording: () => !recorder.isFailing,
-      metrics: () => coordinatorMetrics(parts),
+      measurements: () => leadingMeasurements(parts, startedAt),
     };
   }
 }

@@ -17,6 +17,9 @@ import { type Declaration, type Reconciled, reconcile, wasApplied } from './reco
 import { fingerprintOf, isFingerprintOf, sourcesNow, valuesOf } from './sources.ts';
 import { areRowsUnchanged, storedChannels } from './unchanged.ts';
 
+/** Warnings that are written into the log each time that the file is applied; the rest is counted. */
+const WARNINGS_LOGGED = 10;
+
 export type DeclaredFileParts = {
   readonly path: string;
   /** Workspace that the file declares. */
@@ -49,6 +52,8 @@ export type DeclaredFileStatus = {
   readonly resources: number;
   /** What is wrong with the file as it is now; empty when it is applied, or waits for the database. */
   readonly errors: readonly LocatedError[];
+  /** What of the applied declaration has no effect. */
+  readonly warnings: readonly LocatedError[];
   /** Why the file is not applied although nothing is wrong with it; null: it does not wait. */
   readonly waiting: DatabaseWait | null;
 };
@@ -83,7 +88,7 @@ export class DeclaredFile {
   constructor(parts: DeclaredFileParts) {
     this.#parts = parts;
     this.#path = resolve(parts.path);
-    const nothing = { appliedAt: null, digest: null, resources: 0, errors: [], waiting: null };
+    const nothing = { appliedAt: null, digest: null, resources: 0, errors: [], warnings: [], waiting: null };
     this.#status = { path: this.#path, ...nothing };
     this.#waits = new GrowingWaits(parts.clock);
     this.#watch = new FileWatch(parts.clock, parts.log, () => void this.#afresh());
@@ -166,7 +171,7 @@ export class DeclaredFile {
     await this.#watch.add(this.#insertedFiles);
     if (declaration.errors.length > 0) throw new DeclarationError(declaration.errors);
     const reconciled = await this.#reconcile(declaration);
-    this.#applied(declaration.digest, declaration.entries.length);
+    this.#applied(declaration, declaration.entries.length);
     this.#parts.log.info({ file: this.#path, ...reconciled }, 'declaration applied');
   }
 
@@ -183,12 +188,12 @@ export class DeclaredFile {
     if (!(await areRowsUnchanged(store, workspaceId, applied))) return false;
     const channels = await storedChannels(store, workspaceId);
     await this.#transaction((change) => setChannelStates(change, channels, this.#channelStates()));
-    this.#applied(applied.digest, applied.resources);
+    this.#applied(applied, applied.resources);
     log.info({ file: this.#path, unchanged: applied.resources }, 'declaration unchanged');
     return true;
   }
 
-  #applied(digest: string, resources: number): void {
+  #applied({ digest, warnings }: Pick<ReadDeclaration, 'digest' | 'warnings'>, resources: number): void {
     this.#isToBeRead = false;
     this.#status = {
       path: this.#path,
@@ -196,9 +201,11 @@ export class DeclaredFile {
       digest,
       resources,
       errors: [],
+      warnings,
       waiting: null,
     };
     this.#waits.reset();
+    this.#warn(warnings);
   }
 
   /** Of inserted files, whose names are relative to the declared one. */
@@ -208,6 +215,19 @@ export class DeclaredFile {
 
   #channelStates(): ChannelStates {
     return { channelProblem: this.#parts.channelProblem, resetsChannels: this.#status.appliedAt === null };
+  }
+
+  #warn(warnings: readonly LocatedError[]): void {
+    if (warnings.length === 0) return;
+    const more = Math.max(0, warnings.length - WARNINGS_LOGGED);
+    this.#parts.log.warn(
+      {
+        file: this.#path,
+        ...(more > 0 ? { more } : {}),
+        warnings: warnings.slice(0, WARNINGS_LOGGED).map(formatError),
+      },
+      'some of what is declared has no effect yet',
+    );
   }
 
   #reconcile(declaration: ReadDeclaration): Promise<Reconciled> {
@@ -226,7 +246,7 @@ export class DeclaredFile {
     );
   }
 
-  #sourcesOf({ digest, inserted }: ReadDeclaration): Declaration['sources'] {
+  #sourcesOf({ digest, inserted, warnings }: ReadDeclaration): Declaration['sources'] {
     const { secrets, version, env } = this.#parts;
     const { files, variables } = inserted;
     const sources = { version, digest, files, variables: valuesOf(variables, env) };
@@ -235,6 +255,7 @@ export class DeclaredFile {
       files: files.map(({ name }) => name),
       variables,
       fingerprint: fingerprintOf(secrets, sources),
+      warnings,
     };
   }
 

@@ -6,6 +6,7 @@ import type { DeclaredEntry } from './declaration.ts';
 import { parseDeclaration } from './parse.ts';
 import { MAX_FILE_BYTES, MAX_INSERTED_BYTES } from './read-limits.ts';
 import { type InsertedFile, MAX_ERRORS, type ReadOutcome, type ReadRequest } from './read-protocol.ts';
+import { warningsOf } from './warnings.ts';
 
 /**
  * Reads and validates the declared file. Blocks for as long as that takes: not for the main thread.
@@ -21,7 +22,7 @@ export function readDeclaredFile({
     content = readText(path, MAX_FILE_BYTES, path);
   } catch (error) {
     const errors = [{ file, line: 1, column: 1, message: messageOf(error) }];
-    return { digest: '', inserted: { files: [], variables: [] }, errors, entries: [] };
+    return { digest: '', inserted: { files: [], variables: [] }, errors, warnings: [], entries: [] };
   }
   const inserted = new InsertedFiles(dirname(path));
   const variables = new Set<string>();
@@ -34,6 +35,7 @@ export function readDeclaredFile({
     digest: content.digest,
     inserted: { files: inserted.all(), variables: [...variables] },
     errors: errors.slice(0, MAX_ERRORS),
+    warnings: warningsOf(file, entries).slice(0, MAX_ERRORS),
     entries,
   };
 }

@@ -31,6 +31,8 @@ export type ReadOutcome = {
   /** What was inserted, or was to be. */
   readonly inserted: Inserted;
   readonly errors: readonly LocatedError[];
+  /** What of it has no effect. */
+  readonly warnings: readonly LocatedError[];
 };
 
 export const NEXT = 'next';
@@ -39,5 +41,5 @@ export type ReadChunk = readonly DeclaredEntry[] | null;
 /** Entries per chunk: about 1 ms to take over. */
 export const CHUNK_ENTRIES = 100;
 
-/** Errors handed over at most; somebody with more mends the first ones first. */
+/** Errors, and warnings, handed over at most; somebody with more mends the first ones first. */
 export const MAX_ERRORS = 1_000;

@@ -90,7 +90,7 @@ describe('agents with one id', () => {
 
 test('batches that a stream disowned are counted as they grow, and alarmed', () => {
   for (const disowned of [0, 2, 2, 3]) beat('agent', { boot: 'a', disowned });
-  expect(counters.disownedBatches).toBe(3);
+  expect(counters.batchesDisowned).toBe(3);
   expect(said('tampers')).toHaveLength(1);
 });
 

@@ -185,7 +185,7 @@ export class Agents {
     let agent = agents.get(key);
     if (agent === undefined) {
       if (agents.size >= MAX_AGENTS_PER_REGION) {
-        this.#options.counters.droppedAgents += 1;
+        this.#options.counters.heartbeatsDropped += 1;
         return null;
       }
       agent = new Agent(id, region, bootId);
@@ -273,7 +273,7 @@ export class Agents {
     const further = batches - agent.disownedBatches;
     agent.disownedBatches = batches;
     if (further <= 0) return;
-    this.#options.counters.disownedBatches += further;
+    this.#options.counters.batchesDisowned += further;
     const { region, id } = agent;
     // Whoever tampers may say so as often as he likes.
     const state = this.#of(region);

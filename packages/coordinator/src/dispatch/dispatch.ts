@@ -293,7 +293,7 @@ export class Dispatch implements SlotOutcomes {
     const lateMs = now - this.#tickDueAt;
     this.#tickDueAt = now + TICK_MS;
     if (lateMs > LATE_TICK_MS) {
-      this.counters.lateTicks += 1;
+      this.counters.ticksLate += 1;
       this.#judgeFrom = Math.max(this.#judgeFrom, now + AFTER_LATE_MS);
     }
     try {

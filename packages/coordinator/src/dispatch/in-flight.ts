@@ -1,4 +1,3 @@
-import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Acceptance, JobKey } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
@@ -132,8 +131,9 @@ export class InFlight {
     job.isAnswered = false;
     this.#options.overload.offered(job.region);
     job.offers += 1;
-    this.#options.counters.offers += 1;
-    if (job.offers > 1) this.#options.counters.reoffers += 1;
+    const { offers } = this.#options.counters;
+    if (job.offers > 1) offers.repeated += 1;
+    else offers.first += 1;
     const dueAt = Math.min(job.boundAt, now + FIRST_REOFFER_MS * 2 ** (job.offers - 1));
     this.#offeredIn(job.regionIndex).set(job, dueAt);
   }
@@ -143,11 +143,11 @@ export class InFlight {
     for (const [monitorId, slot] of accepted) {
       const job = this.#find(monitorId, slot, agent.region);
       if (job === null) continue;
-      this.#options.counters.accepted += 1;
+      this.#options.counters.answers.accepted += 1;
       this.#accept(job, agent, now);
     }
     for (const [monitorId, slot, reason] of refused) {
-      this.#options.counters.refused += 1;
+      this.#options.counters.answers.refused += 1;
       const job = this.#find(monitorId, slot, agent.region);
       if (job === null || job.state === 'accepted') continue;
       switch (reason) {
@@ -298,7 +298,6 @@ export class InFlight {
 
   /** It cannot be published at all. */
   unpublishable(job: Job): void {
-    this.#options.counters.abstainedInternalError += 1;
     this.#abstain(job, 'internal-error');
   }
 
@@ -355,22 +354,14 @@ export class InFlight {
   }
 
   #giveUp(job: Job): void {
-    const { counters } = this.#options;
-    if (!job.isAwaited) {
-      this.#end(job);
-    } else if (job.wasLost) {
-      counters.abstainedJobLost += 1;
-      this.#abstain(job, 'job-lost');
-    } else if (job.wasInvalid) {
-      counters.abstainedUnsupported += 1;
-      this.#abstain(job, 'unsupported');
-    } else {
-      counters.abstainedNoAgent += 1;
-      this.#abstain(job, 'no-agent');
-    }
+    if (!job.isAwaited) this.#end(job);
+    else if (job.wasLost) this.#abstain(job, 'job-lost');
+    else if (job.wasInvalid) this.#abstain(job, 'unsupported');
+    else this.#abstain(job, 'no-agent');
   }
 
-  #abstain(job: Job, reason: NotRunReason): void {
+  #abstain(job: Job, reason: keyof DispatchCounters['abstained']): void {
+    this.#options.counters.abstained[reason] += 1;
     this.#end(job);
     this.#options.events.abstained(job.monitor, job.slot, job.region, reason);
   }

@@ -113,8 +113,8 @@ function runsOf(opens: readonly { id: number }[]): Map<number, number> {
 }
 
 const shed = () => {
-  const { shedRegion, shedRecording, shedScheduling } = rig.dispatch.counters;
-  return shedRegion + shedRecording + shedScheduling;
+  const { 'predecessor-running': _, ...overloaded } = rig.dispatch.counters.jobsSkipped;
+  return Object.values(overloaded).reduce((sum, jobs) => sum + jobs, 0);
 };
 
 describe('below capacity nothing is skipped', () => {
@@ -144,7 +144,7 @@ describe('below capacity nothing is skipped', () => {
     await world.run(45);
     new TestAgent(rig.bus, FRA, 'hangs').answer = null;
     await world.run(60);
-    expect(rig.dispatch.counters.shedRecording).toBe(0);
+    expect(rig.dispatch.counters.jobsSkipped['recording-overloaded']).toBe(0);
   });
 });
 
@@ -157,7 +157,7 @@ describe('beyond the capacity of the recording', () => {
     expect(shed()).toBe(0);
     world.records = 150;
     await world.run(30);
-    const before = { opens: rig.sink.opens.length, missed: rig.dispatch.counters.slotsMissed };
+    const before = { opens: rig.sink.opens.length, missed: rig.dispatch.counters.slots.missed };
     let worstMs = 0;
     for (let second = 0; second < 60; second += 1) {
       await world.run(1);
@@ -166,9 +166,9 @@ describe('beyond the capacity of the recording', () => {
     expect(worstMs).toBeLessThanOrEqual(5_000);
     expect(rig.dispatch.inFlight).toBeLessThanOrEqual(1_000);
     expect((rig.sink.opens.length - before.opens) / 60).toBeGreaterThanOrEqual(130);
-    expect(rig.dispatch.counters.slotsMissed).toBe(before.missed);
-    expect(rig.dispatch.counters.shedRecording).toBeGreaterThan(10_000);
-    expect(rig.dispatch.counters.overloads).toBeGreaterThanOrEqual(1);
+    expect(rig.dispatch.counters.slots.missed).toBe(before.missed);
+    expect(rig.dispatch.counters.jobsSkipped['recording-overloaded']).toBeGreaterThan(10_000);
+    expect(rig.dispatch.counters.overloads.recording).toBeGreaterThanOrEqual(1);
     expect(rig.sink.skips).toEqual([]);
 
     world.records = 1_000;
@@ -212,10 +212,12 @@ test('a region that is overloaded alone skips its own checks only', async () => 
   await world.run(45);
   world.runs.set(PAR, 80);
   await world.run(60);
-  expect(rig.dispatch.counters.shedRegion).toBeGreaterThan(3_000);
-  expect(rig.dispatch.counters).toMatchObject({ shedRecording: 0, shedScheduling: 0 });
+  expect(rig.dispatch.counters.jobsSkipped['region-overloaded']).toBeGreaterThan(3_000);
+  expect(rig.dispatch.counters).toMatchObject({
+    jobsSkipped: { 'recording-overloaded': 0, 'scheduling-overloaded': 0, 'lateness-overloaded': 0 },
+  });
   const overloaded = rig.sink.skips.filter(({ reason }) => reason === 'overloaded');
-  expect(overloaded.length).toBe(rig.dispatch.counters.shedRegion);
+  expect(overloaded.length).toBe(rig.dispatch.counters.jobsSkipped['region-overloaded']);
   expect(new Set(overloaded.map(({ region }) => region))).toEqual(new Set([PAR]));
   const before = world.agents.get(FRA)?.offers.length ?? 0;
   await world.run(30);
@@ -300,5 +302,5 @@ test('a thread that comes late to most of its ticks skips checks', async () => {
     await rig.clock.advanceSettling(1);
   }
   await world.run(2);
-  expect(rig.dispatch.counters.shedScheduling).toBeGreaterThan(0);
+  expect(rig.dispatch.counters.jobsSkipped['scheduling-overloaded']).toBeGreaterThan(0);
 });

@@ -97,8 +97,8 @@ export class Overload {
   /** Whether the slot is run at all. To be asked once per slot; counts what is not run. */
   admitsSlot({ id, workspaceId }: LiveMonitor, jobs: number): boolean {
     if (this.#gate.isOpen || this.#gate.admits(id, workspaceId)) return true;
-    if (this.#cause === 'recording') this.#options.counters.shedRecording += jobs;
-    else this.#options.counters.shedScheduling += jobs;
+    const { jobsSkipped } = this.#options.counters;
+    jobsSkipped[`${this.#cause}-overloaded`] += jobs;
     return false;
   }
 
@@ -106,7 +106,7 @@ export class Overload {
   admits({ id, workspaceId }: LiveMonitor, region: Region): boolean {
     const { gate } = this.#of(region);
     if (gate.isOpen || gate.admits(id, workspaceId)) return true;
-    this.#options.counters.shedRegion += 1;
+    this.#options.counters.jobsSkipped['region-overloaded'] += 1;
     return false;
   }
 
@@ -226,7 +226,7 @@ export class Overload {
 
   #alarm(kind: keyof typeof ADVICE, details: { perSecond: number; region?: Region }): void {
     const { clock, counters, log } = this.#options;
-    counters.overloads += 1;
+    counters.overloads[kind] += 1;
     const key = `${kind} ${details.region ?? ''}`;
     const now = clock.monotonic();
     if (now - (this.#alarmedAt.get(key) ?? Number.NEGATIVE_INFINITY) < ALARM_EVERY_MS) return;

@@ -29,7 +29,7 @@ export type RegionEarOptions = {
   readonly bus: Pick<Bus, 'isConnected' | 'subscribeApart'>;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly counters: Pick<DispatchCounters, 'regionsMuted'>;
+  readonly counters: Pick<DispatchCounters, 'regionMutings'>;
   /** Something has come, and is judged next. */
   readonly onArrival: () => void;
   readonly onMessage: (region: Region, message: BusMessage) => void;
@@ -241,7 +241,7 @@ export class RegionEar {
     this.#deafSince ??= now;
     void this.#leave('muted');
     this.#wasMuted = true;
-    counters.regionsMuted += 1;
+    counters.regionMutings += 1;
     log.error({ region, seconds: this.#muteMs / 1_000 }, MUTED);
     this.#cancelTimer = clock.after(this.#muteMs, () => void this.#connect());
   }

@@ -17,6 +17,10 @@ const sources = z.object({
   variables: z.array(z.string()).readonly(),
   /** Keyed: tells whether the same would be declared again, and nothing of what was inserted. */
   fingerprint: z.string(),
+  /** What of it has no effect, and where that stands. */
+  warnings: z
+    .array(z.object({ file: z.string(), line: z.int(), column: z.int(), message: z.string() }))
+    .readonly(),
   /** Entries that it declares. */
   resources: z.number(),
   /** Of the rows that it owned afterwards; see {@link ownedRows}. */
