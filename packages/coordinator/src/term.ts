@@ -1,4 +1,5 @@
 import { SvcError } from '@svc/shared/errors.ts';
+import { VERSION } from '@svc/shared/version.ts';
 import { ChangeApplier } from './configuration/change-applier.ts';
 import type { ChangeEffects } from './configuration/configuration.ts';
 import { StoredConfiguration } from './configuration/transactions.ts';
@@ -10,7 +11,6 @@ import { unavailableReason } from './notify/registry.ts';
 import { logTransitions } from './recording/transition-log.ts';
 import { StartedParts } from './started-parts.ts';
 import { buildTermParts, type TermOptions, type TermParts } from './term-parts.ts';
-import { VERSION } from './version.ts';
 
 /** The term was stopped before its start had ended. */
 export class TermEnded extends SvcError {
