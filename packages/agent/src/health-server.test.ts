@@ -1,3 +1,4 @@
+import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { HealthServer } from './health-server.ts';
 import { createMetrics, renderMetrics } from './metrics.ts';
@@ -11,7 +12,7 @@ async function started(metricsToken?: string): Promise<{ url: string; state: { i
   metrics.results.failed = 2;
   server = new HealthServer({
     listen: { host: '127.0.0.1', port: 0 },
-    metricsToken,
+    metricsToken: metricsToken === undefined ? undefined : new Secret(metricsToken),
     isReady: () => state.isReady,
     metrics: () => renderMetrics(metrics, { running: 1, pending: 0, held: 1, outbox: 0, isConnected: true }),
   });

@@ -2,12 +2,13 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Secret } from '@svc/shared/secret.ts';
 import type { ListenAddress } from '@svc/shared/setting-schemas.ts';
 
 export type HealthServerOptions = {
   listen: ListenAddress;
   /** Asked for by `/metrics` as a bearer token; the other paths need none. */
-  metricsToken: string | undefined;
+  metricsToken: Secret | undefined;
   /** Connected and taking jobs. */
   isReady: () => boolean;
   /** Prometheus text. */
@@ -81,7 +82,7 @@ export class HealthServer {
     const { metricsToken } = this.#options;
     if (metricsToken === undefined) return true;
     const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-    return timingSafeEqual(digest(given), digest(metricsToken));
+    return timingSafeEqual(digest(given), digest(metricsToken.reveal()));
   }
 }
 

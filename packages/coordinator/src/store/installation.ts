@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { Secret } from '@svc/shared/secret.ts';
 import { factOrNew } from './facts.ts';
 import type { Secrets } from './secrets.ts';
 import type { Store } from './store.ts';
@@ -10,7 +11,7 @@ export type Installation = {
   /** Goes into what must be unique across installations: incident keys, delivery ids. */
   readonly id: string;
   /** 32 bytes: signs the tokens of jobs, so that a result can be checked without memory of its job. */
-  readonly jobKey: Uint8Array;
+  readonly jobKey: Secret<Uint8Array>;
 };
 
 /** @throws StoreError `store-key` when the job key was sealed under another secret key */
@@ -22,7 +23,7 @@ export async function loadInstallation(store: Store, secrets: Secrets): Promise<
         'base64',
       ),
     );
-    const jobKey = Buffer.from(secrets.open('facts.job_key', Buffer.from(sealed, 'base64')), 'base64');
-    return { id, jobKey: new Uint8Array(jobKey) };
+    const jobKey = secrets.open('facts.job_key', Buffer.from(sealed, 'base64'));
+    return { id, jobKey: new Secret(Buffer.from(jobKey.reveal(), 'base64')) };
   });
 }
