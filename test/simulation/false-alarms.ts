@@ -5,6 +5,7 @@ import { Evaluation, type Report } from '@svc/coordinator/evaluation/evaluation.
 import { States } from '@svc/coordinator/evaluation/state.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { noise } from './random.ts';
 
 /*
@@ -102,6 +103,7 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
       electable: ALL,
       rolledUpUntil: 0,
       isHeld: () => false,
+      closesIncidents: () => false,
       newKey: () => 'key',
       isTimeUp: true,
     });
@@ -206,7 +208,7 @@ function aMonitor(): LiveMonitor {
     version: 1,
     longestCheckMs: 10_000,
     activatedAt: 0,
-    checkText: '{}',
+    checkText: new Secret('{}'),
   };
 }
 

@@ -9,6 +9,7 @@ import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import type { SlotEvents, SlotOutcome } from '@svc/coordinator/domain/slots.ts';
 import type { DeclaredChange } from '@svc/coordinator/evaluation/declared-change.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
+import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
 import type { RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
@@ -329,6 +330,7 @@ export class Service {
       clock: this.#clock,
       slotClock: this.#slotClock,
       log,
+      closesIncidents,
       newKey: () => `key-${++keys}`,
       onRead: () => {},
       isHeld: () => false,

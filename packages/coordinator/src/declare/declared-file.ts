@@ -1,7 +1,6 @@
 import { basename, resolve } from 'node:path';
-import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { Clock } from '@svc/shared/clock.ts';
-import { messageOf } from '@svc/shared/errors.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { FileWatch } from '@svc/shared/file-watch.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Configuration, ConfigurationChange } from '../configuration/configuration.ts';
@@ -10,7 +9,7 @@ import { StoreError } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';
 import { DeclarationError, formatError, type LocatedError } from './located-error.ts';
 import { type ReadDeclaration, readDeclaration } from './read.ts';
-import { type Reconciled, reconcile, wasApplied } from './reconcile.ts';
+import { type Reconciled, type ReconcileOptions, reconcile, wasApplied } from './reconcile.ts';
 
 export type DeclaredFileParts = {
   readonly path: string;
@@ -24,7 +23,7 @@ export type DeclaredFileParts = {
   /** SVC_CONFIG_ALLOW_DELETE */
   readonly allowsDelete: boolean;
   /** Why nothing can be delivered through channels of this kind (an operator's setting is missing), or null. */
-  readonly channelProblem: (kind: ChannelKind) => string | null;
+  readonly channelProblem: ReconcileOptions['channelProblem'];
   readonly clock: Clock;
   readonly log: Logger;
   /** How the file is read; on a thread of its own unless given. */
@@ -115,7 +114,7 @@ export class DeclaredFile {
   /** What is being applied is rolled back. */
   async stop(): Promise<void> {
     this.#watch.close();
-    this.#stopping.abort(new Error('stopping'));
+    this.#stopping.abort(new SvcError('stopping', 'the declared file is no longer watched'));
     this.#waits.reset();
     await this.#running;
   }

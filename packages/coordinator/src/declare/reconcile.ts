@@ -30,7 +30,7 @@ export type ReconcileOptions = {
   readonly secrets: Secrets;
   readonly allowsDelete: boolean;
   /** Why nothing can be delivered through channels of this kind, or null. */
-  readonly channelProblem: (kind: ChannelKind) => string | null;
+  readonly channelProblem: (kind: ChannelKind) => { readonly message: string } | null;
   /** Whether channels that fail get another chance though nothing of them changed (the process has just started). */
   readonly resetsChannels: boolean;
   readonly signal: AbortSignal;
@@ -227,7 +227,7 @@ async function setChannelStates(
     if (entry.kind !== 'svc_notification') continue;
     const id = ids.get(addressOf(entry));
     if (id === undefined) continue;
-    const problem = channelProblem(entry.attributes.provider_type);
+    const problem = channelProblem(entry.attributes.provider_type)?.message ?? null;
     const isSettled = (reasons.get(id) ?? null) === problem || (problem === null && !resetsChannels);
     if (isSettled && !written.has(entry)) continue;
     await change.setChannelState(id, problem === null ? 'ok' : 'failing', problem);

@@ -65,6 +65,8 @@ export type EvaluationInput = {
   readonly rolledUpUntil: number;
   readonly isHeld: (monitorId: number) => boolean;
   readonly newKey: () => string;
+  /** Whether channels of this kind are told of an incident that ends without a recovery. */
+  readonly closesIncidents: (providerType: string) => boolean;
   /**
    * False after a start, until what was reported meanwhile is read: no slot is decided for its time then,
    * because the reports that it waits for may come with the next message.
@@ -100,7 +102,7 @@ export class Evaluation {
   readonly #jumpedAt: number;
 
   constructor(input: EvaluationInput) {
-    const { instants, electable, isHeld, newKey } = input;
+    const { instants, electable, isHeld, newKey, closesIncidents } = input;
     this.#input = input;
     this.drafts = new Drafts(input.states);
     this.#jumpedAt = (instants.jumpedAt ?? Number.NEGATIVE_INFINITY) + instants.jumpedMs;
@@ -110,6 +112,7 @@ export class Evaluation {
       electable,
       isHeld,
       newKey,
+      closesIncidents,
       writes: noWrites(instants.wall),
       changes: [],
     };

@@ -93,6 +93,8 @@ export type RecorderParts = {
   readonly log: Logger;
   /** Makes keys of incidents and deliveries, different from those of every other installation. */
   readonly newKey: () => string;
+  /** Whether channels of this kind are told of an incident that ends without a recovery. */
+  readonly closesIncidents: (providerType: string) => boolean;
   /** A result has come that will be evaluated. */
   readonly onRead: (result: CheckResult) => void;
   /** Whether nothing is announced about the monitor now. */
@@ -441,7 +443,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   #newEvaluation(): Evaluation {
-    const { states, monitors, rollups, clock, slotClock, newKey, isHeld } = this.#parts;
+    const { states, monitors, rollups, clock, slotClock, newKey, isHeld, closesIncidents } = this.#parts;
     // First: this is what notices a jump.
     const slotNow = slotClock.now();
     const { jumpedMs, jumpedAt } = slotClock;
@@ -454,6 +456,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
       rolledUpUntil: rollups.claimedUntil,
       isHeld,
       newKey,
+      closesIncidents,
       isTimeUp: this.#hasResumed,
     });
   }
