@@ -41,7 +41,8 @@ export function findToken(settings: CliSettings, environment: NodeJS.ProcessEnv)
     const token = firstToken(readFileSync(path, 'utf8').trim());
     if (token !== '') return { token: new Secret(token), source: path };
   } catch (error) {
-    if (!isMissing(error)) throw new UsageError(`cannot read the token in ${path}: ${messageOf(error)}`);
+    if (!isMissing(error))
+      throw new UsageError(`cannot read the token in ${path}: ${messageOf(error)}`, { cause: error });
   }
   throw new UsageError(
     `there is no API token: set SVC_API_TOKEN, or SVC_DATA_DIR to the data folder of npm start (looked for ${path})`,
