@@ -1,8 +1,34 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { processStarters } from './test/support/process-starters.ts';
+
+const ROOT = fileURLToPath(new URL('.', import.meta.url));
+
+/** Threads and processes of the tests load the sources by themselves; compiled once they start twice as fast. */
+process.env.NODE_COMPILE_CACHE ??= `${ROOT}node_modules/.cache/node`;
+
+const BESIDE_THE_CODE = [
+  'packages/*/src/**/*.test.ts',
+  'deploy/**/*.test.ts',
+  'test/*.test.ts',
+  'test/conformance/**/*.test.ts',
+  'test/simulation/oracle/*.test.ts',
+];
+const STARTING_PROCESSES = processStarters(ROOT, BESIDE_THE_CODE);
+
+/** What loads the machine so that whatever runs beside it would be late. */
+const ALONE = ['test/e2e/kill.test.ts', 'test/e2e/stop-on-stalled-disk.test.ts'];
+
+/** One group of tests after the other; none is numbered 0, which would run last. */
+const project = (
+  groupOrder: number,
+  test: { name: string; include: string[]; exclude?: string[]; maxWorkers?: number; isolate?: boolean },
+) => ({ extends: true as const, test: { ...test, sequence: { groupOrder } } });
 
 /**
- * Unit tests work the processor; what stands under `test/` mostly waits for periods to pass, so more of it
- * runs at once. Killing processes at 1,000 checks a second wants the machine for itself and comes last.
+ * Tests beside the code work the processors, and share their workers, which saves a third of their time. What
+ * stands under `test/` mostly waits for periods to pass, so more of it runs at once. The simulation takes all
+ * processors by itself. Killing processes at 1,000 checks a second wants the machine for itself and comes last.
  */
 export default defineConfig({
   test: {
@@ -11,48 +37,18 @@ export default defineConfig({
     hookTimeout: 30_000,
     globalSetup: ['test/support/temporary-folder.ts'],
     projects: [
-      {
-        extends: true,
-        test: {
-          name: 'unit',
-          include: [
-            'packages/*/src/**/*.test.ts',
-            'deploy/**/*.test.ts',
-            'test/*.test.ts',
-            'test/conformance/**/*.test.ts',
-            'test/simulation/oracle/*.test.ts',
-          ],
-          sequence: { groupOrder: 0 },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'integration',
-          include: ['test/integration/**/*.test.ts'],
-          maxWorkers: 4,
-          sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        // It takes all processors by itself.
-        extends: true,
-        test: {
-          name: 'simulation',
-          include: ['test/simulation/*.test.ts'],
-          maxWorkers: 1,
-          sequence: { groupOrder: 2 },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'e2e',
-          include: ['test/e2e/**/*.test.ts'],
-          maxWorkers: 1,
-          sequence: { groupOrder: 3 },
-        },
-      },
+      project(1, {
+        name: 'unit',
+        include: BESIDE_THE_CODE,
+        exclude: STARTING_PROCESSES,
+        maxWorkers: 2,
+        isolate: false,
+      }),
+      project(2, { name: 'processes', include: STARTING_PROCESSES, maxWorkers: 2 }),
+      project(3, { name: 'integration', include: ['test/integration/**/*.test.ts'], maxWorkers: 4 }),
+      project(4, { name: 'simulation', include: ['test/simulation/*.test.ts'], maxWorkers: 1 }),
+      project(5, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 2 }),
+      project(6, { name: 'alone', include: ALONE, maxWorkers: 1 }),
     ],
   },
 });

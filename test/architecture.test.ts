@@ -252,32 +252,3 @@ function folderGraph(between: readonly { from: string; to: string }[]): string {
   });
   return lines.sort().join('\n');
 }
-
-describe('docs/architecture.md', () => {
-  const text = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8');
-  const files = globSync('{packages,test,deploy,docs}/**/*', {
-    cwd: ROOT,
-    exclude: (path) => /(?:^|\/)(?:node_modules|dist)(?:\/|$)/.test(path),
-  });
-
-  test('names files and folders that exist', () => {
-    const named = [...text.matchAll(/`([\w<>./-]*(?:\/|\.(?:ts|md|mjs)))`/g)].map(([, path]) => path ?? '');
-    expect(named.length).toBeGreaterThan(40);
-    const missing = named.filter((path) => {
-      const pattern = path.replace(/\/$/, '').replaceAll('.', '\\.').replaceAll(/<\w+>/g, '[^/]+');
-      const end = new RegExp(`(?:^|/)${pattern}$`);
-      return !files.some((file) => end.test(file));
-    });
-    expect(missing).toEqual([]);
-  });
-
-  test('names decisions that are recorded', () => {
-    const named = [...text.matchAll(/decisions? ((?:\d{4}(?:, | and )?)+)/g)].flatMap(
-      ([, numbers]) => numbers?.match(/\d{4}/g) ?? [],
-    );
-    const recorded = new Set(
-      globSync('docs/decisions/*.md', { cwd: ROOT }).map((path) => path.slice(15, 19)),
-    );
-    expect(named.filter((number) => !recorded.has(number))).toEqual([]);
-  });
-});

@@ -1,5 +1,5 @@
 /**
- * Flags of Node for the processes of svc, as measured in docs/decisions/0066 and 0159. The results of half a
+ * Flags of Node for the processes of svc, as measured in docs/decisions/0159. The results of half a
  * second fit into the young generation. A bound on the old one keeps it from growing to several times what
  * lives. Collecting on one thread does not wait for cores that are busy, and one helper of V8 marks the heap
  * for half of what four take. The certificate store of the system is trusted beside Node's own list. The

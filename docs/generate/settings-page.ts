@@ -2,7 +2,7 @@ import { AGENT_SETTINGS } from '@svc/agent/config.ts';
 import { CLI_SETTINGS } from '@svc/cli/settings.ts';
 import { COORDINATOR_SETTINGS } from '@svc/coordinator/config.ts';
 import { fileVariantOf, isSecretSetting } from '@svc/shared/setting-names.ts';
-import type { SettingsTable } from '@svc/shared/settings.ts';
+import { isRequired, type SettingsTable } from '@svc/shared/settings.ts';
 
 /** `docs/reference/settings.md`, from the tables that the processes read their settings with. */
 export function settingsPage(): string {
@@ -11,8 +11,8 @@ export function settingsPage(): string {
     '',
     '<!-- Written by `npm run docs`; do not edit. -->',
     '',
-    'Settings are environment variables. An empty variable counts as unset; a bad value stops the start with a list of all that',
-    'is wrong. A variable whose name begins with `SVC_` and that no part of svc knows is a warning with the nearest known name.',
+    'Settings are environment variables. An empty variable counts as unset. A bad value stops the start, with a list of everything',
+    'that is wrong. svc warns of a variable whose name begins with `SVC_` and that no part of svc knows, and says the nearest known name.',
     '',
     '## Coordinator (`npm run coordinator`)',
     '',
@@ -24,9 +24,9 @@ export function settingsPage(): string {
     '',
     '## `npm start`',
     '',
-    '`SVC_REGIONS` (default `hosta-fra,hostb-par,hostc-us-east4`) names the regions of its agents; `SVC_NATS_SERVER` the path of a',
-    'nats-server binary; with `SVC_NATS_URL` it starts no server of its own. `SVC_CONFIG` is `deploy/local/svc.yaml` unless it is set; `none` starts without one.',
-    'The other settings are passed on to the coordinator and the agents.',
+    '`SVC_REGIONS` (default `hosta-fra,hostb-par,hostc-us-east4`) names the regions of its agents. `SVC_NATS_SERVER` is the path of a',
+    'nats-server binary. With `SVC_NATS_URL` it starts no server of its own. The default of `SVC_CONFIG` is `deploy/local/svc.yaml`;',
+    '`none` starts without a declared file. The coordinator and the agents get the other settings.',
     '',
     '## Command line (`npm run svc`)',
     '',
@@ -42,7 +42,7 @@ function table(settings: SettingsTable): string[] {
       const fallback = setting.defaultShown ?? setting.default;
       const shown = fallback === undefined || fallback === '' ? 'none' : `\`${fallback}\``;
       const file = isSecretSetting(setting.name) ? ` Also as \`${fileVariantOf(setting.name)}\`.` : '';
-      return `| \`${setting.name}\` | ${shown} | ${setting.description}.${file} |`;
+      return `| \`${setting.name}\` | ${isRequired(setting) ? 'none: required' : shown} | ${setting.description}.${file} |`;
     });
   return ['| variable | default | what it is |', '| --- | --- | --- |', ...rows];
 }

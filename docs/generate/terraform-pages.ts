@@ -1,10 +1,10 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { VERSION } from '@svc/shared/version.ts';
 import { RESOURCES_AT_API } from '@svc/terraform-provider/resources/registry.ts';
 import type { Schema } from '@svc/terraform-provider/schema.ts';
 import { svcProvider } from '@svc/terraform-provider/svc-provider.ts';
-import { VERSION } from '@svc/terraform-provider/version.ts';
 import { schemaSection } from './terraform-schema.ts';
 
 const EXAMPLES = new URL('../../packages/terraform-provider/examples/', import.meta.url);
@@ -39,7 +39,7 @@ function indexPage(schema: Schema): string {
     '',
     GENERATED,
     '',
-    `${schema.description} The same resources can be declared in a file and over the HTTP API, under the same names; \`npm run svc -- export --format hcl\` writes what is there already as Terraform, with import blocks (see [exporting](../exporting.md)). The provider is not in a public registry yet: see [how to install it](../terraform-installation.md).`,
+    `${schema.description} A declared file and the HTTP API have the same resources under the same names. \`npm run svc -- export --format hcl\` writes what is configured already as Terraform, with import blocks (see [exporting](../exporting.md)). The provider is not in a public registry yet: see [how to install it](../terraform-installation.md).`,
     '',
     `Guides: ${guideLinks()}.`,
     '',

@@ -1,7 +1,8 @@
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { regionSet, sizeOf } from '@svc/coordinator/domain/region-set.ts';
 import { isCounted, statusOf, tally } from '@svc/coordinator/domain/status.ts';
-import { Evaluation, type Report } from '@svc/coordinator/evaluation/evaluation.ts';
+import { Evaluation } from '@svc/coordinator/evaluation/evaluation.ts';
+import type { Report } from '@svc/coordinator/evaluation/kept-results.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
@@ -25,8 +26,8 @@ const NOT_RUN = 0.1;
 /** An outage begins in every so many slots; in between the target is well. */
 const OUTAGE_EVERY_SLOTS = 24;
 const LONGEST_OUTAGE_SLOTS = 8;
-/** Announced later an outage of two slots is late, ms after its beginning. */
-const DUE_MS = 2 * PERIOD_MS + CHECK_MS + 15_000;
+/** What comes on top of the slots and their check until an outage is announced, ms. */
+const SLACK_MS = 15_000;
 const YEAR_SLOTS = (365.25 * 86_400_000) / PERIOD_MS;
 const BEGIN = Date.UTC(2026, 0, 1);
 /** Reports that are remembered of each region: an older one is behind no vote. */
@@ -39,8 +40,11 @@ export type AlarmSetting = {
   readonly slots: number;
   /** Share of its checks in which the bad region fails. */
   readonly badShare: number;
-  /** Real outages come, and are counted in place of false alarms. */
-  readonly hasOutages: boolean;
+  /**
+   * Null: the target is well. Else real outages come, which last for at least so many slots, and are late where they
+   * are announced after these.
+   */
+  readonly dueSlots: number | null;
 };
 
 export type AlarmCounts = {
@@ -63,8 +67,13 @@ type Outage = { readonly from: number; readonly until: number };
 /** Counts the alarms of one announcer. */
 class Announcer {
   readonly counts: AlarmCounts = { oneSlot: 0, apart: 0, late: 0 };
+  readonly #dueMs: number;
   readonly #errors: { readonly from: number; until: number }[] = [];
   #status: MonitorStatus = 'unknown';
+
+  constructor(dueMs: number) {
+    this.#dueMs = dueMs;
+  }
 
   become(status: MonitorStatus, at: number, isOneSlot: () => boolean): void {
     if (status === this.#status) return;
@@ -79,8 +88,8 @@ class Announcer {
 
   /** The outage is over: was it announced in time? */
   ended({ from, until }: Outage): void {
-    const isAnnounced = this.#errors.some((error) => error.until > from && error.from <= from + DUE_MS);
-    if (!isAnnounced && until - from >= DUE_MS) this.counts.late += 1;
+    const isAnnounced = this.#errors.some((error) => error.until > from && error.from <= from + this.#dueMs);
+    if (!isAnnounced && until - from >= this.#dueMs) this.counts.late += 1;
     this.#errors.splice(0, this.#errors.length - 1);
   }
 }
@@ -89,8 +98,10 @@ class Announcer {
 export function countAlarms(setting: AlarmSetting): AlarmResult {
   const states = new States();
   const monitor = aMonitor();
-  const withRule = new Announcer();
-  const without = new Announcer();
+  const { seed, slots, dueSlots } = setting;
+  const dueMs = dueAfterMs(dueSlots ?? 0);
+  const withRule = new Announcer(dueMs);
+  const without = new Announcer(dueMs);
   const said = new Map<Region, { slot: number; outcome: Outcome }[]>(REGIONS.map((region) => [region, []]));
   let outages = 0;
 
@@ -121,11 +132,11 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
     without.become(statusOf(failed, degraded, total, sizeOf(ALL)), at, isOneSlot);
   };
 
-  for (let index = 0; index < setting.slots; index += 1) {
+  for (let index = 0; index < slots; index += 1) {
     const slot = BEGIN + index * PERIOD_MS;
-    const outage = setting.hasOutages ? outageAt(setting.seed, index) : null;
+    const outage = dueSlots === null ? null : outageAt(seed, index, dueMs);
     evaluate(slot, (evaluation) => evaluation.opened(monitor, slot, ALL));
-    for (const { region, delayMs } of inOrder(setting.seed, index)) {
+    for (const { region, delayMs } of inOrder(seed, index)) {
       const outcome = outcomeOf(setting, region, index, outage);
       const reports = said.get(region) ?? [];
       if (outcome !== 'not_run') reports.push({ slot, outcome });
@@ -134,7 +145,7 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
     }
     const last = BEGIN + (index + 1) * PERIOD_MS;
     if (outage === null || outage.until >= last || outage.until < slot) continue;
-    if (outage.until - outage.from >= DUE_MS) outages += 1;
+    if (outage.until - outage.from >= dueMs) outages += 1;
     for (const announcer of [withRule, without]) announcer.ended(outage);
   }
   return { outages, withRule: withRule.counts, without: without.counts };
@@ -153,12 +164,18 @@ function failedAbout(
   return failed;
 }
 
+/** After so many slots an outage is to be announced, ms after its beginning. */
+function dueAfterMs(slots: number): number {
+  return slots * PERIOD_MS + CHECK_MS + SLACK_MS;
+}
+
 /** The outage that there may be around the slot: one in every {@link OUTAGE_EVERY_SLOTS}, at any phase and of any length. */
-function outageAt(seed: number, index: number): Outage | null {
+function outageAt(seed: number, index: number, shortestMs: number): Outage | null {
   const group = Math.floor(index / OUTAGE_EVERY_SLOTS);
   const first = BEGIN + (group * OUTAGE_EVERY_SLOTS + 8) * PERIOD_MS;
   const from = first + Math.floor(PERIOD_MS * noise(seed, DICE.outage, 0, group));
-  const lastsMs = DUE_MS + (LONGEST_OUTAGE_SLOTS * PERIOD_MS - DUE_MS) * noise(seed, DICE.length, 0, group);
+  const longestMs = LONGEST_OUTAGE_SLOTS * PERIOD_MS;
+  const lastsMs = shortestMs + (longestMs - shortestMs) * noise(seed, DICE.length, 0, group);
   return { from, until: from + Math.floor(lastsMs) };
 }
 
@@ -216,18 +233,23 @@ function aMonitor(): LiveMonitor {
 export function describeAlarms({ seed, slots }: Pick<AlarmSetting, 'seed' | 'slots'>): string {
   const perYear = (count: number) => ((count * YEAR_SLOTS) / slots).toFixed(1);
   const lines = [
-    '| bad region fails in | about one slot, without → with | failures apart, without → with | fewer | late or missed of, without → with |',
-    '| --- | --- | --- | --- | --- |',
+    '| bad region fails in | about one slot, without → with | failures apart, without → with | fewer | late after two slots, without → with | late after one slot |',
+    '| --- | --- | --- | --- | --- | --- |',
   ];
   for (const badShare of [0.05, 0.2, 0.5, 1]) {
-    const well = countAlarms({ seed, slots, badShare, hasOutages: false });
-    const ill = countAlarms({ seed, slots, badShare, hasOutages: true });
+    const well = countAlarms({ seed, slots, badShare, dueSlots: null });
+    const [two, one] = [2, 1].map((dueSlots) =>
+      describeLate(countAlarms({ seed, slots, badShare, dueSlots })),
+    );
     const fewer = 100 * (1 - well.withRule.apart / Math.max(1, well.without.apart));
     lines.push(
       `| ${100 * badShare} % | ${perYear(well.without.oneSlot)} → ${perYear(well.withRule.oneSlot)} | ` +
-        `${perYear(well.without.apart)} → ${perYear(well.withRule.apart)} | ${fewer.toFixed(1)} % | ` +
-        `${ill.outages}: ${ill.without.late} → ${ill.withRule.late} |`,
+        `${perYear(well.without.apart)} → ${perYear(well.withRule.apart)} | ${fewer.toFixed(1)} % | ${two} | ${one} |`,
     );
   }
   return lines.join('\n');
+}
+
+function describeLate({ outages, without, withRule }: AlarmResult): string {
+  return `${without.late} → ${withRule.late} of ${outages}`;
 }

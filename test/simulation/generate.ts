@@ -113,7 +113,11 @@ function someMove(random: Random, frame: Frame, at: number): Move[] {
     case 'change-period':
       return [{ at, do: 'change-period', periodMs: periodMs(random.pick(PERIODICITIES)) }];
     case 'change-regions':
-      return [{ at, do: 'change-regions', regions: random.chance(0.1) ? null : someRegions(random) }];
+      return changeOfRegions(random, frame, at);
+    case 'join':
+      return random
+        .sample(frame.regions ?? REGIONS, random.between(1, Math.min(6, (frame.regions ?? REGIONS).length)))
+        .map((joining) => ({ at, do: 'start-agent', region: joining }));
     case 'switch-off':
       return [
         { at, do: 'switch-off' },
@@ -130,6 +134,14 @@ function someMove(random: Random, frame: Frame, at: number): Move[] {
   }
 }
 
+/** Some time before or after it, the regions that are new may get agents. */
+function changeOfRegions(random: Random, { periodMs }: Frame, at: number): Move[] {
+  const change: Move = { at, do: 'change-regions', regions: random.chance(0.1) ? null : someRegions(random) };
+  if (change.regions === null || random.chance(0.5)) return [change];
+  const startAt = Math.max(1, at + random.between(-periodMs, periodMs));
+  return [change, ...change.regions.map((region): Move => ({ at: startAt, do: 'start-agent', region }))];
+}
+
 /** How often each comes. */
 const MOVES = [
   'restart',
@@ -141,6 +153,8 @@ const MOVES = [
   'change-probe',
   'change-period',
   'change-regions',
+  'change-regions',
+  'join',
   'switch-off',
   'link',
   'unlink',

@@ -22,7 +22,7 @@ export class MemoryStore implements WorldStore, RecordingStore {
   readonly #states = new Map<number, WrittenState>();
   readonly #links = new Map<number, Link[]>();
   readonly #results = new Map<number, Results>();
-  readonly #offGrid = new Map<number, number>();
+  readonly #offGrid = new Map<number, Set<number>>();
   readonly #channels = new Set<number>();
   #changes: number[] = [];
   #lastChange = 0;
@@ -74,9 +74,14 @@ export class MemoryStore implements WorldStore, RecordingStore {
     return this.#changes;
   }
 
-  async newestSlot(id: number): Promise<number | null> {
-    const slots = [...(this.#results.get(id)?.keys() ?? [])];
-    const newest = Math.max(0, this.#states.get(id)?.decidedSlot ?? 0, this.#offGrid.get(id) ?? 0, ...slots);
+  async newestSlot(id: number, until: number): Promise<number | null> {
+    let newest = 0;
+    const note = (slot: number) => {
+      if (slot <= until && slot > newest) newest = slot;
+    };
+    note(this.#states.get(id)?.decidedSlot ?? 0);
+    for (const slot of this.#offGrid.get(id) ?? []) note(slot);
+    for (const slot of this.#results.get(id)?.keys() ?? []) note(slot);
     return newest === 0 ? null : newest;
   }
 
@@ -97,7 +102,8 @@ export class MemoryStore implements WorldStore, RecordingStore {
       this.#insert(monitorId, slot, region, { outcome: 'not_run', version, result: null });
     }
     for (const { monitorId, slot } of writes.offGridSlots) {
-      this.#offGrid.set(monitorId, Math.max(slot, this.#offGrid.get(monitorId) ?? 0));
+      const slots = this.#offGrid.get(monitorId) ?? new Set();
+      this.#offGrid.set(monitorId, slots.add(slot));
     }
     for (const state of writes.states)
       if (this.#declared.has(state.id)) this.#states.set(state.id, { ...state });

@@ -7,9 +7,11 @@ import { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
 import type { LiveMonitor, LiveMonitors, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import type { SlotEvents, SlotOutcome } from '@svc/coordinator/domain/slots.ts';
+import { BELIEVED_AHEAD_MS } from '@svc/coordinator/domain/status.ts';
 import type { DeclaredChange } from '@svc/coordinator/evaluation/declared-change.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
 import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
+import { BacklogHold } from '@svc/coordinator/recording/backlog-hold.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
 import type { RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
@@ -75,6 +77,7 @@ export class Service {
   readonly #slotClock: SlotClock;
   readonly #inFlight: InFlight;
   readonly #recorder: Recorder;
+  readonly #backlogHold: BacklogHold;
   readonly #agents = new Map<Region, Agent>();
   readonly #events: SlotEvents;
   readonly #newestSlot: number | null;
@@ -86,17 +89,22 @@ export class Service {
   private constructor(
     around: Surroundings,
     monitor: LiveMonitor | null,
-    newestSlot: number | null,
+    { newest, ahead }: GivenSlots,
     before: Now | null,
   ) {
     this.#around = around;
     this.#clock = new MortalClock(around.clock);
     this.#monitors.current = monitor;
-    this.#newestSlot = newestSlot;
-    this.#slotClock = new SlotClock(this.#clock, newestSlot, log);
+    this.#newestSlot = newest;
+    this.#slotClock = new SlotClock(this.#clock, newest, log, ahead);
     // What is stored is dated by the slots' clock, which may have been set while nobody ran.
     this.#agedMs =
       before === null ? 0 : before.age - before.slot + this.#slotClock.now() - this.#clock.monotonic();
+    this.#backlogHold = new BacklogHold({
+      clock: this.#clock,
+      slotClock: this.#slotClock,
+      onEnd: (monitorIds) => this.#recorder.announce(monitorIds),
+    });
     this.#recorder = this.#newRecorder();
     this.#events = this.#toldEvents();
     this.#inFlight = new InFlight({
@@ -117,9 +125,11 @@ export class Service {
     monitor: LiveMonitor | null,
     before: Now | null,
   ): Promise<Service> {
-    const newest = monitor === null ? null : await around.store.newestSlot(monitor.id);
-    const service = new Service(around, monitor, newest, before);
+    const given = monitor === null ? NO_SLOTS : await givenSlots(around, monitor.id);
+    const service = new Service(around, monitor, given, before);
     await service.#recorder.load();
+    service.#recorder.announceAll();
+    service.#backlogHold.start();
     return service;
   }
 
@@ -332,8 +342,8 @@ export class Service {
       log,
       closesIncidents,
       newKey: () => `key-${++keys}`,
-      onRead: () => {},
-      isHeld: () => false,
+      onRead: (result) => this.#backlogHold.read(result),
+      isHeld: (monitorId) => this.#backlogHold.isHeld(monitorId),
       onDeclared: (_, monitor) => {
         this.#monitors.current = monitor;
       },
@@ -372,8 +382,15 @@ export class Service {
     if (monitor === null || !monitor.active) return IDLE_TICK_MS;
     const now = this.#slotClock.now();
     const aheadMs = this.#around.isAhead ? TICK_AHEAD_MS : 0;
-    const next = gridSlotFrom(now + aheadMs + 1, monitor.periodMs, phaseOf(monitor.id, monitor.periodMs));
+    const phase = (phaseOf(monitor.id, monitor.periodMs) + this.#phaseShift()) % monitor.periodMs;
+    const next = gridSlotFrom(now + aheadMs + 1, monitor.periodMs, phase);
     return Math.min(IDLE_TICK_MS, next - now - aheadMs);
+  }
+
+  /** By how much the grid is moved while slots lie recorded in the future (decision 0060), ms. */
+  #phaseShift(): number {
+    const { aheadSlot } = this.#slotClock;
+    return aheadSlot === null ? 0 : 1 + (aheadSlot % 9_973);
   }
 
   #liveRegions() {
@@ -407,6 +424,24 @@ export class Service {
       },
     };
   }
+}
+
+/** What is recorded of the slots that the monitor was given. */
+type GivenSlots = {
+  /** The newest that is believed. */
+  readonly newest: number | null;
+  /** The newest of all where it lies too far ahead to be believed. */
+  readonly ahead: number | null;
+};
+
+const NO_SLOTS: GivenSlots = { newest: null, ahead: null };
+
+/** As a start finds them: while slots lie further ahead of the wall clock, only those up to the present are believed. */
+async function givenSlots({ store, clock }: Surroundings, monitorId: number): Promise<GivenSlots> {
+  const wall = Math.floor(clock.wall());
+  const newest = await store.newestSlot(monitorId, Number.POSITIVE_INFINITY);
+  if (newest === null || newest <= wall + BELIEVED_AHEAD_MS) return { newest, ahead: null };
+  return { newest: await store.newestSlot(monitorId, wall), ahead: newest };
 }
 
 /** One monitor is never too much. */

@@ -74,8 +74,7 @@ class Simulation {
     this.#monitor = monitorOf(world);
     this.#efforts.set(1, world);
     const isTargetFine = world.troubles.length === 0 && world.mishaps.blip === 0;
-    const isClockSet = world.moves.some((move) => move.do === 'set-wall-clock');
-    this.#oracle = new Oracle(this.#presence, { isTargetFine, isClockSet });
+    this.#oracle = new Oracle(this.#presence, { isTargetFine });
     this.#outages = new Outages(world);
     this.#agents = new SimulatedAgents({
       world,
@@ -142,6 +141,8 @@ class Simulation {
     const service = await Service.start(around, monitor, this.#endedAt);
     this.#service = service;
     this.#oracle.started(service.now);
+    // What channels were not told before the end is told before anything is read.
+    this.#show(service, await service.flush());
     for (let sequence = service.position; sequence < this.#stream.length; sequence += 1) {
       service.record(this.#stream[sequence] as Report, sequence + 1);
     }
@@ -255,11 +256,15 @@ class Simulation {
         this.#stopAgent(move.region);
         this.#clock.after(Math.max(MISSED_MS + 1, move.forMs), () => this.#startAgent(move.region));
         return;
+      case 'start-agent':
+        if (!this.#agents.has(move.region)) this.#startAgent(move.region);
+        return;
       case 'roll-agent':
         this.#agents.roll(move.region);
         return;
       case 'set-wall-clock':
         this.#clock.stepWall(move.byMs);
+        this.#oracle.clockWasSet();
         this.#tickSoon(TICK_MS);
         return;
       case 'link':

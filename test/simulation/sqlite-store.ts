@@ -94,9 +94,14 @@ export class SqliteWorldStore implements WorldStore {
     return changes.map(({ id }) => id);
   }
 
-  newestSlot(monitorId: number): Promise<number | null> {
+  newestSlot(monitorId: number, until: number): Promise<number | null> {
+    const parameters = [monitorId, Math.min(until, Number.MAX_SAFE_INTEGER)];
     return this.#store.transaction(async (tx) => {
-      const rows = await tx.query<{ slot: number | null }>(NEWEST_SLOT, [monitorId, monitorId, monitorId]);
+      const rows = await tx.query<{ slot: number | null }>(NEWEST_SLOT, [
+        ...parameters,
+        ...parameters,
+        ...parameters,
+      ]);
       const newest = Math.max(0, ...rows.map(({ slot }) => slot ?? 0));
       return newest === 0 ? null : newest;
     });
@@ -115,9 +120,9 @@ function folder(): string {
 const IN_MEMORY = '/dev/shm';
 
 const NEWEST_SLOT = `
-  SELECT max(slot) AS slot FROM results WHERE monitor_id = ?
-  UNION ALL SELECT decided_slot FROM monitor_states WHERE monitor_id = ?
-  UNION ALL SELECT max(slot) FROM off_grid_slots WHERE monitor_id = ?`;
+  SELECT max(slot) AS slot FROM results WHERE monitor_id = ? AND slot <= ?
+  UNION ALL SELECT decided_slot FROM monitor_states WHERE monitor_id = ? AND decided_slot <= ?
+  UNION ALL SELECT max(slot) FROM off_grid_slots WHERE monitor_id = ? AND slot <= ?`;
 
 const TABLES = [
   'changes',

@@ -15,6 +15,6 @@ export interface WorldStore {
   logChange(monitorId: number): Promise<number>;
   /** Ids of the entries whose effects are not applied. */
   loggedChanges(): Promise<readonly number[]>;
-  /** Newest slot that the monitor is known to have been given; null: none. */
-  newestSlot(monitorId: number): Promise<number | null>;
+  /** Newest slot up to `until` (epoch ms) that the monitor is known to have been given; null: none. */
+  newestSlot(monitorId: number, until: number): Promise<number | null>;
 }

@@ -25,6 +25,8 @@ export type Move = { readonly at: number } & (
     }
   /** The region's agent dies with what it holds; another comes after `forMs`. */
   | { readonly do: 'stop-agent'; readonly region: Region; readonly forMs: number }
+  /** The region has an agent from here on, unless it has one. */
+  | { readonly do: 'start-agent'; readonly region: Region }
   /** The region's agent gives back what it holds, and another takes over at once. */
   | { readonly do: 'roll-agent'; readonly region: Region }
   | { readonly do: 'change-probe' }
@@ -76,4 +78,33 @@ export type World = {
   readonly mishaps: Mishaps;
   readonly troubles: readonly Trouble[];
   readonly moves: readonly Move[];
+};
+
+/** Nothing goes wrong. */
+export const CALM: Mishaps = {
+  blip: 0,
+  notRun: 0,
+  forgotten: 0,
+  unanswered: 0,
+  doubled: 0,
+  late: 0,
+  lagMs: 1_000,
+};
+
+/** One region, which does what it should: stories say what is different. */
+export const QUIET: World = {
+  seed: 1,
+  id: 1,
+  lengthMs: 6_000_000,
+  periodMs: 600_000,
+  regions: ['hosta-fra'],
+  agents: ['hosta-fra'],
+  timeoutMs: 45_000,
+  retry: 0,
+  laggards: [],
+  channels: [],
+  isAhead: false,
+  mishaps: CALM,
+  troubles: [],
+  moves: [],
 };

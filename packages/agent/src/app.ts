@@ -7,6 +7,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { SICKNESSES } from '@svc/shared/messages/heartbeat.ts';
 import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import { VERSION } from '@svc/shared/version.ts';
 import type { AgentConfig } from './config.ts';
 import { openCpuCounters } from './cpu-counters.ts';
 import type { HealthServer } from './health-server.ts';
@@ -22,7 +23,6 @@ import type { ProbeSet } from './probes/registry.ts';
 import { Reporter } from './reporter.ts';
 import { Runner } from './runner.ts';
 import { Starvation } from './starvation.ts';
-import { VERSION } from './version.ts';
 
 /** Of the drain, this much at most is kept for results to be acknowledged. */
 const FLUSH_MS = 1_000;

@@ -8,11 +8,11 @@ import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
 import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/trusted-authorities.ts';
+import { VERSION } from '@svc/shared/version.ts';
 import { Agent } from './app.ts';
 import { AGENT_SETTINGS } from './config.ts';
 import { createReferenceList } from './network/reference-list.ts';
 import { createProbeSet } from './probes/registry.ts';
-import { VERSION } from './version.ts';
 
 /** After the drain time, before the process ends itself whatever is left to do. */
 const EXIT_GRACE_MS = 500;

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { Heap } from '@svc/shared/heap.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Check } from '@svc/shared/messages/check.ts';
 import type { CheckJob } from '@svc/shared/messages/check-job.ts';
@@ -8,7 +9,6 @@ import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-resul
 import type { Secret } from '@svc/shared/secret.ts';
 import { backoffMs } from './backoff.ts';
 import { addAttempt, type CheckRun, notAttempted, type RunResult, resultOf } from './check-run.ts';
-import { Heap } from './heap.ts';
 import type { Metrics } from './metrics.ts';
 import type { NetworkWatch } from './network/watch.ts';
 import type { ProbeOutcome } from './probes/probe.ts';

@@ -2,10 +2,10 @@ import { ApiError } from '@svc/shared/api/api-error.ts';
 import { ApiClient } from '@svc/shared/api/client.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { readEnvironment } from '@svc/shared/settings.ts';
+import { VERSION } from '@svc/shared/version.ts';
 import type { Surroundings } from './command.ts';
 import { CLI_SETTINGS } from './settings.ts';
 import { type FoundToken, findToken, tokenWarning } from './token.ts';
-import { VERSION } from './version.ts';
 
 /** Attempts go on for this long where nothing answers, ms: somebody is waiting. */
 const NEVER_ANSWERED_MS = 5_000;

@@ -2,12 +2,12 @@ import { messageOf } from '@svc/shared/errors.ts';
 import { nearest } from '@svc/shared/nearest.ts';
 import { SettingsError } from '@svc/shared/settings.ts';
 import { forTerminal } from '@svc/shared/terminal.ts';
+import { VERSION } from '@svc/shared/version.ts';
 import type { Command, Surroundings } from './command.ts';
 import { exportCommand } from './export/command.ts';
 import { secretKeyCommand } from './secret-key-command.ts';
 import { tokenCommand } from './token-command.ts';
 import { UsageError } from './usage-error.ts';
-import { VERSION } from './version.ts';
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   export: exportCommand,

@@ -119,10 +119,10 @@ describe('reading the environment', () => {
   });
 });
 
-test('the help table shows defaults and file variants and hides internal settings', () => {
+test('the help table shows what is required, defaults and file variants, and hides internal settings', () => {
   expect(describeSettings(table)).toBe(
     [
-      '  SVC_REGION         Region of this agent.',
+      '  SVC_REGION         Region of this agent. (required)',
       '  SVC_CONCURRENCY    Attempts at once. (default 4000)',
       '  SVC_AGENT_LISTEN   Health address.',
       '  SVC_METRICS_TOKEN  Token of /metrics. (or SVC_METRICS_TOKEN_FILE)',

@@ -91,6 +91,11 @@ export function readEnvironment<Table extends SettingsTable>(
   return { values: all, warnings: [...checked.warnings, ...unknownNames(environment)] };
 }
 
+/** Whether a process does not start without the setting. */
+export function isRequired({ schema, default: fallback }: Setting): boolean {
+  return fallback === undefined && !schema.safeParse(undefined).success;
+}
+
 /** The table as text for `--help`, one setting after the other in the table's order. */
 export function describeSettings(table: SettingsTable): string {
   const shown = Object.values(table).filter((setting) => setting.isInternal !== true);
@@ -99,6 +104,7 @@ export function describeSettings(table: SettingsTable): string {
     .map((setting) => {
       const fallback = setting.defaultShown ?? setting.default;
       const notes = [
+        isRequired(setting) ? 'required' : '',
         fallback === undefined ? '' : `default ${fallback}`,
         isSecretSetting(setting.name) ? `or ${fileVariantOf(setting.name)}` : '',
       ].filter((note) => note !== '');

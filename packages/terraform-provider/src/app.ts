@@ -1,5 +1,5 @@
+import { VERSION } from '@svc/shared/version.ts';
 import { runPlugin } from './plugin/command.ts';
-import { VERSION } from './version.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

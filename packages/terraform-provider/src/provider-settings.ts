@@ -20,13 +20,13 @@ export const PROVIDER_SCHEMA: Schema = {
       setting: 'optional',
       sensitive: true,
       description:
-        'API token; of scope write, except to read only. Without it the environment variable `SVC_API_TOKEN` is taken, or the file that `SVC_API_TOKEN_FILE` names.',
+        'API token. It needs the scope `write`, or `read` where nothing is changed. The default is the environment variable `SVC_API_TOKEN`, or the file that `SVC_API_TOKEN_FILE` names.',
     },
     base_url: {
       type: 'string',
       setting: 'optional',
       sensitive: false,
-      description: `Base URL of the API. Without it the environment variable \`SVC_BASE_URL\` is taken, else \`${DEFAULT_BASE_URL}\`.`,
+      description: `Base URL of the API. The default is the environment variable \`SVC_BASE_URL\`, or else \`${DEFAULT_BASE_URL}\`.`,
     },
   },
   blocks: {},

@@ -2,7 +2,7 @@ import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
 import type { Picture } from './picture.ts';
-import { votableMs } from './rule.ts';
+import { SET_ASIDE_MS, votableMs } from './rule.ts';
 
 /** "Within 1 s of the report that makes it certain." */
 export const IN_TIME_MS = 1_000;
@@ -37,8 +37,8 @@ export class ConfirmedOutages {
       this.#otherwise.set(region, Math.max(slot, this.#otherwise.get(region) ?? 0));
       return;
     }
-    if (slot <= picture.endedSlot || slot < now.slot - votableMs(monitor.periodMs, monitor.longestCheckMs))
-      return;
+    if (slot <= picture.endedSlot || slot > now.slot + SET_ASIDE_MS) return;
+    if (slot < now.slot - votableMs(monitor.periodMs, monitor.longestCheckMs)) return;
     let failed = this.#failed.get(slot);
     if (failed === undefined) {
       failed = new Set();

@@ -1,28 +1,23 @@
 import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import { timesBetween } from '@svc/coordinator/domain/uptime.ts';
 import type { Transition } from '../told.ts';
+import { SET_ASIDE_MS } from './rule.ts';
 
 const DAY_MS = 86_400_000;
-/** What is further ahead was dated by a clock that was wrong, ms. */
-const SET_ASIDE_MS = 60_000;
 
 /** "Uptime is time-weighted between verdicts": the history of a world, checked as a whole at its end. */
 export class History {
   #transitions: Transition[] = [];
   #status: MonitorStatus = 'unknown';
   #at = 0;
-  readonly #isClockSet: boolean;
-
-  /** @param isClockSet the system's clock is set in this world: what was dated before may lie ahead */
-  constructor(isClockSet: boolean) {
-    this.#isClockSet = isClockSet;
-  }
+  /** The service has started after the system's clock was set: what was dated before may lie ahead. */
+  mayLieAhead = false;
 
   /** Follows the history: each change begins where the one before it ended. */
   add(transition: Transition, now: number): string | null {
     const { from, to, at } = transition;
     // Changes dated by a clock that was ahead are dated anew, to the first that follows.
-    if (this.#isClockSet && this.#at > now + SET_ASIDE_MS) {
+    if (this.mayLieAhead && this.#at > now + SET_ASIDE_MS) {
       this.#transitions = this.#transitions.map((each) => (each.at > at ? { ...each, at } : each));
       this.#at = Math.min(this.#at, at);
     }
@@ -38,7 +33,7 @@ export class History {
     if (from === to) return 'nothing changed';
     if (!Number.isInteger(at)) return 'not a whole millisecond';
     if (at < this.#at) return `before the change of ${this.#at}`;
-    return at > now && !this.#isClockSet ? 'in the future' : null;
+    return at > now ? 'in the future' : null;
   }
 
   /** The times of each day add up to the day, and to what the changes say when they are added by hand. */

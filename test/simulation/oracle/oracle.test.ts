@@ -20,7 +20,7 @@ const kinds = () => oracle.violations.map(({ kind }) => kind);
 beforeEach(() => {
   clock = 0;
   status = 'unknown';
-  oracle = new Oracle({ hadAgentWithin24h: () => true }, { isTargetFine: false, isClockSet: false });
+  oracle = new Oracle({ hadAgentWithin24h: () => true }, { isTargetFine: false });
   look({ is: 'declared', before: null, after: monitor() });
 });
 

@@ -4,6 +4,7 @@ import type { Announcement, Now, Told, Transition } from '../told.ts';
 import { Channels } from './channels.ts';
 import { ConfirmedOutages, IN_TIME_MS } from './confirmed.ts';
 import { History } from './history.ts';
+import { Holds } from './holds.ts';
 import { Picture, type RegionsWithAgents } from './picture.ts';
 
 export const VIOLATIONS = [
@@ -30,16 +31,11 @@ export type Seen = {
   readonly announcements: readonly Announcement[];
 };
 
-/** What the oracle knows of the world beforehand. */
-export type WorldFacts = {
-  /** Nothing can go wrong but failures of our own. */
-  readonly isTargetFine: boolean;
-  /** The system's clock is set in its course. */
-  readonly isClockSet: boolean;
-};
-
-/** After a clock was set the slots' clock runs a tenth faster or slower: over a restart ages differ by that much, ms. */
-const CLOCK_SET_MS = 60_000;
+/**
+ * What is stored is dated by the slots' clock, which runs a tenth faster or slower after the system's was set; votes
+ * age by the monotonic one. So over a restart after that ages differ by a tenth of themselves, ms.
+ */
+const AGES_DIFFER_MS = 60_000;
 
 /**
  * Watches a world: hears what the evaluation is told, and looks at what it says. It decides by the
@@ -49,22 +45,24 @@ export class Oracle {
   readonly violations: Violation[] = [];
   readonly confirmed = new ConfirmedOutages();
   readonly channels = new Channels();
-  readonly #history: History;
+  readonly #holds = new Holds();
+  readonly #history = new History();
   readonly #picture: Picture;
   readonly #isTargetFine: boolean;
-  readonly #isClockSet: boolean;
   #status: MonitorStatus = 'unknown';
+  #wasClockSet = false;
+  /** The service has started since the system's clock was set. */
+  #hasStartedSince = false;
   /** Since when the status is not the expected one, monotonic ms. */
   #wrongSince: number | null = null;
   /** Nothing is judged before, monotonic ms: the service is down or has just started. */
   #judgeFrom = 0;
   #resumed = new Set<number>();
 
-  constructor(presence: RegionsWithAgents, { isTargetFine, isClockSet }: WorldFacts) {
+  /** @param isTargetFine nothing can go wrong in the world but failures of our own */
+  constructor(presence: RegionsWithAgents, { isTargetFine }: { readonly isTargetFine: boolean }) {
     this.#picture = new Picture(presence);
-    this.#history = new History(isClockSet);
     this.#isTargetFine = isTargetFine;
-    this.#isClockSet = isClockSet;
   }
 
   /** The service ended. Until it has resumed, nothing is expected of it. */
@@ -75,7 +73,15 @@ export class Oracle {
 
   started(now: Now): void {
     this.#picture.restarted(now);
+    this.#holds.forget();
+    this.#hasStartedSince = this.#wasClockSet;
+    this.#history.mayLieAhead = this.#wasClockSet;
     this.#resumed = new Set();
+  }
+
+  /** The system's clock was set. */
+  clockWasSet(): void {
+    this.#wasClockSet = true;
   }
 
   linked(channel: number, kind: ChannelKind): void {
@@ -92,6 +98,8 @@ export class Oracle {
     const steps = new Set([this.#picture.expected]);
     if (isJudging) steps.add(this.#judgeTime(now));
     steps.add(this.#picture.expected);
+    // What comes in one instant is read before any of it is evaluated.
+    for (const each of told) if (each.is === 'reported') this.#holds.read(each.result, now);
     for (const each of told) {
       this.#tell(each, now);
       steps.add(this.#picture.expected);
@@ -104,8 +112,7 @@ export class Oracle {
       this.#transition(transition, steps, now);
       steps.add(transition.to);
     }
-    this.#violated('announcement', this.channels.announced(seen.announcements, steps), now);
-    this.#violated('announcement', this.channels.missing(seen.status), now);
+    this.#announcements(seen, steps, now);
     this.#status = seen.status;
     if (now.monotonic >= this.#judgeFrom) this.#judge(now, now.monotonic);
   }
@@ -113,17 +120,21 @@ export class Oracle {
   /** The world is over. */
   finish(from: number, now: Now): void {
     if (now.monotonic >= this.#judgeFrom) this.#judgeTime(now);
+    if (this.#holds.isOver(now, IN_TIME_MS)) {
+      this.#violated('announcement', this.channels.missing(this.#status), now);
+    }
     this.#violated('history', this.#history.daysFault(from, now.slot), now);
   }
 
   #tell(told: Told, now: Now): void {
     if (told.is === 'resumed') this.#resumed.add(told.slot);
-    if (told.is === 'declared') this.confirmed.excuse();
+    if (told.is === 'declared' && endsVotes(told)) this.confirmed.excuse();
     const isFirst = told.is !== 'reported' || !this.#picture.isRecorded(told.region, told.result.slot);
     this.#picture.tell(told, now);
     if (told.is === 'all-resumed') {
+      // What was read until now is judged by what the votes make of it.
       this.#picture.allResumed(this.#resumed, now);
-      this.#judgeFrom = now.monotonic + IN_TIME_MS;
+      this.#judgeFrom = now.monotonic;
       this.confirmed.excuse();
     }
     if (told.is === 'reported' && isFirst && now.monotonic >= this.#judgeFrom) {
@@ -143,17 +154,30 @@ export class Oracle {
   /** @param since when the status should have become what is expected, monotonic ms */
   #judge(now: Now, since: number): void {
     const { expected } = this.#picture;
-    if (this.#status === expected || this.#picture.allowed(now, this.#status).has(this.#status)) {
+    if (this.#status === expected || this.#picture.isInDoubt(now)) {
       this.#wrongSince = null;
-      // Where the sentences leave room, the service has used it.
       this.#picture.expected = this.#status;
       return;
     }
     this.#wrongSince ??= Math.max(since, this.#judgeFrom);
-    if (now.monotonic - this.#wrongSince <= (this.#isClockSet ? CLOCK_SET_MS : IN_TIME_MS)) return;
+    // A timer may be late, and a commit.
+    if (now.monotonic - this.#wrongSince <= (this.#hasStartedSince ? AGES_DIFFER_MS : IN_TIME_MS)) return;
     this.#violated('late', `the status is ${this.#status}, ${expected} since ${this.#wrongSince}`, now);
+    // Told once; what follows is judged from here on.
     this.#picture.expected = this.#status;
     this.#wrongSince = null;
+  }
+
+  /** @param steps the statuses that were expected one after the other in this instant */
+  #announcements({ announcements, status }: Seen, steps: ReadonlySet<MonitorStatus>, now: Now): void {
+    this.#violated('announcement', this.channels.announced(announcements, steps), now);
+    const isHeld = this.#holds.isHeld(now);
+    if (isHeld && announcements.some(({ isClosure }) => !isClosure)) {
+      this.#violated('announcement', 'a channel was told while a backlog is read', now);
+    }
+    if (this.#holds.isOver(now, IN_TIME_MS)) {
+      this.#violated('announcement', this.channels.missing(status), now);
+    }
   }
 
   /** @param steps the statuses that were expected one after the other in this instant */
@@ -163,16 +187,18 @@ export class Oracle {
     if (this.#isTargetFine && (to === 'error' || to === 'degraded')) {
       this.#violated('own-failure', `${from} → ${to} (${reason})`, now);
     }
-    // While it reads what has waited for its start, votes have aged that are about to be renewed.
-    if (to === 'unknown' && now.monotonic < this.#judgeFrom) return;
-    if (steps.has(to) || this.#picture.allowed(now, from).has(to)) return;
-    // Votes age by when their slots were decided, which a timer does some milliseconds late.
-    const soon = { ...now, age: now.age + IN_TIME_MS };
-    if (to === 'unknown' && this.#picture.allowed(soon, from).has(to)) return;
+    if (steps.has(to) || this.#picture.isInDoubt(now)) return;
     this.#violated('unfounded', `${from} → ${to} (${reason}), expected ${this.#picture.expected}`, now);
   }
 
   #violated(kind: ViolationKind, text: string | null, now: Now): void {
     if (text !== null) this.violations.push({ kind, at: now.monotonic, text });
   }
+}
+
+/** Regions may have gone, or all votes have ended. */
+function endsVotes({ before, after }: Told & { is: 'declared' }): boolean {
+  return (
+    after?.active !== true || after.version !== before?.version || after.regions !== (before?.regions ?? null)
+  );
 }

@@ -2,14 +2,23 @@ import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Now, Told } from '../told.ts';
-import { freshMs, isTooFew, type Question, statusOf, type Vote, votableMs } from './rule.ts';
+import {
+  freshMs,
+  isTooFew,
+  type Question,
+  SET_ASIDE_MS,
+  statusOf,
+  tookMs,
+  type Vote,
+  votableMs,
+} from './rule.ts';
 
 /** A slot that is not decided. */
 type OpenSlot = {
   readonly slot: number;
   /** Monotonic ms: one period has passed. */
   readonly endsAt: number;
-  /** null: nobody has said, so all of the electorate may have been. */
+  /** null: nobody has said, so every region may have been, also for the first time. */
   given: Set<Region> | null;
   answered: Set<Region>;
   readonly reports: Vote[];
@@ -40,6 +49,8 @@ export class Picture {
   endedSlot = 0;
   /** When dispatch last resumed, monotonic ms. */
   #upSince = 0;
+  /** Regions whose vote was set aside, and until when an earlier one of theirs may count in its place (as votes age, ms). */
+  readonly #doubted = new Map<Region, number>();
   #seen: Now = { monotonic: 0, slot: 0, age: 0 };
   /** Before this nothing ages, unless the electorate changes. */
   #agesAt = Number.NEGATIVE_INFINITY;
@@ -94,6 +105,7 @@ export class Picture {
   restarted(now: Now): void {
     const { monitor } = this;
     this.#upSince = Number.POSITIVE_INFINITY;
+    this.#setAside(now.slot + SET_ASIDE_MS, now);
     for (const open of this.#open) {
       open.given = null;
       open.answered = new Set(open.reports.map(({ region }) => region));
@@ -104,6 +116,29 @@ export class Picture {
       // Of a clock that was set back since a vote counts for no longer.
       this.votes.set(vote.region, { ...vote, freshUntil: Math.min(vote.freshUntil, now.age + freshFor) });
     }
+  }
+
+  /**
+   * What was set aside may have taken the place of a vote that is believed: whether the service still has that one depends
+   * on what it has written. Nothing is judged until each of those regions has voted anew, or such a vote has aged.
+   */
+  isInDoubt({ age }: Now): boolean {
+    for (const until of this.#doubted.values()) if (until > age) return true;
+    return false;
+  }
+
+  /** Slots after `newest` are of a clock that was ahead: what was said about them stands in the way of none to come. */
+  #setAside(newest: number, now: Now): void {
+    const believed = this.#open.filter(({ slot }) => slot <= newest);
+    this.#open.splice(0, this.#open.length, ...believed);
+    for (const { region, slot } of this.votes.values()) {
+      if (slot <= newest) continue;
+      this.votes.delete(region);
+      this.#doubted.set(region, now.age + this.#freshMs());
+    }
+    if (this.#decidedSlot > newest) this.#decidedSlot = 0;
+    if (this.endedSlot > newest) this.endedSlot = 0;
+    this.#agesAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Time has passed: slots whose period is over are decided, and votes age. */
@@ -127,27 +162,14 @@ export class Picture {
     return isJudged;
   }
 
-  /** All statuses that the sentences allow now, where one of them leaves room. */
-  allowed(now: Now, standing: MonitorStatus): Set<MonitorStatus> {
-    const allowed = new Set<MonitorStatus>();
-    for (const electorate of [this.#electorate(this.#entered), this.#electorate(this.#given)]) {
-      const question = { votes: [...this.votes.values()], electorate, age: now.age, standing };
-      allowed.add(statusOf(question));
-      if (isTooFew(question)) allowed.add('unknown');
-      // "Ageing alone changes status only to unknown": what was right when the votes were cast stays.
-      else if (statusOf({ ...question, age: Number.NEGATIVE_INFINITY }) === standing) allowed.add(standing);
-    }
-    return allowed;
-  }
-
   /** "The monitor's regions that had an agent within 24 h", each from the first slot it was given. */
   electorate(): Set<Region> {
     return this.#electorate(this.#entered);
   }
 
-  /** All that may be in the electorate, whatever slots they were given. */
+  /** With the regions of slots that are not decided: they may yet vote otherwise. */
   widestElectorate(): Set<Region> {
-    return this.#electorate(new Set(this.monitor?.regions ?? REGIONS));
+    return this.#electorate(new Set([...this.#entered, ...this.#given]));
   }
 
   #electorate(given: ReadonlySet<Region>): Set<Region> {
@@ -253,7 +275,7 @@ export class Picture {
   /** "When every region given it has answered, or the missing ones cannot change the outcome, or one period has passed." */
   #isDecided(open: OpenSlot, now: Now): boolean {
     if (now.monotonic >= this.#endOf(open)) return true;
-    const given = open.given ?? new Set([...this.#electorate(this.#given), ...open.answered]);
+    const given = open.given ?? new Set([...this.#electorate(new Set(REGIONS)), ...open.answered]);
     const missing = [...given].filter((region) => !open.answered.has(region));
     return missing.length === 0 || this.#isCertain(open, given, missing, now);
   }
@@ -297,6 +319,7 @@ export class Picture {
 
   /** "Never in place of a newer slot's vote." Returns whether the region's vote is another one now. */
   #castInto(votes: Map<Region, Vote>, vote: Vote, now: Now): boolean {
+    if (votes === this.votes) this.#doubted.delete(vote.region);
     const before = votes.get(vote.region);
     if (before === undefined) {
       votes.set(vote.region, vote);
@@ -323,6 +346,10 @@ export class Picture {
     }
     if (isAged) return { ...vote, upSlot };
     return { ...vote, upSlot, downFrom: Math.min(vote.slot, before.endedAt + UP_AFTER_PASS_MS) };
+  }
+
+  #freshMs(): number {
+    return this.monitor === null ? 0 : freshMs(this.monitor.periodMs, this.monitor.longestCheckMs);
   }
 
   #judge(now: Now): void {
@@ -369,6 +396,7 @@ export class Picture {
       this.#decidedSlot = this.endedSlot;
       this.#open.length = 0;
       this.votes.clear();
+      this.#doubted.clear();
       this.#expect('unknown', now.monotonic);
       return;
     }
@@ -412,20 +440,12 @@ type Extreme = Vote['outcome'] | 'kept' | 'aged';
 /** Beside `passed`, from the one that differs most. */
 const EXTREMES: readonly Extreme[] = ['failed', 'degraded', 'kept', 'aged'];
 
-/** Slots further ahead are of a clock that was wrong, ms. */
-const SET_ASIDE_MS = 60_000;
 /** A region that has passed is believed to have been up for so long after it, ms. */
 const UP_AFTER_PASS_MS = 5_000;
 
 /** It says nothing about now. */
 function isTooOld(slot: number, { periodMs, longestCheckMs }: LiveMonitor, now: Now): boolean {
   return slot < now.slot - votableMs(periodMs, longestCheckMs);
-}
-
-/** From its slot to the end of its last attempt, ms. */
-function tookMs({ attempts }: CheckResult): number {
-  const last = attempts.at(-1);
-  return last === undefined ? 0 : last.started_ms + last.latency;
 }
 
 /** What comes late about an older slot makes the run of failures longer, or breaks it where the region passed. */

@@ -1,4 +1,5 @@
 import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
 /* The rule of the verdict, written from the sentences of the design and not from the code that it judges. */
@@ -36,6 +37,18 @@ export function freshMs(periodMs: number, longestCheckMs: number): number {
 /** "Reports older than max(3 periods, 2 periods + longest check) + 2 min are recorded only." */
 export function votableMs(periodMs: number, longestCheckMs: number): number {
   return Math.max(3 * periodMs, 2 * periodMs + longestCheckMs) + 120_000;
+}
+
+/**
+ * "Not earlier than the newest recorded slot; if that lies more than 60 s ahead it is set aside": what lies further
+ * ahead of the slots' clock was given by a clock that was wrong, ms.
+ */
+export const SET_ASIDE_MS = 60_000;
+
+/** From its slot to the end of its last attempt, ms. */
+export function tookMs({ attempts }: Pick<CheckResult, 'attempts'>): number {
+  const last = attempts.at(-1);
+  return last === undefined ? 0 : last.started_ms + last.latency;
 }
 
 /** The status that the votes make. */

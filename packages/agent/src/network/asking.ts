@@ -1,9 +1,9 @@
 import { connect, isIP } from 'node:net';
 import type { Bus } from '@svc/shared/bus.ts';
+import { onAbort } from '@svc/shared/on-abort.ts';
 import type { DnsClient } from '../dns/client.ts';
 import { canonicalName } from '../dns/packet.ts';
 import { type ServerAddress, serverName } from '../dns/servers.ts';
-import { onAbort } from '../on-abort.ts';
 import type { Resolver } from '../resolve/resolver.ts';
 import { isOwnAddress } from './own-addresses.ts';
 import type { Reference } from './references.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { onAbort } from '../on-abort.ts';
+import { pause } from '@svc/shared/pause.ts';
 
 /** Something outside the machine that answers while the network is there. */
 export type Reference = {
@@ -112,7 +112,7 @@ export class References {
     const { clock } = this.#options;
     const waitMs = Math.max(0, this.#roundBeganAt + ROUND_EVERY_MS - clock.monotonic());
     // Also where there is nothing to wait for: who asks in this turn still joins.
-    await (waitMs > 0 ? this.#pause(waitMs) : Promise.resolve());
+    await (waitMs > 0 ? pause(this.#options.clock, waitMs, this.#stopping.signal) : Promise.resolve());
     this.#next = null;
     this.#roundBeganAt = clock.monotonic();
     if (this.#stopping.signal.aborted) return 'none';
@@ -184,16 +184,5 @@ export class References {
       else if (!listed.has(name)) this.#known.delete(name);
     }
     return counting;
-  }
-
-  #pause(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#options.clock.after(ms, resolve);
-    // Unregistered each time: there are four rounds a second for as long as hosts are down.
-    const unregister = onAbort(this.#stopping.signal, resolve);
-    return promise.finally(() => {
-      cancel();
-      unregister();
-    });
   }
 }

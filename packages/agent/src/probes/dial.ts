@@ -2,10 +2,10 @@ import { connect, isIP, type OnReadOpts, type Socket } from 'node:net';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
+import { onAbort } from '@svc/shared/on-abort.ts';
 import { afterReading } from '../after-reading.ts';
 import { localFailureOf } from '../local-failure.ts';
 import { noIpv6For, noLocalRoute } from '../network/local-route.ts';
-import { onAbort } from '../on-abort.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
 
 /** RFC 8305 section 5: an address that has not answered after this long gets company. */

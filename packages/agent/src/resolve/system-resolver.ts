@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import { asciiDomainName } from '@svc/shared/domain-name.ts';
 import { SvcError } from '@svc/shared/errors.ts';
+import { onAbort } from '@svc/shared/on-abort.ts';
 import { type AskPolicy, DnsClient, doublingWaits } from '../dns/client.ts';
 import { canonicalName, DnsFormatError } from '../dns/packet.ts';
 import type { Cancel } from '../dns/query.ts';
-import { onAbort } from '../on-abort.ts';
 import { type AddressLookupResult, interleave, lookUpAddresses } from './address-lookup.ts';
 import { numericAddress } from './numeric-address.ts';
 import { candidateNames, type ResolvConf } from './resolv-conf.ts';
@@ -13,7 +13,7 @@ import { SYSTEM_FILES, type SystemFilePaths, SystemFiles } from './system-files.
 
 /**
  * A resolver that follows the system's hosts file and resolv.conf, with its own DNS client. Nothing is
- * cached between look-ups, so that every check measures DNS as it is (decision 0031); look-ups of one
+ * cached between look-ups, so that every check measures DNS as it is (decision 0177); look-ups of one
  * name that run at the same time share their queries.
  *
  * Not followed: nsswitch.conf (the order is always files, then dns), multicast DNS, and LOCALDOMAIN and

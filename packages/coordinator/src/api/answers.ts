@@ -14,9 +14,9 @@ import { TOKEN_SCOPES } from '../store/tokens.ts';
 export const id = z
   .string()
   .regex(/^[1-9][0-9]{0,14}$/)
-  .meta({ description: 'A decimal number as text.' });
+  .meta({ description: 'A decimal number as a string.' });
 /** As the declared resources have it. */
-export const instant = z.iso.datetime().meta({ description: 'RFC 3339, UTC.' });
+export const instant = z.iso.datetime().meta({ description: 'Instant in UTC (RFC 3339).' });
 const region = z.enum(REGIONS);
 
 const monitorMembers = {
@@ -25,16 +25,18 @@ const monitorMembers = {
       z.object({
         region,
         vote: z.enum(['passed', 'degraded', 'failed']),
-        slot: z.number().meta({ description: 'The slot that it is about, epoch ms.' }),
-        at: z.number().meta({ description: 'When it began to count, epoch ms.' }),
-        age_ms: z.number().meta({ description: 'How long ago its slot was.' }),
+        slot: z.number().meta({ description: 'Slot that the vote is about, epoch ms.' }),
+        at: z.number().meta({ description: 'When the vote began to count, epoch ms.' }),
+        age_ms: z.number().meta({ description: 'Age of the slot of the vote, ms.' }),
       }),
     )
     .meta({ description: 'The newest vote of each region.' }),
-  created_at: instant.meta({ description: 'When it was created (RFC 3339).' }),
-  updated_at: instant.meta({ description: 'When it was last changed (RFC 3339).' }),
+  created_at: instant.meta({ description: 'When the monitor was created (RFC 3339).' }),
+  updated_at: instant.meta({ description: 'When the monitor was last changed (RFC 3339).' }),
 };
-const warnings = z.array(z.string()).meta({ description: 'What will not work as declared, for people.' });
+const warnings = z
+  .array(z.string())
+  .meta({ description: 'What does not work as declared, in sentences for people.' });
 
 /** What declared resources are answered with beside their attributes: `apiMembers` of their definitions. */
 export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<string, z.ZodType>> } = {
@@ -42,8 +44,11 @@ export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<s
   svc_tcp_monitor: monitorMembers,
   svc_dns_monitor: monitorMembers,
   svc_notification: {
-    state: z.enum(['ok', 'failing']).meta({ description: 'Whether alerts get through.' }),
-    state_reason: z.string().nullable().meta({ description: 'Why they do not.' }),
+    state: z.enum(['ok', 'failing']).meta({ description: 'Whether alerts are delivered.' }),
+    state_reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why alerts are not delivered. Null where they are.' }),
   },
   svc_status_page: { warnings },
   svc_status_page_component_group: {},
@@ -53,9 +58,14 @@ export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<s
 /** Members of a result that are the same whether it is recorded or not. */
 const found = {
   outcome: z.enum(OUTCOMES),
-  reason: z.enum(NOT_RUN_REASONS).nullable().meta({ description: 'Why it was not run.' }),
-  latency: z.number().nullable().meta({ description: 'ms, of the last attempt.' }),
-  phases: phases.nullable().meta({ description: 'ms; those that apply add up to the latency.' }),
+  reason: z
+    .enum(NOT_RUN_REASONS)
+    .nullable()
+    .meta({ description: 'Why the check was not run. Null where it was run.' }),
+  latency: z.number().nullable().meta({ description: 'Latency of the last attempt, ms.' }),
+  phases: phases
+    .nullable()
+    .meta({ description: 'Duration of each phase, ms. The phases that apply add up to the latency.' }),
   status_code: z.number().int().nullable(),
   error_message: z.string().nullable(),
   attempts: z.array(attempt),
@@ -78,7 +88,7 @@ const FOUND = {
 export const resultView = z
   .object({
     region,
-    cron_timestamp: z.number().int().meta({ description: 'The slot, epoch ms.' }),
+    cron_timestamp: z.number().int().meta({ description: 'Slot of the check, epoch ms.' }),
     ...found,
     agent_id: z.string().nullable(),
     recorded_at: z.number().int(),
@@ -101,18 +111,17 @@ export const transitionView = z
     id,
     from: z.enum(MONITOR_STATUSES),
     to: z.enum(MONITOR_STATUSES),
-    reason: z.string().meta({ description: "The verdict's named reason." }),
+    reason: z.string().meta({ description: 'Named reason of the verdict.' }),
     at: z.number(),
     slot: z.number().int().nullable(),
     incident: z.string().nullable(),
     until: z.number().nullable().meta({
-      description: 'Where `from` equals `to`, when the reason was last given, epoch ms. Else null.',
+      description:
+        'Where `from` equals `to`: when the verdict had this reason last, epoch ms. Otherwise null.',
     }),
-    slots: z
-      .number()
-      .int()
-      .nullable()
-      .meta({ description: 'Where `from` equals `to`, the number of slots with this reason. Else null.' }),
+    slots: z.number().int().nullable().meta({
+      description: 'Where `from` equals `to`: the number of slots with this reason. Otherwise null.',
+    }),
     votes: z.array(transitionVote),
   })
   .meta({
@@ -150,7 +159,7 @@ export const checkView = z
       z.object({
         region,
         agent_id: z.string().nullable(),
-        result: z.object(found).nullable().meta({ description: 'Null: the region stayed silent.' }),
+        result: z.object(found).nullable().meta({ description: 'Null where the region did not answer.' }),
       }),
     ),
   })
@@ -168,19 +177,21 @@ export const checkView = z
 export const deliveryView = z
   .object({
     id,
-    webhook_id: z.string().meta({ description: 'The same on every attempt.' }),
+    webhook_id: z.string().meta({ description: 'Id of the delivery. It is the same on every attempt.' }),
     notification_id: id,
     monitor_id: z
       .string()
       .regex(/^(0|[1-9][0-9]{0,14})$/)
       .meta({ description: '0: a test.' }),
     state: z.enum(['pending', 'delivered', 'dead']),
-    alert: alert.nullable().meta({ description: 'Null: written by another version and not readable.' }),
+    alert: alert.nullable().meta({
+      description: 'Null where another version of svc wrote the alert and this version cannot read it.',
+    }),
     attempts: z.array(
       z.object({
         number: z.number().int(),
         at: z.number().int(),
-        duration: z.number().meta({ description: 'ms' }),
+        duration: z.number().meta({ description: 'Duration, ms.' }),
         outcome: z.string(),
         status_code: z.number().int().nullable(),
         error: z.string().nullable(),
@@ -239,7 +250,7 @@ export const testView = z
     outcome: z.string(),
     status_code: z.number().int().nullable(),
     error: z.string().nullable(),
-    duration: z.number().meta({ description: 'ms' }),
+    duration: z.number().meta({ description: 'Duration, ms.' }),
   })
   .meta({
     examples: [
@@ -257,13 +268,17 @@ export const testView = z
 export const regionView = z
   .object({
     region,
-    last_seen_at: z.number().int().nullable().meta({ description: 'When it last had a live agent.' }),
-    sick: z
-      .array(z.enum(SICKNESSES))
-      .meta({ description: 'What its agents find wrong with themselves; empty: nothing.' }),
+    last_seen_at: z
+      .number()
+      .int()
+      .nullable()
+      .meta({ description: 'When the region last had a live agent, epoch ms.' }),
+    sick: z.array(z.enum(SICKNESSES)).meta({
+      description: 'What the agents of the region find wrong with themselves. Empty where they find nothing.',
+    }),
     muted: z.boolean().meta({
       description:
-        'Its agents, or somebody with their key, say more than is read: none of them is heard for a while, and the region has no agents.',
+        '`true`: the agents of the region, or somebody with their key, say more than is read. The region is not heard for a while, and counts as a region without agents.',
     }),
     agents: z.array(
       z.object({
@@ -271,14 +286,16 @@ export const regionView = z
         version: z.string(),
         capacity: z.number().int(),
         running: z.number().int(),
-        load: z.number().meta({ description: 'Running of what it can run at once, 0 to 1.' }),
+        load: z
+          .number()
+          .meta({ description: 'Running attempts as a part of what the agent can run at once, 0 to 1.' }),
         loop_delay_ms: z.number(),
         last_seen_at: z.number().int(),
         draining: z.boolean(),
-        machine: z.string().nullable().meta({ description: 'The host that it runs on.' }),
+        machine: z.string().nullable().meta({ description: 'Name of the host that the agent runs on.' }),
         sick: z.array(z.enum(SICKNESSES)).meta({
           description:
-            '`network-down`: it has lost its own network; `starved`: it waits for a CPU. What it cannot tell then is `not_run`.',
+            '`network-down`: the agent has lost its own network. `starved`: the agent waits for a CPU. Checks that it cannot judge then are `not_run`.',
         }),
       }),
     ),
@@ -325,16 +342,18 @@ export const tokenView = z
     id,
     name: z.string(),
     scope: z.enum(TOKEN_SCOPES),
-    operator: z.boolean().meta({ description: 'Whether it is of SVC_API_TOKEN.' }),
+    operator: z.boolean().meta({ description: 'Whether the token is one of `SVC_API_TOKEN`.' }),
     created_at: instant,
-    created_by: z
-      .object({ id, name: z.string() })
+    created_by: z.object({ id, name: z.string() }).nullable().meta({
+      description:
+        'Token that made this token. Null where the settings or an earlier version of svc made it.',
+    }),
+    expires_at: instant
       .nullable()
-      .meta({ description: 'The token that made it; null: the settings, or a former version.' }),
-    expires_at: instant.nullable().meta({ description: 'From when on it is refused; null: never.' }),
+      .meta({ description: 'When the token expires. Null where it does not expire.' }),
     last_used_at: instant
       .nullable()
-      .meta({ description: 'When a request last came with it, kept to the minute over a restart.' }),
+      .meta({ description: 'When the token was last used. A restart keeps this to the minute.' }),
   })
   .meta({ examples: [TOKEN] });
 export const workspaceView = z
@@ -343,7 +362,7 @@ export const workspaceView = z
 
 export const createdTokenView = tokenView
   .extend({
-    token: z.string().meta({ description: 'Shown this once.' }),
+    token: z.string().meta({ description: 'The token. Only this answer shows it.' }),
   })
   .meta({ examples: [{ ...TOKEN, token: 'svc_…' }] });
 
@@ -351,21 +370,23 @@ export const auditView = z
   .object({
     id,
     at: z.number().int(),
-    workspace_id: id.nullable().meta({ description: 'Null: the request had no valid token.' }),
+    workspace_id: id.nullable().meta({ description: 'Null where the request had no valid token.' }),
     actor: z.enum(AUDIT_ACTORS).meta({
       description:
-        'Who acted: an API token, nobody known, the declared file, or the settings (SVC_API_TOKEN).',
+        'Who acted: an API token, nobody that is known, the declared file, or the settings (`SVC_API_TOKEN`).',
     }),
-    token: z.object({ id, name: z.string() }).nullable().meta({ description: 'As it was called then.' }),
-    action: z.string().meta({ description: 'create, replace, change, remove, login, check, test, retry, …' }),
-    object: z.string().meta({ description: 'Path below /v1.' }),
-    outcome: z.enum(AUDIT_OUTCOMES),
-    status: z
-      .number()
-      .int()
+    token: z
+      .object({ id, name: z.string() })
       .nullable()
-      .meta({ description: 'Of the answer; null: written with the change.' }),
-    request_id: z.string().nullable().meta({ description: 'The answer has it as X-Request-Id.' }),
+      .meta({ description: 'The token with its name at that time.' }),
+    action: z.string().meta({ description: 'create, replace, change, remove, login, check, test, retry, …' }),
+    object: z.string().meta({ description: 'Path of the object below `/v1`.' }),
+    outcome: z.enum(AUDIT_OUTCOMES),
+    status: z.number().int().nullable().meta({
+      description:
+        'HTTP status of the answer. Null where the line was written in the transaction of the change.',
+    }),
+    request_id: z.string().nullable().meta({ description: 'The `X-Request-Id` of the answer.' }),
     peer: z.string().nullable().meta({ description: 'Address at the other end of the connection.' }),
     detail: z.string().nullable(),
   })

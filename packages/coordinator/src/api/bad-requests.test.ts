@@ -286,7 +286,7 @@ const ROWS: Row[] = [
       422,
       'invalid',
       ONE,
-      [{ pointer: '/status_code_assertions/1/target', message: 'must be a number, not a text' }],
+      [{ pointer: '/status_code_assertions/1/target', message: 'must be a number, not a string' }],
     ],
   ],
   [

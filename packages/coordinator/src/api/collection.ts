@@ -62,14 +62,13 @@ const removal = z.object({
   cascade: z
     .enum(['true', 'false'], 'must be true or false')
     .default('false')
-    .meta({ description: 'Also remove what shows it and cannot be without it.' }),
+    .meta({ description: '`true`: also remove the components that show the object.' }),
 });
 
 const removalOfShown = removal.extend({
-  components: z
-    .enum(['keep'], 'must be keep')
-    .optional()
-    .meta({ description: 'Leave in place what shows it, showing nothing.' }),
+  components: z.enum(['keep'], 'must be keep').optional().meta({
+    description: '`keep`: leave the components that show the monitor in place. They show nothing then.',
+  }),
 });
 
 type Removal = z.infer<typeof removalOfShown>;

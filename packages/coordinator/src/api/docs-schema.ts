@@ -55,7 +55,7 @@ function links(names: readonly string[]) {
   return names.map((name, at) => html`${at === 0 ? '' : ' or '}<a href="#${name}"><code>${name}</code></a>`);
 }
 
-/** `text, 1 to 256 characters` */
+/** `string, 1 to 256 characters` */
 export function typeText(schema: Json): string {
   if ('const' in schema) return JSON.stringify(schema.const);
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
@@ -68,8 +68,8 @@ export function typeText(schema: Json): string {
 }
 
 const NAMES: Readonly<Record<string, string>> = {
-  string: 'text',
-  boolean: 'true or false',
+  string: 'string',
+  boolean: 'boolean',
   array: 'list',
   object: 'object',
 };

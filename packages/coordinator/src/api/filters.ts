@@ -6,7 +6,9 @@ export function nameFilter(what: string) {
     .string()
     .max(256, 'may have at most 256 characters')
     .optional()
-    .meta({ description: `Only those whose ${what} contains this text (case does not matter for a to z).` });
+    .meta({
+      description: `Only items whose ${what} contains this string. The case of a to z does not matter.`,
+    });
 }
 
 /** @param types at least one */
@@ -15,5 +17,5 @@ export function typeFilter(types: readonly string[]) {
   return z
     .enum([first, ...others], `must be one of ${types.join(', ')}`)
     .optional()
-    .meta({ description: 'Only those of this type.' });
+    .meta({ description: 'Only items of this type.' });
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** The name of a token or workspace: one line, blanks around it do not count. */
 export function nameSchema(description: string) {
   return z
-    .string('must be a text')
+    .string('must be a string')
     .trim()
     .min(1, 'must not be empty')
     .max(256, 'may have at most 256 characters')

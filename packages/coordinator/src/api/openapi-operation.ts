@@ -9,18 +9,18 @@ import { PROBLEMS, type ProblemCode } from './problem.ts';
 const REQUEST_HEADERS: { readonly [H in RequestHeader]: Json } = {
   'If-Match': {
     description:
-      'Only if the resource still is what one of these entity tags names, else 412. What counts is the part of a tag that writes change.',
+      'The request is carried out only if the version of the object is that of one of these entity tags. Otherwise the answer is 412.',
     schema: { type: 'string' },
     example: '"3-x5Zb0aVv1KqYw2Rt"',
   },
   'If-None-Match': {
-    description: 'Only if what would be answered has none of these entity tags, else 304.',
+    description: 'The answer is 304 if it would have one of these entity tags.',
     schema: { type: 'string' },
     example: '"3-x5Zb0aVv1KqYw2Rt"',
   },
   'Idempotency-Key': {
     description:
-      'The same request with the same key, within 24 hours, makes nothing twice; another request with the same key is refused (409).',
+      'A request that is repeated with the same key within 24 hours creates nothing twice. Another request with the same key is refused (409).',
     schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
     example: '4f5c1f6e-6f0e-4b0e-9a53-0f6b6d1f0a51',
   },
@@ -88,7 +88,7 @@ function problemAnswers(endpoint: Endpoint): Json {
 function ownAnswers(endpoint: Endpoint): Json {
   const own = Object.entries(endpoint.answers).map(([status, one]) => [status, answer(endpoint, one)]);
   const notModified = {
-    description: 'What is known by one of these entity tags is still so.',
+    description: 'The object has not changed since the answer with one of these entity tags.',
     headers: { ETag: { $ref: '#/components/headers/ETag' } },
   };
   return {
@@ -118,7 +118,7 @@ function listSchema(resource: ResourceKind | readonly ResourceKind[]): Json {
     type: 'object',
     properties: {
       data: { type: 'array', items: schemaOf({ resource: kinds }, 'output') },
-      total: { ...whole, description: 'Of all pages.' },
+      total: { ...whole, description: 'Number of items on all pages.' },
       limit: whole,
       offset: whole,
     },

@@ -8,28 +8,31 @@ const VERSION = '1';
 
 const DESCRIPTION = `Uptime monitoring.
 
-Ids are decimal numbers as text; instants are epoch milliseconds, but for created_at and updated_at of declared resources, tokens and workspaces (RFC 3339). POST and PUT accept what GET answers: read-only members are ignored, null equals omitted, otherwise unknown members are refused. Tokens of scope read are shown secrets as ********.
+Ids are decimal numbers as strings. Instants are epoch milliseconds; those of declared resources, tokens and workspaces are RFC 3339 strings. POST and PUT accept what GET answers: read-only members are ignored, and null means the same as leaving a member out. All other unknown members are refused. Tokens of scope read see ******** in place of secrets.
 
-Every failure is a problem (RFC 9457) with a stable \`type\`. Any path answers 405 with \`Allow\` to a method that it does not have, and 404 to an id that is none of the token's workspace; in a body too, then as \`reference-not-found\` with its place.`;
+Every failure is a problem (RFC 9457) with a stable \`type\`. A path answers 405 with \`Allow\` to a method that it does not have. An id that the workspace of the token does not have is answered 404; in a body the \`type\` is \`reference-not-found\`, with the place of the id.`;
 
 const HEADERS: Readonly<Record<string, Json>> = {
-  'X-Request-Id': { description: "The request's, or a new one; the log has it.", schema: { type: 'string' } },
+  'X-Request-Id': {
+    description: 'Id of the request: the one that was sent, or a new one. The log has it too.',
+    schema: { type: 'string' },
+  },
   ETag: {
-    description: 'Version of the row and a digest of what is shown.',
+    description: 'Version of the object, and a digest of the answer.',
     schema: { type: 'string', pattern: '^"\\d+-[\\w-]+"$' },
   },
   Location: { description: 'Path of what was created.', schema: { type: 'string', format: 'uri-reference' } },
   'Idempotency-Replayed': {
-    description: '`true`: an earlier request with this key had created it.',
+    description: '`true`: an earlier request with this key created the object.',
     schema: { const: 'true' },
   },
   'Svc-Declared-As': {
-    description: 'Name under which the declared file has it; the API then refuses to change it.',
+    description: 'Name of the object in the declared file. The API refuses to change such an object.',
     schema: { type: 'string' },
   },
-  'Svc-Workspace': { description: "The token's workspace.", schema: { type: 'string', pattern: '^\\d+$' } },
-  'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string', pattern: '^\\d+$' } },
-  'WWW-Authenticate': { description: 'The scheme: Bearer.', schema: { type: 'string' } },
+  'Svc-Workspace': { description: 'Workspace of the token.', schema: { type: 'string', pattern: '^\\d+$' } },
+  'Retry-After': { description: 'Number of seconds to wait.', schema: { type: 'string', pattern: '^\\d+$' } },
+  'WWW-Authenticate': { description: 'The scheme `Bearer`.', schema: { type: 'string' } },
 };
 
 const PROBLEM_HEADERS: { readonly [C in ProblemCode]?: string } = {

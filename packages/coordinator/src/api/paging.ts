@@ -22,20 +22,20 @@ export function wholeNumber(minimum: number, maximum: number) {
 
 const limit = wholeNumber(1, LIMITS.listMaximum)
   .default(LIMITS.listDefault)
-  .meta({ description: `Most entries answered; ${LIMITS.listDefault} when left out.` });
+  .meta({ description: `Maximum number of items (default ${LIMITS.listDefault}).` });
 
 /** Lists of configuration: by offset, with the total. */
 export const offsetPage = z.object({
   limit,
   offset: wholeNumber(0, Number.MAX_SAFE_INTEGER)
     .default(0)
-    .meta({ description: 'Entries left out at the start.' }),
+    .meta({ description: 'Number of items to skip at the start (default 0).' }),
 });
 
 /** Histories: by cursor, newest first. */
 export const cursorPage = z.object({
   limit,
-  cursor: z.string().max(200).optional().meta({ description: '`next_cursor` of the page before.' }),
+  cursor: z.string().max(200).optional().meta({ description: '`next_cursor` of the previous page.' }),
 });
 
 export function listOf<T extends z.ZodType>(member: T) {

@@ -34,7 +34,7 @@ export type { ProblemCode };
 /** RFC 9457, with the members at fault. */
 export const problem = z
   .object({
-    type: z.string().meta({ description: '`urn:svc:problem:` and a stable code.' }),
+    type: z.string().meta({ description: '`urn:svc:problem:` followed by a stable code.' }),
     title: z.string(),
     status: z.number().int(),
     detail: z.string(),
@@ -44,8 +44,11 @@ export const problem = z
       z.object({
         pointer: z
           .string()
-          .meta({ description: 'JSON pointer into the body; empty for the body as a whole.' }),
-        parameter: z.string().optional().meta({ description: 'The query parameter at fault, if it is one.' }),
+          .meta({ description: 'JSON pointer into the body. Empty for the body as a whole.' }),
+        parameter: z
+          .string()
+          .optional()
+          .meta({ description: 'The query parameter at fault. Absent where the fault is in the body.' }),
         message: z.string(),
       }),
     ),

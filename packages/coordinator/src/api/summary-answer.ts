@@ -19,7 +19,7 @@ const resultCounts = z
     failed: z.number().int().nonnegative(),
     not_run: z.number().int().nonnegative(),
   })
-  .meta({ description: 'Results by outcome, whatever version of the monitor they are of.' });
+  .meta({ description: 'Number of results by outcome, over all versions of the monitor.' });
 
 const latencies = z
   .object({
@@ -31,12 +31,12 @@ const latencies = z
   })
   .meta({
     description:
-      'Percentiles of the latency in ms, within 5 %, of results that passed or were degraded; null without any.',
+      'Percentiles of the latency of results that passed or were degraded, ms, exact to 5 %. Null where there are no such results.',
   });
 
 const uptime = percent.meta({
   description:
-    'Share of the time with a verdict in which the monitor was up (degraded is up), in percent, rounded down; null without any.',
+    'Share of the time with a verdict in which the monitor was up, in percent, rounded down. Degraded is up. Null where there is no such time.',
 });
 
 export const summaryView = z
@@ -44,7 +44,7 @@ export const summaryView = z
     range: z.enum(RANGE_NAMES),
     from: instant.meta({ description: 'Beginning of the first bucket, epoch ms.' }),
     until: instant.meta({ description: 'Now, epoch ms.' }),
-    bucket_ms: instant.meta({ description: 'Width of a bucket: an hour, or a day in UTC.' }),
+    bucket_ms: instant.meta({ description: 'Width of a bucket, ms: an hour, or a day in UTC.' }),
     uptime,
     time: z
       .object({
@@ -53,7 +53,7 @@ export const summaryView = z
         error: milliseconds,
         unknown: milliseconds,
       })
-      .meta({ description: 'ms in each status; inactive time is unknown.' }),
+      .meta({ description: 'Time in each status, ms. Inactive time is `unknown`.' }),
     results: resultCounts,
     latency: latencies,
     regions: z
@@ -68,18 +68,18 @@ export const summaryView = z
           latency: latencies,
         }),
       )
-      .meta({ description: 'Those with results in the range.' }),
+      .meta({ description: 'Regions that have results in the range.' }),
     series: z
       .array(
         z.object({
           at: instant.meta({ description: 'Beginning of the bucket, epoch ms.' }),
-          status: z.enum(MONITOR_STATUSES).meta({ description: 'The worst status in it.' }),
+          status: z.enum(MONITOR_STATUSES).meta({ description: 'The worst status in the bucket.' }),
           uptime,
           results: resultCounts,
           latency: latencies,
         }),
       )
-      .meta({ description: 'Oldest first, none left out; the last bucket is in progress.' }),
+      .meta({ description: 'Buckets, oldest first, without gaps. The last bucket is in progress.' }),
   })
   .meta({
     examples: [

@@ -70,7 +70,7 @@ const ROWS: Row[] = [
   [
     'an entry that is a text',
     'svc_tcp_monitor:\n  a: hello\n',
-    ['2:6: svc_tcp_monitor.a: must be a mapping, not a text'],
+    ['2:6: svc_tcp_monitor.a: must be a mapping, not a string'],
   ],
   [
     'an entry without anything',
@@ -129,7 +129,7 @@ const ROWS: Row[] = [
     [
       '4:10: svc_http_monitor.api.url: must be a URL that starts with https:// or http://',
       '5:18: svc_http_monitor.api.periodicity: "2m" is not one of 30s, 1m, 5m, 10m, 30m, 1h',
-      '6:13: svc_http_monitor.api.active: must be true or false, not a text',
+      '6:13: svc_http_monitor.api.active: must be a boolean, not a string',
       '8:19: svc_http_monitor.api.status_code_assertions.0.target: is 20: 100 to 599 is allowed',
       '9:36: svc_http_monitor.api.status_code_assertions.1.comparator: "equals" is not one of eq, neq, gt, gte, lt, lte',
       '11:28: svc_dns_monitor.zone.uri: must be a domain name without a scheme, like example.com',
@@ -139,7 +139,7 @@ const ROWS: Row[] = [
   [
     'a number where a text is meant',
     'svc_tcp_monitor:\n  a: { name: 12, uri: "a:1", periodicity: 1m }\n',
-    ['2:14: svc_tcp_monitor.a.name: must be a text, not a number'],
+    ['2:14: svc_tcp_monitor.a.name: must be a string, not a number'],
   ],
   [
     'a block that is a mapping instead of a list',
@@ -221,7 +221,7 @@ const ROWS: Row[] = [
   [
     'a number as id',
     'svc_status_page_component_group:\n  a: { name: a, page_id: 12 }\n',
-    ['2:26: svc_status_page_component_group.a.page_id: must be a text, not a number'],
+    ['2:26: svc_status_page_component_group.a.page_id: must be a string, not a number'],
   ],
   [
     'a text that is no id',

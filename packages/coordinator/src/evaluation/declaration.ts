@@ -6,8 +6,11 @@ import type { TransitionReason } from '../domain/transition.ts';
 import type { AlertedMonitor } from './alert.ts';
 import { announce, closeIncident, closeOn } from './announcing.ts';
 import type { Evaluation } from './evaluation.ts';
+import { keepFindable } from './kept-results.ts';
+import { settle } from './slot-life.ts';
 import type { Link, MonitorState } from './state.ts';
 import { changeStatus } from './status-change.ts';
+import { ageByJump, countedVotes, electorateFor, judge } from './verdicts.ts';
 
 /*
  * What a change of the declaration does to statuses, votes, incidents and announcements. Every effect is
@@ -28,7 +31,7 @@ export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): voi
   const before = evaluation.monitor(after.id);
   evaluation.declare(after.id, after);
   const state = evaluation.state(after.id);
-  if (before !== undefined) evaluation.ageByJump(state, before);
+  if (before !== undefined) ageByJump(evaluation.frame, state, before);
   if (before?.periodMs !== after.periodMs) keepUndecidedFindable(evaluation, state, after);
   // A region that is added again enters anew: until it is given a slot, nobody waits for its vote.
   if (after.regions !== null) state.entered &= regionSet(after.regions);
@@ -43,7 +46,7 @@ export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): voi
     evaluation.due(after.id);
   }
   state.version = after.version;
-  evaluation.keep(state);
+  evaluation.frame.unwritten.add(state);
 }
 
 /** The monitor is gone, and its rows with it. */
@@ -51,7 +54,7 @@ export function monitorRemoved(evaluation: Evaluation, id: number, removed: Remo
   const monitor = evaluation.monitor(id);
   const state = evaluation.drafts.find(id);
   if (monitor !== undefined && state !== null) {
-    const counted = evaluation.counted(state, monitor);
+    const counted = countedVotes(evaluation.frame, state, monitor);
     closeIncident(evaluation.frame, state, monitor, counted, 'monitor-deleted');
   } else if (removed !== null) {
     const { links, incident } = removed;
@@ -73,7 +76,7 @@ export function channelLinked(
   if (!state.links.some(({ notificationId }) => notificationId === channel.notificationId)) {
     state.links = [...state.links, { ...channel, announced: 'active', incident: null }];
   }
-  announce(evaluation.frame, state, monitor, evaluation.counted(state, monitor));
+  announce(evaluation.frame, state, monitor, countedVotes(evaluation.frame, state, monitor));
 }
 
 /** A channel was unlinked: on incident kinds the incident is resolved there. `link`: as it was stored. */
@@ -89,7 +92,7 @@ export function channelUnlinked(
   const known = state.links.find((each) => each.notificationId === notificationId) ?? link;
   state.links = state.links.filter((each) => each.notificationId !== notificationId);
   if (known === null) return;
-  const counted = evaluation.counted(state, monitor);
+  const counted = countedVotes(evaluation.frame, state, monitor);
   closeOn(evaluation.frame, monitorId, known, monitor, counted, 'channel-unlinked');
 }
 
@@ -120,7 +123,7 @@ function end(
 ): void {
   const { frame } = evaluation;
   if (closure !== null) {
-    closeIncident(frame, state, monitor, evaluation.counted(state, monitor), closure);
+    closeIncident(frame, state, monitor, countedVotes(evaluation.frame, state, monitor), closure);
   }
   // Before the votes go: the history shows what they were.
   changeStatus(frame, state, monitor, {
@@ -128,7 +131,7 @@ function end(
     reason,
     at: frame.instants.slotNow,
     slot: null,
-    electorate: evaluation.electorate(state, monitor),
+    electorate: electorateFor(frame, state, monitor),
   });
   state.floorSlot = Math.max(state.floorSlot, state.decidedSlot, state.open.at(-1)?.slot ?? 0);
   state.decidedSlot = state.floorSlot;
@@ -138,8 +141,8 @@ function end(
 
 /** Before the monitor's period changes: what a restart needs lies on the grid that was. */
 function keepUndecidedFindable(evaluation: Evaluation, state: MonitorState, after: LiveMonitor): void {
-  if (state.decidedSlot > 0) evaluation.keepFindable(after, state.decidedSlot);
-  for (const { slot } of state.open) evaluation.keepFindable(after, slot);
+  if (state.decidedSlot > 0) keepFindable(evaluation.frame, after, state.decidedSlot);
+  for (const { slot } of state.open) keepFindable(evaluation.frame, after, slot);
 }
 
 /** Votes that count do so for as long as the period that is declared now says; what has aged stays so. */
@@ -166,7 +169,7 @@ function dropRegions(evaluation: Evaluation, state: MonitorState, monitor: LiveM
   const votes = state.votes.filter(({ region }) => hasRegion(declared, region));
   if (votes.length < state.votes.length) {
     state.votes = votes;
-    evaluation.judge(state, monitor, null);
+    judge(evaluation.frame, state, monitor, null);
   }
-  evaluation.settle(state, monitor);
+  settle(evaluation.frame, state, monitor);
 }

@@ -1,6 +1,7 @@
 import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
 import type { RegionSet } from '../domain/region-set.ts';
 import type { TransitionReason } from '../domain/transition.ts';
+import type { MonitorState } from './state.ts';
 import type { CountedVote, Writes } from './writes.ts';
 
 /** The instants of one evaluation: everything in it happens at once. */
@@ -35,6 +36,15 @@ export type Frame = {
   readonly instants: Instants;
   /** For ages of votes, ms: see `Vote.expiresAt`. */
   readonly now: number;
+  /** End of the last jump of the slots' clock, as `now`; -Infinity: there was none. */
+  readonly jumpedAt: number;
+  /**
+   * False after a start, until what was reported meanwhile is read: no slot is decided for its time then,
+   * because the reports that it waits for may come with the next message.
+   */
+  readonly isTimeUp: boolean;
+  /** Results with a slot before it (epoch ms) have their hour rolled up again. */
+  readonly rolledUpUntil: number;
   /** Regions that had an agent within 24 h. */
   readonly electable: RegionSet;
   /** Whether nothing is announced about the monitor now. */
@@ -46,4 +56,8 @@ export type Frame = {
   readonly writes: Writes;
   /** Changes of status, in order. */
   readonly changes: StatusChange[];
+  /** States that are written at the end, whatever else happens to them. */
+  readonly unwritten: Set<MonitorState>;
+  /** Slots that were decided with reports. */
+  readonly decided: { readonly state: MonitorState; readonly slot: number }[];
 };

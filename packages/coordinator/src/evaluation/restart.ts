@@ -1,6 +1,8 @@
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { BELIEVED_AHEAD_MS, freshForMs, type Vote } from '../domain/status.ts';
+import { recast } from './casting.ts';
 import type { Evaluation } from './evaluation.ts';
+import { reopen } from './slot-life.ts';
 import { type MonitorState, newState } from './state.ts';
 import type { StoredVote, WrittenState } from './writes.ts';
 
@@ -89,7 +91,7 @@ function takeUp(
         state.decidedSlot = Math.max(state.decidedSlot, slot);
       } else if (slot > writtenSlot || openSlots.includes(slot)) {
         const { slotNow } = evaluation.frame.instants;
-        evaluation.reopened(state, monitor, castAt(evaluation, result, monitor, slotNow));
+        reopen(evaluation.frame, state, monitor, castAt(evaluation, result, monitor, slotNow));
       }
       // Else its slot was decided without a result, so that the state was written with its vote.
     }
@@ -100,7 +102,8 @@ function takeUp(
     const { slotNow } = evaluation.frame.instants;
     // Of a clock that was ahead a vote counts for no longer.
     const castedAt = Math.min(at, slotNow);
-    evaluation.recast(state, monitor, [castAt(evaluation, result, monitor, castedAt)], slotNow - castedAt);
+    const vote = castAt(evaluation, result, monitor, castedAt);
+    recast(evaluation.frame, state, monitor, [vote], slotNow - castedAt);
   }
 }
 

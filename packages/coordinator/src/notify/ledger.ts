@@ -1,5 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { pause } from '@svc/shared/pause.ts';
 import {
   headOf,
   type LaneId,
@@ -32,11 +33,10 @@ export class Ledger {
   readonly #secrets: Secrets;
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #closing = new AbortController();
   readonly #waiting: { attempt: FinishedAttempt; settled: Settled }[] = [];
   #writing: Promise<void> | null = null;
   #perTransaction = ATTEMPTS_PER_TRANSACTION;
-  #isClosed = false;
-  #endPause: (() => void) | null = null;
 
   constructor(options: { store: Store; secrets: Secrets; clock: Clock; log: Logger }) {
     this.#store = options.store;
@@ -78,8 +78,7 @@ export class Ledger {
    * is sent again after the next start.
    */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    this.#endPause?.();
+    this.#closing.abort();
     if (this.#writing === null) return;
     const bound = Promise.withResolvers<void>();
     const cancel = this.#clock.after(CLOSE_WITHIN_MS, () => {
@@ -104,24 +103,14 @@ export class Ledger {
         this.#perTransaction = Math.min(2 * this.#perTransaction, ATTEMPTS_PER_TRANSACTION);
       } catch (error) {
         this.#log.error({ error, attempts: batch.length }, 'recording delivery attempts failed');
-        if (this.#isClosed) break;
+        if (this.#closing.signal.aborted) break;
         // One at a time and at the end: an attempt that cannot be written must not hold up the others.
         this.#perTransaction = 1;
         this.#waiting.push(...batch);
-        await this.#pause();
+        await pause(this.#clock, WRITE_AGAIN_MS, this.#closing.signal);
       }
     }
     // In the same turn as the last look at the queue: what is added later starts another write.
     this.#writing = null;
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.#clock.after(WRITE_AGAIN_MS, resolve);
-      this.#endPause = () => {
-        cancel();
-        resolve();
-      };
-    });
   }
 }

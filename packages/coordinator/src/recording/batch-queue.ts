@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { pause } from '@svc/shared/pause.ts';
 import { StoreError } from '../store/errors.ts';
 
 /** A batch holds this much weight when there is as much; a turn of the event loop must stay below 20 ms. */
@@ -178,7 +179,12 @@ export class BatchQueue<E> {
     const { log } = this.#parts;
     log.error({ error, failures: this.#failures, waiting: this.length }, 'results cannot be recorded');
     if (this.#isEnding) this.#stopping.abort();
-    else await this.#pause(Math.min(RETRY_FIRST_MS * 2 ** (this.#failures - 1), RETRY_LONGEST_MS));
+    else
+      await pause(
+        this.#parts.clock,
+        Math.min(RETRY_FIRST_MS * 2 ** (this.#failures - 1), RETRY_LONGEST_MS),
+        this.#stopping.signal,
+      );
   }
 
   #setAside(event: E, error: unknown): void {
@@ -209,20 +215,6 @@ export class BatchQueue<E> {
     const waiting = this.#waitingForRoom;
     this.#waitingForRoom = [];
     for (const resolve of waiting) resolve();
-  }
-
-  #pause(ms: number): Promise<void> {
-    const { signal } = this.#stopping;
-    if (signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = () => {
-        signal.removeEventListener('abort', end);
-        cancel();
-        resolve();
-      };
-      const cancel = this.#parts.clock.after(ms, end);
-      signal.addEventListener('abort', end);
-    });
   }
 }
 

@@ -3,6 +3,8 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { FORMER_RESULTS_STREAM, resultsStream } from '@svc/shared/messages/subjects.ts';
+import { aborted, onAbort } from '@svc/shared/on-abort.ts';
+import { pause } from '@svc/shared/pause.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { DropLog } from './drop-log.ts';
 import type { Recorder } from './recorder.ts';
@@ -107,7 +109,7 @@ export class ResultConsumer {
     const regions = region === undefined ? REGIONS : [region];
     while (!signal.aborted) {
       if (this.#isReading && (await this.#isRecorded(await this.#listed(), regions))) return;
-      await this.#pause(RETRY_MS / 10);
+      await pause(this.#parts.clock, RETRY_MS / 10, this.#stopping.signal);
     }
   }
 
@@ -128,7 +130,7 @@ export class ResultConsumer {
       this.#isReading = false;
       await Promise.all([...this.#readers.values()].map((reader) => reader.stop()));
       this.#readers.clear();
-      await this.#pause(RETRY_MS);
+      await pause(this.#parts.clock, RETRY_MS, this.#stopping.signal);
     }
   }
 
@@ -163,7 +165,7 @@ export class ResultConsumer {
       left = await this.#former()
     ) {
       if (reader.hasRecorded(lastOf(left))) break;
-      await this.#pause(RETRY_MS / 10);
+      await pause(this.#parts.clock, RETRY_MS / 10, this.#stopping.signal);
     }
     if (signal.aborted) return;
     await reader.stop();
@@ -311,31 +313,19 @@ export class ResultConsumer {
     );
   }
 
+  /** Resolves when the bus is connected, or when this is stopped. */
   async #connected(): Promise<void> {
     const { bus } = this.#parts;
-    const { signal } = this.#stopping;
-    if (bus.isConnected || signal.aborted) return;
-    const connected = new AbortController();
+    if (bus.isConnected) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const unregister = onAbort(this.#stopping.signal, resolve);
     const stopWatching = bus.onConnection((isConnected) => {
-      if (isConnected) connected.abort();
+      if (isConnected) resolve();
     });
-    await aborted(AbortSignal.any([signal, connected.signal]));
+    await promise;
     stopWatching();
+    unregister();
   }
-
-  async #pause(ms: number): Promise<void> {
-    const over = new AbortController();
-    const cancel = this.#parts.clock.after(ms, () => over.abort());
-    await aborted(AbortSignal.any([this.#stopping.signal, over.signal]));
-    cancel();
-  }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 /** Sequence of the last message that the stream holds; 0: it holds none. */

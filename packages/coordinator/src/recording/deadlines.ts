@@ -1,4 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
+import { Heap } from '@svc/shared/heap.ts';
 
 type Entry = { at: number; id: number };
 
@@ -15,7 +16,7 @@ const ALARMS_PER_TURN = 2_000;
 export class Deadlines {
   readonly #clock: Clock;
   readonly #onDue: (id: number) => void;
-  readonly #heap: Entry[] = [];
+  readonly #heap = new Heap<Entry>(({ at }) => at);
   /** Earliest entry of each id in the heap. */
   readonly #armed = new Map<number, number>();
   #cancel: (() => void) | null = null;
@@ -45,12 +46,12 @@ export class Deadlines {
     const armed = this.#armed.get(id);
     if (armed !== undefined && armed <= at) return;
     this.#armed.set(id, at);
-    this.#push({ at, id });
+    this.#heap.push({ at, id });
     if (this.#isRunning && at < this.#timerAt) this.#schedule();
   }
 
   #schedule(): void {
-    const first = this.#heap[0];
+    const first = this.#heap.peek();
     if (first === undefined || first.at >= this.#timerAt) return;
     this.#cancel?.();
     const delay = Math.max(COARSENESS_MS, first.at - this.#clock.monotonic());
@@ -63,49 +64,14 @@ export class Deadlines {
     this.#timerAt = Number.POSITIVE_INFINITY;
     const now = this.#clock.monotonic();
     for (let served = 0; served < ALARMS_PER_TURN; served += 1) {
-      const first = this.#heap[0];
+      const first = this.#heap.peek();
       if (first === undefined || first.at > now) break;
-      this.#pop();
+      this.#heap.pop();
       // An entry that was overtaken by an earlier one of the same id says nothing.
       if (this.#armed.get(first.id) !== first.at) continue;
       this.#armed.delete(first.id);
       this.#onDue(first.id);
     }
     this.#schedule();
-  }
-
-  #push(entry: Entry): void {
-    const heap = this.#heap;
-    let index = heap.length;
-    heap.push(entry);
-    while (index > 0) {
-      const parentIndex = (index - 1) >> 1;
-      const parent = heap[parentIndex] as Entry;
-      if (parent.at <= entry.at) break;
-      heap[index] = parent;
-      index = parentIndex;
-    }
-    heap[index] = entry;
-  }
-
-  #pop(): void {
-    const heap = this.#heap;
-    const last = heap.pop();
-    if (last === undefined || heap.length === 0) return;
-    let index = 0;
-    for (;;) {
-      let childIndex = 2 * index + 1;
-      let child = heap[childIndex];
-      if (child === undefined) break;
-      const right = heap[childIndex + 1];
-      if (right !== undefined && right.at < child.at) {
-        child = right;
-        childIndex += 1;
-      }
-      if (last.at <= child.at) break;
-      heap[index] = child;
-      index = childIndex;
-    }
-    heap[index] = last;
   }
 }

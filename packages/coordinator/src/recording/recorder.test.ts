@@ -79,6 +79,23 @@ test('down in one of three regions: no alert, and the history says why', async (
   expect(it.changes).toHaveLength(1);
 });
 
+test('an alert and the history show what each region said last, with the slot that it is about', async () => {
+  const up = await it.slot(1, { [A]: 'passed', [B]: 'passed', [C]: 'passed' });
+  await it.pass(PERIOD);
+  const down = await it.slot(1, { [A]: 'failed', [C]: 'not_run', [B]: 'failed' });
+  const said = [
+    { region: A, outcome: 'failed', slot: down },
+    { region: B, outcome: 'failed', slot: down },
+    { region: C, outcome: 'passed', slot: up },
+  ];
+  const byRegion = (one: { region: string }, other: { region: string }) =>
+    one.region < other.region ? -1 : 1;
+  expect(it.enqueued[0]?.alert.regions.toSorted(byRegion)).toEqual(said.toSorted(byRegion));
+  const [row] = await it.rows<{ votes: string }>("SELECT votes FROM transitions WHERE to_status = 'error'");
+  const votes = JSON.parse(row?.votes ?? '[]') as { region: string; outcome: string; slot: number }[];
+  expect(votes.toSorted(byRegion)).toMatchObject(said.toSorted(byRegion));
+});
+
 test('a failing commit is tried again, and neither memory nor the database has seen the failed one', async () => {
   await inStatus('passed');
   it.commitFailure = new StoreError('store-full', 'in the middle of the transaction');

@@ -139,6 +139,21 @@ test('a status of a clock that was ahead dates no later one', async () => {
   // The history is in the order of its dates.
   expect(await it.rows('SELECT to_status, at FROM transitions ORDER BY id')).toEqual([
     { to_status: 'active', at: slot },
+    { to_status: 'unknown', at: slot },
     { to_status: 'error', at: slot },
   ]);
+});
+
+test('a status whose votes were set aside with a clock that was ahead is unknown until the next slot', async () => {
+  it.clock.advance(HOUR);
+  await period('failed');
+  await it.recorder.stop();
+  it.clock.stepWall(-HOUR);
+  await it.restart();
+  expect(it.states.get(1)).toMatchObject({ status: 'error', votes: [] });
+  it.recorder.resumed();
+  await it.pass(1_000);
+  expect(it.states.get(1)).toMatchObject({ status: 'unknown', reason: 'too-few-votes' });
+  await period('passed');
+  expect(it.status(1)).toBe('active');
 });

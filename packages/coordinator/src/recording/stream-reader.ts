@@ -2,6 +2,8 @@ import type { ResultStreams, StreamInfo, StreamMessage } from '@svc/shared/bus.t
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { onAbort } from '@svc/shared/on-abort.ts';
+import { pause } from '@svc/shared/pause.ts';
 import type { StreamPosition } from '../store/stream-position.ts';
 import type { DropLog } from './drop-log.ts';
 import { parseResults } from './parse-results.ts';
@@ -149,7 +151,7 @@ export class StreamReader {
         );
       }
       this.#setRecorded(null);
-      await this.#pause(RETRY_MS);
+      await pause(this.#parts.clock, RETRY_MS, this.#stopping.signal);
     }
   }
 
@@ -266,17 +268,11 @@ export class StreamReader {
   }
 
   /** Resolves with `promise`, or when this is stopped: a database that takes nothing must not hold the end. */
-  #unlessStopped(promise: Promise<void>): Promise<void> {
-    const { signal } = this.#stopping;
-    if (signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = () => {
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      signal.addEventListener('abort', end);
-      void promise.then(end);
-    });
+  async #unlessStopped(promise: Promise<void>): Promise<void> {
+    const stopped = Promise.withResolvers<void>();
+    const unregister = onAbort(this.#stopping.signal, stopped.resolve);
+    await Promise.race([promise, stopped.promise]);
+    unregister();
   }
 
   #lost(count: number, time: number): void {
@@ -307,19 +303,5 @@ export class StreamReader {
 
   #tell(): void {
     for (const listener of [...this.#changeListeners]) listener();
-  }
-
-  #pause(ms: number): Promise<void> {
-    const { signal } = this.#stopping;
-    if (signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = () => {
-        cancel();
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const cancel = this.#parts.clock.after(ms, end);
-      signal.addEventListener('abort', end);
-    });
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { pause } from '@svc/shared/pause.ts';
 import { TOLERANCE_MS } from '../domain/believed-time.ts';
 import { DAY_MS } from '../domain/summary-range.ts';
 import {
@@ -136,7 +137,7 @@ export class Retention {
       if (chunk === null) break;
       deleted += chunk.deleted;
       after = chunk.after;
-      await this.#pause();
+      await pause(this.#clock, PAUSE_MS, this.#stopping.signal);
     }
     return deleted;
   }
@@ -148,23 +149,8 @@ export class Retention {
       const more = await chunk();
       if (more === 0) break;
       deleted += more;
-      await this.#pause();
+      await pause(this.#clock, PAUSE_MS, this.#stopping.signal);
     }
     return deleted;
-  }
-
-  #pause(): Promise<void> {
-    if (this.#stopping.signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cancel = this.#clock.after(PAUSE_MS, () => {
-        this.#stopping.signal.removeEventListener('abort', stop);
-        resolve();
-      });
-      const stop = () => {
-        cancel();
-        resolve();
-      };
-      this.#stopping.signal.addEventListener('abort', stop, { once: true });
-    });
   }
 }

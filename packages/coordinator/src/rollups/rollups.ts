@@ -1,5 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { pause } from '@svc/shared/pause.ts';
 import { dayOf, HOUR_MS } from '../domain/summary-range.ts';
 import { expectResultsFrom, type Progress, writeProgress } from '../store/rollup-progress.ts';
 import { removedMonitor, removeSome } from '../store/rollups.ts';
@@ -118,8 +119,9 @@ export class Rollups {
   }
 
   async #run(): Promise<void> {
-    await this.#pause(DATED_BACK_MS);
-    while (!this.#stopping.signal.aborted) await this.#pause(await this.#stepLogged());
+    await pause(this.#parts.clock, DATED_BACK_MS, this.#stopping.signal);
+    while (!this.#stopping.signal.aborted)
+      await pause(this.#parts.clock, await this.#stepLogged(), this.#stopping.signal);
   }
 
   /** @returns ms to rest */
@@ -131,20 +133,6 @@ export class Rollups {
       this.#parts.log.error({ error }, 'rolling up results failed; it is tried again');
       return IDLE_MS;
     }
-  }
-
-  #pause(ms: number): Promise<void> {
-    const { signal } = this.#stopping;
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve();
-      const end = () => {
-        cancel();
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const cancel = this.#parts.clock.after(ms, end);
-      signal.addEventListener('abort', end, { once: true });
-    });
   }
 }
 

@@ -45,7 +45,7 @@ export const CHANNEL_BLOCKS = {
         check: httpUrlWithUserInfo,
         form: 'http(s) URL',
       }),
-      'Address that the alert is posted to. User information in it is sent as Basic credentials, unless an `Authorization` header is configured.',
+      'Address that the alert is posted to. User information in the address is sent as Basic credentials, unless an `Authorization` header is configured.',
       { secret: true },
     ),
     headers: optional(
@@ -60,7 +60,7 @@ export const CHANNEL_BLOCKS = {
           { secret: true },
         ),
       }),
-      'Headers sent with the alert, for example a shared secret. They win over the ones we set, save `webhook-id`, by which receivers drop what comes twice.',
+      'Headers that are sent with the alert, for example a shared secret. They replace the headers that svc sets, except `webhook-id`: receivers use it to drop an alert that comes twice.',
     ),
   }),
   sms: singleBlock('SMS.', { phone_number: required(phone, 'Recipient.') }),
@@ -86,7 +86,7 @@ export const CHANNEL_BLOCKS = {
   incident_c: singleBlock('On-call management.', webhookUrl),
   push_a: singleBlock('Push-notification topic service.', {
     topic: required(text({ min: 1, check: topic, form: '1 to 64 letters, digits, - and _' }), 'Topic.'),
-    server_url: optional(server, 'Server, where it is not the default one.'),
+    server_url: optional(server, 'Address of the server, where it is not the default server.'),
     token: optional(secret, 'Bearer token.', { sensitive: true }),
   }),
 };

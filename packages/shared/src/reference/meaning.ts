@@ -7,10 +7,10 @@ export function meaning(value: Value, description: string): string {
     value.references === undefined
       ? ''
       : `Refers to ${value.references.map((kind) => `\`${kind}\``).join(', ')}.`,
-    value.form === undefined ? '' : `Form: ${value.form}.`,
+    value.form === undefined ? '' : `Format: ${value.form}.`,
     range(value),
     lengths(value),
-    value.maximumItems === undefined ? '' : `At most ${value.maximumItems}.`,
+    value.maximumItems === undefined ? '' : `At most ${value.maximumItems} items.`,
   ];
   return [description, ...bounds.filter((bound) => bound !== '')].join(' ');
 }

@@ -31,11 +31,11 @@ function index(): string {
     GENERATED,
     '# Resources',
     '',
-    'The same attributes are used in the declared file, in Terraform and over the HTTP API. Unknown attributes are refused; `null` means the same as leaving an attribute out.',
+    'The declared file, Terraform and the HTTP API use the same attributes. Unknown attributes are refused. `null` means the same as leaving an attribute out.',
     '',
     ...table(['Resource', 'What it is'], rows),
     '',
-    'What is sensitive or said to be kept encrypted is a secret: it is encrypted in the database, and tokens of scope `read` see `********` in its place. Everything else is none: it lies in clear in the database, tokens of every scope see it, and alerts, logs and pages may show it.',
+    'An attribute that is marked as sensitive or as encrypted is a secret. It is encrypted in the database, and tokens of scope `read` see `********` in its place. All other attributes are stored in clear. Tokens of every scope see them, and alerts, logs and pages may show them.',
     '',
     'Editors complete and check the declared file with [svc.schema.json](svc.schema.json): put `# yaml-language-server: $schema=<path or URL of svc.schema.json>` into its first line.',
   ]);
@@ -82,19 +82,19 @@ function attributeTable(attributes: Attributes): string[] {
       attributeRow(`${name}[].${member}`, inner),
     ),
   ]);
-  return table(['Attribute', 'Type', 'Needed', 'Default', 'Meaning'], rows);
+  return table(['Attribute', 'Type', 'Required', 'Default', 'Meaning'], rows);
 }
 
 function attributeRow(name: string, attribute: Attribute): string[] {
   const notes = [
     meaning(attribute.value, attribute.description),
     secrecy(attribute),
-    attribute.replaces ? 'Changing it makes a new object.' : '',
+    attribute.replaces ? 'A change of it makes a new object.' : '',
   ];
   return [
     `\`${name}\``,
     typeOf(attribute.value),
-    attribute.presence === 'required' ? 'required' : 'optional',
+    attribute.presence === 'required' ? 'yes' : 'no',
     attribute.presence === 'default' ? `\`${JSON.stringify(attribute.default)}\`` : '',
     notes.filter((note) => note !== '').join(' '),
   ];
@@ -102,21 +102,21 @@ function attributeRow(name: string, attribute: Attribute): string[] {
 
 function secrecy({ sensitive, secret, value: { secretPart } }: Attribute): string {
   if (sensitive) return 'Sensitive.';
-  if (secret) return 'Kept encrypted; masked for tokens that only read.';
+  if (secret) return 'Encrypted; masked for tokens of scope `read`.';
   return secretPart === undefined
     ? ''
-    : `Kept encrypted, and masked for tokens that only read: its ${secretPart.name}.`;
+    : `Encrypted, and masked for tokens of scope \`read\`: its ${secretPart.name}.`;
 }
 
 function typeOf({ type }: Value): string {
   const names = {
-    string: 'text',
+    string: 'string',
     number: 'number',
-    bool: 'true or false',
-    set: 'set of texts',
-    list: 'list of texts',
-    map: 'texts by name',
-    objects: 'list of mappings',
+    bool: 'boolean',
+    set: 'set of strings',
+    list: 'list of strings',
+    map: 'map of strings',
+    objects: 'list of objects',
   } as const;
   return names[type];
 }

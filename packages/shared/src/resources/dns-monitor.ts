@@ -9,7 +9,7 @@ export const dnsMonitor = {
   kind: 'svc_dns_monitor',
   title: 'DNS monitor',
   description:
-    'Resolves a domain name and judges the records. Only the asserted record types are asked; without assertions A and AAAA, of which one must answer. A name that does not exist is a failure whatever is asserted.',
+    'Resolves a domain name and judges the records. Only the record types of the assertions are asked for. Without assertions, A and AAAA are asked for, and one of them must have a record. A name that does not exist is a failure, whatever is asserted.',
   constants: { type: 'dns' as const },
   attributes: {
     ...naming,
@@ -24,11 +24,11 @@ export const dnsMonitor = {
       record: required(choice(RECORD_TYPES), 'Record type.'),
       target: required(
         text({ max: LIMITS.assertionTarget }),
-        'Expected value: an address in any spelling, a name (for CNAME any link of the chain), `10 mail.example.com` or the name alone for MX, the text for TXT, as it is or in quotes.',
+        'Expected value. A and AAAA: an address in any spelling. CNAME: a name, which is compared with every link of the chain. MX: `10 mail.example.com`, or the name alone. TXT: the text, as it is or in quotes.',
       ),
       comparator: required(
         choice(RECORD_COMPARATORS),
-        'eq and contains hold when some record matches, neq and not_contains when none does.',
+        '`eq` and `contains` hold when some record matches. `neq` and `not_contains` hold when no record matches.',
       ),
     }),
   },

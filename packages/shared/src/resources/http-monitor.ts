@@ -40,7 +40,7 @@ export const httpMonitor = {
   kind: 'svc_http_monitor',
   title: 'HTTP monitor',
   description:
-    'Sends an HTTP request and judges the response. Without a status code assertion a status from 200 to 299 is required; all assertions must hold.',
+    'Sends an HTTP request and judges the response. All assertions must hold. Without a status code assertion, a status from 200 to 299 is required.',
   constants: { type: 'http' as const },
   attributes: {
     ...naming,
@@ -52,25 +52,28 @@ export const httpMonitor = {
         form: 'http(s) URL',
         secretPart: urlSecrets,
       }),
-      'What is requested. User information in it is sent as Basic credentials, unless an `Authorization` header is configured.',
+      'URL that is requested. User information in the URL is sent as Basic credentials, unless an `Authorization` header is configured.',
     ),
     method: withDefault(choice(HTTP_METHODS), 'GET', 'Request method.'),
     body: withDefault(
       text({ maxBytes: LIMITS.requestBodyBytes, form: 'at most 256 KiB', secretPart: wholeText }),
       '',
-      'Request body, meant for POST, PUT and PATCH.',
+      'Request body. It is sent with POST, PUT, PATCH, DELETE and OPTIONS, and never with GET and HEAD.',
     ),
-    follow_redirects: withDefault(bool, true, 'Whether redirects are followed, at most ten.'),
+    follow_redirects: withDefault(bool, true, 'Whether redirects are followed. At most ten are followed.'),
     certificate_expiry_days: withDefault(
       number({ min: 0, max: LIMITS.certificateExpiryDays, unit: 'days' }),
       0,
-      'A successful check whose TLS certificate expires sooner counts as degraded; with redirects the certificate that expires first. 0 means never.',
+      'A check that passes is degraded when the TLS certificate expires in fewer days than this. With redirects, the certificate that expires first counts. 0 turns this off.',
     ),
     ...running,
   },
   blocks: {
     headers: repeatedBlock(LIMITS.headers, 'Request headers.', {
-      key: required(headerKey, 'Header name. Headers of the connection itself cannot be set.'),
+      key: required(
+        headerKey,
+        'Header name. Headers of the connection itself, such as `Content-Length`, cannot be set.',
+      ),
       value: required(
         text({ maxBytes: LIMITS.headerValueBytes, check: headerValue, form: 'at most 8 KiB' }),
         'Header value.',
@@ -78,20 +81,20 @@ export const httpMonitor = {
       ),
     }),
     status_code_assertions: repeatedBlock(LIMITS.assertions, 'Assertions on the status code.', {
-      target: required(number({ min: 100, max: 599 }), 'Status code compared with.'),
-      comparator: required(choice(NUMBER_COMPARATORS), 'How the status code compares with the target.'),
+      target: required(number({ min: 100, max: 599 }), 'Status code to compare with.'),
+      comparator: required(choice(NUMBER_COMPARATORS), 'How the status code is compared with the target.'),
     }),
     body_assertions: repeatedBlock(LIMITS.assertions, 'Assertions on the response body (its first 2 MiB).', {
-      target: required(assertionTarget, 'Text compared with; empty and not_empty ignore it.'),
-      comparator: required(choice(STRING_COMPARATORS), 'How the body compares with the target.'),
+      target: required(assertionTarget, 'String to compare with. `empty` and `not_empty` ignore it.'),
+      comparator: required(choice(STRING_COMPARATORS), 'How the body is compared with the target.'),
     }),
     header_assertions: repeatedBlock(LIMITS.assertions, 'Assertions on response headers.', {
       key: required(
         text({ min: 1, max: LIMITS.headerName, check: headerName, form: 'header name' }),
-        'Header name; case does not matter. An absent header is the empty text.',
+        'Header name, in any case. A header that is absent is the empty string.',
       ),
-      target: required(assertionTarget, 'Text compared with; empty and not_empty ignore it.'),
-      comparator: required(choice(STRING_COMPARATORS), 'How the header compares with the target.'),
+      target: required(assertionTarget, 'String to compare with. `empty` and `not_empty` ignore it.'),
+      comparator: required(choice(STRING_COMPARATORS), 'How the header is compared with the target.'),
     }),
   },
   rules: [fitsAJob],

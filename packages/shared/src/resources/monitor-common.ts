@@ -10,32 +10,36 @@ export const MONITOR_STATUS_VALUES = ['active', 'degraded', 'error', 'unknown'] 
 
 /** What the three kinds of monitor have in common, before and after what is their own. */
 export const naming = {
-  name: required(text({ min: 1, max: LIMITS.monitorName, check: oneLine }), 'Name, for people.'),
+  name: required(text({ min: 1, max: LIMITS.monitorName, check: oneLine }), 'Name that people see.'),
 };
 
 export const running = {
-  periodicity: required(choice(PERIODICITIES), 'How often it is checked.'),
+  periodicity: required(choice(PERIODICITIES), 'How often the monitor is checked.'),
   timeout: withDefault(
     number({ min: 0, max: LIMITS.timeoutMs, unit: 'ms' }),
     LIMITS.defaultTimeoutMs,
-    'Bound on one attempt, name resolution and body included. 0 means the default.',
+    'Time limit of one attempt, from the name resolution to the end of the body. 0 means the default.',
   ),
   degraded_at: withDefault(
     number({ min: 0, max: Number.MAX_SAFE_INTEGER, unit: 'ms', fraction: true }),
     0,
-    'A successful check that takes longer counts as degraded. 0 means never.',
+    'A check that passes and takes longer than this is degraded. 0 turns this off.',
   ),
   retry: withDefault(
     number({ min: 0, max: LIMITS.retries }),
     LIMITS.defaultRetries,
-    'Further attempts after a failed one, before the check counts as failed.',
+    'Number of further attempts after a failed one. The check fails when all attempts have failed.',
   ),
-  active: withDefault(bool, false, 'Whether it is checked.'),
-  public: withDefault(bool, false, 'Whether its name, state and history may appear on public status pages.'),
-  description: optional(text({ max: LIMITS.monitorDescription }), 'Description, for people.'),
+  active: withDefault(bool, false, 'Whether the monitor is checked.'),
+  public: withDefault(
+    bool,
+    false,
+    'Whether the name, state and history of the monitor may appear on public status pages.',
+  ),
+  description: optional(text({ max: LIMITS.monitorDescription }), 'Description that people see.'),
   regions: optional(
     choiceSet(REGIONS),
-    'Regions it is checked from. Without any: every region that has a live agent.',
+    'Regions that the monitor is checked from. The default is every region that has a live agent.',
   ),
   otlp_endpoint: optional(
     text({ min: 1, max: LIMITS.target, check: httpUrl, form: 'http(s) URL', secretPart: urlSecrets }),
@@ -46,8 +50,8 @@ export const running = {
     'Headers sent with exports, for authentication or to name the tenant.',
     { sensitive: true },
   ),
-  id: computed(text(), 'Id, a decimal number as text.'),
-  status: computed(choice(MONITOR_STATUS_VALUES), 'Status by the latest verdict.'),
+  id: computed(text(), 'Id: a decimal number as a string.'),
+  status: computed(choice(MONITOR_STATUS_VALUES), 'Status after the latest verdict.'),
 };
 
 /** What the API answers beside the attributes. */

@@ -38,21 +38,21 @@ const REFUSED: Refused[] = [
   ...refusedEach(MONITORS, { periodicity: '2m' }, [
     'periodicity: "2m" is not one of 30s, 1m, 5m, 10m, 30m, 1h',
   ]),
-  ...refusedEach(MONITORS, { periodicity: 60 }, ['periodicity: must be a text, not a number']),
+  ...refusedEach(MONITORS, { periodicity: 60 }, ['periodicity: must be a string, not a number']),
   ...refusedEach(MONITORS, { timeout: -1 }, ['timeout: is -1: 0 to 120000 is allowed']),
   ...refusedEach(MONITORS, { timeout: 120_001 }, ['timeout: is 120001: 0 to 120000 is allowed']),
   ...refusedEach(MONITORS, { timeout: 1.5 }, ['timeout: is 1.5: must be a whole number']),
-  ...refusedEach(MONITORS, { timeout: '45s' }, ['timeout: must be a number, not a text']),
+  ...refusedEach(MONITORS, { timeout: '45s' }, ['timeout: must be a number, not a string']),
   ...refusedEach(MONITORS, { timeout: Number.NaN }, ['timeout: must be a finite number']),
   ...refusedEach(MONITORS, { degraded_at: -1 }, ['degraded_at: is -1: 0 or more is allowed']),
   ...refusedEach(MONITORS, { retry: 11 }, ['retry: is 11: 0 to 10 is allowed']),
   ...refusedEach(MONITORS, { retry: -1 }, ['retry: is -1: 0 to 10 is allowed']),
-  ...refusedEach(MONITORS, { active: 'yes' }, ['active: must be true or false, not a text']),
-  ...refusedEach(MONITORS, { public: 1 }, ['public: must be true or false, not a number']),
+  ...refusedEach(MONITORS, { active: 'yes' }, ['active: must be a boolean, not a string']),
+  ...refusedEach(MONITORS, { public: 1 }, ['public: must be a boolean, not a number']),
   ...refusedEach(MONITORS, { description: x(1_025) }, [
     'description: has 1025 characters, at most 1024 are allowed',
   ]),
-  ...refusedEach(MONITORS, { regions: 'hosta-fra' }, ['regions: must be a list, not a text']),
+  ...refusedEach(MONITORS, { regions: 'hosta-fra' }, ['regions: must be a list, not a string']),
   ...refusedEach(MONITORS, { regions: ['hosta-fra', 'hosta-xyz'] }, [
     `regions.1: "hosta-xyz" is not one of ${REGION_NAMES.join(', ')}`,
   ]),
@@ -62,7 +62,7 @@ const REFUSED: Refused[] = [
   ...refusedEach(MONITORS, { otlp_headers: { Host: 'a' } }, [
     'otlp_headers.Host: must not be "Host": that header is set by the connection itself',
   ]),
-  ...refusedEach(MONITORS, { otlp_headers: { a: 1 } }, ['otlp_headers.a: must be a text, not a number']),
+  ...refusedEach(MONITORS, { otlp_headers: { a: 1 } }, ['otlp_headers.a: must be a string, not a number']),
   ...refusedEach(MONITORS, { periodicty: '1m' }, [
     'periodicty: is not known here: did you mean "periodicity"?',
   ]),
@@ -177,7 +177,7 @@ const REFUSED: Refused[] = [
   [
     'svc_http_monitor',
     { status_code_assertions: [{ target: '200', comparator: 'eq' }] },
-    ['status_code_assertions.0.target: must be a number, not a text'],
+    ['status_code_assertions.0.target: must be a number, not a string'],
   ],
   [
     'svc_http_monitor',
@@ -310,9 +310,9 @@ const REFUSED: Refused[] = [
   [
     'svc_notification',
     { monitor_ids: ['a'] },
-    ['monitor_ids.0: is not an id: a decimal number as text, like "12"'],
+    ['monitor_ids.0: is not an id: a decimal number as a string, like "12"'],
   ],
-  ['svc_notification', { monitor_ids: [12] }, ['monitor_ids.0: must be a text, not a number']],
+  ['svc_notification', { monitor_ids: [12] }, ['monitor_ids.0: must be a string, not a number']],
   ['svc_notification', { email: [{ email: 'a@b.example' }] }, ['email: must be a mapping, not a list']],
   [
     'svc_notification',
@@ -438,7 +438,7 @@ const REFUSED: Refused[] = [
   [
     'svc_status_page_component_group',
     { page_id: '01' },
-    ['page_id: is not an id: a decimal number as text, like "12"'],
+    ['page_id: is not an id: a decimal number as a string, like "12"'],
   ],
 ];
 

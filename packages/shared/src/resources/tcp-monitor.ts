@@ -8,13 +8,13 @@ export const tcpMonitor = {
   kind: 'svc_tcp_monitor',
   title: 'TCP monitor',
   description:
-    'Opens a TCP connection and closes it. The check fails when there is none within the time-out.',
+    'Opens a TCP connection and closes it. The check fails when no connection is established within the time-out.',
   constants: { type: 'tcp' as const },
   attributes: {
     ...naming,
     uri: required(
       text({ min: 1, max: LIMITS.target, check: hostAndPort, form: 'host:port' }),
-      'Host name or IP address, and port; IPv6 addresses in brackets.',
+      'Host name or IP address, and port. An IPv6 address stands in brackets.',
     ),
     ...running,
   },

@@ -180,7 +180,7 @@ export const topic: TextCheck = (text) =>
     : 'is not a topic: 1 to 64 letters, digits, hyphens and underscores';
 
 export const identifier: TextCheck = (text) =>
-  /^[1-9]\d{0,14}$/.test(text) ? null : 'is not an id: a decimal number as text, like "12"';
+  /^[1-9]\d{0,14}$/.test(text) ? null : 'is not an id: a decimal number as a string, like "12"';
 
 /** A reference of the declared file: `${svc_http_monitor.api.id}`. */
 export const REFERENCE = /^\$\{(svc_[a-z_]+)\.([^.{}\s]+)\.id\}$/;

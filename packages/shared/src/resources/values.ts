@@ -21,7 +21,7 @@ type TextBounds = {
 };
 
 function textSchema({ min = 0, max, maxBytes, check }: TextBounds): z.ZodType<string, string> {
-  let schema = z.string({ error: expected('a text') });
+  let schema = z.string({ error: expected('a string') });
   if (min > 0) {
     schema = schema.min(min, {
       error: min === 1 ? 'must not be empty' : `must have at least ${min} characters`,
@@ -72,7 +72,7 @@ function choiceSchema<const T extends readonly [string, ...string[]]>(options: T
     error: ({ input }) =>
       typeof input === 'string'
         ? `${quoted(input)} is not one of ${options.join(', ')}`
-        : expected('a text')({ input }),
+        : expected('a string')({ input }),
   });
 }
 
@@ -105,7 +105,7 @@ export function number({ min, max, unit, fraction = false }: NumberBounds): Valu
 
 export const bool: Value<boolean> = {
   type: 'bool',
-  schema: z.boolean({ error: expected('true or false') }),
+  schema: z.boolean({ error: expected('a boolean') }),
 };
 
 /** Members in the order of `options`, none twice; an empty set is none. */

@@ -2,9 +2,9 @@ import { z } from 'zod';
 
 /**
  * Messages about values of the wrong kind. They are written to follow the attribute's name:
- * `timeout: must be a number, not a text`.
+ * `timeout: must be a number, not a string`.
  */
-type Article = 'a text' | 'a number' | 'true or false' | 'a list' | 'a mapping';
+type Article = 'a string' | 'a number' | 'a boolean' | 'a list' | 'a mapping';
 
 /** For a value of another type, or a required one that is missing. */
 export function expected(article: Article) {
@@ -16,9 +16,9 @@ export function expected(article: Article) {
 
 function articleOf(value: unknown): Article {
   if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'string') return 'a text';
+  if (typeof value === 'string') return 'a string';
   if (typeof value === 'number' || typeof value === 'bigint') return 'a number';
-  return typeof value === 'boolean' ? 'true or false' : 'a mapping';
+  return typeof value === 'boolean' ? 'a boolean' : 'a mapping';
 }
 
 /** A bounded list. */

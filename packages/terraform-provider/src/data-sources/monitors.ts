@@ -40,7 +40,7 @@ export class MonitorsDataSource implements DataSource {
         type: 'number',
         setting: 'computed',
         sensitive: false,
-        description: 'How many there are in all.',
+        description: 'Number of all monitors.',
       },
     },
     blocks: {},

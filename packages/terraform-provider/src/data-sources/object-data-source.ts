@@ -37,7 +37,7 @@ export class ObjectDataSource implements DataSource {
           type: 'string',
           setting: 'required',
           sensitive: false,
-          description: `Id of the ${kind.noun}, a decimal number as text.`,
+          description: `Id of the ${kind.noun}: a decimal number as a string.`,
         },
         ...shownSchema(kind.shown),
       },

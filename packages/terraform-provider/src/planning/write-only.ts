@@ -40,14 +40,14 @@ function terraformAttributes(attributes: Attributes): Attributes {
 function threeOf(name: string, attribute: Attribute): [string, Attribute][] {
   const { presence, description } = attribute;
   const other = `\`${name}${SECRET}\``;
-  const needed = presence === 'required' ? `Required, unless ${other} is given. ` : '';
+  const needed = presence === 'required' ? `It is required, unless ${other} is given. ` : '';
   return [
     [
       name,
       {
         ...attribute,
         presence: presence === 'required' ? 'optional' : presence,
-        description: `${description} ${needed}Kept in the state; ${other} is not.`,
+        description: `${description} ${needed}It is kept in the state, and ${other} is not.`,
       },
     ],
     [
@@ -55,7 +55,7 @@ function threeOf(name: string, attribute: Attribute): [string, Attribute][] {
       {
         ...attribute,
         presence: 'optional',
-        description: `In place of \`${name}\`: sent to the service, and kept neither in the plan nor in the state. Needs Terraform 1.11 and \`${name}${VERSION}\`.`,
+        description: `Takes the place of \`${name}\`. It is sent to the service, and is kept neither in the plan nor in the state. It needs Terraform 1.11 and \`${name}${VERSION}\`.`,
       },
     ],
     [
@@ -66,7 +66,7 @@ function threeOf(name: string, attribute: Attribute): [string, Attribute][] {
         presence: 'optional',
         sensitive: false,
         secret: false,
-        description: `Any number; change it when ${other} has changed, so that it is sent again.`,
+        description: `Number to change when ${other} has changed, so that the provider sends the secret again.`,
       },
     ],
   ];

@@ -187,7 +187,7 @@ describe('applying', () => {
     const misshapen = { id: '7', name: ['x'], extra: 1 } as unknown as TerraformObject;
     const answer = await apply({ create: async () => outcome(misshapen) }, null, a);
     expect(received(answer.new_state)).toEqual({ id: '7', name: null, parts: [] });
-    expect(answer.diagnostics![0]!.detail).toContain('name: a text is required, not a list');
+    expect(answer.diagnostics![0]!.detail).toContain('name: a string is required, not a list');
   });
 
   test.each([

@@ -132,9 +132,9 @@ const PRIMITIVES = {
 };
 
 const NOUNS = {
-  string: 'a text',
+  string: 'a string',
   number: 'a number',
-  bool: 'true or false',
+  bool: 'a boolean',
   list: 'a list',
   set: 'a set',
   map: 'a map',
@@ -150,7 +150,7 @@ function kindOf(raw: unknown): string {
   if (raw === UNKNOWN) return 'an unknown value';
   if (Array.isArray(raw)) return 'a list';
   if (raw instanceof ExactNumber) return 'a number';
-  if (typeof raw === 'string') return 'a text';
+  if (typeof raw === 'string') return 'a string';
   return typeof raw === 'object' ? 'an object' : `a ${typeof raw}`;
 }
 

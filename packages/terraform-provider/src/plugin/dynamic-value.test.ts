@@ -149,8 +149,8 @@ describe('the shape of the schema', () => {
     const { value, problems } = encodeValue(schema, { n: 'secret', blocks: [{ key: ['secret'] }] });
     expect(decodeValue(schema, value)).toEqual({ ...nothing, blocks: [{ key: null }] });
     expect(problems).toEqual([
-      { path: ['n'], message: 'a number is required, not a text' },
-      { path: ['blocks', 0, 'key'], message: 'a text is required, not a list' },
+      { path: ['n'], message: 'a number is required, not a string' },
+      { path: ['blocks', 0, 'key'], message: 'a string is required, not a list' },
     ]);
   });
 
@@ -185,7 +185,7 @@ describe('bytes that are no value', () => {
   });
 
   test('a value of another type is said with its place', () => {
-    expect(() => read(schema, { m: { a: ['x'] } })).toThrow('m["a"]: a text is required, not a list');
+    expect(() => read(schema, { m: { a: ['x'] } })).toThrow('m["a"]: a string is required, not a list');
     expect(() => read(schema, ['x'])).toThrow('an object is required, not a list');
   });
 });

@@ -70,7 +70,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** `blocks[0].name: a text is required, not a list`. */
+/** `blocks[0].name: a string is required, not a list`. */
 export function describeProblem({ path, message }: Problem): string {
   return path.length === 0 ? message : `${describePath(path)}: ${message}`;
 }

@@ -3,12 +3,12 @@ import { asciiDomainName } from '@svc/shared/domain-name.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { DnsCheck, RecordType } from '@svc/shared/messages/check.ts';
+import { onAbort } from '@svc/shared/on-abort.ts';
 import { MAX_CHAIN, recordsOf, textOf } from '../../dns/answers.ts';
 import { type AskPolicy, DnsClient, type DnsReply, doublingWaits } from '../../dns/client.ts';
 import { canonicalName, DnsFormatError, type DnsMessage, type DnsQuestion, RCODE } from '../../dns/packet.ts';
 import type { Cancel } from '../../dns/query.ts';
 import { parseServer } from '../../dns/servers.ts';
-import { onAbort } from '../../on-abort.ts';
 import { SystemFiles } from '../../resolve/system-files.ts';
 import type { Probe, ProbeContext, ProbeOutcome } from '../probe.ts';
 

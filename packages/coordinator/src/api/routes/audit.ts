@@ -13,12 +13,11 @@ const filters = {
     .enum(AUDIT_OUTCOMES, `must be one of ${AUDIT_OUTCOMES.join(', ')}`)
     .optional()
     .meta({ description: 'Only lines of this outcome.' }),
-  token_id: id.optional().meta({ description: 'Only what this token did.' }),
-  object: z
-    .string()
-    .max(300, 'may have at most 300 characters')
-    .optional()
-    .meta({ description: 'Only this object and what lies below it, as in `monitors/12` or `monitors`.' }),
+  token_id: id.optional().meta({ description: 'Only lines of this token.' }),
+  object: z.string().max(300, 'may have at most 300 characters').optional().meta({
+    description:
+      'Only lines about this object and what lies below it, for example `monitors/12` or `monitors`.',
+  }),
 };
 
 export function auditEndpoints(
@@ -31,9 +30,9 @@ export function auditEndpoints(
       path: '/v1/audit',
       access: 'admin',
       tag: 'Audit',
-      summary: 'Who changed what, who was refused, and which token came from where, newest first',
+      summary: 'List the lines of the audit trail, newest first',
       description:
-        "Lines are kept for 400 days. They are those of the token's workspace; the operator's token sees those of all, and refusals of requests without a valid token. A change and its line are written together. `login` is the first request of a token from an address within a day. Of refusals that one token or address gets by the hundred not each becomes a line; `svc_audit_lines_left_out_total` counts the others.",
+        "Lines are kept for 400 days. A token sees the lines of its workspace. The operator's token sees the lines of all workspaces, and the refusals of requests without a valid token. A change and its line are written together. `login` is the first request of a token from an address within a day. Where one token or address is refused hundreds of times, not every refusal becomes a line; `svc_audit_lines_left_out_total` counts the others.",
       query: cursorPage.extend(filters),
       answers: { 200: { description: 'A page of lines.', schema: historyOf(auditView) } },
       async handle(request) {

@@ -20,8 +20,8 @@ export function checkEndpoints({ monitors, agents, checks }: Parts): Endpoint[] 
       path: '/v1/monitors/{id}/check',
       access: 'write',
       tag: 'Monitors',
-      summary: 'One attempt per region now: not recorded, alerts nobody',
-      answers: { 200: { description: "Each region's outcome.", schema: checkView } },
+      summary: 'Run one attempt in each region now. It is not recorded, and alerts nobody',
+      answers: { 200: { description: 'Outcome of each region.', schema: checkView } },
       async handle(request) {
         const id = idOf(request);
         const monitor = monitors.get(id);

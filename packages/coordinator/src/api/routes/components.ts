@@ -48,7 +48,7 @@ function groups({ reading }: ApiDependencies): Collection<StoredGroup> {
     noun: 'component group',
     kinds: ['svc_status_page_component_group'],
     named: 'name',
-    removal: 'Its components stay on the page, without a group.',
+    removal: 'The components of the group stay on the page, without a group.',
     requireParent: (scope) => requirePage(reading, scope),
     kindFor: () => 'svc_status_page_component_group',
     completed: onPage,

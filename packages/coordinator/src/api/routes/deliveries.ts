@@ -24,7 +24,7 @@ const cursorKeys = z.tuple([z.number().int()]);
 const stateFilter = z
   .enum(['pending', 'delivered', 'dead'], 'must be pending, delivered or dead')
   .optional()
-  .meta({ description: 'Only those in this state.' });
+  .meta({ description: 'Only deliveries in this state.' });
 
 /** At once; one may take 15 s where the receiver hangs. */
 const TESTS_PER_CHANNEL = 2;
@@ -76,7 +76,7 @@ export function deliveryEndpoints({
       path: '/v1/notifications/{id}/deliveries',
       access: 'read',
       tag: 'Notifications',
-      summary: 'Alerts of a channel with every attempt to deliver them, newest first',
+      summary: 'List the alerts of a channel with every attempt to deliver them, newest first',
       query: cursorPage.extend({ state: stateFilter }),
       answers: { 200: { description: 'A page of deliveries.', schema: historyOf(deliveryView) } },
       async handle(request) {

@@ -19,8 +19,8 @@ export function healthEndpoints({
       path: '/healthz',
       access: 'public',
       tag: 'Health',
-      summary: 'The process answers',
-      answers: { 200: { description: 'It does.', schema: aliveView } },
+      summary: 'Whether the process answers',
+      answers: { 200: { description: 'The process answers.', schema: aliveView } },
       handle: () => ok({ status: 'ok' }),
     }),
     endpoint({
@@ -30,8 +30,8 @@ export function healthEndpoints({
       tag: 'Health',
       summary: 'Whether all parts work',
       answers: {
-        200: { description: 'All do.', schema: healthView },
-        503: { description: 'Some do not.', schema: healthView },
+        200: { description: 'All parts work.', schema: healthView },
+        503: { description: 'Some part does not work.', schema: healthView },
       },
       handle() {
         const parts = readiness();
@@ -44,7 +44,8 @@ export function healthEndpoints({
       path: '/metrics',
       access: 'public',
       tag: 'Health',
-      summary: "Metrics in Prometheus' text format; where SVC_METRICS_TOKEN is set, with that bearer token",
+      summary:
+        'Metrics in the text format of Prometheus. Where `SVC_METRICS_TOKEN` is set, it is asked for as bearer token',
       answers: {
         200: { description: 'The metrics.', contentType: 'text/plain; version=0.0.4; charset=utf-8' },
       },

@@ -19,7 +19,7 @@ export function monitorEndpoints(dependencies: ApiDependencies): Endpoint[] {
     named: 'name',
     type: typeFilter(TYPES),
     removal:
-      'It leaves the channels it was linked to. While components of status pages show it, it is refused (409), unless `cascade` removes those too, or `components=keep` leaves them in place: their `monitor_id` is then null, and pages leave them out.',
+      'The monitor leaves the channels that it was linked to. While components of status pages show the monitor, the removal is refused (409), unless `cascade` removes them too or `components=keep` leaves them in place. Their `monitor_id` is null then, and pages leave them out.',
     isShown: true,
     kindFor(body) {
       const type = typeof body === 'object' && body !== null && 'type' in body ? body.type : undefined;

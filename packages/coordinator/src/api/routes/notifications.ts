@@ -17,7 +17,7 @@ export function notificationEndpoints(dependencies: ApiDependencies): Endpoint[]
     kinds: ['svc_notification'],
     named: 'name',
     type: typeFilter(CHANNEL_KINDS),
-    removal: 'Its deliveries go with it, also those that are pending.',
+    removal: 'The deliveries of the channel are removed with it, also those that are pending.',
     kindFor: () => 'svc_notification',
     find: ({ workspaceId }, id, shown) => reading.notification(workspaceId, id, shown),
     page: ({ workspaceId }, page, shown, filter) => reading.notifications(workspaceId, page, shown, filter),

@@ -17,7 +17,7 @@ export function regionEndpoints({ store, agents }: Pick<ApiDependencies, 'store'
       path: '/v1/regions',
       access: 'read',
       tag: 'Regions',
-      summary: 'All regions with their live agents',
+      summary: 'List all regions with their live agents',
       answers: { 200: { description: 'The 28 regions.', schema: regionsView } },
       async handle() {
         const lastSeenAt = await regionsLastSeen(store);

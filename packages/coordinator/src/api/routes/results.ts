@@ -22,12 +22,12 @@ export function resultEndpoints({ store }: Pick<ApiDependencies, 'store'>): Endp
       path: '/v1/monitors/{id}/results',
       access: 'read',
       tag: 'Monitors',
-      summary: 'Results of a monitor, newest first',
+      summary: 'List the results of a monitor, newest first',
       query: cursorPage.extend({
         region: z
           .enum(REGIONS, 'is no region')
           .optional()
-          .meta({ description: 'Only those of this region.' }),
+          .meta({ description: 'Only results of this region.' }),
       }),
       answers: { 200: { description: 'A page of results.', schema: historyOf(resultView) } },
       async handle(request) {

@@ -16,7 +16,7 @@ export function statusPageEndpoints(dependencies: ApiDependencies): Endpoint[] {
     noun: 'status page',
     kinds: ['svc_status_page'],
     named: 'title or slug',
-    removal: 'Its components and component groups go with it.',
+    removal: 'The components and component groups of the page are removed with it.',
     kindFor: () => 'svc_status_page',
     find: ({ workspaceId }, id, shown) => reading.statusPage(workspaceId, id, shown),
     page: ({ workspaceId }, page, shown, filter) => reading.statusPages(workspaceId, page, shown, filter),
@@ -38,7 +38,7 @@ function appearanceEndpoint({ reading, configuration }: ApiDependencies): Endpoi
     path: '/v1/status-pages/{id}/appearance',
     access: 'write',
     tag: 'Status pages',
-    summary: 'Whether a page is served, and its colours',
+    summary: 'Change whether a page is served, and its colours',
     body: appearance,
     headers: ['If-Match'],
     answers: {

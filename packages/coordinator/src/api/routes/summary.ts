@@ -12,14 +12,14 @@ export function summaryEndpoints({ store, slotNow }: Pick<ApiDependencies, 'stor
       path: '/v1/monitors/{id}/summary',
       access: 'read',
       tag: 'Monitors',
-      summary: 'Uptime, latencies and outcomes of a monitor, in all and per region',
+      summary: 'Summarize uptime, latencies and outcomes of a monitor, as a whole and per region',
       description:
-        'Hours of the last day or week, or days (UTC) of the last 30, 90 or 400, the one in progress included. Hours are kept for 14 days, days for 400. A result that comes hours late is counted within seconds.',
+        'The buckets are the hours of the last day or week, or the days (UTC) of the last 30, 90 or 400 days. The bucket in progress is one of them. Hours are kept for 14 days, days for 400. A result that comes hours late is counted within seconds.',
       query: z.object({
         range: z
           .enum(RANGE_NAMES, `must be ${RANGE_NAMES.slice(0, -1).join(', ')} or ${RANGE_NAMES.at(-1)}`)
           .default('24h')
-          .meta({ description: 'How far back.' }),
+          .meta({ description: 'How far the summary reaches back.' }),
       }),
       answers: { 200: { description: 'The summary.', schema: summaryView } },
       async handle(request) {

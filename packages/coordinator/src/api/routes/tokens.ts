@@ -17,17 +17,20 @@ const newToken = z
     name: nameSchema('What it is for.'),
     scope: z.enum(TOKEN_SCOPES, SCOPE_MESSAGE).meta({
       description:
-        'read: see everything but secrets; write: secrets too, and change what is declared; admin: also manage tokens and read the audit trail.',
+        '`read` sees everything but secrets. `write` sees secrets too, and changes what is declared. `admin` also manages tokens and reads the audit trail.',
     }),
     expires_at: z.iso
       .datetime({ offset: true, error: 'must be an instant as in 2027-01-01T00:00:00Z' })
       .nullish()
-      .meta({ description: 'From when on it is refused (RFC 3339, in the future); without it, never.' }),
+      .meta({ description: 'When the token expires (RFC 3339, in the future). The default is never.' }),
     workspace_id: z
-      .string('must be a text')
+      .string('must be a string')
       .regex(/^[1-9]\d{0,14}$/, 'must be the id of a workspace')
       .nullish()
-      .meta({ description: "Another workspace than the caller's; operator's token only." }),
+      .meta({
+        description:
+          "Workspace of the new token. The default is the caller's; only the operator's token may name another.",
+      }),
   })
   .meta({ examples: [{ name: 'Terraform', scope: 'write', expires_at: '2027-01-01T00:00:00Z' }] });
 
@@ -35,7 +38,7 @@ const removal = z.object({
   cascade: z
     .enum(['true', 'false'], 'must be true or false')
     .default('false')
-    .meta({ description: 'Also revoke the tokens that it made.' }),
+    .meta({ description: '`true`: also revoke the tokens that this token made.' }),
 });
 
 export function tokenEndpoints({
@@ -56,7 +59,7 @@ export function tokenEndpoints({
         scope: z
           .enum(TOKEN_SCOPES, SCOPE_MESSAGE)
           .optional()
-          .meta({ description: 'Only those of this scope.' }),
+          .meta({ description: 'Only tokens of this scope.' }),
       }),
       answers: { 200: { description: 'A page of the list.', schema: listOf(tokenView) } },
       handle(request) {
@@ -78,9 +81,9 @@ export function tokenEndpoints({
       path: '/v1/tokens',
       access: 'admin',
       tag: 'Tokens',
-      summary: 'Create an API token; it is shown once',
+      summary: 'Create an API token. Only this answer shows it',
       description:
-        'Only a hash of the token is kept, so a request that is repeated with its Idempotency-Key makes no second token but cannot show the first again: it is refused (409) with the id of the token, which can be revoked.',
+        'Only a hash of the token is kept. A request that is repeated with its Idempotency-Key makes no second token, and cannot show the first token again. It is refused (409) with the id of the token, which can be revoked.',
       body: newToken,
       headers: ['Idempotency-Key'],
       answers: { 201: { description: 'Created.', schema: createdTokenView } },
@@ -122,7 +125,7 @@ export function tokenEndpoints({
       tag: 'Tokens',
       summary: 'Revoke an API token',
       description:
-        "With `cascade`, also the tokens that it made, those that these made, and so on; then it may have been revoked before, as an operator's token is that SVC_API_TOKEN no longer names.",
+        "With `cascade`, the tokens that it made are revoked too, and those that these made, and so on. The token itself may have been revoked before, for example an operator's token that `SVC_API_TOKEN` no longer names.",
       query: removal,
       answers: { 204: { description: 'Revoked.' } },
       problems: ['conflict'],

@@ -16,7 +16,7 @@ export function transitionEndpoints({ store }: Pick<ApiDependencies, 'store'>): 
       path: '/v1/monitors/{id}/transitions',
       access: 'read',
       tag: 'Monitors',
-      summary: "Changes of a monitor's status with the votes that made them, newest first",
+      summary: 'List the changes of status of a monitor with the votes that made them, newest first',
       query: cursorPage,
       answers: { 200: { description: 'A page of transitions.', schema: historyOf(transitionView) } },
       async handle(request) {

@@ -27,7 +27,7 @@ export function workspaceEndpoints({
       path: '/v1/workspaces',
       access: 'admin',
       tag: 'Workspaces',
-      summary: "List the workspaces; without the operator's token, the caller's alone",
+      summary: "List the workspaces. Tokens other than the operator's see their own workspace only",
       query: offsetPage.extend({ name: nameFilter('name') }),
       answers: { 200: { description: 'A page of the list.', schema: listOf(workspaceView) } },
       async handle(request) {
@@ -42,7 +42,7 @@ export function workspaceEndpoints({
       path: '/v1/workspaces',
       access: 'operator',
       tag: 'Workspaces',
-      summary: 'Create a workspace; its tokens are made with POST /v1/tokens and its id',
+      summary: 'Create a workspace. POST /v1/tokens with its id makes its tokens',
       body: newWorkspace,
       headers: ['Idempotency-Key'],
       answers: {

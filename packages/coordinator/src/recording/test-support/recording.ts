@@ -19,7 +19,8 @@ import { createRecordingStore, type RecordingStore } from '../../store/recording
 import { Secrets } from '../../store/secrets.ts';
 import type { SqlValue, Store } from '../../store/store.ts';
 import type { ResultMessage } from '../events.ts';
-import { Recorder, type RegionPresence } from '../recorder.ts';
+import { Recorder } from '../recorder.ts';
+import type { RegionPresence } from '../recorder-parts.ts';
 
 export const THREE: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 export const PERIOD = 30_000;

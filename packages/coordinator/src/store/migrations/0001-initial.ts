@@ -113,7 +113,7 @@ const STATEMENTS = [
   // Intervals without a live agent; `ended_at` null while it lasts.
   `CREATE TABLE region_absences (
     id INTEGER PRIMARY KEY AUTOINCREMENT, region TEXT NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER)`,
-  // installation (id), job_key, declared_digest …
+  // job_key, declared_digest …
   'CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
   // What POST requests with an `Idempotency-Key` made; `fingerprint` is a hash of path and body.
   `CREATE TABLE idempotency_keys (

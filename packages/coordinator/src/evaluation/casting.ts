@@ -1,0 +1,101 @@
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { checkEnd } from '../domain/check-end.ts';
+import { type CastingTime, castVotes } from '../domain/decision.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
+import {
+  BELIEVED_AHEAD_MS,
+  freshForMs,
+  type Vote,
+  type VoteOutcome,
+  votableForMs,
+} from '../domain/status.ts';
+import type { Frame } from './frame.ts';
+import type { MonitorState } from './state.ts';
+
+/* From a report to a region's vote: which slots may still become one, and from when it counts. */
+
+/** What the region says with this result, as a vote that is cast now. */
+export function voteOf(
+  frame: Frame,
+  monitor: LiveMonitor,
+  result: CheckResult,
+  outcome: VoteOutcome,
+  region: Region,
+): Vote {
+  const { slotNow } = frame.instants;
+  return {
+    region,
+    outcome,
+    slot: result.slot,
+    at: slotNow,
+    endedAt: checkEnd(result, slotNow),
+    failedSince: outcome === 'failed' ? result.slot : null,
+    upSlot: outcome === 'failed' ? 0 : result.slot,
+    expiresAt: frame.now + freshForMs(monitor.periodMs, monitor.longestCheckMs),
+    latency: result.latency ?? null,
+    statusCode: result.status_code ?? null,
+    errorMessage: result.error_message ?? null,
+  };
+}
+
+/**
+ * Casts the reports that are not too old to say something about now.
+ *
+ * @returns whether a region's vote is another one than before
+ */
+export function cast(
+  frame: Frame,
+  state: MonitorState,
+  monitor: LiveMonitor,
+  reports: readonly Vote[],
+): boolean {
+  const before = state.votes;
+  state.votes = castVotes(before, votable(frame, monitor, reports), castingTime(frame, monitor));
+  return state.votes !== before;
+}
+
+/**
+ * After a restart: these reports became votes `agoMs` ago. The verdict on them changed nothing, or the state
+ * would have been written.
+ */
+export function recast(
+  frame: Frame,
+  state: MonitorState,
+  monitor: LiveMonitor,
+  reports: readonly Vote[],
+  agoMs: number,
+): void {
+  const { now, oldestSlot } = castingTime(frame, monitor);
+  const then = { now: now - agoMs, oldestSlot: oldestSlot - agoMs };
+  const young = reports.filter(({ slot }) => slot >= then.oldestSlot);
+  state.votes = castVotes(state.votes, young, then);
+}
+
+export function castingTime(frame: Frame, monitor: LiveMonitor): CastingTime {
+  return { now: frame.now, oldestSlot: oldestVotable(frame, monitor) };
+}
+
+/** Oldest slot that may still become a vote, epoch ms. */
+export function oldestVotable(frame: Frame, { periodMs, longestCheckMs }: LiveMonitor): number {
+  return frame.instants.slotNow - votableForMs(periodMs, longestCheckMs);
+}
+
+/** The slot was given under a clock that was ahead. */
+export function isAhead(frame: Frame, slot: number): boolean {
+  return slot > frame.instants.slotNow + BELIEVED_AHEAD_MS;
+}
+
+/** Of these the ones that are not too old, as votes that are cast now. */
+function votable(frame: Frame, monitor: LiveMonitor, reports: readonly Vote[]): Vote[] {
+  const { slotNow } = frame.instants;
+  const oldest = oldestVotable(frame, monitor);
+  const expiresAt = frame.now + freshForMs(monitor.periodMs, monitor.longestCheckMs);
+  const young: Vote[] = [];
+  for (const vote of reports) {
+    if (vote.slot < oldest) continue;
+    const isOfNow = vote.at === slotNow && vote.expiresAt === expiresAt;
+    young.push(isOfNow ? vote : { ...vote, at: slotNow, expiresAt });
+  }
+  return young;
+}

@@ -1,0 +1,90 @@
+import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
+import { hasRegion } from '../domain/region-set.ts';
+import { isOnGrid } from '../domain/schedule.ts';
+import { isAhead, oldestVotable } from './casting.ts';
+import type { Frame } from './frame.ts';
+import { KeptOutcomes } from './kept-outcomes.ts';
+import type { MonitorState } from './state.ts';
+
+/** A result as the stream has it. */
+export type Report = {
+  readonly result: CheckResult;
+  readonly region: Region;
+  readonly agent: string;
+  /** What is recorded already of the region and slot. Null: nothing. */
+  readonly prior: Outcome | null;
+  /** With `not_run`: the job is offered again, so the region has not answered yet. */
+  readonly isOfferedAgain: boolean;
+};
+
+/** The results that one evaluation keeps, each with all that a kept result brings along. */
+export class KeptResults {
+  readonly #frame: Frame;
+  /** Of this evaluation: the same result may come twice at once. */
+  readonly #outcomes = new KeptOutcomes();
+
+  constructor(frame: Frame) {
+    this.#frame = frame;
+  }
+
+  /**
+   * The first outcome that is not `not_run` stays, and it takes the place of a `not_run`.
+   *
+   * @returns whether the result is kept
+   */
+  keep(monitor: LiveMonitor, { result, region, agent, prior }: Report): boolean {
+    const { slot, outcome } = result;
+    const known = this.#outcomes.of(monitor.id, slot, region) ?? prior;
+    if (known !== null && (known !== 'not_run' || outcome === 'not_run')) return false;
+    this.#outcomes.set(monitor.id, slot, region, outcome);
+    this.#frame.writes.results.push({ result, region, agent, decidedAfterMs: null });
+    this.#added(monitor, slot);
+    return true;
+  }
+
+  /** A region will not report the slot: a `not_run` row unless it has one. `version`: of the job. */
+  keepAbstention(
+    monitor: LiveMonitor,
+    version: number,
+    slot: number,
+    region: Region,
+    reason: NotRunReason,
+  ): void {
+    const { id: monitorId } = monitor;
+    if (this.#outcomes.of(monitorId, slot, region) !== undefined) return;
+    this.#outcomes.set(monitorId, slot, region, 'not_run');
+    this.#frame.writes.abstentions.push({ monitorId, version, slot, region, reason });
+    this.#added(monitor, slot);
+  }
+
+  #added(monitor: LiveMonitor, slot: number): void {
+    keepFindable(this.#frame, monitor, slot);
+    if (slot < this.#frame.rolledUpUntil) this.#frame.writes.repairs.push({ monitorId: monitor.id, slot });
+  }
+}
+
+/** A slot off the grid of the monitor's period is not found again unless it is remembered. */
+export function keepFindable({ writes }: Frame, { id, periodMs }: LiveMonitor, slot: number): void {
+  if (!isOnGrid(id, slot, periodMs)) writes.offGridSlots.push({ monitorId: id, slot });
+}
+
+/**
+ * Whether only the store knows if the outcome, which is not `not_run`, is recorded. A slot that is open, or to come,
+ * has no outcome of a region that has not answered: every outcome since the last decision that may be a vote is in
+ * memory. A recorded `not_run` may not be.
+ */
+export function isOutcomeUnknown(
+  frame: Frame,
+  state: Readonly<MonitorState>,
+  monitor: LiveMonitor,
+  slot: number,
+  region: Region,
+): boolean {
+  if (slot <= state.floorSlot || slot < oldestVotable(frame, monitor) || isAhead(frame, slot)) return true;
+  const open = state.open.find((each) => each.slot === slot);
+  if (open !== undefined) return hasRegion(open.answered, region);
+  if (slot === state.decidedSlot) return hasRegion(state.decidedAnswered, region);
+  return slot < state.decidedSlot;
+}

@@ -1,0 +1,57 @@
+import { isAhead } from './casting.ts';
+import type { Frame } from './frame.ts';
+import { isOver } from './slot-life.ts';
+import type { Drafts, MonitorState } from './state.ts';
+import { flushIntervals } from './status-change.ts';
+import type { WrittenState } from './writes.ts';
+
+/* Which states are written at the end of an evaluation, so that a restart knows what was known (decision 0157). */
+
+/** Adds the states that are to be written to the writes. Once, when everything has been evaluated. */
+export function writeStates(frame: Frame, drafts: Drafts): void {
+  dateDecisions(frame, drafts);
+  for (const state of frame.unwritten) {
+    // Removed since.
+    if (drafts.find(state.id) !== state) continue;
+    flushIntervals(frame, state);
+    state.unwrittenDecisions = 0;
+    frame.writes.states.push(asWritten(frame, state));
+  }
+  frame.unwritten.clear();
+}
+
+/**
+ * A restart reads from the results when their slot was decided. A decision that comes with none of its slot's
+ * results is known from the state alone.
+ */
+function dateDecisions(frame: Frame, drafts: Drafts): void {
+  const dated = new Set<string>();
+  const { slotNow } = frame.instants;
+  for (const row of frame.writes.results) {
+    const { monitor, slot, outcome } = row.result;
+    const state = drafts.find(monitor);
+    // Under a clock that was ahead nothing waits for it.
+    if (outcome === 'not_run' || state === null || !(isOver(state, slot) || isAhead(frame, slot))) continue;
+    row.decidedAfterMs = slotNow - slot;
+    dated.add(slotKey(monitor, slot));
+  }
+  for (const { state, slot } of frame.decided) {
+    if (!dated.has(slotKey(state.id, slot))) frame.unwritten.add(state);
+  }
+}
+
+function asWritten({ now, instants }: Frame, { open, ...state }: MonitorState): WrittenState {
+  return {
+    ...state,
+    writtenAt: instants.slotNow,
+    openSlots: open.map(({ slot }) => slot).filter((slot) => slot <= state.decidedSlot),
+    votes: state.votes.map(({ expiresAt, ...vote }) => ({
+      ...vote,
+      countsUntil: Math.floor(instants.slotNow + expiresAt - now),
+    })),
+  };
+}
+
+function slotKey(monitorId: number, slot: number): string {
+  return `${monitorId} ${slot}`;
+}

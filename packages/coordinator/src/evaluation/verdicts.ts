@@ -1,0 +1,76 @@
+import type { LiveMonitor } from '../domain/monitor.ts';
+import { NO_REGIONS, type RegionSet, regionSet, sizeOf } from '../domain/region-set.ts';
+import {
+  electorateOf,
+  isCounted,
+  quorumEndsAt,
+  statusOf,
+  tally,
+  type Vote,
+  verdict,
+} from '../domain/status.ts';
+import type { TransitionReason } from '../domain/transition.ts';
+import type { Frame } from './frame.ts';
+import type { MonitorState } from './state.ts';
+import { changeStatus } from './status-change.ts';
+
+/* From the votes that a monitor has to its status: who is asked, what they say together, and what ageing does to it. */
+
+/** The regions whose votes are asked for. `joining`: those of a slot that is not decided, asked as if it were. */
+export function electorateFor(
+  frame: Frame,
+  state: Readonly<MonitorState>,
+  monitor: LiveMonitor,
+  joining: RegionSet = NO_REGIONS,
+): RegionSet {
+  const declared = monitor.regions === null ? null : regionSet(monitor.regions);
+  return electorateOf(declared, frame.electable, state.entered | joining);
+}
+
+/** The votes that count now. */
+export function countedVotes(frame: Frame, state: Readonly<MonitorState>, monitor: LiveMonitor): Vote[] {
+  const electorate = electorateFor(frame, state, monitor);
+  return state.votes.filter((vote) => isCounted(vote, electorate, frame.now));
+}
+
+/** Verdict on the votes that there are. `slot`: the one that made it; null: none did. */
+export function judge(frame: Frame, state: MonitorState, monitor: LiveMonitor, slot: number | null): void {
+  const electorate = electorateFor(frame, state, monitor);
+  const { status, reason } = verdict(state.votes, electorate, state.status, frame.now);
+  const at = frame.instants.slotNow;
+  if (changeStatus(frame, state, monitor, { status, reason, at, slot, electorate })) {
+    frame.unwritten.add(state);
+  }
+}
+
+/** Ageing alone changes a status only to `unknown`, dated at the expiry that left too few votes. */
+export function age(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
+  if (state.status === 'unknown') return;
+  const { now, instants } = frame;
+  const electorate = electorateFor(frame, state, monitor);
+  const { failed, degraded, total } = tally(state.votes, electorate, now);
+  if (statusOf(failed, degraded, total, sizeOf(electorate)) !== 'unknown') return;
+  const expiredAt = quorumEndsAt(state.votes, electorate);
+  const at = Math.floor(instants.slotNow - Math.max(0, now - (expiredAt ?? now)));
+  const reason = unknownReason(electorate, expiredAt);
+  changeStatus(frame, state, monitor, { status: 'unknown', reason, at, slot: null, electorate });
+  frame.unwritten.add(state);
+}
+
+/**
+ * Votes that expired while the slots' clock jumped leave the status `unknown` from then on, also where
+ * the next decision comes before anybody has looked at their ages.
+ */
+export function ageByJump(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
+  for (const vote of state.votes) {
+    if (vote.expiresAt > frame.jumpedAt) continue;
+    age(frame, state, monitor);
+    return;
+  }
+}
+
+/** @param expiredAt null: the votes were never enough for the electorate, which has grown */
+function unknownReason(electorate: RegionSet, expiredAt: number | null): TransitionReason {
+  if (electorate === NO_REGIONS) return 'no-electorate';
+  return expiredAt === null ? 'too-few-votes' : 'votes-expired';
+}

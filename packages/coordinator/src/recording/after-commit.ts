@@ -1,0 +1,125 @@
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import type { DeclaredChange } from '../evaluation/declared-change.ts';
+import type { Evaluation } from '../evaluation/evaluation.ts';
+import type { StatusChange } from '../evaluation/frame.ts';
+import type { StreamPosition } from '../store/stream-position.ts';
+import type { EvaluatedBatch } from './batch-evaluation.ts';
+import type { RecorderEvent } from './events.ts';
+import type { MonitorDeadlines } from './monitor-deadlines.ts';
+import type { RecorderDrops, RecorderParts } from './recorder-parts.ts';
+import { type RecordedResult, ResultFeed } from './result-feed.ts';
+
+/** Reasons of `unknown` that somebody asked for. */
+const DECLARED: ReadonlySet<string> = new Set(['deactivated', 'probe-changed']);
+
+/** What follows a commit: memory takes up what is durable now, and others are told, in one order. */
+export class AfterCommit {
+  readonly feed: ResultFeed;
+  /** Since the start. */
+  readonly counts = { results: 0, duplicates: 0, transactions: 0 };
+  readonly #parts: RecorderParts;
+  readonly #drops: RecorderDrops;
+  readonly #deadlines: MonitorDeadlines;
+  readonly #changeListeners = new Set<(change: StatusChange) => void>();
+  readonly #positionListeners = new Set<(position: StreamPosition) => void>();
+  readonly #positions = new Map<string, StreamPosition>();
+
+  constructor(parts: RecorderParts, drops: RecorderDrops, deadlines: MonitorDeadlines) {
+    this.#parts = parts;
+    this.#drops = drops;
+    this.#deadlines = deadlines;
+    this.feed = new ResultFeed(parts.log);
+  }
+
+  /** Called after the commit of a change of status. Must not throw. Returns a function that unregisters. */
+  onTransition(listener: (change: StatusChange) => void): () => void {
+    this.#changeListeners.add(listener);
+    return () => this.#changeListeners.delete(listener);
+  }
+
+  /** Called after each commit, for each stream whose position it moved. Must not throw. Returns a function that unregisters. */
+  onPosition(listener: (position: StreamPosition) => void): () => void {
+    this.#positionListeners.add(listener);
+    return () => this.#positionListeners.delete(listener);
+  }
+
+  /** Where the reading of the stream continues; null where nothing of it was ever recorded. */
+  positionIn(stream: string): StreamPosition | null {
+    return this.#positions.get(stream) ?? null;
+  }
+
+  /** The position was recorded before the start. */
+  loaded(position: StreamPosition): void {
+    this.#positions.set(position.stream, position);
+  }
+
+  /** @param deliveryIds of the deliveries that the batch has queued, in their order; null: its channel is gone */
+  committed(
+    batch: readonly RecorderEvent[],
+    { evaluation, positions, reported, givenBack }: EvaluatedBatch,
+    deliveryIds: readonly (number | null)[],
+  ): void {
+    this.#applyStates(evaluation);
+    for (const event of batch) if (event.kind === 'declared') this.#declared(event.changes);
+    this.counts.transactions += 1;
+    this.#countResults(reported);
+    for (const position of positions.values()) this.#moved(position);
+    this.#settle(reported, givenBack);
+    this.feed.tell(reported);
+    this.#tellChanges(evaluation);
+    evaluation.writes.deliveries.forEach((delivery, index) => {
+      const id = deliveryIds[index] ?? null;
+      if (id !== null) this.#parts.onQueued(id, delivery);
+    });
+    for (const event of batch) if (event.kind === 'declared') event.onApplied();
+  }
+
+  #applyStates(evaluation: Evaluation): void {
+    const { states } = this.#parts;
+    for (const [id, state] of evaluation.drafts.entries()) {
+      if (state === null) {
+        states.delete(id);
+        continue;
+      }
+      states.set(state);
+      this.#deadlines.arm(state, evaluation.frame.now);
+    }
+  }
+
+  #declared(changes: readonly DeclaredChange[]): void {
+    for (const change of changes) {
+      if (change.kind === 'monitor') this.#parts.onDeclared(change.monitorId, change.monitor);
+    }
+  }
+
+  #countResults(reported: readonly RecordedResult[]): void {
+    this.counts.results += reported.length;
+    for (const { isNew } of reported) if (!isNew) this.counts.duplicates += 1;
+  }
+
+  #moved(position: StreamPosition): void {
+    this.#positions.set(position.stream, position);
+    for (const listener of this.#positionListeners) listener(position);
+  }
+
+  #settle(reported: readonly RecordedResult[], givenBack: ReadonlySet<CheckResult>): void {
+    const { slots } = this.#parts;
+    for (const { result, region } of reported) {
+      const { monitor: monitorId, slot } = result;
+      const is = givenBack.has(result) ? 'given-back' : 'reported';
+      const { reason, timed_out } = result;
+      slots.settled({ monitorId, slot, region, is, timedOut: timed_out === true, reason });
+    }
+  }
+
+  #tellChanges(evaluation: Evaluation): void {
+    for (const change of evaluation.changes) {
+      if (change.to === 'unknown' && !DECLARED.has(change.reason)) this.#becameUnknown(change);
+      for (const listener of this.#changeListeners) listener(change);
+    }
+  }
+
+  #becameUnknown({ monitor: { id, name }, reason }: StatusChange): void {
+    this.#drops.add('monitor-unknown', { monitor: id, name, reason }, 'monitors have become unknown');
+  }
+}

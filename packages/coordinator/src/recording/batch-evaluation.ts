@@ -1,0 +1,126 @@
+import type { CheckResult, Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { ALL_REGIONS, bitOf, NO_REGIONS, type RegionSet, regionsOf } from '../domain/region-set.ts';
+import { Evaluation } from '../evaluation/evaluation.ts';
+import type { ResultKey } from '../store/recorded-results.ts';
+import type { StreamPosition } from '../store/stream-position.ts';
+import { type MessageEvent, type RecorderEvent, tell } from './events.ts';
+import type { RecorderParts } from './recorder-parts.ts';
+import type { RecordedResult } from './result-feed.ts';
+
+type Priors = ReadonlyMap<CheckResult, Outcome | null>;
+
+/** What one batch comes to, before it is written. */
+export type EvaluatedBatch = {
+  readonly evaluation: Evaluation;
+  /** By stream. */
+  readonly positions: ReadonlyMap<string, StreamPosition>;
+  /** The last applied entry of the log of changes; null: none was applied. */
+  readonly changesUntil: number | null;
+  readonly reported: readonly RecordedResult[];
+  /** Of `reported`: jobs that are to be offered again. */
+  readonly givenBack: ReadonlySet<CheckResult>;
+};
+
+/**
+ * Evaluates batches of events: asks the store what of them is recorded already, and hands them to one evaluation.
+ * Nothing is changed by it; an evaluation that is thrown away leaves no trace.
+ */
+export class BatchEvaluation {
+  readonly #parts: RecorderParts;
+
+  constructor(parts: RecorderParts) {
+    this.#parts = parts;
+  }
+
+  /** @param isTimeUp false until what was reported before the start is read */
+  async evaluate(batch: readonly RecorderEvent[], isTimeUp: () => boolean): Promise<EvaluatedBatch> {
+    const priors = await this.#priors(batch, this.begin(isTimeUp()));
+    const evaluation = this.begin(isTimeUp());
+    const reported: RecordedResult[] = [];
+    const givenBack = new Set<CheckResult>();
+    const positions = new Map<string, StreamPosition>();
+    let changesUntil: number | null = null;
+    for (const event of batch) {
+      if (event.kind === 'message') {
+        this.#report(evaluation, event, priors, reported, givenBack);
+        if (event.position !== null) positions.set(event.position.stream, event.position);
+      } else {
+        tell(evaluation, event);
+        if (event.kind === 'declared') changesUntil = event.until;
+      }
+    }
+    evaluation.finish();
+    return { evaluation, positions, changesUntil, reported, givenBack };
+  }
+
+  /** An evaluation of now. */
+  begin(isTimeUp: boolean): Evaluation {
+    const { states, monitors, rollups, clock, slotClock, newKey, isHeld, closesIncidents } = this.#parts;
+    // First: this is what notices a jump.
+    const slotNow = slotClock.now();
+    const { jumpedMs, jumpedAt } = slotClock;
+    const wall = Math.floor(clock.wall());
+    return new Evaluation({
+      states,
+      monitors,
+      instants: { wall, slotNow, monotonic: clock.monotonic(), jumpedMs, jumpedAt },
+      electable: this.#electable(),
+      rolledUpUntil: rollups.claimedUntil,
+      isHeld,
+      newKey,
+      closesIncidents,
+      isTimeUp,
+    });
+  }
+
+  /** What of the batch is recorded already, as far as only the store knows. */
+  async #priors(batch: readonly RecorderEvent[], evaluation: Evaluation): Promise<Priors> {
+    const asked: { result: CheckResult; key: ResultKey }[] = [];
+    for (const event of batch) {
+      if (event.kind !== 'message' || event.region === null) continue;
+      const { region } = event;
+      for (const result of event.results) {
+        if (!evaluation.needsPrior(result, region)) continue;
+        asked.push({ result, key: { monitorId: result.monitor, slot: result.slot, region } });
+      }
+    }
+    if (asked.length === 0) return new Map();
+    const outcomes = await this.#parts.store.recordedOutcomes(asked.map(({ key }) => key));
+    return new Map(asked.map(({ result }, index) => [result, outcomes[index] ?? null]));
+  }
+
+  #report(
+    evaluation: Evaluation,
+    { region, agent, results }: MessageEvent,
+    priors: Priors,
+    reported: RecordedResult[],
+    givenBack: Set<CheckResult>,
+  ): void {
+    if (region === null) return;
+    for (const result of results) {
+      const monitor = evaluation.monitor(result.monitor);
+      // Removed since it was queued.
+      if (monitor === undefined) continue;
+      const isOfferedAgain = this.#isOfferedAgain(result, region);
+      if (isOfferedAgain) givenBack.add(result);
+      const prior = priors.get(result) ?? null;
+      const isNew = evaluation.reported(monitor, { result, region, agent, prior, isOfferedAgain });
+      reported.push({ result, monitor, region, isNew });
+    }
+  }
+
+  #isOfferedAgain({ outcome, monitor, slot, reason }: CheckResult, region: Region): boolean {
+    if (outcome !== 'not_run') return false;
+    return this.#parts.slots.isOfferedAgain(monitor, slot, region, reason ?? 'internal-error');
+  }
+
+  #electable(): RegionSet {
+    const { presence } = this.#parts;
+    let set = NO_REGIONS;
+    for (const region of ALL) if (presence.hadAgentWithin24h(region)) set |= bitOf(region);
+    return set;
+  }
+}
+
+const ALL = regionsOf(ALL_REGIONS);

@@ -1,0 +1,56 @@
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import type { MessageEvent, ResultMessage } from './events.ts';
+import type { RecorderDrops, RecorderParts } from './recorder-parts.ts';
+
+/** A message as it is queued. */
+export type TakenMessage = {
+  readonly event: MessageEvent;
+  /** Nobody is to wait for it. */
+  readonly isUrgent: boolean;
+};
+
+/** Takes in messages of the streams: drops what no job was given for, and tells others what has come. */
+export class Intake {
+  readonly #parts: RecorderParts;
+  readonly #drops: RecorderDrops;
+
+  constructor(parts: RecorderParts, drops: RecorderDrops) {
+    this.#parts = parts;
+    this.#drops = drops;
+  }
+
+  /** Checks the tokens of the message, and says what is read before it is queued. */
+  take({ region, agent, results, position }: ResultMessage): TakenMessage {
+    const valid = region === null ? [] : results.filter((result) => this.#isValid(result, region));
+    for (const result of valid) this.#parts.onRead(result);
+    const isUrgent = region !== null && valid.some((result) => this.#isNews(result, region));
+    return { event: { kind: 'message', region, agent, results: valid, position }, isUrgent };
+  }
+
+  /** The message is queued. A `not_run` may be offered again, which is found out when it is evaluated. */
+  taken({ region, results }: MessageEvent): void {
+    if (region === null) return;
+    for (const { outcome, monitor, slot } of results) {
+      if (outcome !== 'not_run') this.#parts.slots.arrived(monitor, slot, region);
+    }
+  }
+
+  #isValid({ monitor, slot, token }: CheckResult, region: Region): boolean {
+    const { tokens, monitors } = this.#parts;
+    if (!tokens.isValid(token, monitor, region, slot)) {
+      this.#drops.add('bad-token', { monitor, slot, region }, 'dropped a result without a valid token');
+      return false;
+    }
+    if (monitors.get(monitor) !== undefined) return true;
+    this.#drops.add('unknown-monitor', { monitor, slot, region }, 'dropped a result of an unknown monitor');
+    return false;
+  }
+
+  /** It differs from what the region said last: nobody is to wait for it. */
+  #isNews({ monitor, outcome }: CheckResult, region: Region): boolean {
+    if (outcome === 'not_run') return false;
+    const votes = this.#parts.states.get(monitor)?.votes;
+    return votes?.find((vote) => vote.region === region)?.outcome !== outcome;
+  }
+}

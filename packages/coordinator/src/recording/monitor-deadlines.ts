@@ -1,0 +1,54 @@
+import { isDue, nextInstant } from '../evaluation/instants.ts';
+import type { MonitorState } from '../evaluation/state.ts';
+import { Deadlines } from './deadlines.ts';
+import type { RecorderParts } from './recorder-parts.ts';
+
+/** Has each monitor looked at when its slots are over and its votes have aged, although nothing arrives. */
+export class MonitorDeadlines {
+  readonly #parts: Pick<RecorderParts, 'clock' | 'states' | 'slotClock'>;
+  readonly #onDue: (monitorId: number) => void;
+  readonly #deadlines: Deadlines;
+  readonly #ignoreJumps: () => void;
+
+  /** @param onDue looking at the monitor now may change something; once for each time it is armed */
+  constructor(
+    parts: Pick<RecorderParts, 'clock' | 'states' | 'slotClock'>,
+    onDue: (monitorId: number) => void,
+  ) {
+    this.#parts = parts;
+    this.#onDue = onDue;
+    this.#deadlines = new Deadlines(parts.clock, (id) => this.#lookAt(id));
+    this.#ignoreJumps = parts.slotClock.onJump(() => this.armAll());
+  }
+
+  /** Deadlines wait until this is called. */
+  start(): void {
+    this.#deadlines.start();
+  }
+
+  stop(): void {
+    this.#ignoreJumps();
+    this.#deadlines.stop();
+  }
+
+  /** At the start, and when votes have become older at once. */
+  armAll(): void {
+    for (const state of this.#parts.states.values()) this.arm(state, Number.NEGATIVE_INFINITY);
+  }
+
+  /** The state has changed. `now`: votes that expired before it are not looked at again, ms as their `expiresAt`. */
+  arm(state: Readonly<MonitorState>, now: number): void {
+    const at = nextInstant(state, now, this.#parts.slotClock.jumpedMs);
+    if (at !== null) this.#deadlines.arm(state.id, at);
+  }
+
+  #lookAt(monitorId: number): void {
+    const { clock, states, slotClock } = this.#parts;
+    const state = states.get(monitorId);
+    if (state === undefined) return;
+    const monotonic = clock.monotonic();
+    const { jumpedMs } = slotClock;
+    if (isDue(state, monotonic, jumpedMs)) this.#onDue(monitorId);
+    else this.arm(state, monotonic + jumpedMs);
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Calls `task` when `signal` aborts; at once when it already has. The returned function unregisters
+ * and may be called twice.
+ *
+ * Thousands of attempts hang on one signal, and an `EventTarget` walks its list of listeners to remove
+ * one. So each signal gets a single listener of ours and a list beside it.
+ */
+export function onAbort(signal: AbortSignal | undefined, task: () => void): () => void {
+  if (signal === undefined) return nothing;
+  if (signal.aborted) {
+    task();
+    return nothing;
+  }
+  let registrations = registrationsOf.get(signal);
+  if (registrations === undefined) {
+    registrations = [];
+    registrationsOf.set(signal, registrations);
+    const all = registrations;
+    signal.addEventListener('abort', () => runAll(all), { once: true });
+  }
+  const all = registrations;
+  const registration: Registration = { task, index: all.length };
+  all.push(registration);
+  return () => unregister(all, registration);
+}
+
+/** Resolves when `signal` aborts; at once when it already has. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  onAbort(signal, resolve);
+  return promise;
+}
+
+type Registration = {
+  task: () => void;
+  /** Its place in the list; -1 when it is not there any more. */
+  index: number;
+};
+
+/**
+ * An array and not a `Set`: a set under constant change leaves its outgrown tables behind, which keep
+ * thousands of finished attempts alive until the next full collection (measured: 50 MiB at 10,000 a
+ * second, and a tenth of the CPU for copying them).
+ */
+const registrationsOf = new WeakMap<AbortSignal, Registration[]>();
+
+const nothing = (): void => {};
+
+/** Fills the gap with the last one: the order means nothing. */
+function unregister(all: Registration[], registration: Registration): void {
+  const { index } = registration;
+  if (index === -1) return;
+  registration.index = -1;
+  const last = all.pop();
+  if (last === undefined || last === registration) return;
+  last.index = index;
+  all[index] = last;
+}
+
+function runAll(all: Registration[]): void {
+  for (let next = all.pop(); next !== undefined; next = all.pop()) {
+    next.index = -1;
+    next.task();
+  }
+}

@@ -1,0 +1,151 @@
+import { CALM, type World } from '../world.ts';
+
+/** A defect that is made on purpose: in a file of the coordinator's sources one text takes the place of another. */
+export type Mutation = {
+  /** What is wrong then. */
+  readonly name: string;
+  /** From the coordinator's sources. */
+  readonly file: string;
+  /** Occurs there once. */
+  readonly from: string;
+  readonly to: string;
+  /** What shows it, as it differs from a quiet world; without it random worlds do. */
+  readonly story?: Partial<World>;
+};
+
+/** The file with the defect's place. */
+export function sourceOf({ file }: Mutation): URL {
+  return new URL(`../../../packages/coordinator/src/${file}`, import.meta.url);
+}
+
+const THREE = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const;
+const [A, B, C] = THREE;
+const PERIOD = 30_000;
+
+/** A pass that comes after the failure of the next slot: the agent died with the job on its way. */
+const LATE_PASS: Partial<World> = {
+  seed: 4,
+  periodMs: PERIOD,
+  lengthMs: 12 * PERIOD,
+  timeoutMs: 5_000,
+  mishaps: { ...CALM, late: 0.3, lagMs: 100_000 },
+  troubles: [{ from: 5 * PERIOD, until: 9 * PERIOD, regions: null, sees: 'refused', flapMs: 0 }],
+  moves: [{ at: 130_000, do: 'stop-agent', region: A, forMs: 8_000 }],
+};
+
+/** One region failed in the slot before the end, another in the one that is read at the start, which ended long ago. */
+const HALF_READ: Partial<World> = {
+  seed: 1,
+  periodMs: PERIOD,
+  lengthMs: 12 * PERIOD,
+  timeoutMs: 20_000,
+  regions: THREE,
+  agents: THREE,
+  troubles: [
+    { from: 4 * PERIOD, until: 5 * PERIOD, regions: [B], sees: 'hung', flapMs: 0 },
+    { from: 5 * PERIOD, until: 6 * PERIOD, regions: [A], sees: 'refused', flapMs: 0 },
+  ],
+  moves: [{ at: 5 * PERIOD - 2_000, do: 'restart', downMs: 40_000, isBeforeCommit: false }],
+};
+
+/** In the first slot one region fails, one passes, and one gives the job back and then cannot run it. */
+const SECOND_NOT_RUN: Partial<World> = {
+  seed: 8,
+  periodMs: PERIOD,
+  lengthMs: 5 * PERIOD,
+  timeoutMs: 5_000,
+  regions: THREE,
+  agents: THREE,
+  mishaps: { ...CALM, notRun: 0.3 },
+  troubles: [{ from: 0, until: 5 * PERIOD, regions: [A], sees: 'refused', flapMs: 0 }],
+  moves: [{ at: 2_504, do: 'roll-agent', region: C }],
+};
+
+/*
+ * The oracle is worth something only if it can fail. Each of these is a defect that somebody could make. What random
+ * worlds show too seldom has a story.
+ */
+export const MUTATIONS: readonly Mutation[] = [
+  {
+    name: 'the quorum is more than half instead of half of the electorate',
+    file: 'domain/status.ts',
+    from: 'total * 2 < size',
+    to: 'total * 2 <= size',
+  },
+  {
+    name: 'a report that comes after its slot was decided is recorded only',
+    file: 'evaluation/slot-life.ts',
+    from: '    reportLate(frame, state, monitor, vote);\n',
+    to: '',
+  },
+  {
+    name: 'a late report takes the place of a vote about a newer slot',
+    file: 'domain/decision.ts',
+    from: 'old.slot < vote.slot ? following(old, vote, time) : recounted(old, vote)',
+    to: 'following(old, vote, time)',
+    story: LATE_PASS,
+  },
+  {
+    name: 'a region that abstains has passed',
+    file: 'evaluation/evaluation.ts',
+    from: 'answer(this.frame, evaluated.state, evaluated.monitor, slot, region);\n  }\n\n  /** Time',
+    to: `{
+      const pass = { monitor: id, version, slot, token: '', started_at: slot, attempts: [] } as unknown as CheckResult;
+      const vote = voteOf(this.frame, evaluated.monitor, pass, 'passed', region);
+      report(this.frame, evaluated.state, evaluated.monitor, vote);
+    }
+  }
+
+  /** Time`,
+  },
+  {
+    name: 'a restart forgets what channels were told',
+    file: 'evaluation/restart.ts',
+    from: '    ...rest,\n    votes: [],',
+    to: "    ...rest,\n    links: rest.links.map((link) => ({ ...link, announced: 'active' as const })),\n    votes: [],",
+  },
+  {
+    name: 'failures that never coincided make an error',
+    file: 'domain/status.ts',
+    from: "if (standing !== 'error' && !failuresCoincide",
+    to: "if (standing === 'error' && !failuresCoincide",
+  },
+  {
+    name: 'what a backlog tells of the past is announced',
+    file: 'recording/backlog-hold.ts',
+    from: 'return this.#held.has(monitorId);',
+    to: 'return false;',
+  },
+  {
+    name: 'a region counts before it was given a slot',
+    file: 'domain/status.ts',
+    from: '& hadAgent & entered;',
+    to: '& hadAgent;',
+  },
+  {
+    name: 'after a start slots are decided while what was reported meanwhile is half read',
+    file: 'evaluation/slot-life.ts',
+    from: 'frame.isTimeUp ? frame.instants.monotonic : Number.NEGATIVE_INFINITY',
+    to: 'frame.instants.monotonic',
+    story: HALF_READ,
+  },
+  {
+    name: 'a second `not_run` is no answer',
+    file: 'evaluation/evaluation.ts',
+    from: "if (!isKept && outcome !== 'not_run') return false;",
+    to: 'if (!isKept) return false;',
+    story: SECOND_NOT_RUN,
+  },
+  {
+    name: 'votes do not age',
+    file: 'domain/status.ts',
+    from: 'return vote.expiresAt > now && ',
+    to: 'return ',
+  },
+  {
+    name: 'the end of a hold tells nobody',
+    file: 'recording/backlog-hold.ts',
+    from: 'this.#options.onEnd([monitorId]);',
+    to: '',
+  },
+];

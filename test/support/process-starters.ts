@@ -1,0 +1,38 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+
+/** A file of the tests: a test, or what supports tests. What production imports is not looked at. */
+const OF_TESTS = /\.test\.ts$|\/test-support\/|^test\//;
+
+/**
+ * Those of the test files that start processes: `node:child_process` is imported by them or by the support that
+ * they import. The quick check leaves them out.
+ *
+ * @param patterns globs, from `root`
+ */
+export function processStarters(root: string, patterns: readonly string[]): string[] {
+  const known = new Map<string, boolean>();
+
+  function starts(file: string): boolean {
+    const before = known.get(file);
+    if (before !== undefined) return before;
+    known.set(file, false); // A circle starts nothing by itself.
+    const found = importsOf(root, file).some(
+      (target) => target === 'node:child_process' || (OF_TESTS.test(target) && starts(target)),
+    );
+    known.set(file, found);
+    return found;
+  }
+
+  return globSync([...patterns], { cwd: root })
+    .filter((file) => starts(file))
+    .sort();
+}
+
+/** What a file imports: relative ones as paths from the root, others as they are written. */
+function importsOf(root: string, file: string): string[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  return [...text.matchAll(/^(?:import |export |\} )?.*?from '([^']+)';$/gm)].map(([, name = '']) =>
+    name.startsWith('.') ? normalize(join(dirname(file), name)) : name,
+  );
+}
