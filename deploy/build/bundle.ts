@@ -3,6 +3,9 @@ import { type BuildOptions, type BuildResult, build, type Plugin } from 'esbuild
 
 export type Bundle = BuildResult<{ metafile: true }>;
 
+/** Lines of a bundle without blanks, characters: Node prints the line of an error that nobody catches. */
+export const LINE_LIMIT = 200;
+
 /** Bundles with what all our bundles have in common; `metafile` says what went in. */
 export async function bundle(options: BuildOptions): Promise<Bundle> {
   const { plugins = [], ...rest } = options;
@@ -17,7 +20,7 @@ export async function bundle(options: BuildOptions): Promise<Bundle> {
     legalComments: 'none',
     logLevel: 'warning',
     metafile: true,
-    plugins: [...plugins, onlyEnglish],
+    plugins: [...plugins, onlyEnglish, onlyRequestsOfUndici],
     ...rest,
   });
 }
@@ -31,6 +34,33 @@ const onlyEnglish: Plugin = {
   setup({ onLoad }) {
     onLoad({ filter: /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
       contents: "export { default as en } from './en.js';",
+      loader: 'js',
+    }));
+  },
+};
+
+/**
+ * undici brings caches, mocks, WebSockets and a `fetch` beside what we use, a client and its connections: 1 MB of a
+ * bundle, and 5 MiB of a process. Whoever imports more of it fails the build here.
+ */
+const onlyRequestsOfUndici: Plugin = {
+  name: 'only-requests-of-undici',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^undici$/ }, ({ path, resolveDir }) => ({
+      path,
+      namespace: 'undici',
+      pluginData: resolveDir,
+    }));
+    onLoad({ filter: /./, namespace: 'undici' }, ({ pluginData }) => ({
+      // As its own index.js does it.
+      contents: `
+        import Client from 'undici/lib/dispatcher/client.js';
+        import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
+        import api from 'undici/lib/api/index.js';
+        import buildConnector from 'undici/lib/core/connect.js';
+        Object.assign(Dispatcher.prototype, api);
+        export { buildConnector, Client };`,
+      resolveDir: pluginData,
       loader: 'js',
     }));
   },

@@ -2,14 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { Metafile, Plugin } from 'esbuild';
-import { bundle } from './bundle.ts';
+import { bundle, LINE_LIMIT } from './bundle.ts';
 import { bundledPackages, thirdPartyLicences } from './licences.ts';
 import type { ZipEntry } from './zip.ts';
 
 const LAUNCHER = join(import.meta.dirname, 'launcher.sh');
-
-/** Lines of the bundle, characters: Node prints the line of an error that nobody catches. */
-const LINE_LIMIT = 200;
 
 /** grpc-js loads this package, and with it a parser of .proto files, for channelz and ORCA only. */
 const withoutProtoLoader: Plugin = {

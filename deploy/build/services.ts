@@ -1,7 +1,7 @@
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AGENT_FLAGS, COORDINATOR_FLAGS } from '../local/node-flags.ts';
-import { type Bundle, builtinsWhenNeeded, bundle } from './bundle.ts';
+import { type Bundle, builtinsWhenNeeded, bundle, LINE_LIMIT } from './bundle.ts';
 import { entryWithThreads, threadsInOneFile, threadsOf } from './threads.ts';
 
 const SERVICES = { coordinator: COORDINATOR_FLAGS, agent: AGENT_FLAGS };
@@ -27,6 +27,9 @@ export async function buildService(service: Service, root: string, outDir: strin
     absWorkingDir: root,
     outfile,
     format: 'esm',
+    // The text is kept in memory, and read through copies of it. Names stay, for stack traces.
+    minifyWhitespace: true,
+    lineLimit: LINE_LIMIT,
     banner: { js: `#!/usr/bin/env -S node ${SERVICES[service].join(' ')}` },
     plugins: [threadsInOneFile(sources, threads), builtinsWhenNeeded],
   });

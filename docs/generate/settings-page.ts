@@ -1,6 +1,7 @@
 import { AGENT_SETTINGS } from '@svc/agent/config.ts';
 import { CLI_SETTINGS } from '@svc/cli/settings.ts';
 import { COORDINATOR_SETTINGS } from '@svc/coordinator/config.ts';
+import { SETTINGS_NOT_YET } from '@svc/shared/not-yet.ts';
 import { fileVariantOf, isSecretSetting } from '@svc/shared/setting-names.ts';
 import { isRequired, type SettingsTable } from '@svc/shared/settings.ts';
 
@@ -31,8 +32,25 @@ export function settingsPage(): string {
     '## Command line (`npm run svc`)',
     '',
     ...table(CLI_SETTINGS),
+    ...withoutEffect(),
     '',
   ].join('\n');
+}
+
+/** Names that are known, so that nobody takes them for misspelt, and that nothing reads yet. */
+function withoutEffect(): string[] {
+  if (SETTINGS_NOT_YET.size === 0) return [];
+  const rows = [...SETTINGS_NOT_YET].map(([name, reason]) => `| \`${name}\` | this version ${reason} |`);
+  return [
+    '',
+    '## Without effect yet',
+    '',
+    'Where one of these is set, the coordinator and the agent warn at the start.',
+    '',
+    '| variable | reason |',
+    '| --- | --- |',
+    ...rows,
+  ];
 }
 
 function table(settings: SettingsTable): string[] {

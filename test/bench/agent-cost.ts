@@ -2,9 +2,9 @@
  * CPU and memory of the agent per check, beside blackbox_exporter's per probe and beside bare sockets,
  * all on the same target, in turns within one run.
  */
-import type { Check } from '@svc/shared/messages/check.ts';
 import { AGENT_FLAGS } from '../../deploy/local/node-flags.ts';
 import { AgentLoad } from './agent-load.ts';
+import { agentRound, checkOf, KINDS, type Kind, RATE, ROUND_SECONDS, settle } from './agent-round.ts';
 import { bareSocketCpuMs } from './bare-socket.ts';
 import { hasBlackbox, startBlackbox } from './blackbox.ts';
 import { Children } from './children.ts';
@@ -12,28 +12,7 @@ import { pace } from './pace.ts';
 import { cpuMs, median, residentMiB } from './process-usage.ts';
 import { formatTable } from './table.ts';
 
-const RATE = 1_000;
-const ROUND_SECONDS = 4;
 const ROUNDS = 5;
-const KINDS = ['http', 'tcp'] as const;
-type Kind = (typeof KINDS)[number];
-
-function checkOf(kind: Kind, port: number): Check {
-  const common = { timeout: 5_000, retry: 0, degraded_at: 0 };
-  if (kind === 'tcp') return { type: 'tcp', uri: `127.0.0.1:${port}`, ...common };
-  return {
-    type: 'http',
-    url: `http://127.0.0.1:${port}/`,
-    method: 'GET',
-    headers: [],
-    body: '',
-    follow_redirects: true,
-    status_code_assertions: [],
-    body_assertions: [],
-    header_assertions: [],
-    ...common,
-  };
-}
 
 /** CPU ms of one process per check over one round. */
 type Round = (kind: Kind) => Promise<number>;
@@ -88,13 +67,6 @@ function report(figures: Map<string, number[]>): void {
   console.log(formatTable(['at 1,000/s', 'CPU ms per check', '× blackbox_exporter'], rows));
 }
 
-async function agentRound(load: AgentLoad, check: Check): Promise<number> {
-  const before = { cpu: cpuMs(load.agent.pid), results: load.results };
-  await load.offer(check, RATE, ROUND_SECONDS);
-  await settle();
-  return (cpuMs(load.agent.pid) - before.cpu) / (load.results - before.results);
-}
-
 async function blackboxRound(
   blackbox: Awaited<ReturnType<typeof startBlackbox>>,
   kind: Kind,
@@ -110,10 +82,6 @@ async function blackboxRound(
   );
   await settle();
   return (cpuMs(blackbox.pid) - before) / succeeded;
-}
-
-function settle(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 500));
 }
 
 await measure();

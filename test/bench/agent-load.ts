@@ -37,7 +37,8 @@ export class AgentLoad {
     bus.subscribe(agentsSubject(REGION), () => {});
   }
 
-  static async start(flags: readonly string[]): Promise<AgentLoad> {
+  /** @param root the checkout whose agent it is; undefined: this one */
+  static async start(flags: readonly string[], root?: string): Promise<AgentLoad> {
     const server = await startNatsServer();
     const bus = await connectBus({ url: server.url, name: 'bench', log: pino({ level: 'silent' }) });
     await new RegionStream(bus, REGION).ensure({ maxBytes: 256 * 1024 ** 2 });
@@ -45,10 +46,11 @@ export class AgentLoad {
       'packages/agent/src/main.ts',
       { SVC_NATS_URL: server.url, SVC_REGION: REGION, SVC_LOG_LEVEL: 'info' },
       flags,
+      root,
     );
     await agent.start();
     return new AgentLoad(agent, bus, async () => {
-      await agent.end('SIGKILL');
+      await agent.end('SIGTERM');
       await bus.close();
       await server.dispose();
     });

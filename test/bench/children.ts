@@ -5,7 +5,13 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Child processes of one benchmark; `endAll` leaves none behind. */
+/** What does not end by itself in this time is killed, ms. */
+const END_WITHIN_MS = 2_000;
+
+/**
+ * Child processes of one benchmark; `endAll` leaves none behind. Those that run our code end by themselves when they
+ * are let go of: what they have compiled is then kept, and the next run need not load Node's type stripper.
+ */
 export class Children {
   readonly #children: ChildProcess[] = [];
 
@@ -36,8 +42,11 @@ export class Children {
       this.#children.map(async (child) => {
         if (child.exitCode !== null || child.signalCode !== null) return;
         const exited = once(child, 'exit');
-        child.kill('SIGKILL');
+        const deadline = setTimeout(() => child.kill('SIGKILL'), END_WITHIN_MS);
+        if (child.connected) child.disconnect();
+        else child.kill('SIGTERM');
         await exited;
+        clearTimeout(deadline);
       }),
     );
   }

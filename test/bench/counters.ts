@@ -1,20 +1,12 @@
+import { scrape } from '../support/prometheus-text.ts';
 import type { System } from '../support/system.ts';
 
-/** Counters of checks that did not run, whatever this version calls them. */
-const NOT_RUN = /skip|miss|shed|abstain|without|not_run|lost|overload|drop/;
+/** Counters of checks that did not run. */
+const NOT_RUN = /^svc_\w+_total.*(skip|miss|abstain|no-agent|not_run|lost|overload|drop)/;
 
 /** The coordinator's counters of what was not checked: `name{labels}` with its value. */
-export async function notRunCounters({ url }: System): Promise<Map<string, number>> {
-  const response = await fetch(`${url}/metrics`);
-  if (!response.ok) throw new Error(`GET /metrics answered ${response.status}`);
-  const samples = (await response.text())
-    .split('\n')
-    .filter((line) => /^svc_\w+_total/.test(line) && NOT_RUN.test(line))
-    .map((line): [string, number] => {
-      const end = line.lastIndexOf(' ');
-      return [line.slice(0, end), Number(line.slice(end + 1))];
-    });
-  return new Map(samples);
+export async function notRunCounters({ url }: System): Promise<ReadonlyMap<string, number>> {
+  return new Map([...(await scrape(url))].filter(([series]) => NOT_RUN.test(series)));
 }
 
 /** What grew from `before` to `after`, the most first. */

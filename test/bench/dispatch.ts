@@ -135,13 +135,13 @@ async function measure(monitorCount: number, seconds: number, mode: string): Pro
   await starting;
   await delay(3_000);
   isMeasuring = true;
-  const before = { ...rig.dispatch.counters };
-  const offersBefore = before.offers;
+  const before = structuredClone(rig.dispatch.counters);
   const cpu = process.cpuUsage();
   await delay(seconds * 1_000);
   const used = process.cpuUsage(cpu);
   const { counters } = rig.dispatch;
-  const jobs = counters.offers - offersBefore;
+  const reoffers = counters.offers.repeated - before.offers.repeated;
+  const jobs = counters.offers.first - before.offers.first + reoffers;
   const cpuMs = (used.user + used.system) / 1_000;
   lateness.sort((a, b) => a - b);
   const at = (share: number) => Math.round(lateness[Math.floor(lateness.length * share)] ?? 0);
@@ -152,12 +152,12 @@ async function measure(monitorCount: number, seconds: number, mode: string): Pro
       userMsPerSecond: Number((used.user / 1_000 / seconds).toFixed(1)),
       systemMsPerSecond: Number((used.system / 1_000 / seconds).toFixed(1)),
       jobsPerSecond: Math.round(jobs / seconds),
-      jobsPerBatch: Math.round(jobs / (counters.batches - before.batches)),
+      jobsPerBatch: Math.round(jobs / (counters.messages - before.messages)),
       cpuMicrosPerJob: Number(((cpuMs * 1_000) / jobs).toFixed(2)),
       slotToTickMs: { p50: at(0.5), p99: at(0.99) },
-      reoffers: counters.reoffers - before.reoffers,
-      skipped: counters.skipped - before.skipped,
-      missed: counters.slotsMissed - before.slotsMissed,
+      reoffers,
+      skipped: counters.jobsSkipped['predecessor-running'] - before.jobsSkipped['predecessor-running'],
+      missed: counters.slots.missed - before.slots.missed,
       rssMiB: Math.round(process.memoryUsage.rss() / 2 ** 20),
     }),
   );

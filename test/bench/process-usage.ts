@@ -15,6 +15,12 @@ export function residentMiB(pid: number): number {
   return (Number(statOf(pid)[21]) * PAGE_KIB) / 1024;
 }
 
+/** The most resident memory that a process has had, MiB. */
+export function peakMiB(pid: number): number {
+  const [, kib] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kib) / 1024;
+}
+
 /** Fields of /proc/<pid>/stat from the third on; the second, the name, may contain spaces. */
 function statOf(pid: number): string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -167,7 +167,7 @@ async function recordPeriod(pace: number, until: number) {
   let sent = 0;
   for (const { subject, data } of messages) {
     sequence += 1;
-    const parsed = parseResults({ sequence, subject, data, time: slotNow, messageId: `m${sequence}` });
+    const parsed = await parseResults({ sequence, subject, data, time: slotNow, messageId: `m${sequence}` });
     if (typeof parsed === 'string') throw new Error(parsed);
     for (const { monitor, slot } of parsed.results) {
       if (opened.has(monitor)) continue;

@@ -30,6 +30,8 @@ export async function withService<T>(
     try {
       return await use({ system, target: { pid: target.pid, port, send: target.send } });
     } finally {
+      // Gently: what was compiled is kept, and the next run is not measured with Node's type stripper.
+      await system.stop();
       await system.dispose();
     }
   } finally {

@@ -1,6 +1,6 @@
 /**
  * The target that benchmarks probe, as a process of its own: answers every HTTP request with the same
- * few bytes and takes plain connections. Prints its port. From the message `down` to the message `up` it
+ * few bytes and takes plain connections, on the port of its argument or on a free one. Prints its port. From the message `down` to the message `up` it
  * answers 503 to what asks for `/fragile`, and nothing to what asks for `/silent`.
  */
 import { createServer } from 'node:net';
@@ -23,7 +23,7 @@ const server = createServer({ noDelay: true }, (socket) => {
   });
   socket.on('error', () => socket.destroy());
 });
-server.listen({ port: 0, host: '127.0.0.1', backlog: 4_096 }, () => {
+server.listen({ port: Number(process.argv[2] ?? 0), host: '127.0.0.1', backlog: 4_096 }, () => {
   const address = server.address();
   if (typeof address === 'object' && address !== null) process.stdout.write(`${address.port}\n`);
 });

@@ -116,7 +116,7 @@ describe.concurrent('the clock', () => {
       expect((unknown?.at ?? 0) - last).toBeGreaterThanOrEqual(3 * PERIOD_MS);
       expect((unknown?.at ?? 0) - last).toBeLessThan(4 * PERIOD_MS);
       expect(hook.requests).toHaveLength(0);
-      expect(await service.metric('svc_results_duplicate_total')).toBe(0);
+      expect(await service.metric('svc_results_total{novelty="repeated"}')).toBe(0);
       await expectJudging(started);
     },
   );
@@ -137,7 +137,7 @@ describe.concurrent('the clock', () => {
     expect(web.hits - hits).toBeLessThanOrEqual((slots.length - before + 2) * REGIONS.length);
     expect(service.transitions.slice(seen)).toEqual([]);
     expect(hook.requests).toHaveLength(0);
-    expect(await service.metric('svc_results_duplicate_total')).toBe(0);
+    expect(await service.metric('svc_results_total{novelty="repeated"}')).toBe(0);
     await expectJudging(started);
   });
 

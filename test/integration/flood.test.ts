@@ -14,7 +14,7 @@ const OTHERS: readonly Region[] = ['hostb-par', 'hostc-us-east4'];
 const REGIONS = [FLOODED, ...OTHERS];
 /** What may be allocated outside of the heap, bytes, with what was read and is not collected yet; gigabytes are sent. */
 const MOST_MEMORY = 256 * 1_024 ** 2;
-const MUTED = 'svc_dispatch_events_total{event="regionsMuted"}';
+const MUTED = 'svc_region_mutings_total';
 /** How much later than its slot a check may be recorded, ms of the service's clock: a second of ours, on a machine that is flooded as well. */
 const LATE_MS = 10_000;
 

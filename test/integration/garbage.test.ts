@@ -18,12 +18,12 @@ const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const [HERE, THERE] = ['hosta-fra', 'hostb-par'] as const;
 const TIMEOUT = { timeout: 120_000 };
 
-const MALFORMED = 'svc_results_dropped_total{reason="malformed-message"}';
+const MALFORMED = 'svc_result_messages_dropped_total{reason="malformed"}';
 /** What a stream of results takes: a batch of the largest size with its headers. */
 const isTaken = ({ data }: { data: Uint8Array }) => data.length <= 257 * 1_024;
-const MALFORMED_RESULT = 'svc_results_dropped_total{reason="malformed-result"}';
+const MALFORMED_RESULT = 'svc_results_dropped_total{reason="malformed"}';
 const BAD_TOKEN = 'svc_results_dropped_total{reason="bad-token"}';
-const AGENT_MESSAGES = 'svc_dispatch_events_total{event="droppedMessages"}';
+const AGENT_MESSAGES = 'svc_agent_subject_messages_dropped_total';
 
 const RESULT = {
   monitor: 1,
@@ -249,7 +249,7 @@ describe.concurrent('what is not true changes nothing', () => {
     lie(HERE, {});
     await bus.flush();
     await untilMetric(service, BAD_TOKEN, 4 + REGIONS.length);
-    await untilMetric(service, 'svc_results_duplicate_total', 1);
+    await untilMetric(service, 'svc_results_total{novelty="repeated"}', 1);
     await expectUnimpressed(started);
   });
 
@@ -281,9 +281,9 @@ describe.concurrent('what is not true changes nothing', () => {
     }
     await bus.flush();
     // A thousand agents per region are remembered, and forgotten when they are silent.
-    const gone = 'svc_dispatch_events_total{event="agentsGone"}';
+    const gone = 'svc_agents_gone_total';
     await untilMetric(service, gone, REGIONS.length * 999);
-    const refused = 'svc_dispatch_events_total{event="droppedAgents"}';
+    const refused = 'svc_heartbeats_dropped_total';
     expect(await service.metric(refused)).toBe(REGIONS.length * (2_000 + 1 - 999));
     await expectUnimpressed(started);
   });

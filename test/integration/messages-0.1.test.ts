@@ -68,16 +68,16 @@ describe("today's readers take what 0.1 sent, as it is", () => {
         read.push(each);
       };
       const messages = new AgentMessages({ clock: systemClock, log, counters, onMessage });
-      messages.handle(REGION, { subject, data: bytes(message), reply: '', isNoResponders: false });
+      messages.handle(REGION, { subject, data: bytes(message), reply: '', bytes: 0, isNoResponders: false });
       expect(read).toEqual([message]);
-      expect(counters.droppedMessages).toBe(0);
+      expect(counters.messagesDropped).toBe(0);
     },
   );
 
-  test('results', () => {
+  test('results', async () => {
     const { subject, message } = recorded('results');
     const data = bytes(message);
-    expect(parseResults({ subject, data, sequence: 1, time: 0, messageId: '' })).toEqual({
+    expect(await parseResults({ subject, data, sequence: 1, time: 0, messageId: '' })).toEqual({
       region: REGION,
       agent: message.agent,
       results: message.results,

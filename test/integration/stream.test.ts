@@ -79,8 +79,8 @@ async function expectAllStored(
 const said = (service: LocalService, text: string) =>
   service.warnings.filter(({ msg }) => msg.includes(text));
 
-const REPLACED = 'svc_results_dropped_total{reason="stream-replaced"}';
-const LOST = 'svc_results_dropped_total{reason="results-dropped"}';
+const REPLACED = 'svc_streams_replaced_total';
+const LOST = 'svc_result_messages_dropped_total{reason="lost"}';
 
 describe.concurrent('the result stream', () => {
   test(
@@ -104,7 +104,7 @@ describe.concurrent('the result stream', () => {
       await expectAllStored(service, reported, before);
       expect(said(service, 'is not the one that was read')).not.toEqual([]);
       expect(await service.metric(REPLACED)).toBe(REGIONS.length);
-      expect(await service.metric('svc_results_duplicate_total')).toBeGreaterThan(0);
+      expect(await service.metric('svc_results_total{novelty="repeated"}')).toBeGreaterThan(0);
       expect(service.transitions.slice(seen)).toEqual([]);
       expect(hook.requests).toHaveLength(0);
     },

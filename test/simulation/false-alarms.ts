@@ -116,7 +116,7 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
       isHeld: () => false,
       closesIncidents: () => false,
       newKey: () => 'key',
-      isTimeUp: true,
+      isTimeUp: () => true,
     });
     tell(evaluation);
     evaluation.finish();

@@ -128,7 +128,6 @@ export class Service {
     const given = monitor === null ? NO_SLOTS : await givenSlots(around, monitor.id);
     const service = new Service(around, monitor, given, before);
     await service.#recorder.load();
-    service.#recorder.announceAll();
     service.#backlogHold.start();
     return service;
   }
@@ -167,10 +166,7 @@ export class Service {
           this.told.push({ is: 'resumed', slot, waitedFor });
           this.#recorder.resume(of, slot, waitedFor);
         },
-        resumed: () => {
-          this.told.push({ is: 'all-resumed' });
-          this.#recorder.resumed();
-        },
+        resumed: () => {},
       },
       unrecorded: [],
       monitors: this.#monitors,
@@ -179,7 +175,10 @@ export class Service {
       events: this.#events,
       slotNow: this.#slotClock.now(),
       monotonic: now,
+      isReady: () => true,
     });
+    this.told.push({ is: 'all-resumed' });
+    this.#recorder.resumed();
     this.tick();
   }
 
@@ -237,7 +236,7 @@ export class Service {
         this.#answer(region, job.slot, this.#around.offer(region, offer));
       }
     }
-    if (this.#inFlight.hasOverdue(now)) this.#inFlight.judge(now, new Set(REGIONS));
+    for (const region of REGIONS) this.#inFlight.judge(region, now);
     const isOffering = [...this.#inFlight.values()].some(
       ({ state }) => state === 'offered' || state === 'queued',
     );
@@ -334,7 +333,7 @@ export class Service {
       tokens: { isValid: (token) => token === 'good' },
       slots: {
         isOfferedAgain: (...job) => this.#isOfferedAgain(...job),
-        arrived: (...job) => this.#inFlight.recorded(...job),
+        arrived: (monitorId, slot, region) => this.#inFlight.recorded(monitorId, slot, region),
         settled: (outcome) => this.#settled(outcome),
       },
       clock: this.#clock,

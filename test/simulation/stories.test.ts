@@ -76,6 +76,50 @@ test.each<[string, Partial<World>]>([
     },
   ],
   [
+    'a slot that was decided without a report is not known after a restart: its report waits for the start to end',
+    {
+      seed: 24_481,
+      id: 830_572,
+      lengthMs: 2_250_000,
+      periodMs: 30_000,
+      regions: ['hosta-cdg', 'hosta-fra', 'hostc-europe-west4'],
+      agents: ['hosta-cdg', 'hosta-fra', 'hostc-europe-west4'],
+      timeoutMs: 10_000,
+      mishaps: { ...CALM, notRun: 0.3, late: 0.3, lagMs: 162_100 },
+      moves: [
+        { at: 163_954, do: 'stop-agent', region: 'hostc-europe-west4', forMs: 22_923_290 },
+        { at: 1_756_298, do: 'restart', downMs: 5_124, isBeforeCommit: false },
+      ],
+    },
+  ],
+  [
+    'over a restart after the clock was set back votes may age some seconds early',
+    {
+      seed: 6_467,
+      id: 25_010,
+      lengthMs: 1_590_000,
+      periodMs: 30_000,
+      regions: ['hosta-iad', 'hosta-yyz', 'hostc-us-west2'],
+      agents: ['hosta-iad', 'hosta-yyz', 'hostc-us-west2'],
+      laggards: ['hosta-iad', 'hostc-us-west2'],
+      isAhead: true,
+      mishaps: { ...CALM, lagMs: 168_901 },
+      troubles: [
+        {
+          from: 504_738,
+          until: 1_048_362,
+          regions: ['hosta-yyz', 'hostc-us-west2'],
+          sees: 'hung',
+          flapMs: 0,
+        },
+      ],
+      moves: [
+        { at: 315_216, do: 'set-wall-clock', byMs: -293_244 },
+        { at: 1_115_803, do: 'restart', downMs: 32_629, isBeforeCommit: true },
+      ],
+    },
+  ],
+  [
     'a slot of which nobody has said to whom it was given may have been given to regions that join with it',
     {
       seed: 709,

@@ -1,3 +1,4 @@
+import { createApiCounters } from '@svc/coordinator/api/api-counters.ts';
 import type { ApiDependencies, LiveAgent } from '@svc/coordinator/api/dependencies.ts';
 import { type Api, createApi } from '@svc/coordinator/api/server.ts';
 import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
@@ -9,6 +10,8 @@ import { storedChannels } from '@svc/coordinator/notify/stored-channels.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import { Tokens } from '@svc/coordinator/store/tokens.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
+import { measurementsOf } from '@svc/shared/metrics/measurement.ts';
+import { API_COUNTERS } from '@svc/shared/metrics/serving-instruments.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { type ConfiguredStore, configuredStore, silentLog } from './configured-store.ts';
 
@@ -49,6 +52,7 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
   const states: RunningApi['states'] = new Map();
   const agents: RunningApi['agents'] = new Map();
   const publicUrl = 'http://svc.example';
+  const counters = createApiCounters();
   const api: Api = createApi({
     listen: { host: '127.0.0.1', port: 0 },
     publicUrl,
@@ -68,7 +72,8 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
     deliveries: createDeliveries({ store, clock, deliverer, publicUrl }),
     channelProblem: channelProblems({}),
     readiness: () => ({ database: true }),
-    metrics: () => [],
+    counters,
+    measurements: () => measurementsOf(API_COUNTERS, counters, 0),
     metricsToken: null,
     clock,
     slotNow: () => clock.wall(),

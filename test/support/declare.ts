@@ -12,15 +12,20 @@ import { silentLog, temporaryFolder } from './configured-store.ts';
 
 /** Applies a declared file, as at the start of a coordinator. @throws DeclarationError */
 export async function declare(
-  { workspaceId, configuration, secrets, clock }: RunningApi,
+  { workspaceId, configuration, store, secrets, clock }: RunningApi,
   text: string,
   env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<void> {
   const folder = await temporaryFolder();
   const path = join(folder.path, 'svc.yaml');
   await writeFile(path, text);
-  const parts = { path, workspaceId, configuration, secrets, env, clock, log: silentLog };
-  const file = new DeclaredFile({ ...parts, allowsDelete: false, channelProblem: () => null });
+  const parts = { path, workspaceId, configuration, store, secrets, env, clock, log: silentLog };
+  const file = new DeclaredFile({
+    ...parts,
+    version: 'test',
+    allowsDelete: false,
+    channelProblem: () => null,
+  });
   try {
     await file.start();
   } finally {

@@ -22,6 +22,7 @@ import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
 import { holdDatabase } from './held-database.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
+import { scrape } from './prometheus-text.ts';
 import { ScaledClock } from './scaled-clock.ts';
 
 export type LocalServiceOptions = {
@@ -34,6 +35,8 @@ export type LocalServiceOptions = {
   dnsServers?: readonly string[];
   /** Agents ask the references that they find by themselves; else they suspect nothing. */
   asksReferences?: boolean;
+  /** Agents have a health address; see `Agent.healthPort`. */
+  agentsListen?: boolean;
   /** How far the wall clock of a region's agent is off, ms. */
   agentClockOffset?: (region: Region) => number;
   /** Put between the coordinator and its connection and clock, to count what it holds. */
@@ -167,7 +170,7 @@ export class LocalService {
         region,
         agentId: undefined,
         concurrency: 1_000,
-        listen: undefined,
+        listen: this.#options.agentsListen === true ? { host: '127.0.0.1', port: 0 } : undefined,
         metricsToken: undefined,
         drainMs: 2_000,
       },
@@ -249,10 +252,9 @@ export class LocalService {
 
   /** Value of one sample of the coordinator's `/metrics`; `name` with its labels as they are printed. */
   async metric(name: string): Promise<number> {
-    const text = await (await fetch(`${this.url}/metrics`)).text();
-    const line = text.split('\n').find((each) => each.startsWith(`${name} `));
-    if (line === undefined) throw new Error(`no such metric: ${name}`);
-    return Number(line.slice(name.length));
+    const value = (await scrape(this.url)).get(name);
+    if (value === undefined) throw new Error(`no such metric: ${name}`);
+    return value;
   }
 
   /** Id of the monitor of this name. */

@@ -17,6 +17,10 @@ export class MemoryBus implements Bus {
   /** Ends a connection of a subject's own. */
   readonly #apart = new Map<() => void, string>();
   isConnected = true;
+  /** Connections of their own on which a round trip does not come back. */
+  readonly silent = new Set<string>();
+  /** Subjects of connections of their own, for each round trip. */
+  readonly apartFlushes: string[] = [];
   /** No further connection is to be had. */
   refusesApart = false;
   /** Every message that was published, oldest first. */
@@ -65,7 +69,11 @@ export class MemoryBus implements Bus {
       if (!isConnected) end();
     });
     this.#apart.set(end, subject);
-    return { flush: () => this.flush(), close };
+    const flush = (): Promise<void> => {
+      this.apartFlushes.push(subject);
+      return this.silent.has(subject) ? new Promise(() => {}) : this.flush();
+    };
+    return { flush, close };
   }
 
   /** Subjects that are heard over connections of their own. */
@@ -121,11 +129,11 @@ export class MemoryBus implements Bus {
     const messages = this.#queue;
     this.#queue = [];
     for (const { subject, data, reply } of messages) {
-      const message = { subject, data, reply, isNoResponders: false };
+      const message = { subject, data, reply, bytes: data.length, isNoResponders: false };
       const receivers = this.#receiversOf(subject);
       for (const { handler } of receivers) handler(message);
       if (receivers.length > 0 || reply === '') continue;
-      const answer = { subject: reply, data: new Uint8Array(0), reply: '', isNoResponders: true };
+      const answer = { subject: reply, data: new Uint8Array(0), reply: '', bytes: 0, isNoResponders: true };
       for (const { handler } of this.#receiversOf(reply)) handler(answer);
     }
   }

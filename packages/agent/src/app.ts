@@ -5,8 +5,9 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
-import { SICKNESSES } from '@svc/shared/messages/heartbeat.ts';
+import { SICKNESSES, type Sickness } from '@svc/shared/messages/heartbeat.ts';
 import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
+import type { Measurement } from '@svc/shared/metrics/measurement.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { AgentConfig } from './config.ts';
 import { openCpuCounters } from './cpu-counters.ts';
@@ -14,7 +15,7 @@ import type { HealthServer } from './health-server.ts';
 import { Heartbeats } from './heartbeat.ts';
 import { HeldJobs } from './held-jobs.ts';
 import { Intake } from './intake.ts';
-import { createMetrics, type Metrics, renderMetrics } from './metrics.ts';
+import { agentMeasurements, createMetrics, type Gauges, type Metrics } from './metrics.ts';
 import type { ReferenceList } from './network/reference-list.ts';
 import { References } from './network/references.ts';
 import { NetworkWatch } from './network/watch.ts';
@@ -47,8 +48,11 @@ export class Agent {
   readonly id: string;
   readonly metrics: Metrics = createMetrics();
   readonly #options: AgentOptions;
+  /** Epoch ms. */
+  readonly #startedAt: number;
   readonly #starvation: Starvation;
   readonly #references: References;
+  readonly #network: NetworkWatch;
   readonly #held: HeldJobs;
   readonly #outbox: Outbox;
   readonly #reporter: Reporter;
@@ -62,6 +66,7 @@ export class Agent {
     const { config, bus, probeSet, clock, log } = options;
     const { metrics } = this;
     this.#options = options;
+    this.#startedAt = clock.wall();
     this.id = config.agentId ?? generatedId();
     const shared = { bus, clock, log, metrics };
     const bootId = randomBytes(9).toString('base64url');
@@ -69,7 +74,7 @@ export class Agent {
       this.#reporter.report(result, subject);
     this.#starvation = new Starvation(clock, openCpuCounters(log));
     this.#references = new References({ list: () => options.references?.list() ?? [], clock, log });
-    const network = new NetworkWatch({ references: this.#references, clock });
+    this.#network = new NetworkWatch({ references: this.#references, clock });
     const held = new HeldJobs(clock);
     this.#held = held;
     this.#outbox = new Outbox(shared);
@@ -85,7 +90,7 @@ export class Agent {
       probes: probeSet.probes,
       concurrency: config.concurrency,
       starvation: this.#starvation,
-      network,
+      network: this.#network,
       random: Math.random,
       onResult,
     });
@@ -112,9 +117,7 @@ export class Agent {
         held: held.keys(),
         loopDelayMs: this.#starvation.takeLargestDelay(),
         isDraining: this.#intake.isDraining,
-        sicknesses: SICKNESSES.filter((each) =>
-          each === 'starved' ? this.#starvation.isSick : network.isDown,
-        ),
+        sicknesses: this.#sicknesses(),
         disownedBatches: metrics.batchesDisowned,
       }),
     });
@@ -123,6 +126,11 @@ export class Agent {
   /** Port of the health address, null when there is none. */
   get healthPort(): number | null {
     return this.#health?.port ?? null;
+  }
+
+  /** Everything that the agent tells about itself now, whichever way it goes out. */
+  measurements(): Measurement[] {
+    return agentMeasurements(this.metrics, this.#gauges(), this.#startedAt);
   }
 
   /** Resolves when the coordinator has been told that this agent takes jobs. */
@@ -170,6 +178,11 @@ export class Agent {
     await bus.close();
   }
 
+  /** What it finds wrong with itself. */
+  #sicknesses(): Sickness[] {
+    return SICKNESSES.filter((each) => (each === 'starved' ? this.#starvation.isSick : this.#network.isDown));
+  }
+
   async #startHealthServer(): Promise<void> {
     const { config, bus } = this.#options;
     if (config.listen === undefined) return;
@@ -179,16 +192,22 @@ export class Agent {
       listen: config.listen,
       metricsToken: config.metricsToken,
       isReady: () => bus.isConnected && !this.#intake.isDraining,
-      metrics: () =>
-        renderMetrics(this.metrics, {
-          running: this.#runner.running,
-          pending: this.#runner.pending,
-          held: this.#held.size,
-          outbox: this.#outbox.size,
-          isConnected: bus.isConnected,
-        }),
+      measurements: () => this.measurements(),
     });
     await this.#health.start();
+  }
+
+  #gauges(): Gauges {
+    const sicknesses = this.#sicknesses();
+    const isSick = (sickness: Sickness): number => Number(sicknesses.includes(sickness));
+    return {
+      running: this.#runner.running,
+      pending: this.#runner.pending,
+      held: this.#held.size,
+      outbox: this.#outbox.size,
+      connected: Number(this.#options.bus.isConnected),
+      sick: { 'network-down': isSick('network-down'), starved: isSick('starved') },
+    };
   }
 }
 

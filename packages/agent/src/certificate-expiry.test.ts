@@ -60,7 +60,7 @@ async function check(url: string, certificate_expiry_days: number, wallNow: numb
     clock,
     starvation: {
       delaySince: () => 0,
-      heldBackSince: () => ({ loopDelayMs: 0, isWaiting: false, wasFree: false }),
+      heldBackSince: () => ({ loopDelayMs: 0, isWaiting: false, freeMs: 0, durationMs: 0 }),
       voided: () => {},
     },
     network: { seen: () => null },

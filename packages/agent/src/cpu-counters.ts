@@ -50,10 +50,14 @@ export function openCpuCounters(log: Logger): CpuCounterSource {
   };
 }
 
-/** Second number of schedstat, ns: time spent waiting on a run queue (Documentation/scheduler/sched-stats.rst). */
+/**
+ * Second number of schedstat, ns: time spent waiting on a run queue (Documentation/scheduler/sched-stats.rst). A kernel
+ * that does not count (since Linux 5.14 one with delay accounting alone, unless it is started with `delayacct`) writes
+ * `0 0 0` (proc_pid_schedstat in fs/proc/base.c): no process has run for no time at all.
+ */
 export function waitedMsIn(schedstat: string): number | null {
-  const waited = /^\d+ (\d+) \d+/.exec(schedstat)?.[1];
-  return waited === undefined ? null : Number(waited) / 1e6;
+  const [, ran, waited] = /^(\d+) (\d+) \d+/.exec(schedstat) ?? [];
+  return waited === undefined || Number(ran) === 0 ? null : Number(waited) / 1e6;
 }
 
 /** `throttled_usec` of cgroup 2, `throttled_time` (ns) of cgroup 1; the root cgroup of version 2 has neither. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { freeMs, isProvenBy } from './free-time.ts';
+import { freeMs, isSilenceProvenBy, isSlownessProvenBy } from './free-time.ts';
 import type { CpuSample } from './waiting.ts';
 
 /** What an agent did for some time, ms each: slept, waited for a CPU to wake up, and ran, held up on the way. */
@@ -69,34 +69,19 @@ describe('the free time of an attempt', () => {
   test('is all that it slept where it never was held up', () => {
     const all = Array.from({ length: 20 }, () => ({ slept: 240, wokeLate: 0, ran: 10, heldUp: 0 }));
     expect(freeMs(samplesOf(all), 1_000, 4_000)).toBe(12 * 240);
-    expect(isProvenBy(12 * 240, 3_000)).toBe(true);
+    expect(isSilenceProvenBy(12 * 240, 3_000)).toBe(true);
   });
 
-  test.each([
-    ['the machine does not count', { waitedMs: null }],
-    ['the process came into another cgroup', { throttledMs: 3 }],
-  ])('cannot be told where %s', (_, last) => {
-    const [first, second] = samplesOf([{ slept: 5_000, wokeLate: 0, ran: 0, heldUp: 0 }]) as [
-      CpuSample,
-      CpuSample,
-    ];
-    const samples = [
-      { ...first, throttledMs: 8 },
-      { ...second, throttledMs: 9, ...last },
-    ];
-    expect(freeMs(samples, 0, 5_000)).toBe(0);
+  test('cannot be told where the machine does not count the waiting', () => {
+    const samples = samplesOf([{ slept: 5_000, wokeLate: 0, ran: 0, heldUp: 0 }]);
+    const blind = samples.map((sample) => ({ ...sample, waitedMs: null, throttledMs: sample.at }));
+    expect(freeMs(blind, 0, 5_000)).toBe(0);
   });
 
-  test('is less by what a quota throttled', () => {
-    const [first, second] = samplesOf([{ slept: 5_000, wokeLate: 0, ran: 0, heldUp: 0 }]) as [
-      CpuSample,
-      CpuSample,
-    ];
-    const samples = [
-      { ...first, throttledMs: 0 },
-      { ...second, throttledMs: 4_000 },
-    ];
-    expect(freeMs(samples, 0, 5_000)).toBe(1_000);
+  test('is not less by the throttling of a quota that others use up, on several CPUs', () => {
+    const samples = samplesOf([{ slept: 3_500, wokeLate: 1_500, ran: 0, heldUp: 0 }]);
+    const shared = samples.map((sample) => ({ ...sample, throttledMs: 1.5 * sample.at }));
+    expect(freeMs(shared, 0, 5_000)).toBe(3_500);
   });
 });
 
@@ -108,7 +93,7 @@ test.each([
   [9_999, 45_000, false],
   [10_000, 45_000, true],
 ])('%d ms free of %d ms: silence is proven: %s', (free, duration, isProven) => {
-  expect(isProvenBy(free, duration)).toBe(isProven);
+  expect(isSilenceProvenBy(free, duration)).toBe(isProven);
 });
 
 test('a target that answers within half of the time-out up to ten seconds, or within two, is never proven silent', () => {
@@ -127,10 +112,25 @@ test('a target that answers within half of the time-out up to ten seconds, or wi
         const isHealthy = latency < Math.max(2_000, Math.min(10_000, timeout / 2));
         if (isHealthy && endedAt > from + timeout) {
           const to = from + timeout;
-          expect(isProvenBy(freeMs(samplesOf(all), from, to), timeout)).toBe(false);
+          expect(isSilenceProvenBy(freeMs(samplesOf(all), from, to), timeout)).toBe(false);
         }
       },
     ),
+    { numRuns: 2_000 },
+  );
+});
+
+test('a target that answers within two seconds more than it may take is never proven slow', () => {
+  const steps = fc.array(fc.nat(1_500), { minLength: 1, maxLength: 12 });
+  fc.assert(
+    fc.property(turns, steps, fc.nat(5_000), fc.nat(10_000), (all, network, from, degradedAt) => {
+      const sleep = sleepOf(all);
+      const endedAt = network.reduce((at, step) => handledAt(sleep, at + step), from);
+      const latency = network.reduce((sum, step) => sum + step, 0);
+      if (latency < degradedAt + 2_000 && Number.isFinite(endedAt)) {
+        expect(isSlownessProvenBy(freeMs(samplesOf(all), from, endedAt), degradedAt)).toBe(false);
+      }
+    }),
     { numRuns: 2_000 },
   );
 });

@@ -1,7 +1,17 @@
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, describe, expect, test } from 'vitest';
+import { parsePrometheus } from '../../../test/support/prometheus-text.ts';
 import { HealthServer } from './health-server.ts';
-import { createMetrics, renderMetrics } from './metrics.ts';
+import { agentMeasurements, createMetrics } from './metrics.ts';
+
+const GAUGES = {
+  running: 1,
+  pending: 0,
+  held: 1,
+  outbox: 0,
+  connected: 1,
+  sick: { 'network-down': 0, starved: 1 },
+};
 
 let server: HealthServer;
 afterEach(() => server.stop());
@@ -14,7 +24,7 @@ async function started(metricsToken?: string): Promise<{ url: string; state: { i
     listen: { host: '127.0.0.1', port: 0 },
     metricsToken: metricsToken === undefined ? undefined : new Secret(metricsToken),
     isReady: () => state.isReady,
-    metrics: () => renderMetrics(metrics, { running: 1, pending: 0, held: 1, outbox: 0, isConnected: true }),
+    measurements: () => agentMeasurements(metrics, GAUGES, 0),
   });
   await server.start();
   return { url: `http://127.0.0.1:${server.port}`, state };
@@ -37,10 +47,11 @@ describe('the health address', () => {
     expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
     expect(text).toContain('# TYPE svc_agent_attempts_total counter\nsvc_agent_attempts_total 3\n');
     expect(text).toContain('svc_agent_results_total{outcome="failed"} 2\n');
-    expect(text).toContain('svc_agent_connected 1\n');
-    for (const line of text.trimEnd().split('\n')) {
-      expect(line).toMatch(/^(# (HELP|TYPE) \S+ .+|[a-z_]+(\{[a-z_]+="[\w-]+"\})? \d+)$/);
-    }
+    expect(text).toContain('svc_agent_nats_connected 1\n');
+    expect(text).toContain('svc_agent_sick{sickness="starved"} 1\n');
+    expect(parsePrometheus(text).get('process_resident_memory_bytes')?.samples[0]?.value).toBeGreaterThan(
+      1e6,
+    );
   });
 
   test.each([

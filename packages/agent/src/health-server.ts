@@ -2,6 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Measurement } from '@svc/shared/metrics/measurement.ts';
+import { PROMETHEUS_TYPE, prometheusText } from '@svc/shared/metrics/prometheus.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { ListenAddress } from '@svc/shared/setting-schemas.ts';
 
@@ -11,14 +13,13 @@ export type HealthServerOptions = {
   metricsToken: Secret | undefined;
   /** Connected and taking jobs. */
   isReady: () => boolean;
-  /** Prometheus text. */
-  metrics: () => string;
+  /** What `/metrics` shows. */
+  measurements: () => readonly Measurement[];
 };
 
 type Page = { status: number; text: string; headers?: Record<string, string> };
 
 const PLAIN = 'text/plain; charset=utf-8';
-const PROMETHEUS = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** `/healthz` (the process works), `/readyz` (it takes jobs) and `/metrics` of one agent. */
 export class HealthServer {
@@ -60,7 +61,7 @@ export class HealthServer {
   }
 
   #pageFor(request: IncomingMessage): Page {
-    const { isReady, metrics } = this.#options;
+    const { isReady, measurements } = this.#options;
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return { status: 405, text: 'only GET and HEAD\n', headers: { Allow: 'GET, HEAD' } };
     }
@@ -71,7 +72,11 @@ export class HealthServer {
         return isReady() ? { status: 200, text: 'ok\n' } : { status: 503, text: 'not ready\n' };
       case '/metrics':
         return this.#isAuthorized(request)
-          ? { status: 200, text: metrics(), headers: { 'Content-Type': PROMETHEUS } }
+          ? {
+              status: 200,
+              text: prometheusText(measurements()),
+              headers: { 'Content-Type': PROMETHEUS_TYPE },
+            }
           : { status: 401, text: 'a bearer token is required\n', headers: { 'WWW-Authenticate': 'Bearer' } };
       default:
         return { status: 404, text: 'no such path\n' };

@@ -69,7 +69,7 @@ function runnerOf(clock: FakeClock, probe: ScriptedProbe, more: Partial<RunnerOp
 function starvationOf(delay: () => number): RunnerOptions['starvation'] {
   return {
     delaySince: delay,
-    heldBackSince: () => ({ loopDelayMs: delay(), isWaiting: false, wasFree: false }),
+    heldBackSince: () => ({ loopDelayMs: delay(), isWaiting: false, freeMs: 0, durationMs: 0 }),
     voided: () => {},
   };
 }

@@ -211,7 +211,7 @@ export class Runner {
     // A probe that settles after it was given up.
     if (run.state !== 'attempting' || run.attempts.length !== attempt) return;
     const { starvation, clock } = this.#options;
-    const heldBack = () => starvation.heldBackSince(run.attemptStartedAt);
+    const heldBack = (latency?: number) => starvation.heldBackSince(run.attemptStartedAt, latency);
     const verdict = judgeAttempt(found, run.check.reveal(), heldBack, clock.wall());
     if (verdict.reason === 'agent-starved') {
       starvation.voided();

@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { CpuCounterSource } from './cpu-counters.ts';
-import { freeMs, isProvenBy } from './free-time.ts';
+import { freeMs } from './free-time.ts';
 import { type CpuSample, isStarvedBy, waitingParts } from './waiting.ts';
 
 /** How often the event loop is asked whether it is late. */
@@ -24,8 +24,10 @@ export type HeldBack = {
   readonly loopDelayMs: number;
   /** It waited for a CPU for a large part of the time. */
   readonly isWaiting: boolean;
-  /** For long enough, all the same, it had nothing to do: an answer would have been read at once. */
-  readonly wasFree: boolean;
+  /** For at least so long, all the same, it had nothing to do: an answer would have been read at once. */
+  readonly freeMs: number;
+  /** Time that was looked at. */
+  readonly durationMs: number;
 };
 
 /**
@@ -87,9 +89,10 @@ export class Starvation {
    * What kept the agent back from `from` until now. For the few attempts whose verdict depends on it: it may
    * read the counters.
    *
-   * @param from monotonic milliseconds
+   * @param from begin of the attempt, monotonic milliseconds
+   * @param latency when its answer was there, ms: what came after it (decoding) is no free time
    */
-  heldBackSince(from: number): HeldBack {
+  heldBackSince(from: number, latency = Number.POSITIVE_INFINITY): HeldBack {
     this.#readCountersIfOld();
     const now = this.#clock.monotonic();
     const loopDelayMs = this.delaySince(from);
@@ -97,7 +100,8 @@ export class Starvation {
       loopDelayMs,
       isWaiting: isStarvedBy(waitingParts(this.#samples, from, now)),
       // A process that is stopped, or a machine that stands still, may seem to sleep in the poll phase.
-      wasFree: isProvenBy(freeMs(this.#samples, from, now) - loopDelayMs, now - from),
+      freeMs: Math.max(0, freeMs(this.#samples, from, Math.min(now, from + latency)) - loopDelayMs),
+      durationMs: now - from,
     };
   }
 

@@ -3,8 +3,14 @@ import { outcomeOf, timedOut } from '../../../test/support/scripted-probe.ts';
 import type { HeldBack } from './starvation.ts';
 import { judgeAttempt } from './verdict.ts';
 
-const stalled = (loopDelayMs: number) => (): HeldBack => ({ loopDelayMs, isWaiting: false, wasFree: false });
-const waiting = (): HeldBack => ({ loopDelayMs: 0, isWaiting: true, wasFree: false });
+const durationMs = 9_000;
+const stalled = (loopDelayMs: number) => (): HeldBack => ({
+  loopDelayMs,
+  isWaiting: false,
+  freeMs: 0,
+  durationMs,
+});
+const waiting = (): HeldBack => ({ loopDelayMs: 0, isWaiting: true, freeMs: 0, durationMs });
 const unasked = (): HeldBack => {
   throw new Error('the counters are read for a verdict that does not depend on them');
 };
@@ -72,8 +78,8 @@ describe('an agent that waited for a CPU for a large part of the attempt', () =>
 });
 
 describe('an agent that was held back, and free for long enough', () => {
-  const waited = (): HeldBack => ({ loopDelayMs: 0, isWaiting: true, wasFree: true });
-  const stopped = (): HeldBack => ({ loopDelayMs: 700, isWaiting: false, wasFree: true });
+  const waited = (): HeldBack => ({ loopDelayMs: 0, isWaiting: true, freeMs: 4_500, durationMs });
+  const stopped = (): HeldBack => ({ loopDelayMs: 700, isWaiting: false, freeMs: 4_500, durationMs });
 
   test.each([
     ['waited', waited],
@@ -82,9 +88,24 @@ describe('an agent that was held back, and free for long enough', () => {
     expect(judgeAttempt(timedOut(9_000), { degraded_at: 0 }, heldBack, NOW)).toEqual({ outcome: 'failed' });
   });
 
-  test('does not know whether the target was slow', () => {
-    const found = outcomeOf('passed', { latency: 900 });
-    expect(judgeAttempt(found, { degraded_at: 800 }, waited, NOW)).toEqual(starved);
+  test.each([
+    [800, 'degraded'],
+    [2_500, 'degraded'],
+    [2_501, 'not_run'],
+  ])('knows that the target took longer than %d ms by far: %s', (degraded_at, outcome) => {
+    const found = outcomeOf('passed', { latency: 9_000 });
+    expect(judgeAttempt(found, { degraded_at }, waited, NOW).outcome).toBe(outcome);
+  });
+
+  test('asks for the free time until the answer was there: decoding comes after it', () => {
+    const asked: (number | undefined)[] = [];
+    const heldBack = (latency?: number): HeldBack => {
+      asked.push(latency);
+      return waited();
+    };
+    judgeAttempt(outcomeOf('passed', { latency: 5_000 }), { degraded_at: 800 }, heldBack, NOW);
+    judgeAttempt(timedOut(9_000), { degraded_at: 800 }, heldBack, NOW);
+    expect(asked).toEqual([5_000, undefined]);
   });
 
   test('had the whole answer and did not get to decode it: that is its own', () => {

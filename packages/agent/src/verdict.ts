@@ -1,6 +1,7 @@
 import type { Check, HttpCheck } from '@svc/shared/messages/check.ts';
 import type { NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
 import { expiryNotice } from './certificate-expiry.ts';
+import { isSilenceProvenBy, isSlownessProvenBy } from './free-time.ts';
 import type { ProbeOutcome } from './probes/probe.ts';
 import { roundMs } from './rounding.ts';
 import type { HeldBack } from './starvation.ts';
@@ -21,8 +22,8 @@ type JudgedCheck = Pick<Check, 'degraded_at'> & Pick<HttpCheck, 'certificate_exp
  *
  * A starved agent cannot tell a time-out of the target from its own, and not whether a target was slow. A
  * stall of the event loop voids time-outs, and what would not be degraded without its delay; an agent that
- * waited for a CPU for a large part of the attempt was late at every step, so it voids both whole. A time-out stands
- * all the same where the agent was free for long enough: then the target had that time, and was silent. Failures
+ * waited for a CPU for a large part of the attempt was late at every step, so it voids both whole. Both stand
+ * all the same where the agent was free for long enough: then the target had that time, and was silent or slow. Failures
  * of other kinds, and a certificate that expires too soon, were seen, not inferred from time, and stand.
  *
  * @param heldBack asked only where the verdict depends on it
@@ -31,7 +32,7 @@ type JudgedCheck = Pick<Check, 'degraded_at'> & Pick<HttpCheck, 'certificate_exp
 export function judgeAttempt(
   found: ProbeOutcome,
   check: JudgedCheck,
-  heldBack: () => HeldBack,
+  heldBack: (latency?: number) => HeldBack,
   wallNow: number,
 ): Verdict {
   switch (found.outcome) {
@@ -39,10 +40,10 @@ export function judgeAttempt(
       return { outcome: 'not_run', reason: found.reason ?? 'internal-error' };
     case 'failed': {
       if (found.timedOut !== true) return { outcome: 'failed' };
-      const { loopDelayMs, isWaiting, wasFree } = heldBack();
+      const { loopDelayMs, isWaiting, freeMs, durationMs } = heldBack();
       const isHeldBack = isWaiting || loopDelayMs > 0;
       // Threads of ours decode, and nothing counts what those wait for.
-      const isProven = wasFree && found.hasWholeAnswer !== true;
+      const isProven = isSilenceProvenBy(freeMs, durationMs) && found.hasWholeAnswer !== true;
       return isHeldBack && !isProven ? starved : { outcome: 'failed' };
     }
     case 'passed': {
@@ -51,9 +52,10 @@ export function judgeAttempt(
       // As it will be shown: 800.04 ms is shown as 800.0, and equal is fine.
       const latency = roundMs(found.latency);
       if (check.degraded_at === 0 || latency <= check.degraded_at) return { outcome: 'passed' };
-      const { loopDelayMs, isWaiting } = heldBack();
+      const { loopDelayMs, isWaiting, freeMs } = heldBack(found.latency);
       const isExplained = loopDelayMs > 0 && latency - loopDelayMs <= check.degraded_at;
-      return isWaiting || isExplained ? starved : { outcome: 'degraded' };
+      const isHeldBack = isWaiting || isExplained;
+      return isHeldBack && !isSlownessProvenBy(freeMs, check.degraded_at) ? starved : { outcome: 'degraded' };
     }
     default:
       return found.outcome satisfies never;

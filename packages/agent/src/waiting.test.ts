@@ -36,11 +36,20 @@ describe('the parts of a span', () => {
     expect(waitingParts(samples(3, 0.6, 0), 600, 700).waited).toBeCloseTo(0.6);
   });
 
-  test('a quota that throttles is waiting, and counts once where schedstat counts it too', () => {
-    expect(waitingParts(samples(9, 0, 0, 0.99), 0, 2_000).waited).toBeCloseTo(0.99);
-    expect(waitingParts(samples(9, 0.9, 0, 0.99), 0, 2_000).waited).toBeCloseTo(0.99);
+  test('a quota is in what the thread waited, and tells for itself where that is not counted', () => {
+    const blind = (throttled: number) =>
+      samples(9, 0, 0, throttled).map((sample) => ({ ...sample, waitedMs: null }));
+    expect(waitingParts(blind(0.99), 0, 2_000).waited).toBeCloseTo(0.99);
     // Of several CPUs together it grows faster than time.
-    expect(waitingParts(samples(9, 0, 0, 1.6), 0, 2_000).waited).toBe(1);
+    expect(waitingParts(blind(1.6), 0, 2_000).waited).toBe(1);
+    expect(waitingParts(samples(9, 0.9, 0, 0.99), 0, 2_000).waited).toBeCloseTo(0.9);
+  });
+
+  test('a quota that others of the cgroup use up is pressure, not waiting of the agent', () => {
+    const parts = waitingParts(samples(9, 0.2, 0, 1.6), 0, 2_000);
+    expect(parts).toEqual({ waited: expect.closeTo(0.2), pressed: 1 });
+    expect(isStarvedBy(parts)).toBe(true);
+    expect(isStarvedBy(waitingParts(samples(9, 0.05, 0, 1.6), 0, 2_000))).toBe(false);
   });
 
   test('are none where the machine does not count, nothing was read yet, or the span has no length', () => {

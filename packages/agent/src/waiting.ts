@@ -7,7 +7,7 @@ export type CpuSample = CpuCounters & { readonly at: number };
 export type WaitingParts = {
   /** The agent could have run and did not: it waited for a CPU, or its quota was used up. */
   readonly waited: number;
-  /** Something on the machine waited for a CPU. */
+  /** Something on the machine waited for a CPU, or the quota that the agent may share with others was used up. */
   readonly pressed: number;
 };
 
@@ -46,15 +46,24 @@ export function waitingParts(samples: readonly CpuSample[], from: number, to: nu
     if (elapsed <= 0) continue;
     const until = index === samples.length - 1 ? Math.max(to, after.at) : after.at;
     const share = Math.max(0, Math.min(until, to) - Math.max(before.at, from)) / elapsed;
-    const waited = Math.max(
-      grown(before.waitedMs, after.waitedMs),
-      grown(before.throttledMs, after.throttledMs),
-    );
-    waitedMs += Math.min(elapsed, waited) * share;
-    pressedMs += Math.min(elapsed, grown(before.pressedMs, after.pressedMs)) * share;
+    const throttled = grown(before.throttledMs, after.throttledMs);
+    const pressed = Math.max(throttled, grown(before.pressedMs, after.pressedMs));
+    waitedMs += Math.min(elapsed, waitedBetween(before, after)) * share;
+    pressedMs += Math.min(elapsed, pressed) * share;
   }
   if (duration <= 0) return { waited: 0, pressed: 0 };
   return { waited: Math.min(1, waitedMs / duration), pressed: Math.min(1, pressedMs / duration) };
+}
+
+/**
+ * Time that the agent waited between two samples, ms. Where its thread's own waiting is counted, what the quota made it
+ * wait is in that; the throttling of the cgroup is summed over the CPUs and over all that share the quota, and says
+ * more than the agent waited. It is taken where nothing else is there.
+ */
+export function waitedBetween(before: CpuSample, after: CpuSample): number {
+  return after.waitedMs === null
+    ? grown(before.throttledMs, after.throttledMs)
+    : grown(before.waitedMs, after.waitedMs);
 }
 
 function grown(before: number | null, after: number | null): number {

@@ -12,7 +12,7 @@ import type { OperatorValues } from './notify/sender.ts';
 import { OperatorTokens } from './operator-tokens.ts';
 import { Serving } from './serving.ts';
 import { StartedParts } from './started-parts.ts';
-import { loadJobKey } from './store/job-key.ts';
+import { loadInstallation } from './store/installation.ts';
 import { openStore } from './store/open.ts';
 import { checkSecretKey, parseSecretKey, Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
@@ -129,7 +129,7 @@ export class Coordinator {
     );
     await checkSecretKey(store, secrets);
     await resealWhereDue(store, secrets, log);
-    const jobKey = await loadJobKey(store, secrets);
+    const { jobKey } = await loadInstallation(store, secrets);
     const now = Math.floor(clock.wall());
     const workspaceId = await ensureDefaultWorkspace(store, now);
     const tokens = await Tokens.load(store);

@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
+import type { Measurement } from '@svc/shared/metrics/measurement.ts';
 import type { AgentDirectory, CheckRunner, MonitorStates } from './api/dependencies.ts';
-import type { Metric } from './api/metrics.ts';
 import { NotLeading } from './api/not-leading.ts';
 import type { LiveMonitors } from './domain/monitor.ts';
 import type { Deliveries } from './notify/deliveries.ts';
@@ -16,7 +16,7 @@ export type Live = {
   readonly slotNow: () => number;
   /** The database takes what is recorded. */
   readonly isRecording: () => boolean;
-  readonly metrics: () => readonly Metric[];
+  readonly measurements: () => readonly Measurement[];
 };
 
 /**
@@ -56,6 +56,6 @@ export function servedLive(
     slotNow: () => current()?.slotNow() ?? Math.floor(clock.wall()),
     // A recorder that has stopped says nothing about the database.
     isRecording: () => !isLeading() || (current()?.isRecording() ?? true),
-    metrics: () => (isLeading() ? (current()?.metrics() ?? []) : []),
+    measurements: () => (isLeading() ? (current()?.measurements() ?? []) : []),
   };
 }

@@ -1,6 +1,11 @@
-import type { Metric } from './api/metrics.ts';
+import { DELIVERY_COUNTERS, DELIVERY_GAUGES } from '@svc/shared/metrics/delivery-instruments.ts';
+import { DISPATCH_COUNTERS, DISPATCH_GAUGES } from '@svc/shared/metrics/dispatch-instruments.ts';
+import type { Distribution } from '@svc/shared/metrics/distribution.ts';
+import { type Measurement, measurementsOf } from '@svc/shared/metrics/measurement.ts';
+import { RECORDING_COUNTERS, RECORDING_GAUGES } from '@svc/shared/metrics/recording-instruments.ts';
+import type { ValuesOf } from '@svc/shared/metrics/totals.ts';
 import type { Dispatch } from './dispatch/dispatch.ts';
-import { type LiveMonitors, MONITOR_STATUSES } from './domain/monitor.ts';
+import type { LiveMonitors } from './domain/monitor.ts';
 import type { States } from './evaluation/state.ts';
 import type { Deliverer } from './notify/deliverer.ts';
 import type { ResultConsumer } from './recording/consumer.ts';
@@ -12,81 +17,78 @@ type Sources = {
   states: States;
   dispatch: Dispatch;
   recorder: Recorder;
+  transactionDuration: Distribution;
   consumer: ResultConsumer;
   deliverer: Deliverer;
   rollups: Rollups;
 };
 
-/** What `/metrics` shows of the coordinator. */
-export function coordinatorMetrics(sources: Sources): Metric[] {
-  const { monitors, dispatch, recorder, consumer, deliverer, rollups } = sources;
-  const deliveries = deliverer.metrics;
+/**
+ * What the coordinator tells about itself while it leads.
+ *
+ * @param startedAt when its parts were built, epoch ms
+ */
+export function leadingMeasurements(sources: Sources, startedAt: number): Measurement[] {
+  const { dispatch, deliverer } = sources;
+  const { lanes, sending } = deliverer.gauges;
   return [
-    gauge('svc_monitors', 'Declared monitors.', monitors.size),
-    byLabel('svc_monitor_statuses', 'Monitors by status.', 'gauge', 'status', statusCounts(sources)),
-    gauge('svc_jobs_in_flight', 'Jobs given to a region and not reported yet.', dispatch.inFlight),
-    byLabel(
-      'svc_agents_sick',
-      'Agents that find something wrong with themselves.',
-      'gauge',
-      'sickness',
-      dispatch.agents.sick,
+    ...measurementsOf(DISPATCH_COUNTERS, dispatch.counters, startedAt),
+    ...measurementsOf(
+      DISPATCH_GAUGES,
+      {
+        jobsInFlight: dispatch.inFlight,
+        agentsSick: dispatch.agents.sick,
+        regionsMuted: dispatch.muted.length,
+      },
+      startedAt,
     ),
-    gauge(
-      'svc_regions_muted',
-      'Regions whose agents say more than is read, and are not heard for a while.',
-      dispatch.muted.length,
-    ),
-    byLabel('svc_dispatch_events_total', 'What dispatch did.', 'counter', 'event', dispatch.counters),
-    counter('svc_results_recorded_total', 'Results recorded.', recorder.counts.results),
-    counter('svc_results_duplicate_total', 'Results that were there already.', recorder.counts.duplicates),
-    counter('svc_record_transactions_total', 'Recording transactions.', recorder.counts.transactions),
-    counter('svc_record_failures_total', 'Recording transactions that failed.', recorder.counts.failures),
-    byLabel('svc_results_dropped_total', 'Results and messages dropped.', 'counter', 'reason', {
-      ...recorder.dropped,
-      ...consumer.dropped,
-    }),
-    gauge(
-      'svc_rollups_behind_seconds',
-      'Age of the oldest result that is not rolled up; an hour and some minutes are normal.',
-      Math.round(rollups.behindMs / 1_000),
-    ),
-    byLabel(
-      'svc_delivery_attempts_total',
-      'Attempts to deliver alerts.',
-      'counter',
-      'outcome',
-      deliveries.attempts,
-    ),
-    gauge('svc_delivery_lanes', 'Monitors and channels with pending deliveries.', deliveries.lanes),
-    gauge('svc_deliveries_sending', 'Deliveries being sent.', deliveries.sending),
+    ...measurementsOf(RECORDING_COUNTERS, recordingCounters(sources), startedAt),
+    ...measurementsOf(RECORDING_GAUGES, recordingGauges(sources), startedAt),
+    ...measurementsOf(DELIVERY_COUNTERS, deliverer.counters, startedAt),
+    ...measurementsOf(DELIVERY_GAUGES, { lanes, sending }, startedAt),
   ];
 }
 
-function statusCounts({ monitors, states }: Sources): Record<string, number> {
-  const counts: Record<string, number> = Object.fromEntries(MONITOR_STATUSES.map((status) => [status, 0]));
-  for (const { id } of monitors.values()) {
-    const status = states.get(id)?.status ?? 'unknown';
-    counts[status] = (counts[status] ?? 0) + 1;
-  }
-  return counts;
+function recordingCounters({
+  recorder,
+  consumer,
+  transactionDuration,
+}: Sources): ValuesOf<typeof RECORDING_COUNTERS> {
+  const { counts, dropped } = recorder;
+  return {
+    results: { new: counts.results - counts.duplicates, repeated: counts.duplicates },
+    resultsDropped: {
+      malformed: consumer.dropped['malformed-result'],
+      'bad-token': dropped['bad-token'],
+      'unknown-monitor': dropped['unknown-monitor'],
+    },
+    messagesDropped: {
+      malformed: consumer.dropped['malformed-message'],
+      lost: consumer.dropped['results-dropped'],
+      'handling-failed': consumer.dropped['handling-failed'],
+    },
+    streamsReplaced: consumer.dropped['stream-replaced'],
+    eventsDropped: { overflow: dropped['event-overflow'], unrecordable: dropped.unrecordable },
+    becameUnknown: dropped['monitor-unknown'],
+    transactions: { committed: counts.transactions, failed: counts.failures },
+    transactionDuration,
+  };
 }
 
-function gauge(name: string, help: string, value: number): Metric {
-  return { name, help, type: 'gauge', samples: [{ value }] };
-}
-
-function counter(name: string, help: string, value: number): Metric {
-  return { name, help, type: 'counter', samples: [{ value }] };
-}
-
-function byLabel(
-  name: string,
-  help: string,
-  type: Metric['type'],
-  label: string,
-  values: Readonly<Record<string, number>>,
-): Metric {
-  const samples = Object.entries(values).map(([text, value]) => ({ labels: { [label]: text }, value }));
-  return { name, help, type, samples };
+function recordingGauges({
+  monitors,
+  states,
+  recorder,
+  consumer,
+  rollups,
+}: Sources): ValuesOf<typeof RECORDING_GAUGES> {
+  const byStatus = { active: 0, degraded: 0, error: 0, unknown: 0 };
+  for (const { id } of monitors.values()) byStatus[states.get(id)?.status ?? 'unknown'] += 1;
+  const { events, oldestMs } = recorder.backlog;
+  return {
+    monitors: byStatus,
+    backlogEvents: events,
+    backlogAge: Math.max(oldestMs, consumer.lagMs) / 1_000,
+    rollupsBehind: rollups.behindMs / 1_000,
+  };
 }

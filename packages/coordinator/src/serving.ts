@@ -1,6 +1,10 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { type Measurement, measurementsOf } from '@svc/shared/metrics/measurement.ts';
+import { processMeasurements } from '@svc/shared/metrics/process-instruments.ts';
+import { API_COUNTERS, SERVING_GAUGES } from '@svc/shared/metrics/serving-instruments.ts';
+import { createApiCounters } from './api/api-counters.ts';
 import { type Api, createApi } from './api/server.ts';
 import type { TlsFiles } from './api/tls-files.ts';
 import type { CoordinatorConfig } from './config.ts';
@@ -40,13 +44,19 @@ const SAVE_USES_EVERY_MS = 60_000;
 export class Serving {
   readonly #api: Api;
   readonly #options: ServingOptions;
+  readonly #counters = createApiCounters();
+  readonly #live: Live;
+  /** Epoch ms. */
+  readonly #startedAt: number;
   #cancelSaving: () => void = () => {};
 
   constructor(options: ServingOptions) {
     this.#options = options;
     const { config, operator, store, secrets, tokens, effects, live, isLeading, isConnected, clock, log } =
       options;
+    this.#startedAt = clock.wall();
     const served = servedLive(live, isLeading, clock);
+    this.#live = served;
     this.#api = createApi({
       listen: config.listen,
       publicUrl: config.publicUrl,
@@ -58,6 +68,8 @@ export class Serving {
       configuration: new StoredConfiguration({ store, secrets, effects, clock }),
       channelProblem: channelProblems(operator),
       ...served,
+      counters: this.#counters,
+      measurements: () => this.measurements(),
       readiness: () => ({ nats: isConnected(), database: served.isRecording() }),
       metricsToken: config.metricsToken ?? null,
       clock,
@@ -76,6 +88,18 @@ export class Serving {
     this.#cancelSaving();
     await this.#api.stop();
     await this.#saveUses();
+  }
+
+  /** Everything that the coordinator tells about itself now, whichever way it goes out. */
+  measurements(): Measurement[] {
+    const { isLeading, isConnected } = this.#options;
+    const gauges = { leading: Number(isLeading()), natsConnected: Number(isConnected()) };
+    return [
+      ...this.#live.measurements(),
+      ...measurementsOf(API_COUNTERS, this.#counters, this.#startedAt),
+      ...measurementsOf(SERVING_GAUGES, gauges, this.#startedAt),
+      ...processMeasurements(),
+    ];
   }
 
   /** What cannot be written now is written with the next. */

@@ -3,6 +3,8 @@ import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { Distribution } from '@svc/shared/metrics/distribution.ts';
+import { RECORDING_COUNTERS } from '@svc/shared/metrics/recording-instruments.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { CoordinatorConfig } from './config.ts';
@@ -23,6 +25,7 @@ import { BacklogHold } from './recording/backlog-hold.ts';
 import { ResultConsumer } from './recording/consumer.ts';
 import { ReadingProgress } from './recording/reading-progress.ts';
 import { Recorder } from './recording/recorder.ts';
+import { timedStore } from './recording/timed-store.ts';
 import { BelievedClock } from './retention/believed-clock.ts';
 import { Retention } from './retention/retention.ts';
 import { DATED_BACK_MS, Rollups } from './rollups/rollups.ts';
@@ -64,6 +67,8 @@ export type TermParts = {
   readonly states: States;
   readonly slotClock: SlotClock;
   readonly recorder: Recorder;
+  /** How long the recorder's transactions took, seconds. */
+  readonly transactionDuration: Distribution;
   readonly backlogHold: BacklogHold;
   readonly consumer: ResultConsumer;
   readonly dispatch: Dispatch;
@@ -107,8 +112,10 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
     log,
   });
   const backlogHold = new BacklogHold({ clock, slotClock, onEnd: (ids) => told().announce(ids) });
+  const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
   const recorder = createRecorder(options, loaded, {
     states,
+    transactionDuration,
     rollups,
     deliverer,
     backlogHold,
@@ -138,6 +145,7 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
     states,
     slotClock,
     recorder,
+    transactionDuration,
     backlogHold,
     consumer,
     dispatch,
@@ -166,13 +174,14 @@ function createRecorder(
     readonly rollups: Rollups;
     readonly deliverer: Deliverer;
     readonly backlogHold: BacklogHold;
+    readonly transactionDuration: Distribution;
     /** Dispatch, which needs the recorder to be built. */
     readonly slots: () => Dispatch;
   },
 ): Recorder {
   const { states, rollups, deliverer, slots, backlogHold } = parts;
   return new Recorder({
-    store: createRecordingStore(store, secrets),
+    store: timedStore(createRecordingStore(store, secrets), clock, parts.transactionDuration),
     states,
     monitors,
     presence,

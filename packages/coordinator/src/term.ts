@@ -4,12 +4,13 @@ import type { ChangeEffects } from './configuration/configuration.ts';
 import { StoredConfiguration } from './configuration/transactions.ts';
 import { DeclaredFile } from './declare/declared-file.ts';
 import type { Live } from './live.ts';
-import { coordinatorMetrics } from './metrics.ts';
+import { leadingMeasurements } from './metrics.ts';
 import { createDeliveries } from './notify/deliveries.ts';
 import { channelProblems } from './notify/sender.ts';
 import { logTransitions } from './recording/transition-log.ts';
 import { StartedParts } from './started-parts.ts';
 import { buildTermParts, type TermOptions, type TermParts } from './term-parts.ts';
+import { VERSION } from './version.ts';
 
 /** The term was stopped before its start had ended. */
 export class TermEnded extends SvcError {
@@ -96,7 +97,6 @@ export class Term {
     const applier = this.#createApplier(parts);
     this.#applier = applier;
     await this.#begin('changes', applier, () => applier.resume());
-    recorder.announceAll();
     await this.#begin('hold of a backlog', backlogHold, () => backlogHold.start());
     await this.#begin('consumer', consumer, () => consumer.start());
     await this.#begin('roll-ups', rollups, () => rollups.start());
@@ -153,6 +153,8 @@ export class Term {
       path: config.config,
       workspaceId,
       configuration,
+      store,
+      version: VERSION,
       secrets,
       env: environment,
       allowsDelete: config.allowsDelete,
@@ -166,6 +168,7 @@ export class Term {
 
   #liveOf(parts: TermParts): Live {
     const { store, clock, config } = this.#options;
+    const startedAt = clock.wall();
     const { monitors, states, dispatch, recorder, deliverer, slotClock } = parts;
     return {
       monitors,
@@ -179,7 +182,7 @@ export class Term {
       deliveries: createDeliveries({ store, clock, deliverer, publicUrl: config.publicUrl }),
       slotNow: () => slotClock.now(),
       isRecording: () => !recorder.isFailing,
-      metrics: () => coordinatorMetrics(parts),
+      measurements: () => leadingMeasurements(parts, startedAt),
     };
   }
 }

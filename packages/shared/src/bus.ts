@@ -46,6 +46,8 @@ export type BusMessage = {
   data: Uint8Array;
   /** Subject an answer would go to, '' when none. */
   reply: string;
+  /** Of the data and the headers, which are passed over unread. */
+  bytes: number;
   /** True for the server's immediate 503: nobody listens to the subject the message was published to. */
   isNoResponders: boolean;
 };

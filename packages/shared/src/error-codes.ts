@@ -63,6 +63,7 @@ export const BUS_CODES = {
   'bus-disconnected': 'There is no connection to NATS.',
   'apart-ended': 'A further connection to NATS has ended.',
   'stream-read-ended': 'NATS ended the reading of a stream. It is read again from the recorded position.',
+  'stream-unreadable': 'A message of a stream cannot be read. Tried again.',
   'stream-too-large': 'NATS has no room for the results of a region.',
   'former-stream': 'The stream of an earlier version still keeps the subjects of this one.',
 } as const;

@@ -1,13 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, createReadStream, openSync } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { closeSync, constants, createReadStream, openSync, readSync } from 'node:fs';
+import { type FileHandle, mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { LogSink } from './log-sink.ts';
 
 const LOG = JSON.stringify(new URL('log.ts', import.meta.url).href);
 /** More than waits for a reader that takes nothing. */
@@ -24,8 +26,29 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** A process that logs many lines, says so on standard output, and ends when its standard input does. */
-function logging(count: number, stderr: 'pipe' | number, last = ''): ChildProcess {
+/** Says so on standard output, and ends with what it has not written yet. */
+const SAY_AND_EXIT = "(await import('node:fs')).writeSync(1, 'ends\\n'); process.exit(3);";
+
+/** A pipe with a reader that reads nothing by itself. */
+async function openFifo(): Promise<{ path: string; reader: number; writer: FileHandle }> {
+  const path = join(folder, 'fifo');
+  execFileSync('mkfifo', [path]);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  return { path, reader, writer: await open(path, constants.O_WRONLY | constants.O_NONBLOCK) };
+}
+
+/**
+ * A process that logs many lines, says so on standard output, and ends when its standard input does.
+ *
+ * @param last what it does after the lines
+ * @param before the command that runs it
+ */
+function logging(
+  count: number,
+  stderr: 'pipe' | number,
+  last = '',
+  before: readonly string[] = [],
+): ChildProcess {
   const script = `
     const { createLogger } = await import(${LOG});
     const log = createLogger('test', 'info');
@@ -33,7 +56,8 @@ function logging(count: number, stderr: 'pipe' | number, last = ''): ChildProces
     ${last}
     setImmediate(() => process.stdout.write('alive\\n'));
     process.stdin.resume().on('end', () => log.info('the end'));`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+  const [program = '', ...args] = [...before, process.execPath, '--input-type=module', '-e', script];
+  const child = spawn(program, args, {
     stdio: ['pipe', 'pipe', stderr],
   });
   children.push(child);
@@ -42,6 +66,16 @@ function logging(count: number, stderr: 'pipe' | number, last = ''): ChildProces
 
 async function said(child: ChildProcess): Promise<unknown> {
   return (await once(child.stdout as Readable, 'data')).toString();
+}
+
+/** @returns bytes read */
+function readIfAny(fd: number, into: Buffer): number {
+  try {
+    return readSync(fd, into);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return 0;
+    throw error;
+  }
 }
 
 type Line = { number?: number; lines?: number; msg: string };
@@ -67,14 +101,11 @@ function expectOrder(lines: readonly Line[]): void {
 }
 
 test('a pipe that nobody reads holds nothing up, and what was lost is said', async () => {
-  const fifo = join(folder, 'fifo');
-  execFileSync('mkfifo', [fifo]);
-  const reader = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK);
-  const writer = await open(fifo, constants.O_WRONLY);
+  const { path, reader, writer } = await openFifo();
   const child = logging(MANY, writer.fd);
   await writer.close();
   expect(await said(child)).toBe('alive\n');
-  const lines = await readAll(createReadStream(fifo), MANY);
+  const lines = await readAll(createReadStream(path), MANY);
   closeSync(reader);
   expectOrder(lines);
   expect(lostIn(lines)).toBeGreaterThan(MANY / 2);
@@ -93,6 +124,70 @@ test('at the exit of the process what waits is written', async () => {
   const [lines, [code]] = await Promise.all([text(child.stderr as Readable), once(child, 'close')]);
   expect(code).toBe(3);
   expect(lines.trim().split('\n')).toHaveLength(100);
+});
+
+test('a reader that is slow at the exit gets all that waits', async () => {
+  const { path, reader, writer } = await openFifo();
+  const child = logging(3_000, writer.fd, SAY_AND_EXIT);
+  await writer.close();
+  expect(await said(child)).toBe('ends\n');
+  const lines = await readAll(createReadStream(path), 3_000);
+  closeSync(reader);
+  expectOrder(lines);
+  expect(lines).toHaveLength(3_000);
+});
+
+test('a reader that is gone by then has whole lines', async () => {
+  const { reader, writer } = await openFifo();
+  const child = logging(3_000, writer.fd, SAY_AND_EXIT);
+  await writer.close();
+  expect((await once(child, 'exit'))[0]).toBe(3);
+  const taken = Buffer.alloc(128 * 1_024);
+  const lines = taken.toString('utf8', 0, readSync(reader, taken)).split('\n');
+  closeSync(reader);
+  expect(lines.pop()).toBe('');
+  expect(lines.length).toBeGreaterThan(200);
+  for (const line of lines) expect((JSON.parse(line) as Line).msg).toBe('line');
+});
+
+test('that lines were lost is said while others still wait, as soon as there is room', async () => {
+  const { reader, writer } = await openFifo();
+  let lost: number | null = null;
+  const sink = new LogSink(writer.fd, (lines) => {
+    lost = lines;
+  });
+  for (let count = 0; count < 5_000; count += 1) sink.write(`${'x'.repeat(1_023)}\n`);
+  const taken = Buffer.alloc(64 * 1_024);
+  let read = 0;
+  let readBefore = 0;
+  // 4 MiB wait, and the first line was taken at once.
+  while (read < 4_097 * 1_024) {
+    read += readIfAny(reader, taken);
+    if (lost === null) readBefore = read;
+    await nextTurn();
+  }
+  closeSync(reader);
+  await writer.close();
+  expect(lost).toBe(5_000 - 4_097);
+  expect(readBefore).toBeLessThan(3 * 1_024 ** 2);
+});
+
+test('a line that a full disk has cut spoils no other, and counts as lost', async () => {
+  const path = join(folder, 'log');
+  const file = await open(path, 'a');
+  // So that the thread pool has written, or failed, before it says that it lives.
+  const pause = "for (let n = 0; n < 200; n += 1) await (await import('node:fs/promises')).stat('/');";
+  const child = logging(200, file.fd, pause, ['prlimit', '--fsize=10000:']);
+  await file.close();
+  expect(await said(child)).toBe('alive\n');
+  execFileSync('prlimit', ['--pid', String(child.pid), '--fsize=unlimited']);
+  child.stdin?.end();
+  await once(child, 'exit');
+  const texts = (await readFile(path, 'utf8')).trimEnd().split('\n');
+  const lines = texts.flatMap((each) => (each.endsWith('}') ? [JSON.parse(each) as Line] : []));
+  expect(texts.length - lines.length).toBe(1);
+  expect(lines.filter(({ msg }) => msg === 'line').length + lostIn(lines)).toBe(200);
+  expect(lines.map(({ msg }) => msg)).toContain('the end');
 });
 
 test('the exit waits for nobody', async () => {

@@ -13,7 +13,7 @@ export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', '
 export function createLogger(part: string, level: string): Logger {
   const log = pino(
     { level, base: { part }, timestamp: () => `,"time":${Date.now()}`, errorKey: 'error' },
-    new LogSink(2, (lines) => log.warn({ lines }, LINES_DROPPED)),
+    new LogSink(process.stderr.fd, (lines) => log.warn({ lines }, LINES_DROPPED)),
   );
   return log;
 }

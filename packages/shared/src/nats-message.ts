@@ -2,6 +2,7 @@ import type { Msg, NatsError } from 'nats';
 import type { BusMessage } from './bus.ts';
 import { messageOf } from './errors.ts';
 import type { Logger } from './log.ts';
+import { headerBytes, isNoResponders } from './nats-headers.ts';
 
 /** A callback for the NATS client that ends every failure of `handler`: logged, and the message is dropped. */
 export function guardedHandler(
@@ -27,6 +28,7 @@ function toBusMessage(message: Msg): BusMessage {
     subject: message.subject,
     data: message.data,
     reply: message.reply ?? '',
-    isNoResponders: message.data.length === 0 && message.headers?.code === 503,
+    bytes: message.data.length + headerBytes(message),
+    isNoResponders: isNoResponders(message),
   };
 }

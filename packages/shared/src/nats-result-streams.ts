@@ -7,11 +7,13 @@ import {
   StorageType,
   type StreamConfig,
 } from 'nats';
+import { z } from 'zod';
 import type { ResultStreams, StreamInfo, StreamMessage, StreamReader } from './bus.ts';
 import { SvcError } from './errors.ts';
 import { LIMITS } from './limits.ts';
 import { FORMER_RESULTS_STREAM, resultsStream, resultsSubjects } from './messages/subjects.ts';
 import type { NatsBus } from './nats-bus.ts';
+import { messageIdIn } from './nats-headers.ts';
 import { readStream } from './nats-stream-reading.ts';
 import type { Region } from './regions.ts';
 
@@ -36,6 +38,32 @@ export class FormerStreamInTheWay extends SvcError {
     super('former-stream', `stream ${FORMER_RESULTS_STREAM} keeps the subjects of this one`, options);
   }
 }
+
+/** A stored message could not be read. */
+export class StreamUnreadable extends SvcError {
+  readonly retryable = true;
+
+  constructor(stream: string, sequence: number, why: string) {
+    super('stream-unreadable', `message ${sequence} of stream ${stream} cannot be read: ${why}`);
+  }
+}
+
+/** What the server answers who asks for a stored message; the client's own reading of it reads all headers. */
+const storedMessage = z.object({
+  error: z.object({ err_code: z.number().optional(), description: z.string().optional() }).optional(),
+  message: z
+    .object({
+      seq: z.number(),
+      subject: z.string(),
+      time: z.string(),
+      data: z.string().default(''),
+      hdrs: z.string().default(''),
+    })
+    .optional(),
+});
+
+/** How long the server may take for an answer, ms; as the client's own requests. */
+const REQUEST_MS = 5_000;
 
 /** JetStream error code "no message found". */
 const NO_MESSAGE_FOUND = 10037;
@@ -130,20 +158,20 @@ export class NatsResultStreams implements ResultStreams {
   }
 
   async message(stream: string, sequence: number): Promise<StreamMessage | null> {
-    const manager = await this.#jetStream();
-    try {
-      const stored = await manager.streams.getMessage(stream, { seq: sequence });
-      return {
-        sequence: stored.seq,
-        subject: stored.subject,
-        data: stored.data,
-        time: stored.time.getTime(),
-        messageId: stored.header.get('Nats-Msg-Id'),
-      };
-    } catch (error) {
-      if (jetStreamCode(error) === NO_MESSAGE_FOUND) return null;
-      throw error;
-    }
+    const request = JSON.stringify({ seq: sequence });
+    const answer = await this.#bus.connection.request(`$JS.API.STREAM.MSG.GET.${stream}`, request, {
+      timeout: REQUEST_MS,
+    });
+    const { error, message } = storedMessage.parse(answer.json());
+    if (error?.err_code === NO_MESSAGE_FOUND) return null;
+    if (message === undefined) throw new StreamUnreadable(stream, sequence, error?.description ?? '');
+    return {
+      sequence: message.seq,
+      subject: message.subject,
+      data: new Uint8Array(Buffer.from(message.data, 'base64')),
+      time: Date.parse(message.time),
+      messageId: messageIdIn(Buffer.from(message.hdrs, 'base64')),
+    };
   }
 
   async purge(stream: string, belowSequence: number): Promise<void> {

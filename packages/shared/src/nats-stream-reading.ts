@@ -2,6 +2,7 @@ import { AckPolicy, DeliverPolicy, type JetStreamManager, type Msg, type NatsErr
 import { READ_AHEAD_BYTES, type StreamMessage, type StreamReader } from './bus.ts';
 import { SvcError } from './errors.ts';
 import type { NatsBus } from './nats-bus.ts';
+import { messageIdOf } from './nats-headers.ts';
 
 /** Reading of a stream ended without being asked to: look at the stream again and read anew. */
 export class StreamReadEnded extends SvcError {
@@ -268,7 +269,7 @@ function toStreamMessage(message: Msg, { sequence, time, pending }: Delivery): S
     subject: message.subject,
     data: message.data,
     time,
-    messageId: message.headers?.get('Nats-Msg-Id') ?? '',
+    messageId: messageIdOf(message),
     pending,
   };
 }

@@ -1,3 +1,4 @@
+import { settingsNotYet } from './not-yet.ts';
 import {
   readEnvironment,
   type SettingsCheck,
@@ -17,7 +18,8 @@ export function settingsOfProcess<T extends SettingsTable>(
   check?: SettingsCheck<SettingsOf<T>>,
 ): { values: SettingsOf<T>; warnings: string[] } | null {
   try {
-    return readEnvironment(table, process.env, check);
+    const { values, warnings } = readEnvironment(table, process.env, check);
+    return { values, warnings: [...warnings, ...settingsNotYet(process.env)] };
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -125,7 +125,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'after a start slots are decided while what was reported meanwhile is half read',
     file: 'evaluation/slot-life.ts',
-    from: 'frame.isTimeUp ? frame.instants.monotonic : Number.NEGATIVE_INFINITY',
+    from: 'frame.isTimeUp(monitor.id) ? frame.instants.monotonic : Number.NEGATIVE_INFINITY',
     to: 'frame.instants.monotonic',
     story: HALF_READ,
   },

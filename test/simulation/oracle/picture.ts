@@ -127,6 +127,11 @@ export class Picture {
     return false;
   }
 
+  /** The votes that there are will be too few when they are as old as `then`. */
+  isTooOldAt(then: Now): boolean {
+    return isTooFew(this.#question(then));
+  }
+
   /** Slots after `newest` are of a clock that was ahead: what was said about them stands in the way of none to come. */
   #setAside(newest: number, now: Now): void {
     const believed = this.#open.filter(({ slot }) => slot <= newest);

@@ -141,7 +141,7 @@ export async function failingApi(error: Error): Promise<RunningApi> {
     agents: fails,
     checks: fails,
     readiness: fails,
-    metrics: fails,
+    measurements: fails,
   };
   const api = await startApi(more);
   return Object.assign(api, { tokens: Object.assign(api.tokens, { list: fails, revoke: fails }) });

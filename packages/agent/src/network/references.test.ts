@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { pino } from 'pino';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
@@ -101,6 +103,33 @@ describe('what the references say', () => {
     await clock.advanceSettling(60_000);
     expect(references.areKnown).toBe(true);
   });
+});
+
+test('an answer that lies in the socket when the time is over counts: the agent was late, not the reference', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const asked = Promise.withResolvers<void>();
+  const ask = (signal: AbortSignal): Promise<boolean> =>
+    new Promise((settled) => {
+      const socket = connect({ host: '127.0.0.1', port, autoSelectFamily: false });
+      const end = (isThere: boolean): void => {
+        socket.destroy();
+        settled(isThere);
+      };
+      socket.once('connect', () => end(true));
+      signal.addEventListener('abort', () => end(false));
+      asked.resolve();
+    });
+  const { references, listed, clock } = await bench(['gateway']);
+  await references.ask();
+  clock.advance(250);
+  listed.now = [{ name: 'gateway', ask }];
+  const answer = references.ask();
+  await asked.promise;
+  clock.advance(10_000);
+  expect(await answer).toBe('answered');
+  server.close();
 });
 
 test('one whose route is gone is not listed any more, and still counts', async () => {

@@ -2,6 +2,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { pause } from '@svc/shared/pause.ts';
+import { afterReading } from '../after-reading.ts';
 
 /** Something outside the machine that answers while the network is there. */
 export type Reference = {
@@ -125,7 +126,9 @@ export class References {
     const counting = this.#counting();
     for (const reference of this.#listed()) this.#known.set(reference.name, reference);
     const end = new AbortController();
-    const cancel = this.#options.clock.after(ANSWER_WITHIN_MS, () => end.abort());
+    // An agent that was held up for so long has the answers in its sockets.
+    const endRound = (): void => afterReading(() => end.abort());
+    const cancel = this.#options.clock.after(ANSWER_WITHIN_MS, endRound);
     const signal = AbortSignal.any([end.signal, this.#stopping.signal]);
     const asked = [...this.#known.values()].map((reference) => this.#askOne(reference, signal));
     // One answer is enough; the others are waited for only to know them.

@@ -1,3 +1,4 @@
+import type { DnsCheck } from '@svc/shared/messages/check.ts';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { httpCheck, outcomeOf, timedOut } from '../../../../test/support/scripted-probe.ts';
@@ -57,6 +58,14 @@ function bench() {
 
 const refused = outcomeOf('failed', { notConnected: true });
 const passed = outcomeOf('passed');
+const dnsCheck = (uri: string): DnsCheck => ({
+  type: 'dns',
+  uri,
+  record_assertions: [],
+  timeout: 5_000,
+  retry: 0,
+  degraded_at: 0,
+});
 const host = (number: number): string => `h${number}.test`;
 
 describe('a failure at connection level', () => {
@@ -191,9 +200,10 @@ test('a host that was down before the network is hidden with the others, and see
   expect(await seen('down.test')).toBe(false);
 });
 
+const noRoute = outcomeOf('not_run', { reason: 'network-down' });
+
 test('several hosts without a route or a name server are a network that is down, one is not', async () => {
   const { seen, clock, watch } = bench();
-  const noRoute = outcomeOf('not_run', { reason: 'network-down' });
   await seen('a.test', noRoute);
   expect(watch.isDown).toBe(false);
   await seen('b.test', noRoute);
@@ -203,5 +213,49 @@ test('several hosts without a route or a name server are a network that is down,
   await seen('a.test', noRoute);
   expect(watch.isDown).toBe(true);
   await seen('c.test', passed);
+  expect(watch.isDown).toBe(false);
+});
+
+test('hosts that never have a route, beside others that answer, are not told anew each period', async () => {
+  const { seen, clock, watch } = bench();
+  const told: boolean[] = [];
+  for (let period = 0; period < 5; period++) {
+    await seen('a.test', noRoute);
+    await seen('b.test', noRoute);
+    told.push(watch.isDown);
+    clock.advance(1_000);
+    for (let number = 0; number < 9; number++) await seen(host(number), passed);
+    expect(watch.isDown).toBe(false);
+    clock.advance(29_000);
+  }
+  // At first nobody knows of others.
+  expect(told).toEqual([true, false, false, false, false]);
+  await seen(host(0), noRoute);
+  expect(watch.isDown).toBe(false);
+  await seen(host(1), noRoute);
+  expect(watch.isDown).toBe(true);
+});
+
+test('a network that was back for one host only, and is gone again, is told again', async () => {
+  const { seen, clock, watch } = bench();
+  const all = Array.from({ length: 9 }, (_, number) => host(number));
+  for (const each of all) await seen(each, noRoute);
+  clock.advance(1_000);
+  await seen(host(0), passed);
+  expect(watch.isDown).toBe(false);
+  clock.advance(29_000);
+  for (const each of all) await seen(each, noRoute);
+  expect(watch.isDown).toBe(true);
+});
+
+test('a name that is answered again speaks for itself, not for the others', async () => {
+  const { clock, watch } = bench();
+  const names = ['a.test', 'b.test', 'c.test'].map((uri) => dnsCheck(uri));
+  for (const name of names) watch.seen(name, noRoute, clock.monotonic());
+  clock.advance(1_000);
+  const [first, ...others] = names;
+  if (first !== undefined) watch.seen(first, passed, clock.monotonic());
+  expect(watch.isDown).toBe(true);
+  for (const name of others) watch.seen(name, passed, clock.monotonic());
   expect(watch.isDown).toBe(false);
 });

@@ -11,6 +11,8 @@ const MAX_HOSTS = 20_000;
 const ANSWERING_PART = 0.2;
 /** Of the last so many ms the agent says whether its network is down. */
 const SICK_MS = 10_000;
+/** A host that was not probed is forgotten after so long, ms: it may not be checked any more. */
+const CUT_OFF_MS = 3_600_000;
 
 export type WatchOptions = {
   readonly references: Pick<References, 'ask' | 'areKnown' | 'goneSince' | 'backAt' | 'forget'>;
@@ -19,6 +21,9 @@ export type WatchOptions = {
 
 /** Hosts that fail at connection level: since the start of the first such attempt, and until when, monotonic ms. */
 type Failing = { readonly since: number; lastAt: number };
+
+/** Hosts that are not probed because of our network: since when, and when last, monotonic ms. */
+type CutOff = { readonly since: number; lastAt: number };
 
 /**
  * Tells the failures of targets from the failure of our own network.
@@ -43,9 +48,11 @@ export class NetworkWatch {
   readonly #failing = new Map<string, Failing>();
   /** Begin of the last attempt that each host answered, of those that did while others failed or no reference was there. */
   readonly #answeredAt = new Map<string, number>();
-  /** Hosts that were not probed because of our network, since one answered. */
-  readonly #cutOff = new Set<string>();
+  /** Until they answer. */
+  readonly #cutOff = new Map<string, CutOff>();
   #cutOffAt = Number.NEGATIVE_INFINITY;
+  /** When some host answered last, of those times that {@link #answeredAt} is about. */
+  #anyAnsweredAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -74,12 +81,36 @@ export class NetworkWatch {
     return this.#options.references.areKnown ? this.#ask(host, failing, startedAt) : null;
   }
 
-  /** Within the last ten seconds several hosts were not probed because of our network, and none answered since. */
+  /**
+   * Within the last ten seconds several hosts were not probed because of our network, and none answered since. Hosts
+   * that have no route while others answer (they never have one from here) tell nothing.
+   */
   get isDown(): boolean {
     const { references, clock } = this.#options;
-    if (this.#cutOff.size === 0) return false;
+    const telling = this.#countTellingCutOff();
+    if (telling === 0) return false;
     if (references.goneSince !== null) return true;
-    return this.#cutOff.size > 1 && clock.monotonic() - this.#cutOffAt < SICK_MS;
+    return telling > 1 && clock.monotonic() - this.#cutOffAt < SICK_MS;
+  }
+
+  /**
+   * Hosts cut off since one answered last; only those that were not so before, unless nearly all are. Forgets those that
+   * are not checked any more.
+   */
+  #countTellingCutOff(): number {
+    const oldest = this.#options.clock.monotonic() - CUT_OFF_MS;
+    let fresh = 0;
+    let again = 0;
+    for (const [host, { since, lastAt }] of this.#cutOff) {
+      if (lastAt < oldest) {
+        this.#cutOff.delete(host);
+        continue;
+      }
+      if (since > this.#anyAnsweredAt) fresh++;
+      if (lastAt > this.#anyAnsweredAt) again++;
+    }
+    const answering = this.#answeredAt.size;
+    return answering > ANSWERING_PART * (answering + this.#cutOff.size) ? fresh : again;
   }
 
   /** Nothing fails, and no reference is missed. */
@@ -124,15 +155,21 @@ export class NetworkWatch {
 
   #answered(host: string, { type }: Check, startedAt: number): void {
     this.#failing.delete(host);
-    // A name server on this machine answers from its memory.
+    this.#cutOff.delete(host);
+    // It speaks for itself only: a name server on this machine answers from its memory.
     if (type === 'dns') return;
-    this.#cutOff.clear();
+    this.#anyAnsweredAt = this.#options.clock.monotonic();
     if (this.#isCalm) this.#answeredAt.clear();
     else if (this.#answeredAt.size < MAX_HOSTS) this.#answeredAt.set(host, startedAt);
   }
 
   #noteCutOff(host: string): void {
-    this.#cutOffAt = this.#options.clock.monotonic();
-    if (this.#cutOff.size < MAX_HOSTS) this.#cutOff.add(host);
+    const now = this.#options.clock.monotonic();
+    this.#cutOffAt = now;
+    // What it answered before is not its last word any more.
+    this.#answeredAt.delete(host);
+    const cutOff = this.#cutOff.get(host);
+    if (cutOff !== undefined) cutOff.lastAt = now;
+    else if (this.#cutOff.size < MAX_HOSTS) this.#cutOff.set(host, { since: now, lastAt: now });
   }
 }

@@ -19,6 +19,10 @@ export const id = z
 export const instant = z.iso.datetime().meta({ description: 'Instant in UTC (RFC 3339).' });
 const region = z.enum(REGIONS);
 
+const warnings = z
+  .array(z.string())
+  .meta({ description: 'What does not work as declared, in sentences for people.' });
+
 const monitorMembers = {
   regions_status: z
     .array(
@@ -31,12 +35,10 @@ const monitorMembers = {
       }),
     )
     .meta({ description: 'The newest vote of each region.' }),
+  warnings,
   created_at: instant.meta({ description: 'When the monitor was created (RFC 3339).' }),
   updated_at: instant.meta({ description: 'When the monitor was last changed (RFC 3339).' }),
 };
-const warnings = z
-  .array(z.string())
-  .meta({ description: 'What does not work as declared, in sentences for people.' });
 
 /** What declared resources are answered with beside their attributes: `apiMembers` of their definitions. */
 export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<string, z.ZodType>> } = {

@@ -4,8 +4,8 @@ import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Token } from '../store/tokens.ts';
 import { Admission } from './admission.ts';
-import { AnswerCounters } from './answer-counters.ts';
 import { answerText } from './answer-text.ts';
+import { countAnswer } from './api-counters.ts';
 import type { AuditTrail } from './audit.ts';
 import { type Bodies, NO_BODY } from './bodies.ts';
 import type { ApiDependencies } from './dependencies.ts';
@@ -35,10 +35,8 @@ export function createApp(
   dependencies: ApiDependencies,
   { bodies, trail }: { readonly bodies: Bodies; readonly trail: AuditTrail },
 ): Hono<{ Variables: Variables }> {
-  const { clock, log } = dependencies;
-  const answers = new AnswerCounters();
-  const metrics = () => [...dependencies.metrics(), ...answers.metrics(), ...trail.metrics()];
-  const endpoints = apiEndpoints({ ...dependencies, metrics }, trail);
+  const { clock, log, counters } = dependencies;
+  const endpoints = apiEndpoints(dependencies, trail);
   const app = new Hono<{ Variables: Variables }>();
   const admission = new Admission(dependencies);
   const isHostChecked = isLoopbackHost(dependencies.listen.host);
@@ -58,7 +56,7 @@ export function createApp(
       await next();
     }
     const { status } = context.res;
-    answers.count(status);
+    countAnswer(counters, status);
     context.get('audit')?.answered(status, context.get('detail'));
     context.header('x-request-id', requestId);
     // Whoever keeps ids finds out by it that a token belongs elsewhere.

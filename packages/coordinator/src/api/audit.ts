@@ -3,7 +3,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { type AuditLine, appendAudit } from '../store/audit.ts';
 import type { Store } from '../store/store.ts';
-import type { Metric } from './metrics.ts';
+import type { ApiCounters } from './api-counters.ts';
 import { RateLimit } from './rate-limit.ts';
 
 /** Lines that wait at most; what comes on top is counted and not kept. */
@@ -14,28 +14,34 @@ const REFUSALS = { perSecond: 1, atOnce: 100 };
 const LOGIN_MS = 24 * 3_600_000;
 const MOST_LOGINS = 10_000;
 
+type AuditTrailParts = {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Counts the lines that are left out. */
+  readonly leftOut: ApiCounters['auditLinesLeftOut'];
+};
+
 /**
  * The audit trail of requests. A change writes its line in its own transaction. All other lines (refusals,
  * logins, what has no transaction) wait here for a moment: no answer waits for the disk because of them.
  */
 export class AuditTrail {
-  readonly #parts: { readonly store: Store; readonly clock: Clock; readonly log: Logger };
+  readonly #parts: AuditTrailParts;
   readonly #refusals = new RateLimit<string>(REFUSALS);
   /** When a token last logged in from an address, monotonic, by both. */
   readonly #logins = new Map<string, number>();
   #waiting: AuditLine[] = [];
   #writing: Promise<void> | null = null;
-  #dropped = 0;
-  #suppressed = 0;
 
-  constructor(parts: { readonly store: Store; readonly clock: Clock; readonly log: Logger }) {
+  constructor(parts: AuditTrailParts) {
     this.#parts = parts;
   }
 
   /** What is no change, or one without a transaction of its own. */
   add(line: AuditLine): void {
     if (this.#waiting.length >= MOST_WAITING) {
-      this.#dropped += 1;
+      this.#parts.leftOut.database += 1;
       return;
     }
     this.#waiting.push(line);
@@ -44,7 +50,7 @@ export class AuditTrail {
 
   /** A refusal; of many in short time from the same source only some become lines. */
   refused(line: AuditLine, source: string): void {
-    if (this.#refusals.take(source, this.#parts.clock.monotonic()) > 0) this.#suppressed += 1;
+    if (this.#refusals.take(source, this.#parts.clock.monotonic()) > 0) this.#parts.leftOut.flood += 1;
     else this.add(line);
   }
 
@@ -64,22 +70,8 @@ export class AuditTrail {
     while (this.#writing !== null) await this.#writing;
   }
 
-  metrics(): Metric[] {
-    return [
-      {
-        name: 'svc_audit_lines_left_out_total',
-        help: 'Refusals that became no line of the audit trail, as many came at once, and lines that could not be written.',
-        type: 'counter',
-        samples: [
-          { labels: { reason: 'flood' }, value: this.#suppressed },
-          { labels: { reason: 'database' }, value: this.#dropped },
-        ],
-      },
-    ];
-  }
-
   async #write(): Promise<void> {
-    const { store, log } = this.#parts;
+    const { store, log, leftOut } = this.#parts;
     // The requests of this moment share a transaction.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
@@ -88,7 +80,7 @@ export class AuditTrail {
       try {
         await store.transaction((tx) => appendAudit(tx, lines));
       } catch (error) {
-        this.#dropped += lines.length;
+        leftOut.database += lines.length;
         log.warn({ lines: lines.length, error: messageOf(error) }, 'lines of the audit trail were lost');
       }
     }

@@ -1,6 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Sickness } from '@svc/shared/messages/heartbeat.ts';
+import type { Measurement } from '@svc/shared/metrics/measurement.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { Configuration } from '../configuration/configuration.ts';
@@ -13,8 +14,8 @@ import type { ChannelProblems } from '../notify/sender.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { Tokens } from '../store/tokens.ts';
+import type { ApiCounters } from './api-counters.ts';
 import type { ListenerTimeouts } from './listener-timeouts.ts';
-import type { Metric } from './metrics.ts';
 import type { Rate } from './rate-limit.ts';
 import type { TlsFiles } from './tls-files.ts';
 
@@ -42,7 +43,10 @@ export type ApiDependencies = {
   readonly channelProblem: ChannelProblems;
   /** Parts by name and whether they work now: ready when all do. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
-  readonly metrics: () => readonly Metric[];
+  /** What the API counts. */
+  readonly counters: ApiCounters;
+  /** What `/metrics` shows; `counters` are among it. */
+  readonly measurements: () => readonly Measurement[];
   /** Bearer token that /metrics asks for; null: none. */
   readonly metricsToken: Secret | null;
   /** Of requests per token; the default is 500 a second, 2,000 at once. */

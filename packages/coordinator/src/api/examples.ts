@@ -1,3 +1,4 @@
+import { notYet } from '@svc/shared/not-yet.ts';
 import { presented } from '@svc/shared/resources/present.ts';
 import { parseResource, type ResourceKind } from '@svc/shared/resources/registry.ts';
 
@@ -47,7 +48,7 @@ const RESOURCES: { readonly [K in ResourceKind]: { readonly sent: Json; readonly
   },
   svc_status_page: {
     sent: { title: 'Example status', slug: 'example', homepage_url: 'https://www.example.com' },
-    added: { ...created('5'), published: true, theme: 'system', warnings: [] },
+    added: { ...created('5'), published: true, theme: 'system', warnings: notYet('svc_status_page', {}) },
   },
   svc_status_page_component_group: { sent: { page_id: '5', name: 'Shops' }, added: created('6') },
   svc_status_page_component: {
@@ -68,7 +69,7 @@ function monitorMembers(id: string): Json {
     at: 1_767_225_600_412,
     age_ms: 21_300,
   };
-  return { ...created(id), status: 'active', regions_status: [voted] };
+  return { ...created(id), status: 'active', regions_status: [voted], warnings: [] };
 }
 
 export function inputExample(kind: ResourceKind): Json {

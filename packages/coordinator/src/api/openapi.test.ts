@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { createApiCounters } from './api-counters.ts';
 
 type Json = Record<string, unknown>;
 
@@ -85,6 +86,14 @@ describe('the OpenAPI document', () => {
       }
     }
     expect(page).toContain('id="svc_http_monitor_input"');
+  });
+
+  test('each status that it names has a counter of its own', () => {
+    const statuses = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).flatMap((operation) => Object.keys(operation.responses as Json)),
+    );
+    const counted = Object.keys(createApiCounters().answers);
+    expect([...new Set(statuses)].filter((status) => !counted.includes(status))).toEqual([]);
   });
 
   test('every reference leads somewhere and every operation has an id of its own', () => {

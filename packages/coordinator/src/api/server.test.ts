@@ -1,12 +1,16 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { notYet } from '@svc/shared/not-yet.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { parsePrometheus } from '../../../../test/support/prometheus-text.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
 import { addRows, addWorkspace, changeRow } from '../../../../test/support/store-rows.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 
+/** What every page warns of until pages are served. */
+const NOT_SERVED = notYet('svc_status_page', {});
 const MONITOR = { type: 'http', name: 'Shop', url: 'https://shop.example/', periodicity: '1m' };
 
 let api: RunningApi;
@@ -16,14 +20,6 @@ beforeAll(async () => {
   receiver = await startReceiver();
   api = await startApi({
     metricsToken: new Secret('metrics-token'),
-    metrics: () => [
-      {
-        name: 'svc_results_total',
-        help: 'Results recorded.',
-        type: 'counter',
-        samples: [{ labels: { region: 'hosta-fra', note: 'a"b' }, value: 3 }],
-      },
-    ],
     checks: {
       runNow: async (_text, regions, timeoutMs) =>
         regions.map((region) => ({
@@ -81,6 +77,7 @@ describe('monitors', () => {
       header_assertions: [],
       status: 'unknown',
       regions_status: [],
+      warnings: [],
       created_at: '2026-01-01T00:00:00.000Z',
       updated_at: '2026-01-01T00:00:00.000Z',
     });
@@ -399,11 +396,22 @@ test('a channel that is removed while its test is under way is not found', async
   expect(answer).toMatchObject({ status: 404, body: { detail: `there is no notification ${id}` } });
 });
 
+test('what of a monitor has no effect yet is a warning, in every answer, and can be sent back', async () => {
+  const monitor = await created('/v1/monitors', { ...MONITOR, otlp_endpoint: 'https://otlp.example.com' });
+  const { id, warnings } = monitor;
+  expect(warnings).toEqual(['otlp_endpoint has no effect yet: this version exports no metrics over OTLP']);
+  expect((await api.call('GET', `/v1/monitors/${id}`)).body).toMatchObject({ warnings });
+  expect((await api.call('PUT', `/v1/monitors/${id}`, monitor)).body).toMatchObject({ warnings });
+  const without = { ...monitor, otlp_endpoint: null };
+  expect((await api.call('PUT', `/v1/monitors/${id}`, without)).body).toMatchObject({ warnings: [] });
+  await api.call('DELETE', `/v1/monitors/${id}`);
+});
+
 describe('status pages', () => {
   test('pages with their components and groups', async () => {
     const page = await created('/v1/status-pages', { title: 'Example', slug: 'example' });
     expect(page).toMatchObject({ published: true, theme: 'system', access_type: 'public' });
-    expect(page.warnings).toEqual([]);
+    expect(page.warnings).toEqual(NOT_SERVED);
     const path = `/v1/status-pages/${page.id}`;
     const group = await created(`${path}/component-groups`, { name: 'Core' });
     const monitor = await created('/v1/monitors', MONITOR);
@@ -443,13 +451,16 @@ describe('status pages', () => {
 
 test('a page that is open although somebody meant to protect it says so', async () => {
   const open = await created('/v1/status-pages', { title: 'Open', slug: 'open', password: 'hush' });
-  expect(open.warnings).toEqual(['password has no effect: access_type is public, not password']);
+  expect(open.warnings).toEqual([
+    ...NOT_SERVED,
+    'password has no effect: access_type is public, not password',
+  ]);
   const protectedPage = { title: 'Open', slug: 'open', access_type: 'password', password: 'hush' };
   const path = `/v1/status-pages/${open.id}`;
-  expect((await api.call('PUT', path, protectedPage)).body).toMatchObject({ warnings: [] });
+  expect((await api.call('PUT', path, protectedPage)).body).toMatchObject({ warnings: NOT_SERVED });
   const domains = { ...protectedPage, auth_email_domains: ['example.com'] };
   expect((await api.call('PUT', path, domains)).body).toMatchObject({
-    warnings: ['auth_email_domains has no effect: access_type is password, not email-domain'],
+    warnings: [...NOT_SERVED, 'auth_email_domains has no effect: access_type is password, not email-domain'],
   });
   expect((await api.call('DELETE', path)).status).toBe(204);
 });
@@ -576,9 +587,11 @@ describe('tokens, regions, health', () => {
     });
     expect((await api.call('GET', '/metrics', undefined, nobody)).status).toBe(401);
     const metrics = await api.call('GET', '/metrics', undefined, { authorization: 'Bearer metrics-token' });
-    expect(metrics.body).toContain(
-      '# HELP svc_results_total Results recorded.\n# TYPE svc_results_total counter\nsvc_results_total{region="hosta-fra",note="a\\"b"} 3\n',
-    );
+    const { type, samples = [] } = parsePrometheus(String(metrics.body)).get('svc_api_answers_total') ?? {};
+    expect(type).toBe('counter');
+    const answers = new Map(samples.map(({ labels: { status }, value }) => [status, value]));
+    expect(answers.get('401')).toBeGreaterThan(0);
+    expect(answers.get('other')).toBe(0);
   });
 });
 

@@ -29,7 +29,7 @@ const STOP_GRACE_MS = 1_000;
 export function createApi(dependencies: ApiDependencies): Api {
   const { listen, tls = null, clock, log, publicUrl } = dependencies;
   const bodies = new Bodies();
-  const trail = new AuditTrail(dependencies);
+  const trail = new AuditTrail({ ...dependencies, leftOut: dependencies.counters.auditLinesLeftOut });
   const app = createApp(dependencies, { bodies, trail });
   // A request that cannot even be made into one, such as with a host name that is none.
   const errorHandler = () => malformed().response(randomUUID());

@@ -1,3 +1,4 @@
+import { notYet } from '@svc/shared/not-yet.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { presented } from '@svc/shared/resources/present.ts';
 import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
@@ -36,6 +37,7 @@ export function monitorView(stored: StoredMonitor, states: MonitorStates, now: n
     regions_status: (state?.votes ?? [])
       .toSorted((one, other) => REGIONS.indexOf(one.region) - REGIONS.indexOf(other.region))
       .map((vote) => regionStatus(vote, now)),
+    warnings: notYet(stored.kind, stored.attributes),
   });
 }
 
@@ -48,8 +50,9 @@ export function notificationView(stored: StoredNotification): object {
 }
 
 export function pageView(stored: StoredPage): object {
-  const { published, theme, attributes } = stored;
-  return view(stored, { published, theme, warnings: withoutEffect(attributes) });
+  const { published, theme, kind, attributes } = stored;
+  const warnings = [...notYet(kind, attributes), ...withoutEffect(attributes)];
+  return view(stored, { published, theme, warnings });
 }
 
 /** Nobody who sets a password means a page that everybody sees. */

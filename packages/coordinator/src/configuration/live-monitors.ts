@@ -1,5 +1,6 @@
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import { monitorsAfter, monitorsOf } from '../store/monitors.ts';
+import { readAhead } from '../store/read-ahead.ts';
 import type { Row } from '../store/resources.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
@@ -35,13 +36,14 @@ export class MonitorsInMemory implements LiveMonitors {
   /** @throws StoreError `store-key` when a monitor's secrets do not open */
   static async load(store: Store, secrets: Secrets): Promise<MonitorsInMemory> {
     const monitors = new MonitorsInMemory();
-    for (let after = 0; ; ) {
-      const rows = await monitorsAfter(store, after, PAGE_ROWS);
+    const pages = readAhead(
+      (after) => monitorsAfter(store, after, PAGE_ROWS),
+      ({ id }) => id,
+    );
+    for await (const rows of pages) {
       for (const row of rows) monitors.#byId.set(row.id, opened(secrets, row));
-      const last = rows.at(-1);
-      if (last === undefined) return monitors;
-      after = last.id;
     }
+    return monitors;
   }
 
   get size(): number {

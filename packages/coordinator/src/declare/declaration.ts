@@ -13,6 +13,9 @@ export type DeclaredEntry = {
   };
 }[ResourceKind];
 
+/** An entry as it is written. */
+export type RawEntry = Pick<DeclaredEntry, 'kind' | 'name' | 'line' | 'column'> & { value: unknown };
+
 /** An entry's address: `svc_http_monitor.api`. */
 export type Address = string;
 

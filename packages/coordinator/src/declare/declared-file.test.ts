@@ -2,6 +2,7 @@ import { mkdir, rename, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { parseResource } from '@svc/shared/resources/registry.ts';
+import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   type ConfiguredStore,
@@ -40,6 +41,8 @@ function declaredFile(changes: Partial<DeclaredFileParts> = {}): DeclaredFile {
     path,
     workspaceId: parts.workspaceId,
     configuration: parts.configuration,
+    store: parts.store,
+    version: '1.0.0',
     secrets: parts.secrets,
     env: { HOOK: 'https://hook.example/a' },
     allowsDelete: false,
@@ -117,6 +120,36 @@ describe('at start', () => {
     await writeFile(path, 'svc_tcp_monitor: [');
     await file.reload();
     expect(file.status().errors).toHaveLength(1);
+  });
+
+  test('what has no effect yet is told with its place, in the status and in the log', async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `m${index}`);
+    const exported = names.map((name) => monitor(name, ', otlp_endpoint: "https://otlp.example.com"'));
+    const text = `svc_tcp_monitor:\n${monitor('a')}${exported.join('')}`;
+    const lines: { msg: string }[] = [];
+    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) });
+    const file = await started(text, { log, read: readDeclaration });
+    const why = 'otlp_endpoint has no effect yet: this version exports no metrics over OTLP';
+    const { warnings, errors } = file.status();
+    expect(errors).toEqual([]);
+    expect(warnings).toHaveLength(12);
+    expect(warnings[0]).toEqual({
+      file: 'svc.yaml',
+      line: 3,
+      column: 3,
+      message: `svc_tcp_monitor.m0: ${why}`,
+    });
+    expect(lines).toMatchObject([
+      {
+        msg: 'some of what is declared has no effect yet',
+        warnings: expect.arrayContaining([`svc.yaml:3:3: svc_tcp_monitor.m0: ${why}`]),
+        more: 2,
+      },
+    ]);
+    await writeFile(path, monitors('a', ...names));
+    await file.reload();
+    expect(file.status().warnings).toEqual([]);
+    expect(lines).toHaveLength(1);
   });
 
   test('the audit trail has a line for the apply and one for each change', async () => {

@@ -1,21 +1,33 @@
-import { basename, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { FileWatch } from '@svc/shared/file-watch.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Configuration, ConfigurationChange } from '../configuration/configuration.ts';
 import { GrowingWaits } from '../configuration/growing-waits.ts';
+import { appliedDeclaration } from '../store/applied-declaration.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';
+import type { Store } from '../store/store.ts';
+import { type ChannelStates, setChannelStates } from './channel-states.ts';
 import { DeclarationError, formatError, type LocatedError } from './located-error.ts';
 import { type ReadDeclaration, readDeclaration } from './read.ts';
-import { type Reconciled, type ReconcileOptions, reconcile, wasApplied } from './reconcile.ts';
+import { type Declaration, type Reconciled, reconcile, wasApplied } from './reconcile.ts';
+import { fingerprintOf, isFingerprintOf, sourcesNow, valuesOf } from './sources.ts';
+import { areRowsUnchanged, storedChannels } from './unchanged.ts';
+
+/** Warnings that are written into the log each time that the file is applied; the rest is counted. */
+const WARNINGS_LOGGED = 10;
 
 export type DeclaredFileParts = {
   readonly path: string;
   /** Workspace that the file declares. */
   readonly workspaceId: number;
   readonly configuration: Configuration;
+  /** Tells what was applied last. */
+  readonly store: Pick<Store, 'read'>;
+  /** Version of svc: another one may read the same file in another way. */
+  readonly version: string;
   /** Opens what is stored, to compare. */
   readonly secrets: Secrets;
   /** What `${env.NAME}` inserts. */
@@ -23,7 +35,7 @@ export type DeclaredFileParts = {
   /** SVC_CONFIG_ALLOW_DELETE */
   readonly allowsDelete: boolean;
   /** Why nothing can be delivered through channels of this kind (an operator's setting is missing), or null. */
-  readonly channelProblem: ReconcileOptions['channelProblem'];
+  readonly channelProblem: ChannelStates['channelProblem'];
   readonly clock: Clock;
   readonly log: Logger;
   /** How the file is read; on a thread of its own unless given. */
@@ -39,6 +51,8 @@ export type DeclaredFileStatus = {
   readonly resources: number;
   /** What is wrong with the file as it is now; empty when it is applied, or waits for the database. */
   readonly errors: readonly LocatedError[];
+  /** What of the applied declaration has no effect. */
+  readonly warnings: readonly LocatedError[];
   /** Why the file is not applied although nothing is wrong with it; null: it does not wait. */
   readonly waiting: DatabaseWait | null;
 };
@@ -65,16 +79,18 @@ export class DeclaredFile {
   readonly #waits: GrowingWaits;
   #running: Promise<void> | null = null;
   #isAskedAgain = false;
+  /** Whether the next apply reads the file whatever is known of it. */
+  #isToBeRead = false;
   #insertedFiles: readonly string[] = [];
   #status: DeclaredFileStatus;
 
   constructor(parts: DeclaredFileParts) {
     this.#parts = parts;
     this.#path = resolve(parts.path);
-    const nothing = { appliedAt: null, digest: null, resources: 0, errors: [], waiting: null };
+    const nothing = { appliedAt: null, digest: null, resources: 0, errors: [], warnings: [], waiting: null };
     this.#status = { path: this.#path, ...nothing };
     this.#waits = new GrowingWaits(parts.clock);
-    this.#watch = new FileWatch(parts.clock, parts.log, () => void this.reload());
+    this.#watch = new FileWatch(parts.clock, parts.log, () => void this.#afresh());
   }
 
   status(): DeclaredFileStatus {
@@ -87,15 +103,24 @@ export class DeclaredFile {
    * @throws DeclarationError with all errors, when this database has no declaration that could go on
    */
   async start(): Promise<void> {
-    await this.reload();
+    await this.#afresh();
     if (this.#status.errors.length === 0) return;
     if (await this.#transaction(wasApplied)) return;
     this.#watch.close();
     throw new DeclarationError(this.#status.errors);
   }
 
-  /** Applies the file as it is at some moment after the call. Never rejects: errors are logged and kept. */
+  /**
+   * Reads the file as it is at some moment after the call, and applies it, though nothing of it may have changed.
+   * Never rejects: errors are logged and kept.
+   */
   reload(): Promise<void> {
+    this.#isToBeRead = true;
+    return this.#afresh();
+  }
+
+  /** Applies the file; it need not be read when it is what was applied last. */
+  #afresh(): Promise<void> {
     this.#waits.reset();
     return this.#ask();
   }
@@ -134,44 +159,103 @@ export class DeclaredFile {
   }
 
   async #apply(): Promise<void> {
-    const { env, log, clock, read = readDeclaration } = this.#parts;
-    const { signal } = this.#stopping;
+    if (!this.#isToBeRead && (await this.#isApplied())) return;
+    // Also where the database makes it wait.
+    this.#isToBeRead = true;
+    const { env, read = readDeclaration } = this.#parts;
     // Before reading: a change in between is then seen as one.
     await this.#watch.expect([this.#path, ...this.#insertedFiles]);
-    const declaration = await read({ path: this.#path, env }, signal);
-    this.#insertedFiles = declaration.insertedFiles;
-    await this.#watch.add(declaration.insertedFiles);
+    const declaration = await read({ path: this.#path, env }, this.#stopping.signal);
+    this.#insertedFiles = this.#pathsOf(declaration.inserted.files.map(({ name }) => name));
+    await this.#watch.add(this.#insertedFiles);
     if (declaration.errors.length > 0) throw new DeclarationError(declaration.errors);
     const reconciled = await this.#reconcile(declaration);
+    this.#applied(declaration, declaration.entries.length);
+    this.#parts.log.info({ file: this.#path, ...reconciled }, 'declaration applied');
+  }
+
+  /** Whether the file declares what was applied last, and the rows are still so; then all is done. */
+  async #isApplied(): Promise<boolean> {
+    const { store, workspaceId, secrets, version, env, log } = this.#parts;
+    const applied = await appliedDeclaration(store);
+    if (applied === null) return false;
+    this.#insertedFiles = this.#pathsOf(applied.files);
+    // Before reading, here too.
+    await this.#watch.expect([this.#path, ...this.#insertedFiles]);
+    const now = await sourcesNow({ path: this.#path, version, env }, applied, this.#stopping.signal);
+    if (now === null || !isFingerprintOf(secrets, applied.fingerprint, now)) return false;
+    if (!(await areRowsUnchanged(store, workspaceId, applied))) return false;
+    const channels = await storedChannels(store, workspaceId);
+    await this.#transaction((change) => setChannelStates(change, channels, this.#channelStates()));
+    this.#applied(applied, applied.resources);
+    log.info({ file: this.#path, unchanged: applied.resources }, 'declaration unchanged');
+    return true;
+  }
+
+  #applied({ digest, warnings }: Pick<ReadDeclaration, 'digest' | 'warnings'>, resources: number): void {
+    this.#isToBeRead = false;
     this.#status = {
       path: this.#path,
-      appliedAt: clock.wall(),
-      digest: declaration.digest,
-      resources: declaration.entries.length,
+      appliedAt: this.#parts.clock.wall(),
+      digest,
+      resources,
       errors: [],
+      warnings,
       waiting: null,
     };
     this.#waits.reset();
-    log.info({ file: this.#path, ...reconciled }, 'declaration applied');
+    this.#warn(warnings);
+  }
+
+  /** Of inserted files, whose names are relative to the declared one. */
+  #pathsOf(names: readonly string[]): string[] {
+    return names.map((name) => resolve(dirname(this.#path), name));
+  }
+
+  #channelStates(): ChannelStates {
+    return { channelProblem: this.#parts.channelProblem, resetsChannels: this.#status.appliedAt === null };
+  }
+
+  #warn(warnings: readonly LocatedError[]): void {
+    if (warnings.length === 0) return;
+    const more = Math.max(0, warnings.length - WARNINGS_LOGGED);
+    this.#parts.log.warn(
+      {
+        file: this.#path,
+        ...(more > 0 ? { more } : {}),
+        warnings: warnings.slice(0, WARNINGS_LOGGED).map(formatError),
+      },
+      'some of what is declared has no effect yet',
+    );
   }
 
   #reconcile(declaration: ReadDeclaration): Promise<Reconciled> {
-    const { secrets, allowsDelete, channelProblem } = this.#parts;
-    const resetsChannels = this.#status.appliedAt === null;
+    const { secrets, allowsDelete, clock } = this.#parts;
+    const options = {
+      ...this.#channelStates(),
+      secrets,
+      allowsDelete,
+      signal: this.#stopping.signal,
+      at: clock.wall(),
+    };
+    const { entries } = declaration;
+    const sources = this.#sourcesOf(declaration);
     return this.#transaction((change) =>
-      reconcile(
-        change,
-        { file: basename(this.#path), digest: declaration.digest, entries: declaration.entries },
-        {
-          secrets,
-          allowsDelete,
-          channelProblem,
-          resetsChannels,
-          signal: this.#stopping.signal,
-          at: this.#parts.clock.wall(),
-        },
-      ),
+      reconcile(change, { file: basename(this.#path), sources, entries }, options),
     );
+  }
+
+  #sourcesOf({ digest, inserted, warnings }: ReadDeclaration): Declaration['sources'] {
+    const { secrets, version, env } = this.#parts;
+    const { files, variables } = inserted;
+    const sources = { version, digest, files, variables: valuesOf(variables, env) };
+    return {
+      digest,
+      files: files.map(({ name }) => name),
+      variables,
+      fingerprint: fingerprintOf(secrets, sources),
+      warnings,
+    };
   }
 
   #transaction<T>(work: (change: ConfigurationChange) => Promise<T>): Promise<T> {
@@ -203,6 +287,7 @@ export class DeclaredFile {
               message: `could not be applied: ${messageOf(error)}`,
             },
           ];
+    this.#isToBeRead = false;
     this.#status = { ...this.#status, errors, waiting: null };
     this.#waits.reset();
     this.#parts.log.error(

@@ -3,6 +3,8 @@ import { REFERENCE } from '@svc/shared/resources/texts.ts';
 /** What `${env.NAME}` and `${file.PATH}` insert. */
 export type Sources = {
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Told the name of each variable whose value is inserted. */
+  readonly onVariable?: (name: string) => void;
   /** The text of a file, by its path as written. Throws an Error whose message says why it cannot be read. */
   readonly readFile: (path: string) => string;
 };
@@ -58,9 +60,10 @@ function insertion(inner: string, sources: Sources): Interpolated {
   };
 }
 
-function environment(name: string, { env }: Sources): Interpolated {
+function environment(name: string, { env, onVariable }: Sources): Interpolated {
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
   if (value === undefined) return { ok: false, message: `the environment variable ${name} is not set` };
+  onVariable?.(name);
   return { ok: true, text: value };
 }
 

@@ -11,7 +11,9 @@ import { clashes } from './clashes.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { type Member, offsetOf, SourceDocument } from './document.ts';
 import { interpolate, type Sources } from './interpolate.ts';
+import { isLocalName } from './local-name.ts';
 import type { LocatedError } from './located-error.ts';
+import { plainEntries } from './plain-entries.ts';
 import {
   type FoundReference,
   misplacedReference,
@@ -27,18 +29,21 @@ export type ParsedDeclaration = {
   readonly errors: readonly LocatedError[];
 };
 
-/** Names as Terraform allows them, so that a file can be carried over. */
-const LOCAL_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
-
 type WrittenEntry = Member & { readonly kind: ResourceKind };
 
 /**
  * Reads a declaration: syntax, insertions, every resource, references between them. All that is wrong
- * is found in one go. Pure but for `sources`.
+ * is found in one go. Pure but for `sources`, which may be asked twice for the same.
  *
  * @param file name of the file, for errors
  */
 export function parseDeclaration(text: string, file: string, sources: Sources): ParsedDeclaration {
+  const plain = plainEntries(text, sources);
+  return plain === null ? parsedWithPositions(text, file, sources) : { entries: plain, errors: [] };
+}
+
+/** As {@link parseDeclaration}; keeps the position of every value, which takes several times as long and as much memory. */
+export function parsedWithPositions(text: string, file: string, sources: Sources): ParsedDeclaration {
   const document = new SourceDocument(text);
   const entries = document.errors.length > 0 ? [] : readEntries(document, sources);
   const errors = document.errors
@@ -89,7 +94,7 @@ function entriesOf(document: SourceDocument, kind: ResourceKind, member: Member)
     return [];
   }
   return document.members(map).flatMap((entry) => {
-    if (LOCAL_NAME.test(entry.key)) return [{ ...entry, kind }];
+    if (isLocalName(entry.key)) return [{ ...entry, kind }];
     document.report(
       entry.keyOffset,
       `"${entry.key}" is not a name: up to 128 letters, digits, underscores and hyphens, a letter or underscore first`,

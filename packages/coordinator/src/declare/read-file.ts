@@ -4,12 +4,9 @@ import { basename, dirname, resolve } from 'node:path';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import type { DeclaredEntry } from './declaration.ts';
 import { parseDeclaration } from './parse.ts';
-import { MAX_ERRORS, type ReadOutcome, type ReadRequest } from './read-protocol.ts';
-
-/** Largest declared file; 100,000 monitors need about 20 MiB. */
-const MAX_FILE_BYTES = 64 * 1_024 * 1_024;
-/** Largest file that is inserted. */
-const MAX_INSERTED_BYTES = 1_024 * 1_024;
+import { MAX_FILE_BYTES, MAX_INSERTED_BYTES } from './read-limits.ts';
+import { type InsertedFile, MAX_ERRORS, type ReadOutcome, type ReadRequest } from './read-protocol.ts';
+import { warningsOf } from './warnings.ts';
 
 /**
  * Reads and validates the declared file. Blocks for as long as that takes: not for the main thread.
@@ -20,26 +17,60 @@ export function readDeclaredFile({
   env,
 }: ReadRequest): ReadOutcome & { entries: readonly DeclaredEntry[] } {
   const file = basename(path);
-  const inserted = new Set<string>();
-  const readFile = (name: string) => {
-    const absolute = resolve(dirname(path), name);
-    inserted.add(absolute);
-    return decoded(name, MAX_INSERTED_BYTES, absolute);
-  };
-  let text: string;
+  let content: ReadText;
   try {
-    text = decoded(path, MAX_FILE_BYTES, path);
+    content = readText(path, MAX_FILE_BYTES, path);
   } catch (error) {
     const errors = [{ file, line: 1, column: 1, message: messageOf(error) }];
-    return { digest: '', insertedFiles: [], errors, entries: [] };
+    return { digest: '', inserted: { files: [], variables: [] }, errors, warnings: [], entries: [] };
   }
-  const { entries, errors } = parseDeclaration(text, file, { env, readFile });
+  const inserted = new InsertedFiles(dirname(path));
+  const variables = new Set<string>();
+  const { entries, errors } = parseDeclaration(content.text, file, {
+    env,
+    onVariable: (name) => variables.add(name),
+    readFile: (name) => inserted.read(name),
+  });
   return {
-    digest: createHash('sha256').update(text).digest('hex'),
-    insertedFiles: [...inserted],
+    digest: content.digest,
+    inserted: { files: inserted.all(), variables: [...variables] },
     errors: errors.slice(0, MAX_ERRORS),
+    warnings: warningsOf(file, entries).slice(0, MAX_ERRORS),
     entries,
   };
+}
+
+/** Files that a declaration inserts. Each is read once: all entries are given the same content. */
+class InsertedFiles {
+  readonly #folder: string;
+  readonly #files = new Map<string, ReadText | Error>();
+
+  /** @param folder that their names are relative to */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** @throws Error that says why it cannot be read */
+  read(name: string): string {
+    let file = this.#files.get(name);
+    if (file === undefined) {
+      try {
+        file = readText(name, MAX_INSERTED_BYTES, resolve(this.#folder, name));
+      } catch (error) {
+        file = error as Error;
+      }
+      this.#files.set(name, file);
+    }
+    if (file instanceof Error) throw file;
+    return file.text;
+  }
+
+  all(): InsertedFile[] {
+    return [...this.#files].map(([name, file]) => ({
+      name,
+      digest: file instanceof Error ? null : file.digest,
+    }));
+  }
 }
 
 /** Bytes that are read at once. */
@@ -67,10 +98,18 @@ function readBounded(path: string, maxBytes: number): Buffer {
   }
 }
 
+type ReadText = {
+  readonly text: string;
+  /** SHA-256 of the bytes, hex. */
+  readonly digest: string;
+};
+
 /** @throws Error that says why the file cannot be read; without its content */
-function decoded(name: string, maxBytes: number, path: string): string {
+function readText(name: string, maxBytes: number, path: string): ReadText {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readBounded(path, maxBytes));
+    const bytes = readBounded(path, maxBytes);
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return { text, digest: createHash('sha256').update(bytes).digest('hex') };
   } catch (error) {
     throw new SvcError('file-unreadable', `cannot read ${name}: ${reason(error)}`, { cause: error });
   }

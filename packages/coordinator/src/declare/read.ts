@@ -26,7 +26,7 @@ export async function readDeclaration(request: ReadRequest, signal: AbortSignal)
   const worker = new Worker(new URL('./read-worker.ts', import.meta.url), {
     name: 'declared-file',
     workerData: request,
-    // 15,000 monitors need some 350 MiB; beyond the limit the thread ends with an error, not the process.
+    // 15,000 monitors with positions need some 350 MiB; beyond the limit the thread ends with an error, not the process.
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
   });
   try {

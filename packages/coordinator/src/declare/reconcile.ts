@@ -1,13 +1,17 @@
-import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 import { ConfigurationError } from '../configuration/errors.ts';
 import { type AttributesOf, isMonitorKind } from '../configuration/kinds.ts';
 import { ownedByFile, releasedByFile } from '../configuration/owned-by-file.ts';
 import type { AnyStored } from '../configuration/stored.ts';
+import {
+  type AppliedDeclaration,
+  appliedDigest,
+  writeAppliedDeclaration,
+} from '../store/applied-declaration.ts';
 import { appendAudit } from '../store/audit.ts';
-import { appliedDigest, writeAppliedDigest } from '../store/facts.ts';
 import type { Secrets } from '../store/secrets.ts';
 import { auditLines } from './audit-lines.ts';
+import { type ChannelStates, setChannelStates } from './channel-states.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { DeclarationError } from './located-error.ts';
 import { isMassDeletion, type OwnedResource, type Plan, planChanges, type Write } from './plan.ts';
@@ -20,19 +24,15 @@ const WRITES_PER_BATCH = 250;
 export type Declaration = {
   /** Name of the file, for errors. */
   readonly file: string;
-  /** SHA-256 of the file, hex. */
-  readonly digest: string;
+  /** What it was made of. */
+  readonly sources: Omit<AppliedDeclaration, 'rows' | 'resources'>;
   /** In order of dependency. */
   readonly entries: readonly DeclaredEntry[];
 };
 
-export type ReconcileOptions = {
+export type ReconcileOptions = ChannelStates & {
   readonly secrets: Secrets;
   readonly allowsDelete: boolean;
-  /** Why nothing can be delivered through channels of this kind, or null. */
-  readonly channelProblem: (kind: ChannelKind) => { readonly message: string } | null;
-  /** Whether channels that fail get another chance though nothing of them changed (the process has just started). */
-  readonly resetsChannels: boolean;
   readonly signal: AbortSignal;
   /** Epoch ms. */
   readonly at: number;
@@ -55,7 +55,7 @@ export async function reconcile(
   declaration: Declaration,
   options: ReconcileOptions,
 ): Promise<Reconciled> {
-  const { entries, digest } = declaration;
+  const { entries, sources } = declaration;
   const { workspaceId } = change.context;
   const owned = await ownedByFile(change.tx, options.secrets, workspaceId);
   const released = await releasedByFile(change.tx, options.secrets, workspaceId);
@@ -68,12 +68,11 @@ export async function reconcile(
   const ids = await writeAll(change, declaration, plan, known, options.signal);
   await removeMonitors(change, plan.monitorRemovals, options.signal);
   await change.breathe();
-  await setChannelStates(change, declaration, plan, known, ids, options);
-  await writeAppliedDigest(change.tx, digest);
-  await appendAudit(
-    change.tx,
-    auditLines(change.context.workspaceId, declaration, { plan, ids, at: options.at }),
-  );
+  await setStates(change, declaration, plan, known, ids, options);
+  await writeAppliedDeclaration(change.tx, workspaceId, { ...sources, resources: entries.length });
+  const { file } = declaration;
+  const { digest } = sources;
+  await appendAudit(change.tx, auditLines(workspaceId, { file, digest }, { plan, ids, at: options.at }));
 
   const created = plan.writes.filter(({ id }) => id === null).length;
   return {
@@ -209,27 +208,24 @@ function locatedError(
   });
 }
 
-/** Channels that were written get their state anew; others when their kind cannot be delivered to, or may be tried again. */
-async function setChannelStates(
+async function setStates(
   change: ConfigurationChange,
   { entries }: Declaration,
   plan: Plan,
   known: readonly AnyStored[],
   ids: ReadonlyMap<Address, number>,
-  { channelProblem, resetsChannels }: ReconcileOptions,
+  options: ReconcileOptions,
 ): Promise<void> {
   const written = new Set(plan.writes.map(({ entry }) => entry));
   const reasons = new Map<number, string | null>();
   for (const stored of known) {
     if (stored.kind === 'svc_notification') reasons.set(stored.id, stored.stateReason);
   }
-  for (const entry of entries) {
-    if (entry.kind !== 'svc_notification') continue;
+  const channels = entries.flatMap((entry) => {
     const id = ids.get(addressOf(entry));
-    if (id === undefined) continue;
-    const problem = channelProblem(entry.attributes.provider_type)?.message ?? null;
-    const isSettled = (reasons.get(id) ?? null) === problem || (problem === null && !resetsChannels);
-    if (isSettled && !written.has(entry)) continue;
-    await change.setChannelState(id, problem === null ? 'ok' : 'failing', problem);
-  }
+    if (entry.kind !== 'svc_notification' || id === undefined) return [];
+    const kind = entry.attributes.provider_type;
+    return [{ id, kind, reason: reasons.get(id) ?? null, isWritten: written.has(entry) }];
+  });
+  await setChannelStates(change, channels, options);
 }

@@ -54,11 +54,11 @@ export class AgentMessages {
 
   #drop({ subject, data }: BusMessage, reason: string): void {
     const { clock, counters, log } = this.#options;
-    counters.droppedMessages += 1;
+    counters.messagesDropped += 1;
     if (clock.monotonic() < this.#logAgainAt) return;
     this.#logAgainAt = clock.monotonic() + LOG_EVERY_MS;
     log.warn(
-      { subject, bytes: data.length, reason, dropped: counters.droppedMessages },
+      { subject, bytes: data.length, reason, dropped: counters.messagesDropped },
       "dropped an agent's message",
     );
   }

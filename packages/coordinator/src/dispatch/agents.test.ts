@@ -75,7 +75,7 @@ describe('agents with one id', () => {
       beat('same', { boot: 'b' });
       clock.advance(2_000);
     }
-    agents.judge(clock.monotonic(), new Set([REGION]));
+    agents.judge(REGION, clock.monotonic());
     expect(gone).toEqual(['same/a']);
     expect(clock.monotonic()).toBeLessThan(SILENCE_MS);
     expect(said('same id')).toEqual([]);
@@ -90,7 +90,7 @@ describe('agents with one id', () => {
 
 test('batches that a stream disowned are counted as they grow, and alarmed', () => {
   for (const disowned of [0, 2, 2, 3]) beat('agent', { boot: 'a', disowned });
-  expect(counters.disownedBatches).toBe(3);
+  expect(counters.batchesDisowned).toBe(3);
   expect(said('tampers')).toHaveLength(1);
 });
 

@@ -185,7 +185,7 @@ export class Agents {
     let agent = agents.get(key);
     if (agent === undefined) {
       if (agents.size >= MAX_AGENTS_PER_REGION) {
-        this.#options.counters.droppedAgents += 1;
+        this.#options.counters.heartbeatsDropped += 1;
         return null;
       }
       agent = new Agent(id, region, bootId);
@@ -225,38 +225,28 @@ export class Agents {
     return agent;
   }
 
-  /** Some agent has been silent for too long at `asOf` (monotonic ms). */
-  hasSilent(asOf: number): boolean {
-    for (const region of this.#regions.values()) {
-      for (const agent of region.agents.values()) {
-        if (isSilent(agent, asOf)) return true;
-      }
-    }
+  /** Some agent of the region has been silent for too long at `asOf` (monotonic ms). */
+  hasSilent(region: Region, asOf: number): boolean {
+    for (const agent of this.#of(region).agents.values()) if (isSilent(agent, asOf)) return true;
     return false;
   }
 
-  /**
-   * Forgets the agents that were silent at `asOf` and are still.
-   *
-   * @param regions those of which all that had arrived by then was handled; the agents of others are passed over
-   */
-  judge(asOf: number, regions: ReadonlySet<Region>): void {
-    for (const region of regions) {
-      const { agents } = this.#of(region);
-      let lastSeenAt = 0;
-      for (const agent of agents.values()) {
-        if (!isSilent(agent, asOf)) continue;
-        lastSeenAt = Math.max(lastSeenAt, agent.lastSeenWall);
-        agents.delete(keyOf(agent.id, agent.bootId));
-        this.#sickAgents.gone(agent);
-        this.#options.counters.agentsGone += 1;
-        this.#options.log.warn({ region, agent: agent.id, jobs: agent.jobs.size }, 'an agent is gone');
-        this.#options.onGone(agent);
-      }
-      if (lastSeenAt === 0) continue;
-      this.#compareCapabilities(region);
-      this.#update(region, lastSeenAt);
+  /** Forgets the region's agents that were silent at `asOf` and are still: all that had arrived by then was handled. */
+  judge(region: Region, asOf: number): void {
+    const { agents } = this.#of(region);
+    let lastSeenAt = 0;
+    for (const agent of agents.values()) {
+      if (!isSilent(agent, asOf)) continue;
+      lastSeenAt = Math.max(lastSeenAt, agent.lastSeenWall);
+      agents.delete(keyOf(agent.id, agent.bootId));
+      this.#sickAgents.gone(agent);
+      this.#options.counters.agentsGone += 1;
+      this.#options.log.warn({ region, agent: agent.id, jobs: agent.jobs.size }, 'an agent is gone');
+      this.#options.onGone(agent);
     }
+    if (lastSeenAt === 0) return;
+    this.#compareCapabilities(region);
+    this.#update(region, lastSeenAt);
   }
 
   /** Silence counts from now on: there was no connection over which anybody of the region could have been heard. */
@@ -283,7 +273,7 @@ export class Agents {
     const further = batches - agent.disownedBatches;
     agent.disownedBatches = batches;
     if (further <= 0) return;
-    this.#options.counters.disownedBatches += further;
+    this.#options.counters.batchesDisowned += further;
     const { region, id } = agent;
     // Whoever tampers may say so as often as he likes.
     const state = this.#of(region);

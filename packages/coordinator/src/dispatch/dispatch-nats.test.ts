@@ -70,7 +70,11 @@ test('jobs reach the agents of their regions and are accepted', async () => {
   rig.monitors.set(liveMonitor(1, { regions: [FRA, PAR, EAST] }));
   await all;
   await exchanged();
-  expect(rig.dispatch.counters).toMatchObject({ offers: 3, accepted: 3, noResponders: 0 });
+  expect(rig.dispatch.counters).toMatchObject({
+    offers: { first: 3, repeated: 0 },
+    answers: { accepted: 3 },
+    messagesUnheard: 0,
+  });
   const slot = rig.sink.opens[0]?.slot ?? 0;
   for (const { offers, region } of three) {
     expect(offers).toHaveLength(1);
@@ -127,14 +131,14 @@ test('a region where nobody listens answers at once, and gets its jobs with the 
   agent.close();
   await agents.flush();
   rig.monitors.set(liveMonitor(1));
-  await vi.waitFor(() => expect(rig.dispatch.counters.noResponders).toBeGreaterThan(0), 5_000);
+  await vi.waitFor(() => expect(rig.dispatch.counters.messagesUnheard).toBeGreaterThan(0), 5_000);
   const back = new TestAgent(agents, FRA, 'back');
   await agents.flush();
   const taken = offered(back);
   back.beat();
   await taken;
   await exchanged();
-  expect(rig.dispatch.counters.accepted).toBe(1);
+  expect(rig.dispatch.counters.answers.accepted).toBe(1);
   expect(rig.sink.abstentions).toEqual([]);
 });
 
@@ -229,7 +233,7 @@ describe("what comes on the agents' subjects", () => {
   test.each(garbage)('%s is dropped and counted', async (_, region, data) => {
     agents.publish(`svc.agents.${region}`, data);
     await exchanged();
-    expect(rig.dispatch.counters.droppedMessages).toBe(1);
+    expect(rig.dispatch.counters.messagesDropped).toBe(1);
     expect(rig.dispatch.agents.live()).toEqual([]);
     await startAgent(FRA);
     expect(rig.dispatch.agents.live()).toEqual([FRA]);
@@ -252,7 +256,7 @@ describe("what comes on the agents' subjects", () => {
     );
     await exchanged();
     expect(rig.dispatch.inFlight).toBe(0);
-    expect(rig.dispatch.counters.droppedMessages).toBe(0);
+    expect(rig.dispatch.counters.messagesDropped).toBe(0);
   });
 
   test('unknown members are tolerated', async () => {
@@ -267,6 +271,6 @@ describe("what comes on the agents' subjects", () => {
     }
     await exchanged();
     expect([...rig.dispatch.agents.agentsOf(FRA)]).toHaveLength(MAX_AGENTS_PER_REGION);
-    expect(rig.dispatch.counters.droppedAgents).toBe(100);
+    expect(rig.dispatch.counters.heartbeatsDropped).toBe(100);
   });
 });

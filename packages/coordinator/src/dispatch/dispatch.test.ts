@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { CAPABILITIES } from '@svc/shared/messages/heartbeat.ts';
+import { agentsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
@@ -69,7 +70,12 @@ describe('from the slot to the result', () => {
     expect(job?.check.reveal()).toMatchObject({ type: 'tcp', uri: '127.0.0.1:9' });
     expect(rig.tokens.isValid(job?.token ?? '', 1, FRA, job?.slot ?? 0)).toBe(true);
     expect(job?.start_within_ms).toBe(10_000);
-    expect(rig.dispatch.counters).toMatchObject({ slots: 1, offers: 1, batches: 1, accepted: 1 });
+    expect(rig.dispatch.counters).toMatchObject({
+      slots: { dispatched: 1 },
+      offers: { first: 1 },
+      messages: 1,
+      answers: { accepted: 1 },
+    });
 
     report(agent as TestAgent);
     expect(rig.dispatch.inFlight).toBe(0);
@@ -92,10 +98,10 @@ describe('from the slot to the result', () => {
     rig.clock.advance(2_000);
     for (let id = 1; id <= 200; id += 1) rig.monitors.set(liveMonitor(id, { periodMs: 3_600_000 }));
     // 500 a second: all of them fall due within 400 ms; the tick is held back until then.
-    const before = rig.dispatch.counters.batches;
+    const before = rig.dispatch.counters.messages;
     await rig.clock.advanceSettling(1_000);
     expect(agents[0]?.offers).toHaveLength(200);
-    expect(rig.dispatch.counters.batches - before).toBeLessThanOrEqual(10);
+    expect(rig.dispatch.counters.messages - before).toBeLessThanOrEqual(10);
   });
 
   test('a slot whose predecessor still runs is skipped in that region, and only there', async () => {
@@ -178,7 +184,7 @@ describe('offers', () => {
     if (agent) agent.answer = null;
     await rig.clock.advanceSettling(9_900);
     expect(rig.sink.abstentions).toEqual([]);
-    expect(rig.dispatch.counters).toMatchObject({ offers: 5, reoffers: 4 });
+    expect(rig.dispatch.counters).toMatchObject({ offers: { first: 1, repeated: 4 } });
     expect(new Set(agent?.offers.map(({ token }) => token)).size).toBe(1);
     expect(agent?.offers.map(({ start_within_ms }) => start_within_ms)).toEqual([
       10_000, 9_450, 8_400, 6_350, 2_300,
@@ -196,7 +202,7 @@ describe('offers', () => {
     expect(agent?.offers.length).toBeGreaterThan(2);
     if (agent) agent.answer = 'accept';
     await rig.clock.advanceSettling(500);
-    expect(rig.dispatch.counters.accepted).toBe(1);
+    expect(rig.dispatch.counters.answers.accepted).toBe(1);
     expect(rig.sink.abstentions).toEqual([]);
   });
 
@@ -213,7 +219,7 @@ describe('offers', () => {
       const [agent] = await begin([liveMonitor(1)]);
       if (agent) agent.answer = refusal;
       await rig.clock.advanceSettling(1_500);
-      expect(rig.dispatch.counters.offers).toBe(1);
+      expect(rig.dispatch.counters.offers).toEqual({ first: 1, repeated: 0 });
       const slot = rig.sink.opens[0]?.slot ?? 0;
       settle(1, slot, FRA, false);
       expect(rig.dispatch.inFlight).toBe(0);
@@ -257,10 +263,14 @@ describe('offers', () => {
       rig.isCaughtUp = false;
       silence();
       await rig.clock.advanceSettling(8_000);
-      expect(rig.dispatch.counters).toMatchObject({ agentsGone: 1, jobsLost: 0, offers: 1 });
+      expect(rig.dispatch.counters).toMatchObject({
+        agentsGone: 1,
+        jobsLost: 0,
+        offers: { first: 1, repeated: 0 },
+      });
       giveBack(slot);
       await rig.clock.advanceSettling(100);
-      expect(rig.dispatch.counters).toMatchObject({ offers: 2 });
+      expect(rig.dispatch.counters).toMatchObject({ offers: { first: 1, repeated: 1 } });
     });
 
     test('have passed their bound when the commit comes: the region abstains', async () => {
@@ -379,6 +389,17 @@ describe('lost jobs', () => {
 });
 
 describe('silence', () => {
+  test('of a region is judged without asking another, and without waiting for it', async () => {
+    const [fra] = await begin([liveMonitor(1), liveMonitor(2, { regions: [PAR] })], [FRA, PAR]);
+    if (fra) fra.answer = null;
+    rig.bus.silent.add(agentsSubject(PAR));
+    rig.bus.apartFlushes.length = 0;
+    await rig.clock.advanceSettling(2_000);
+    // After 0.5 and 1 s more.
+    expect(fra?.offers).toHaveLength(3);
+    expect(new Set(rig.bus.apartFlushes)).toEqual(new Set([agentsSubject(FRA)]));
+  });
+
   test('is not judged while messages wait in the socket', async () => {
     const [agent] = await begin([liveMonitor(1)]);
     await rig.clock.advanceSettling(100);
@@ -398,7 +419,7 @@ describe('silence', () => {
     await rig.clock.advanceSettling(100);
     rig.clock.stall(10_000);
     await rig.clock.advanceSettling(400);
-    expect(rig.dispatch.counters).toMatchObject({ agentsGone: 0, lateTicks: 1 });
+    expect(rig.dispatch.counters).toMatchObject({ agentsGone: 0, ticksLate: 1 });
     agent.beat();
     await rig.clock.advanceSettling(5_000);
     expect(rig.dispatch.counters.agentsGone).toBe(0);
@@ -471,7 +492,7 @@ describe('silence', () => {
     agent?.close();
     // Offered at 0, 0.5 and 1.6 s; the next offer by itself would be at 3.6 s.
     await rig.clock.advanceSettling(2_000);
-    expect(rig.dispatch.counters.noResponders).toBeGreaterThan(0);
+    expect(rig.dispatch.counters.messagesUnheard).toBeGreaterThan(0);
     const back = new TestAgent(rig.bus, FRA, 'back');
     back.beat();
     await rig.clock.advanceSettling(50);
@@ -673,11 +694,12 @@ describe('ahead of their slots', () => {
     const [agent] = await beginAhead(Array.from({ length: 600 }, (_, index) => liveMonitor(index + 1)));
     await rig.clock.advanceSettling(30_000);
     report(agent as TestAgent);
-    const { offers, batches } = rig.dispatch.counters;
+    const { messages } = rig.dispatch.counters;
+    const offers = rig.dispatch.counters.offers.first;
     await rig.clock.advanceSettling(29_000);
-    const jobs = rig.dispatch.counters.offers - offers;
+    const jobs = rig.dispatch.counters.offers.first - offers;
     expect(jobs).toBeGreaterThan(550);
-    expect((rig.dispatch.counters.batches - batches) / 29).toBeLessThanOrEqual(5.1);
+    expect((rig.dispatch.counters.messages - messages) / 29).toBeLessThanOrEqual(5.1);
   });
 
   test('up to 512 jobs go in one message', async () => {
@@ -837,7 +859,7 @@ describe('the start', () => {
   test('a job whose result was read before the heartbeats are heard is not taken up', async () => {
     const slot = NOW - 5_000;
     rig = memoryRig({ store, monitors: [liveMonitor(1)], newest: { 1: slot - 30_000 } });
-    rig.dispatch.arrived(1, slot, FRA);
+    rig.dispatch.arrived(1, slot, FRA, 0);
     rig.dispatch.settled({ monitorId: 1, slot, region: FRA, is: 'reported', timedOut: false });
     const starting = rig.dispatch.start();
     const agent = new TestAgent(rig.bus, FRA);
@@ -861,7 +883,7 @@ describe('the start', () => {
     const agents = [FRA, PAR].map((region) => new TestAgent(rig.bus, region));
     for (const agent of agents) keepBeating(agent);
     await rig.clock.advanceSettling(1_000);
-    rig.dispatch.arrived(1, slot, FRA);
+    rig.dispatch.arrived(1, slot, FRA, 0);
     await rig.clock.advanceSettling(2_000);
     await starting;
     expect(agents.map(({ offers }) => offers.map((job) => job.slot))).toEqual([[], [slot]]);
@@ -875,11 +897,34 @@ describe('the start', () => {
     for (const agent of agents) keepBeating(agent);
     rig.recovery.open = [{ monitorId: 1, slot, answered: [FRA] }];
     await rig.clock.advanceSettling(2_400);
-    rig.dispatch.arrived(1, slot, PAR);
+    rig.dispatch.arrived(1, slot, PAR, 0);
     await rig.clock.advanceSettling(200);
     await starting;
     expect(agents.flatMap(({ offers }) => offers)).toEqual([]);
     expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [PAR] }]);
+  });
+
+  test('the backlog of a region holds up no monitor that is checked elsewhere', async () => {
+    const slot = NOW - 2_000;
+    const monitors = [
+      liveMonitor(1),
+      liveMonitor(2, { regions: [FRA, PAR] }),
+      liveMonitor(3, { regions: null }),
+    ];
+    const starting = restart(monitors, { 1: slot, 2: slot, 3: slot });
+    rig.behind.add(PAR);
+    rig.recovery.open = [1, 2, 3].map((monitorId) => ({ monitorId, slot, answered: [FRA] }));
+    keepBeating(new TestAgent(rig.bus, FRA));
+    await rig.clock.advanceSettling(2_600);
+    await starting;
+    expect(rig.recovery.resumes).toEqual([{ id: 1, slot, waitedFor: [] }]);
+    expect(rig.recovery).toMatchObject({ resumedMonitors: [1], resumedCount: 0 });
+    await rig.clock.advanceSettling(10_000);
+    expect(rig.recovery).toMatchObject({ resumedMonitors: [1], resumedCount: 0 });
+    rig.behind.clear();
+    await rig.clock.advanceSettling(100);
+    expect(rig.recovery.resumes.map(({ id }) => id)).toEqual([1, 2, 3]);
+    expect(rig.recovery).toMatchObject({ resumedMonitors: [1], resumedCount: 1 });
   });
 
   test.each([
@@ -1022,7 +1067,7 @@ describe('the load', () => {
     rig.clock.stepWall(3_600_000);
     await rig.clock.advanceSettling(1_000);
     expect(rig.sink.opens.length - before).toBeLessThanOrEqual(30);
-    expect(rig.dispatch.counters.slotsMissed).toBeGreaterThan(250);
+    expect(rig.dispatch.counters.slots.missed).toBeGreaterThan(250);
     for (const { slot } of rig.sink.opens.slice(before))
       expect(slot).toBeGreaterThan(rig.clock.wall() - 2_000);
   });

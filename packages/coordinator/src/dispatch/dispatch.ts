@@ -15,7 +15,7 @@ import { EarlyReports } from './early-reports.ts';
 import { InFlight } from './in-flight.ts';
 import { Overload } from './overload.ts';
 import { Publisher } from './publisher.ts';
-import { recover } from './recovery.ts';
+import { Restart } from './recovery.ts';
 import { RegionEars } from './region-ears.ts';
 import type { RegionPresence } from './region-presence.ts';
 import { type RegionAnswer, RunNow } from './run-now.ts';
@@ -53,9 +53,9 @@ export type DispatchOptions = {
   newestSlot: (monitorId: number) => number | null;
   /**
    * All results that the region's stream held a moment ago (up to 2 s) are recorded, and {@link Dispatch.settled}
-   * was told of them; without a region, those of all streams. Asked in every tick while it matters.
+   * was told of them. Asked in every tick while it matters.
    */
-  readerCaughtUp: (region?: Region) => boolean;
+  readerCaughtUp: (region: Region) => boolean;
   recovery: SlotRecovery;
   /** What waits to be recorded. Asked twice a second. */
   backlog: () => Backlog;
@@ -75,6 +75,7 @@ export class Dispatch implements SlotOutcomes {
   readonly #publisher: Publisher;
   readonly #ears: RegionEars;
   readonly #runs: RunNow;
+  readonly #restart: Restart;
   readonly #slowChecks = new SlowChecks();
   readonly #declared = new DeclaredRegions();
   /** Regions of which the server said that nobody listens. */
@@ -85,14 +86,14 @@ export class Dispatch implements SlotOutcomes {
   /** Until the slots of an earlier life are over; then null. */
   #earlyReports: EarlyReports | null = new EarlyReports();
   #forgetReportsAt = Number.POSITIVE_INFINITY;
-  #hasRecovered = false;
   /** While the table is rebuilt from heartbeats. */
   #isHearingAgents = false;
   #hearing: Promise<void> = Promise.resolve();
   #isDispatching = false;
   #tickDueAt = 0;
   #judgeFrom = 0;
-  #isJudging = false;
+  /** Regions of which it is being found out whether all that had arrived is handled. */
+  readonly #judging = new Set<Region>();
   #expireAt = 0;
   #missAt = 0;
 
@@ -154,6 +155,16 @@ export class Dispatch implements SlotOutcomes {
       onHearing: (region) => this.#hears(region),
     });
     this.#runs = new RunNow({ bus, clock });
+    this.#restart = new Restart({
+      recovery: options.recovery,
+      unrecorded: () => this.#earlyReports?.unrecorded() ?? [],
+      monitors,
+      regions: this.agents,
+      inFlight: this.#inFlight,
+      events,
+      slotClock,
+      readerCaughtUp,
+    });
   }
 
   /** Jobs that are not reported yet. */
@@ -223,7 +234,7 @@ export class Dispatch implements SlotOutcomes {
 
   /** Resolves when all is handled that agents had said, as far as they can be heard. */
   async allHeard(): Promise<void> {
-    await this.#ears.caughtUp();
+    await this.#ears.allCaughtUp();
   }
 
   /** Whether the token proves that the region was given the slot: compared with its job's, made anew without one. */
@@ -238,8 +249,13 @@ export class Dispatch implements SlotOutcomes {
     return this.#inFlight.isOfferedAgain(monitorId, slot, region, this.#options.clock.monotonic());
   }
 
-  arrived(monitorId: number, slot: number, region: Region): void {
+  arrived(monitorId: number, slot: number, region: Region, tookMs: number): void {
     this.#earlyReports?.arrived({ monitorId, slot, region });
+    const job = this.#inFlight.get(monitorId, region);
+    // Who took it at once: an offer that nobody took delays it for other reasons.
+    if (job?.slot === slot && job.offers === 1) {
+      this.#overload.arrived(region, this.#options.clock.monotonic() - job.startAt - tookMs);
+    }
     this.#inFlight.recorded(monitorId, slot, region);
   }
 
@@ -278,7 +294,7 @@ export class Dispatch implements SlotOutcomes {
     const lateMs = now - this.#tickDueAt;
     this.#tickDueAt = now + TICK_MS;
     if (lateMs > LATE_TICK_MS) {
-      this.counters.lateTicks += 1;
+      this.counters.ticksLate += 1;
       this.#judgeFrom = Math.max(this.#judgeFrom, now + AFTER_LATE_MS);
     }
     try {
@@ -295,24 +311,34 @@ export class Dispatch implements SlotOutcomes {
     this.#judge(now);
   }
 
-  /** Silence means something only when all that had arrived was handled: a round trip before the verdict. */
+  /** Only regions with something to judge are asked, and each is judged for itself: one that floods delays no other. */
   #judge(asOf: number): void {
+    const { bus } = this.#options;
+    if (asOf < this.#judgeFrom || !bus.isConnected) return;
+    const concerned = REGIONS.filter(
+      (region) =>
+        !this.#judging.has(region) &&
+        (this.#inFlight.hasOverdue(region, asOf) || this.agents.hasSilent(region, asOf)),
+    );
+    if (concerned.length === 0) return;
+    const flushed = bus.flush();
+    for (const region of concerned) void this.#judgeRegion(region, asOf, flushed);
+  }
+
+  /** Silence means something only when all that had arrived was handled: a round trip before the verdict. */
+  async #judgeRegion(region: Region, asOf: number, flushed: Promise<void>): Promise<void> {
     const { bus, log } = this.#options;
-    if (this.#isJudging || asOf < this.#judgeFrom || !bus.isConnected) return;
-    if (!this.#inFlight.hasOverdue(asOf) && !this.agents.hasSilent(asOf)) return;
-    this.#isJudging = true;
-    Promise.all([this.#ears.caughtUp(), bus.flush()])
-      .then(([regions]) => {
-        if (this.#stopping.signal.aborted || asOf < this.#judgeFrom) return;
-        this.agents.judge(asOf, regions);
-        this.#inFlight.judge(asOf, regions);
-      })
-      .catch((error: unknown) => {
-        if (bus.isConnected) log.error({ error }, 'silence could not be judged');
-      })
-      .finally(() => {
-        this.#isJudging = false;
-      });
+    this.#judging.add(region);
+    try {
+      const [hasCaughtUp] = await Promise.all([this.#ears.caughtUp(region), flushed]);
+      if (!hasCaughtUp || this.#stopping.signal.aborted || asOf < this.#judgeFrom) return;
+      this.agents.judge(region, asOf);
+      this.#inFlight.judge(region, asOf);
+    } catch (error) {
+      if (bus.isConnected) log.error({ error, region }, 'silence could not be judged');
+    } finally {
+      this.#judging.delete(region);
+    }
   }
 
   #onMessage(region: Region, message: AgentMessage): void {
@@ -378,20 +404,7 @@ export class Dispatch implements SlotOutcomes {
 
   #recoverOnce(now: number): void {
     if (now >= this.#forgetReportsAt) this.#earlyReports = null;
-    if (this.#hasRecovered) return;
-    const { recovery, monitors, events, slotClock, readerCaughtUp } = this.#options;
-    if (!readerCaughtUp()) return;
-    this.#hasRecovered = true;
-    recover({
-      recovery,
-      unrecorded: this.#earlyReports?.unrecorded() ?? [],
-      monitors,
-      regions: this.agents,
-      inFlight: this.#inFlight,
-      events,
-      slotNow: slotClock.now(),
-      monotonic: now,
-    });
+    this.#restart.tick(now);
   }
 
   #declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {

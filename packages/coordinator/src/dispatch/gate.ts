@@ -17,6 +17,10 @@ const FIRST_CREDITS = 1_000;
 /** What was earned is forgotten when the gate has been open for so long, ms. */
 const FORGET_AFTER_MS = 600_000;
 
+/** What is usual follows what is done by this part of the difference per step, up and down: a pause is forgotten. */
+const USUAL_UP = 0.1;
+const USUAL_DOWN = 0.005;
+
 /** With what had been withheld from the workspace by then, and when that was, both in ms of the gate's time. */
 type Account = Earned & { readonly withheldMs: number; readonly atMs: number };
 
@@ -32,6 +36,8 @@ export class Gate {
    * run when it closes again.
    */
   readonly #accounts = new Map<number, Account>();
+  /** Jobs done per second while it was open and nothing was the matter. */
+  #usualPerSecond = 0;
   /** Time of all steps, ms. */
   #nowMs = 0;
   #closedAtMs = 0;
@@ -45,6 +51,11 @@ export class Gate {
     return admittedPerSecond(this.#admission);
   }
 
+  /** The part of its jobs that the workspace is let through. */
+  partOf(workspaceId: number): number {
+    return this.#parts.get(workspaceId) ?? 1;
+  }
+
   /**
    * @param asked jobs per second by workspace; called only where it matters
    * @returns true when it has just closed
@@ -56,11 +67,14 @@ export class Gate {
     elapsedMs: number,
   ): boolean {
     this.#pass(elapsedMs);
-    if (this.isOpen && pressure !== 'overloaded') return false;
+    if (this.isOpen && (pressure === 'free' || pressure === 'busy')) {
+      if (pressure === 'free') this.#followUsual(donePerSecond);
+      return false;
+    }
     const wanted = asked();
     let askedPerSecond = 0;
     for (const rate of wanted.values()) askedPerSecond += rate;
-    const load: Load = { pressure, donePerSecond, askedPerSecond };
+    const load: Load = { pressure, donePerSecond, usualPerSecond: this.#usualPerSecond, askedPerSecond };
     const wasOpen = this.isOpen;
     this.#admission = nextAdmission(this.#admission, load, elapsedMs);
     this.#parts = this.isOpen ? new Map() : fairParts(wanted, this.perSecond);
@@ -79,6 +93,11 @@ export class Gate {
         : earn(before, part, this.#averageSince(before, withheldMs));
     this.#accounts.set(monitorId, { credit, part, withheldMs, atMs: this.#nowMs });
     return isAdmitted;
+  }
+
+  #followUsual(donePerSecond: number): void {
+    const difference = donePerSecond - this.#usualPerSecond;
+    this.#usualPerSecond += difference * (difference > 0 ? USUAL_UP : USUAL_DOWN);
   }
 
   #averageSince({ part, withheldMs: before, atMs }: Account, withheldMs: number): number {

@@ -119,7 +119,7 @@ class Model {
         break;
       default:
         this.inFlight.loseMissing(now);
-        this.inFlight.judge(now, new Set(REGIONS));
+        for (const region of REGIONS) this.inFlight.judge(region, now);
         this.inFlight.expireQueued(now);
     }
   }

@@ -1,4 +1,3 @@
-import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Acceptance, JobKey } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
@@ -12,8 +11,6 @@ import { Job, jobKey, offerBoundMs, regionIndex } from './job.ts';
 const FIRST_REOFFER_MS = 500;
 /** Wait after an offer that an agent declined (full, draining), ms. */
 const DECLINED_REOFFER_MS = 250;
-/** Jobs of a region whose agents cannot be heard are looked at again after this long, ms. */
-const JUDGED_LATER_MS = 250;
 /** Heartbeats in a row without the job after which it counts as lost. */
 const LOST_ABSENCES = 2;
 /** A job is believed to run for this much longer than its check can take: waiting, reporting, outages, ms. */
@@ -62,8 +59,8 @@ export class InFlight {
   #unawaitedCount = 0;
   /** Per region, in the fixed order: the jobs that wait to be published. */
   readonly #queued: readonly Set<Job>[] = REGIONS.map(() => new Set<Job>());
-  /** Offered jobs by the instant of their next offer or their end. */
-  readonly #offered = new DueQueue<Job>();
+  /** Per region, in the fixed order: offered jobs by the instant of their next offer or their end. */
+  readonly #offered: readonly DueQueue<Job>[] = REGIONS.map(() => new DueQueue<Job>());
   /** Accepted jobs that their agents no longer name: lost, unless their results wait in the stream. */
   readonly #missing = new Set<Job>();
 
@@ -134,9 +131,11 @@ export class InFlight {
     job.isAnswered = false;
     this.#options.overload.offered(job.region);
     job.offers += 1;
-    this.#options.counters.offers += 1;
-    if (job.offers > 1) this.#options.counters.reoffers += 1;
-    this.#offered.set(job, Math.min(job.boundAt, now + FIRST_REOFFER_MS * 2 ** (job.offers - 1)));
+    const { offers } = this.#options.counters;
+    if (job.offers > 1) offers.repeated += 1;
+    else offers.first += 1;
+    const dueAt = Math.min(job.boundAt, now + FIRST_REOFFER_MS * 2 ** (job.offers - 1));
+    this.#offeredIn(job.regionIndex).set(job, dueAt);
   }
 
   /** What an agent of `region` said about a batch it was offered. Jobs we do not wait for are passed over. */
@@ -144,11 +143,11 @@ export class InFlight {
     for (const [monitorId, slot] of accepted) {
       const job = this.#find(monitorId, slot, agent.region);
       if (job === null) continue;
-      this.#options.counters.accepted += 1;
+      this.#options.counters.answers.accepted += 1;
       this.#accept(job, agent, now);
     }
     for (const [monitorId, slot, reason] of refused) {
-      this.#options.counters.refused += 1;
+      this.#options.counters.answers.refused += 1;
       const job = this.#find(monitorId, slot, agent.region);
       if (job === null || job.state === 'accepted') continue;
       switch (reason) {
@@ -272,23 +271,16 @@ export class InFlight {
     }
   }
 
-  /** Some offered job has waited for its answer long enough at `asOf`. */
-  hasOverdue(asOf: number): boolean {
-    const first = this.#offered.peek();
+  /** Some job that the region was offered has waited for its answer long enough at `asOf`. */
+  hasOverdue(region: Region, asOf: number): boolean {
+    const first = this.#offeredIn(regionIndex(region)).peek();
     return first !== undefined && first.dueAt <= asOf;
   }
 
-  /**
-   * Offers again what nobody took, or gives it up.
-   *
-   * @param regions those of which all that had arrived by `asOf` was handled; the jobs of others are judged later
-   */
-  judge(asOf: number, regions: ReadonlySet<Region>): void {
-    for (let job = this.#offered.peek(); job !== undefined && job.dueAt <= asOf; job = this.#offered.peek()) {
-      if (!regions.has(job.region)) {
-        this.#offered.set(job, asOf + JUDGED_LATER_MS);
-        continue;
-      }
+  /** Offers again what nobody in the region took, or gives it up: all that had arrived by `asOf` was handled. */
+  judge(region: Region, asOf: number): void {
+    const offered = this.#offeredIn(regionIndex(region));
+    for (let job = offered.peek(); job !== undefined && job.dueAt <= asOf; job = offered.peek()) {
       if (!job.isAnswered) this.#options.overload.unanswered(job.region);
       if (asOf >= job.boundAt) this.#giveUp(job);
       else this.#queue(job);
@@ -306,7 +298,6 @@ export class InFlight {
 
   /** It cannot be published at all. */
   unpublishable(job: Job): void {
-    this.#options.counters.abstainedInternalError += 1;
     this.#abstain(job, 'internal-error');
   }
 
@@ -315,6 +306,11 @@ export class InFlight {
     const job = this.#jobs.get(key);
     if (job !== undefined && job.slot === slot) return job;
     return this.#unawaited.get(key)?.find((each) => each.slot === slot) ?? null;
+  }
+
+  #offeredIn(index: number): DueQueue<Job> {
+    // Every region has one.
+    return this.#offered[index] as DueQueue<Job>;
   }
 
   #setApart(job: Job): void {
@@ -346,7 +342,8 @@ export class InFlight {
 
   #declined(job: Job, now: number): void {
     job.isAnswered = true;
-    if (job.state === 'offered') this.#offered.set(job, Math.min(job.boundAt, now + DECLINED_REOFFER_MS));
+    if (job.state !== 'offered') return;
+    this.#offeredIn(job.regionIndex).set(job, Math.min(job.boundAt, now + DECLINED_REOFFER_MS));
   }
 
   #lose(job: Job, now: number): void {
@@ -357,22 +354,14 @@ export class InFlight {
   }
 
   #giveUp(job: Job): void {
-    const { counters } = this.#options;
-    if (!job.isAwaited) {
-      this.#end(job);
-    } else if (job.wasLost) {
-      counters.abstainedJobLost += 1;
-      this.#abstain(job, 'job-lost');
-    } else if (job.wasInvalid) {
-      counters.abstainedUnsupported += 1;
-      this.#abstain(job, 'unsupported');
-    } else {
-      counters.abstainedNoAgent += 1;
-      this.#abstain(job, 'no-agent');
-    }
+    if (!job.isAwaited) this.#end(job);
+    else if (job.wasLost) this.#abstain(job, 'job-lost');
+    else if (job.wasInvalid) this.#abstain(job, 'unsupported');
+    else this.#abstain(job, 'no-agent');
   }
 
-  #abstain(job: Job, reason: NotRunReason): void {
+  #abstain(job: Job, reason: keyof DispatchCounters['abstained']): void {
+    this.#options.counters.abstained[reason] += 1;
     this.#end(job);
     this.#options.events.abstained(job.monitor, job.slot, job.region, reason);
   }
@@ -398,7 +387,7 @@ export class InFlight {
         this.#unqueue(job);
         break;
       case 'offered':
-        this.#offered.delete(job);
+        this.#offeredIn(job.regionIndex).delete(job);
         break;
       case 'accepted':
         job.agent?.jobs.delete(job);

@@ -32,6 +32,10 @@ class World {
   readonly agents: ReadonlyMap<Region, TestAgent>;
   /** Jobs per second that each region's agent runs. */
   readonly runs = new Map<Region, number>();
+  /** Regions whose agents stand still. */
+  readonly still = new Set<Region>();
+  /** Of each check that was begun: how late, ms. */
+  readonly latenessMs = new Map<Region, number[]>();
   /** Results per second that are recorded. */
   records = Number.POSITIVE_INFINITY;
   readonly #toRecord: { id: number; slot: number; region: Region; at: number }[] = [];
@@ -43,14 +47,18 @@ class World {
       agent.understands = CAPABILITIES;
       agent.capacity = 400;
       agent.beat();
-      rig.clock.every(2_000, () => agent.beat());
+      rig.clock.every(2_000, () => {
+        if (!this.still.has(agent.region)) agent.beat();
+      });
     }
   }
 
   async run(seconds: number): Promise<void> {
     for (let tick = 0; tick < (seconds * 1_000) / TICK_MS; tick += 1) {
       await rig.clock.advanceSettling(TICK_MS);
-      for (const agent of this.agents.values()) this.#runJobs(agent);
+      for (const agent of this.agents.values()) {
+        if (!this.still.has(agent.region)) this.#runJobs(agent);
+      }
       this.#record();
     }
   }
@@ -61,7 +69,14 @@ class World {
     const started = agent.held.filter(([, slot]) => slot <= now).slice(0, most);
     const ended = new Set(started);
     agent.held = agent.held.filter((key) => !ended.has(key));
-    for (const [id, slot] of started) this.#toRecord.push({ id, slot, region: agent.region, at: now });
+    const { region } = agent;
+    const late = this.latenessMs.get(region) ?? [];
+    this.latenessMs.set(region, late);
+    for (const [id, slot] of started) {
+      late.push(now - slot);
+      this.#toRecord.push({ id, slot, region, at: now });
+      rig.dispatch.arrived(id, slot, region, 0);
+    }
     // What does not fit is refused, as agents do from four times their capacity on.
     agent.answer = agent.held.length >= 4 * agent.capacity ? 'full' : 'accept';
   }
@@ -98,8 +113,8 @@ function runsOf(opens: readonly { id: number }[]): Map<number, number> {
 }
 
 const shed = () => {
-  const { shedRegion, shedRecording, shedScheduling } = rig.dispatch.counters;
-  return shedRegion + shedRecording + shedScheduling;
+  const { 'predecessor-running': _, ...overloaded } = rig.dispatch.counters.jobsSkipped;
+  return Object.values(overloaded).reduce((sum, jobs) => sum + jobs, 0);
 };
 
 describe('below capacity nothing is skipped', () => {
@@ -129,7 +144,7 @@ describe('below capacity nothing is skipped', () => {
     await world.run(45);
     new TestAgent(rig.bus, FRA, 'hangs').answer = null;
     await world.run(60);
-    expect(rig.dispatch.counters.shedRecording).toBe(0);
+    expect(rig.dispatch.counters.jobsSkipped['recording-overloaded']).toBe(0);
   });
 });
 
@@ -142,7 +157,7 @@ describe('beyond the capacity of the recording', () => {
     expect(shed()).toBe(0);
     world.records = 150;
     await world.run(30);
-    const before = { opens: rig.sink.opens.length, missed: rig.dispatch.counters.slotsMissed };
+    const before = { opens: rig.sink.opens.length, missed: rig.dispatch.counters.slots.missed };
     let worstMs = 0;
     for (let second = 0; second < 60; second += 1) {
       await world.run(1);
@@ -151,9 +166,9 @@ describe('beyond the capacity of the recording', () => {
     expect(worstMs).toBeLessThanOrEqual(5_000);
     expect(rig.dispatch.inFlight).toBeLessThanOrEqual(1_000);
     expect((rig.sink.opens.length - before.opens) / 60).toBeGreaterThanOrEqual(130);
-    expect(rig.dispatch.counters.slotsMissed).toBe(before.missed);
-    expect(rig.dispatch.counters.shedRecording).toBeGreaterThan(10_000);
-    expect(rig.dispatch.counters.overloads).toBeGreaterThanOrEqual(1);
+    expect(rig.dispatch.counters.slots.missed).toBe(before.missed);
+    expect(rig.dispatch.counters.jobsSkipped['recording-overloaded']).toBeGreaterThan(10_000);
+    expect(rig.dispatch.counters.overloads.recording).toBeGreaterThanOrEqual(1);
     expect(rig.sink.skips).toEqual([]);
 
     world.records = 1_000;
@@ -197,10 +212,12 @@ test('a region that is overloaded alone skips its own checks only', async () => 
   await world.run(45);
   world.runs.set(PAR, 80);
   await world.run(60);
-  expect(rig.dispatch.counters.shedRegion).toBeGreaterThan(3_000);
-  expect(rig.dispatch.counters).toMatchObject({ shedRecording: 0, shedScheduling: 0 });
+  expect(rig.dispatch.counters.jobsSkipped['region-overloaded']).toBeGreaterThan(3_000);
+  expect(rig.dispatch.counters).toMatchObject({
+    jobsSkipped: { 'recording-overloaded': 0, 'scheduling-overloaded': 0, 'lateness-overloaded': 0 },
+  });
   const overloaded = rig.sink.skips.filter(({ reason }) => reason === 'overloaded');
-  expect(overloaded.length).toBe(rig.dispatch.counters.shedRegion);
+  expect(overloaded.length).toBe(rig.dispatch.counters.jobsSkipped['region-overloaded']);
   expect(new Set(overloaded.map(({ region }) => region))).toEqual(new Set([PAR]));
   const before = world.agents.get(FRA)?.offers.length ?? 0;
   await world.run(30);
@@ -213,6 +230,70 @@ test('a region that is overloaded alone skips its own checks only', async () => 
   expect(shed()).toBe(since);
 });
 
+describe('where agents run less than is asked of them', () => {
+  test.each([
+    { name: 'all regions', slow: [FRA, PAR], mostMs: 2_000 },
+    { name: 'one of two regions', slow: [PAR], mostMs: 1_000 },
+  ])(
+    'in $name, what runs is not seconds late, and most of what they can do is done',
+    async ({ slow, mostMs }) => {
+      // 200 checks a second in each.
+      const world = await begin(
+        monitors(6_000, () => ({ regions: [FRA, PAR] })),
+        [FRA, PAR],
+      );
+      await world.run(45);
+      for (const region of slow) world.runs.set(region, 80);
+      await world.run(60);
+      world.latenessMs.clear();
+      await world.run(180);
+      for (const region of [FRA, PAR]) {
+        const late = (world.latenessMs.get(region) ?? []).toSorted((a, b) => a - b);
+        expect(late.length / 180).toBeGreaterThanOrEqual(slow.includes(region) ? 0.7 * 80 : 199);
+        expect(late[Math.floor(late.length * 0.99)]).toBeLessThanOrEqual(
+          slow.includes(region) ? mostMs : 100,
+        );
+      }
+    },
+  );
+
+  test('one that is slow for two seconds loses no slot', async () => {
+    const world = await begin(monitors(6_000));
+    await world.run(45);
+    world.runs.set(FRA, 0);
+    await world.run(2);
+    world.runs.delete(FRA);
+    await world.run(30);
+    expect(shed()).toBe(0);
+  });
+
+  test('one that stands still and comes back is given everything within seconds', async () => {
+    const world = await begin(monitors(6_000));
+    await world.run(45);
+    const agent = world.agents.get(FRA) as TestAgent;
+    agent.answer = null;
+    world.still.add(FRA);
+    await world.run(3);
+    world.still.delete(FRA);
+    agent.beat();
+    await world.run(20);
+    const since = shed();
+    await world.run(30);
+    expect(shed()).toBe(since);
+    expect(since).toBeLessThanOrEqual(7.5 * 200);
+  });
+
+  test('the only monitor of a workspace keeps its slots beside ten thousand of another', async () => {
+    const world = await begin(monitors(10_001, (id) => ({ workspaceId: id === 1 ? 2 : 1 })));
+    await world.run(45);
+    world.runs.set(FRA, 80);
+    await world.run(60);
+    rig.sink.opens.length = 0;
+    await world.run(300);
+    expect(runsOf(rig.sink.opens).get(1)).toBe(10);
+  });
+});
+
 test('a thread that comes late to most of its ticks skips checks', async () => {
   const world = await begin(monitors(6_000));
   await world.run(45);
@@ -221,5 +302,5 @@ test('a thread that comes late to most of its ticks skips checks', async () => {
     await rig.clock.advanceSettling(1);
   }
   await world.run(2);
-  expect(rig.dispatch.counters.shedScheduling).toBeGreaterThan(0);
+  expect(rig.dispatch.counters.jobsSkipped['scheduling-overloaded']).toBeGreaterThan(0);
 });

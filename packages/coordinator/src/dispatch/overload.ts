@@ -15,6 +15,7 @@ import type { DispatchCounters } from './counters.ts';
 import { Demand } from './demand.ts';
 import { Gate } from './gate.ts';
 import { regionIndex } from './job.ts';
+import { Lateness } from './lateness.ts';
 import { Recent } from './recent.ts';
 
 /** The signs of overload are looked at this often, ms; each time those of the last 2 s. */
@@ -37,6 +38,8 @@ const ADVICE = {
     'results come faster than they are recorded: checks are skipped; the coordinator needs a faster disk or CPU, or fewer checks',
   scheduling:
     'there is more to do than this process can: checks are skipped; the coordinator needs a faster CPU, or fewer checks',
+  lateness:
+    'checks begin late in all regions: some are skipped; the machines of coordinator and agents need more CPU, or more agents beside them, or fewer checks',
   region:
     'the agents of a region cannot run all its checks: some are skipped there; add agents in the region',
 } as const;
@@ -63,6 +66,7 @@ type Signs = { offers: Recent; unanswered: Recent; turnedAway: Recent; done: Rec
 export class Overload {
   readonly #options: OverloadOptions;
   readonly #demand = new Demand();
+  readonly #lateness = new Lateness();
   readonly #gate = new Gate();
   readonly #regions: readonly { gate: Gate; signs: Signs }[] = REGIONS.map(() => ({
     gate: new Gate(),
@@ -74,7 +78,7 @@ export class Overload {
   readonly #lateTicks = new Recent();
   readonly #alarmedAt = new Map<string, number>();
   /** What closed the gate of the whole. */
-  #cause: 'recording' | 'scheduling' = 'recording';
+  #cause: 'recording' | 'scheduling' | 'lateness' = 'recording';
   #steppedAt: number;
   #excusedUntil = Number.NEGATIVE_INFINITY;
 
@@ -93,8 +97,8 @@ export class Overload {
   /** Whether the slot is run at all. To be asked once per slot; counts what is not run. */
   admitsSlot({ id, workspaceId }: LiveMonitor, jobs: number): boolean {
     if (this.#gate.isOpen || this.#gate.admits(id, workspaceId)) return true;
-    if (this.#cause === 'recording') this.#options.counters.shedRecording += jobs;
-    else this.#options.counters.shedScheduling += jobs;
+    const { jobsSkipped } = this.#options.counters;
+    jobsSkipped[`${this.#cause}-overloaded`] += jobs;
     return false;
   }
 
@@ -102,7 +106,7 @@ export class Overload {
   admits({ id, workspaceId }: LiveMonitor, region: Region): boolean {
     const { gate } = this.#of(region);
     if (gate.isOpen || gate.admits(id, workspaceId)) return true;
-    this.#options.counters.shedRegion += 1;
+    this.#options.counters.jobsSkipped['region-overloaded'] += 1;
     return false;
   }
 
@@ -132,6 +136,15 @@ export class Overload {
     else signs.turnedAway.add(1);
   }
 
+  /**
+   * A result has come.
+   *
+   * @param delayMs from the slot on, less the time that the check took
+   */
+  arrived(region: Region, delayMs: number): void {
+    this.#lateness.arrived(region, delayMs);
+  }
+
   /** For so long nobody's silence means anything. */
   excuse(ms: number): void {
     this.#excusedUntil = this.#options.clock.monotonic() + ms;
@@ -154,18 +167,24 @@ export class Overload {
 
   #stepWhole(elapsedMs: number): void {
     const donePerSecond = this.#done.last(SHORT_STEPS) / SHORT_S;
+    const isSteady = this.#done.isSteady(STEADY_STEPS);
     const recording = recordingPressure(this.#options.backlog(), {
       donePerSecond,
       openedPerSecond: this.#opened.last(SHORT_STEPS) / SHORT_S,
-      isSteady: this.#done.isSteady(STEADY_STEPS),
+      isSteady,
     });
     const scheduling = tickPressure(this.#ticks.sum, this.#lateTicks.sum);
-    const cause = recording === 'overloaded' || scheduling !== 'overloaded' ? 'recording' : 'scheduling';
+    // While the disk stands still results wait to be read.
+    const standsStill = recording !== 'free' && !isSteady;
+    this.#lateness.step(standsStill || this.#isExcused);
+    const lateness = this.#lateness.everywhere(this.#gate.isOpen);
+    const pressure = worst(recording, scheduling, lateness);
     const asked = () => this.#demand.askedIn(this.#options.agents.live());
-    const hasClosed = this.#gate.step(worse(recording, scheduling), donePerSecond, asked, elapsedMs);
+    const hasClosed = this.#gate.step(pressure, donePerSecond, asked, elapsedMs);
     if (hasClosed) {
-      this.#cause = cause;
-      this.#alarm(cause, { perSecond: Math.round(this.#gate.perSecond) });
+      this.#cause =
+        pressure === recording ? 'recording' : pressure === scheduling ? 'scheduling' : 'lateness';
+      this.#alarm(this.#cause, { perSecond: Math.round(this.#gate.perSecond) });
     }
     for (const each of [this.#opened, this.#done, this.#ticks, this.#lateTicks]) each.step();
   }
@@ -174,25 +193,40 @@ export class Overload {
     const { agents, isDeaf } = this.#options;
     const { gate, signs } = this.#of(region);
     const load = agents.loadOf(region);
-    const isHeard = now - load.silentSince <= HEARD_WITHIN_MS && now >= this.#excusedUntil && !isDeaf(region);
+    const isHeard = now - load.silentSince <= HEARD_WITHIN_MS && !this.#isExcused && !isDeaf(region);
     if (!isHeard) signs.unanswered.clear();
-    const pressure = regionPressure({
+    const shown = regionPressure({
       offers: signs.offers.sum,
       unanswered: signs.unanswered.sum,
       turnedAway: signs.turnedAway.sum,
       held: load.held,
       capacity: load.capacity,
     });
-    const asked = () => this.#demand.askedIn(agents.isLive(region) ? [region] : []);
+    // What all regions suffer from is answered by the gate of the whole, and not by theirs as well.
+    const isAnswered = this.#lateness.isEverywhere && !this.#gate.isOpen;
+    const pressure = isAnswered ? 'busy' : worst(this.#lateness.of(region, gate.isOpen), shown);
+    const asked = () => this.#askedIn(region);
     if (gate.step(pressure, signs.done.sum / WINDOW_S, asked, elapsedMs)) {
       this.#alarm('region', { region, perSecond: Math.round(gate.perSecond) });
     }
     for (const each of Object.values(signs)) each.step();
   }
 
+  /** What the gate of the whole leaves of it. */
+  #askedIn(region: Region): Map<number, number> {
+    const asked = this.#demand.askedIn(this.#options.agents.isLive(region) ? [region] : []);
+    if (this.#gate.isOpen) return asked;
+    for (const [workspaceId, rate] of asked) asked.set(workspaceId, rate * this.#gate.partOf(workspaceId));
+    return asked;
+  }
+
+  get #isExcused(): boolean {
+    return this.#options.clock.monotonic() < this.#excusedUntil;
+  }
+
   #alarm(kind: keyof typeof ADVICE, details: { perSecond: number; region?: Region }): void {
     const { clock, counters, log } = this.#options;
-    counters.overloads += 1;
+    counters.overloads[kind] += 1;
     const key = `${kind} ${details.region ?? ''}`;
     const now = clock.monotonic();
     if (now - (this.#alarmedAt.get(key) ?? Number.NEGATIVE_INFINITY) < ALARM_EVERY_MS) return;
@@ -205,8 +239,8 @@ export class Overload {
   }
 }
 
-const BY_WEIGHT: readonly Pressure[] = ['overloaded', 'busy', 'free'];
+const BY_WEIGHT: readonly Pressure[] = ['overloaded', 'late', 'busy', 'free'];
 
-function worse(one: Pressure, other: Pressure): Pressure {
-  return BY_WEIGHT.find((each) => each === one || each === other) ?? 'free';
+function worst(...all: readonly Pressure[]): Pressure {
+  return BY_WEIGHT.find((each) => all.includes(each)) ?? 'free';
 }

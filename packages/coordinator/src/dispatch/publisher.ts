@@ -64,7 +64,7 @@ export class Publisher {
     const subscription = bus.subscribe(`${inbox}.*`, (message) => {
       const region = REGIONS[Number(message.subject.slice(inbox.length + 1))];
       if (region === undefined || !message.isNoResponders) return;
-      this.#options.counters.noResponders += 1;
+      this.#options.counters.messagesUnheard += 1;
       this.#options.onNoResponders(region);
     });
     this.#stopListening = () => subscription.close();
@@ -135,7 +135,7 @@ export class Publisher {
       for (const job of jobs) inFlight.unpublishable(job);
       return true;
     }
-    counters.batches += 1;
+    counters.messages += 1;
     for (const job of jobs) inFlight.markOffered(job, now);
     return true;
   }

@@ -1,4 +1,4 @@
-import type { Region } from '@svc/shared/regions.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { SlotEvents, SlotRecovery } from '../domain/slots.ts';
 import type { Reported } from './early-reports.ts';
@@ -18,26 +18,30 @@ export type RecoverOptions = {
   slotNow: number;
   /** ms */
   monotonic: number;
+  /** The streams of all regions that may have reported its slots are read. */
+  isReady: (monitor: LiveMonitor) => boolean;
 };
 
 /**
  * Goes on with slots that were open when the coordinator ended. Regions whose agents hold the job are
  * waited for; the rest are offered it again while its bound has not passed, else they abstain.
  *
- * To be called when the in-flight table was rebuilt from heartbeats and the reader has caught up: a
- * result that waits in the stream must not be mistaken for a lost job.
+ * To be called when the in-flight table was rebuilt from heartbeats, for monitors of whose regions the reader has
+ * caught up: a result that waits in the stream must not be mistaken for a lost job.
  */
 export function recover(options: RecoverOptions): void {
-  const { recovery, monitors } = options;
+  const { recovery, monitors, isReady } = options;
   const waited = new WaitedFor();
-  for (const job of options.inFlight.values()) waited.add(job.monitor, job.slot, job.region);
+  for (const { monitor, slot, region } of options.inFlight.values()) {
+    if (isReady(monitor)) waited.add(monitor, slot, region);
+  }
   for (const { monitorId, slot, region } of options.unrecorded) {
     const monitor = monitors.get(monitorId);
-    if (monitor?.active === true) waited.add(monitor, slot, region);
+    if (monitor?.active === true && isReady(monitor)) waited.add(monitor, slot, region);
   }
   for (const { monitorId, slot, answered } of recovery.undecidedSlots()) {
     const monitor = monitors.get(monitorId);
-    if (monitor === undefined || !monitor.active) continue;
+    if (monitor === undefined || !monitor.active || !isReady(monitor)) continue;
     const declared = monitor.regions ?? options.regions.live();
     const missing = declared.filter((region) => !answered.includes(region));
     waited.touch(monitor, slot);
@@ -47,7 +51,58 @@ export function recover(options: RecoverOptions): void {
     }
   }
   for (const { monitor, slot, regions } of waited.slots()) recovery.resume(monitor, slot, regions);
-  recovery.resumed();
+}
+
+export type RestartOptions = Pick<RecoverOptions, 'recovery' | 'regions' | 'inFlight' | 'events'> & {
+  monitors: LiveMonitors;
+  /** As {@link RecoverOptions.unrecorded}. */
+  unrecorded: () => Iterable<Reported>;
+  /** All that the region's stream held at the start is recorded. Asked in every tick until it is. */
+  readerCaughtUp: (region: Region) => boolean;
+  slotClock: { now(): number };
+};
+
+/** {@link recover}s monitors as the streams of their regions are read: a region's backlog holds up no others. */
+export class Restart {
+  readonly #options: RestartOptions;
+  readonly #read = new Set<Region>();
+  readonly #recovered = new Set<number>();
+
+  constructor(options: RestartOptions) {
+    this.#options = options;
+  }
+
+  /** To be called in every tick, from when the in-flight table was rebuilt. */
+  tick(now: number): void {
+    if (this.#read.size === REGIONS.length) return;
+    const { readerCaughtUp, recovery, unrecorded, slotClock, ...rest } = this.#options;
+    const before = this.#read.size;
+    for (const region of REGIONS) {
+      if (!this.#read.has(region) && readerCaughtUp(region)) this.#read.add(region);
+    }
+    if (this.#read.size === before) return;
+    const ready = this.#newlyReady();
+    recover({
+      ...rest,
+      recovery,
+      unrecorded: unrecorded(),
+      slotNow: slotClock.now(),
+      monotonic: now,
+      isReady: ({ id }) => ready.has(id),
+    });
+    for (const id of ready) this.#recovered.add(id);
+    if (this.#read.size === REGIONS.length) recovery.resumed();
+    else if (ready.size > 0) recovery.resumed(ready);
+  }
+
+  #newlyReady(): ReadonlySet<number> {
+    const ready = new Set<number>();
+    for (const { id, regions } of this.#options.monitors.values()) {
+      const isReady = (regions ?? REGIONS).every((region) => this.#read.has(region));
+      if (isReady && !this.#recovered.has(id)) ready.add(id);
+    }
+    return ready;
+  }
 }
 
 /** @returns whether the region may still report the slot by a new offer */

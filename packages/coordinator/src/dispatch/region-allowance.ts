@@ -7,6 +7,8 @@ const AT_ONCE = 16 * 1_024 ** 2;
  * second are allowed and 4,000 at once; 1,000 agents send 500 a second.
  */
 export const MESSAGE_COST = 4 * 1_024;
+/** What was said while this process stood still may be taken up within this time, ms. */
+const CATCH_UP_MS = 5_000;
 /** What it costs a region that its connection is cut off, bytes: so much was not read (`max_pending` of `deploy/nats`). */
 const CUT_OFF_COST = 8 * 1_024 ** 2;
 
@@ -17,6 +19,9 @@ const CUT_OFF_COST = 8 * 1_024 ** 2;
 export class RegionAllowance {
   #bytes = AT_ONCE;
   #at = Number.NEGATIVE_INFINITY;
+  /** More than may be said at once, bytes, until {@link #extraUntil}. */
+  #extra = 0;
+  #extraUntil = Number.NEGATIVE_INFINITY;
 
   /**
    * @param bytes of the message
@@ -32,11 +37,31 @@ export class RegionAllowance {
     return this.#spend(CUT_OFF_COST, now);
   }
 
+  /**
+   * This process stood still for so long until now: what the agents said meanwhile comes at once, and is no more than
+   * they may say. In all a region is not allowed more by it.
+   */
+  stood(ms: number, now: number): void {
+    this.#refill(now);
+    this.#extra = Math.max(this.#extraAt(now), (ms / 1_000) * PER_SECOND);
+    this.#extraUntil = now + CATCH_UP_MS;
+  }
+
   #spend(cost: number, now: number): boolean {
+    this.#refill(now);
+    const extra = this.#extraAt(now);
+    if (this.#bytes + extra < cost) return false;
+    this.#extra = Math.max(0, extra - cost);
+    this.#bytes -= Math.max(0, cost - extra);
+    return true;
+  }
+
+  #refill(now: number): void {
     this.#bytes = Math.min(AT_ONCE, this.#bytes + ((now - this.#at) / 1_000) * PER_SECOND);
     this.#at = now;
-    if (this.#bytes < cost) return false;
-    this.#bytes -= cost;
-    return true;
+  }
+
+  #extraAt(now: number): number {
+    return now < this.#extraUntil ? this.#extra : 0;
   }
 }

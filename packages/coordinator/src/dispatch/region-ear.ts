@@ -29,7 +29,9 @@ export type RegionEarOptions = {
   readonly bus: Pick<Bus, 'isConnected' | 'subscribeApart'>;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly counters: Pick<DispatchCounters, 'regionsMuted'>;
+  readonly counters: Pick<DispatchCounters, 'regionMutings'>;
+  /** Something has come, and is judged next. */
+  readonly onArrival: () => void;
   readonly onMessage: (region: Region, message: BusMessage) => void;
   /** The region is heard from now on. */
   readonly onHearing: (region: Region) => void;
@@ -55,6 +57,9 @@ export class RegionEar {
   #cancelTimer: () => void = () => {};
   /** Monotonic ms; null while it hears. */
   #deafSince: number | null = null;
+  #hasToldDeaf = false;
+  /** It was not heard since. */
+  #wasMuted = false;
   #hearingSince = 0;
   #muteMs = 0;
   /** Who waits for an answer of the connection. */
@@ -102,6 +107,11 @@ export class RegionEar {
     }
   }
 
+  /** This process stood still for so long until now, ms. */
+  stood(ms: number): void {
+    this.#allowance.stood(ms, this.#options.clock.monotonic());
+  }
+
   async close(): Promise<void> {
     await this.#leave('closed');
   }
@@ -128,20 +138,33 @@ export class RegionEar {
       this.#subscription = subscription;
       await subscription.flush();
     } catch (error) {
-      log.debug({ region, error: messageOf(error) }, 'the agents of a region cannot be heard yet');
-      if (!isOver()) this.#lost();
+      if (isOver()) return;
+      this.#failed(error);
+      this.#lost();
       return;
     }
     if (isOver()) return;
-    if (this.#muteMs > 0 && this.#deafSince !== null) log.info({ region }, 'a region is heard again');
+    if (this.#wasMuted) log.info({ region }, 'a region is heard again');
+    this.#wasMuted = false;
     this.#state = 'hearing';
     this.#deafSince = null;
+    this.#hasToldDeaf = false;
     this.#hearingSince = clock.monotonic();
     onHearing(region);
   }
 
+  /** The bus says itself that NATS is not there; what else keeps a region from being heard is said once. */
+  #failed(error: unknown): void {
+    const { region, bus, clock, log } = this.#options;
+    const deafMs = clock.monotonic() - (this.#deafSince ?? 0);
+    if (this.#hasToldDeaf || !bus.isConnected || deafMs < EXCUSED_MS) return;
+    this.#hasToldDeaf = true;
+    log.warn({ region, error: messageOf(error) }, DEAF);
+  }
+
   #hear(message: BusMessage): void {
-    if (!this.#allowance.message(message.data.length, this.#options.clock.monotonic())) {
+    this.#options.onArrival();
+    if (!this.#allowance.message(message.bytes, this.#options.clock.monotonic())) {
       this.#mute();
       return;
     }
@@ -160,7 +183,7 @@ export class RegionEar {
         continue;
       }
       if (this.#turnCost === 0) setImmediate(() => this.#nextTurn());
-      this.#turnCost += next.data.length + MESSAGE_COST;
+      this.#turnCost += next.bytes + MESSAGE_COST;
       onMessage(region, next);
     }
   }
@@ -194,6 +217,7 @@ export class RegionEar {
     const now = clock.monotonic();
     const wasConnected = this.#subscription !== null;
     this.#deafSince ??= now;
+    this.#options.onArrival();
     void this.#leave('lost');
     if (wasConnected && bus.isConnected && !this.#allowance.cutOff(now)) this.#mute();
     else this.#connectIn(RETRY_MS);
@@ -216,7 +240,8 @@ export class RegionEar {
       this.#muteMs === 0 || wasCalm ? FIRST_MUTE_MS : Math.min(2 * this.#muteMs, LONGEST_MUTE_MS);
     this.#deafSince ??= now;
     void this.#leave('muted');
-    counters.regionsMuted += 1;
+    this.#wasMuted = true;
+    counters.regionMutings += 1;
     log.error({ region, seconds: this.#muteMs / 1_000 }, MUTED);
     this.#cancelTimer = clock.after(this.#muteMs, () => void this.#connect());
   }
@@ -234,5 +259,7 @@ export class RegionEar {
   }
 }
 
+const DEAF =
+  'the agents of a region cannot be heard: the further connection to NATS that this needs fails; it is tried again, and the region takes no jobs meanwhile';
 const MUTED =
   'the agents of a region, or somebody with their key, say more than is read: none of them is heard for a while, so the region takes no jobs; look for the connection that floods, delete the key and reload NATS';

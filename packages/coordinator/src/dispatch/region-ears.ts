@@ -1,8 +1,9 @@
 import type { Bus } from '@svc/shared/bus.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { RegionEar, type RegionEarOptions } from './region-ear.ts';
+import { Standstill } from './standstill.ts';
 
-export type RegionEarsOptions = Omit<RegionEarOptions, 'region' | 'bus'> & {
+export type RegionEarsOptions = Omit<RegionEarOptions, 'region' | 'bus' | 'onArrival'> & {
   readonly bus: Pick<Bus, 'isConnected' | 'subscribeApart' | 'onConnection'>;
 };
 
@@ -10,11 +11,16 @@ export type RegionEarsOptions = Omit<RegionEarOptions, 'region' | 'bus'> & {
 export class RegionEars {
   readonly #bus: RegionEarsOptions['bus'];
   readonly #ears: ReadonlyMap<Region, RegionEar>;
+  readonly #standstill: Standstill;
   #stopListening: () => void = () => {};
 
   constructor(options: RegionEarsOptions) {
     this.#bus = options.bus;
-    this.#ears = new Map(REGIONS.map((region) => [region, new RegionEar({ ...options, region })]));
+    this.#standstill = new Standstill(options.clock, (ms) => {
+      for (const ear of this.#ears.values()) ear.stood(ms);
+    });
+    const onArrival = () => this.#standstill.look();
+    this.#ears = new Map(REGIONS.map((region) => [region, new RegionEar({ ...options, region, onArrival })]));
   }
 
   /** Regions that say more than is read, and are not heard for a while. */
@@ -24,28 +30,26 @@ export class RegionEars {
 
   /** Resolves when each region is heard, or could not be for now. */
   async open(): Promise<void> {
+    this.#standstill.start();
     this.#stopListening = this.#bus.onConnection((isConnected) => {
       if (isConnected) for (const ear of this.#ears.values()) ear.busConnected();
     });
     await Promise.all([...this.#ears.values()].map((ear) => ear.open()));
   }
 
-  /**
-   * Waits until all that the agents had said is handled.
-   *
-   * @returns the regions of which that is so: the silence of others means nothing
-   */
-  async caughtUp(): Promise<ReadonlySet<Region>> {
-    const caughtUp = new Set<Region>();
-    const ask = async ([region, ear]: [Region, RegionEar]): Promise<void> => {
-      if (await ear.caughtUp()) caughtUp.add(region);
-    };
-    await Promise.all([...this.#ears].map(ask));
-    return caughtUp;
+  /** As {@link RegionEar.caughtUp}, of one region: no other is asked or waited for. Never rejects. */
+  async caughtUp(region: Region): Promise<boolean> {
+    return (await this.#ears.get(region)?.caughtUp()) === true;
+  }
+
+  /** Waits until all is handled that agents had said, as far as they can be heard. */
+  async allCaughtUp(): Promise<void> {
+    await Promise.all([...this.#ears.values()].map((ear) => ear.caughtUp()));
   }
 
   async close(): Promise<void> {
     this.#stopListening();
+    this.#standstill.stop();
     await Promise.all([...this.#ears.values()].map((ear) => ear.close()));
   }
 }

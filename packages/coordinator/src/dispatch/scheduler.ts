@@ -66,6 +66,8 @@ export type SchedulerOptions = {
 
 type Skip = { readonly region: Region; readonly reason: SkipReason };
 
+const isOverload = ({ reason }: Skip): boolean => reason === 'overloaded';
+
 /** When an active monitor is due. `dueAt` is on the slot clock. */
 type Plan = Due & {
   monitor: LiveMonitor;
@@ -190,7 +192,7 @@ export class Scheduler {
     const { periodMs } = plan.monitor;
     const due = dueSlot(plan.dueAt, now, periodMs, plan.phase);
     if (due.is === 'missed') {
-      this.#options.counters.slotsMissed += 1;
+      this.#options.counters.slots.missed += 1;
       this.#due.set(plan, due.next);
       return 0;
     }
@@ -215,13 +217,15 @@ export class Scheduler {
     const live =
       monitor.regions === null ? regions.live() : monitor.regions.filter((region) => regions.isLive(region));
     if (live.length === 0) {
-      counters.slotsWithoutAgents += 1;
+      counters.slots['no-agent'] += 1;
       return 0;
     }
-    if (!overload.admitsSlot(monitor, live.length)) return 0;
-    const skips = this.#skips(monitor, slot, live);
-    if (skips.length === live.length && skips.every(({ reason }) => reason === 'overloaded')) return 0;
-    counters.slots += 1;
+    const skips = overload.admitsSlot(monitor, live.length) ? this.#skips(monitor, slot, live) : null;
+    if (skips === null || (skips.length === live.length && skips.every(isOverload))) {
+      counters.slots.skipped += 1;
+      return 0;
+    }
+    counters.slots.dispatched += 1;
     // The skipped ones too: the evaluation is told of them right after, and then waits for the others.
     events.opened(monitor, slot, live);
     for (const { region, reason } of skips) events.skipped(monitor, slot, region, reason);
@@ -244,7 +248,7 @@ export class Scheduler {
       const job = inFlight.get(monitor.id, region);
       if (job !== undefined) {
         if (job.slot === slot) continue;
-        counters.skipped += 1;
+        counters.jobsSkipped['predecessor-running'] += 1;
         skips.push({ region, reason: 'predecessor-running' });
       } else if (!overload.admits(monitor, region)) {
         skips.push({ region, reason: 'overloaded' });
@@ -349,7 +353,7 @@ export class Scheduler {
         this.#planFirst(plan, now);
         continue;
       }
-      this.#options.counters.slotsMissed += 1;
+      this.#options.counters.slots.missed += 1;
       this.#due.set(plan, this.#gridFrom(plan, now));
     }
   }

@@ -50,7 +50,7 @@ test('an agent that begins to be sick raises the alarm once, which names its mac
   agents.heard(agent());
   expect(lines.at(-1)?.msg).toBe('an agent is well again');
   expect(agents.counts()).toEqual({ starved: 0, 'network-down': 0 });
-  expect(counters.agentsSick).toBe(2);
+  expect(counters.sicknesses).toEqual({ starved: 1, 'network-down': 1 });
 });
 
 test('one that comes and goes is counted each time and logged once a minute', () => {
@@ -62,7 +62,7 @@ test('one that comes and goes is counted each time and logged once a minute', ()
     }
     clock.advance(60_000);
   }
-  expect(counters.agentsSick).toBe(20);
+  expect(counters.sicknesses).toEqual({ starved: 0, 'network-down': 20 });
   expect(alarms()).toHaveLength(2);
 });
 

@@ -29,7 +29,7 @@ export type SickAgent = {
 export type SickAgentsOptions = {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Logger;
-  readonly counters: Pick<DispatchCounters, 'agentsSick'>;
+  readonly counters: Pick<DispatchCounters, 'sicknesses'>;
 };
 
 /** The agents that find something wrong with themselves: raises the operator's alarm when one begins to. */
@@ -71,7 +71,7 @@ export class SickAgents {
 
   #alarm({ id, region, machine }: SickAgent, sickness: Sickness): void {
     const { clock, log, counters } = this.#options;
-    counters.agentsSick += 1;
+    counters.sicknesses[sickness] += 1;
     const now = clock.monotonic();
     const key = `${region} ${id} ${sickness}`;
     if (now - (this.#alarmedAt.get(key) ?? Number.NEGATIVE_INFINITY) < ALARM_EVERY_MS) return;

@@ -45,7 +45,7 @@ class Service {
       );
       this.admission = nextAdmission(
         this.admission,
-        { pressure, donePerSecond, askedPerSecond: asked },
+        { pressure, donePerSecond, usualPerSecond: 0, askedPerSecond: asked },
         STEP_MS,
       );
     }
@@ -121,10 +121,11 @@ describe('the limit', () => {
   });
 
   test('some jobs are never refused', () => {
-    const pressures = fc.constantFrom<Pressure>('free', 'busy', 'overloaded');
+    const pressures = fc.constantFrom<Pressure>('free', 'busy', 'late', 'overloaded');
     const loads = fc.record({
       pressure: pressures,
       donePerSecond: fc.double({ min: 0, max: 1e5, noNaN: true }),
+      usualPerSecond: fc.double({ min: 0, max: 1e5, noNaN: true }),
       askedPerSecond: fc.double({ min: 0, max: 1e5, noNaN: true }),
     });
     fc.assert(

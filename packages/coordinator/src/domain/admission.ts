@@ -4,13 +4,15 @@
  *
  *              overloaded              free, or 10 s
  *     open ───────────────▶ draining ───────────────▶ limited ──▶ open
- *                              ▲                         │ grows until all that is asked fits
- *                              └────── overloaded ───────┘
+ *      │                       ▲                       │ ▲  grows until all that is asked fits,
+ *      │                       └────── overloaded ─────┘ │  lowered a little while what runs is late
+ *      └───────────────────────── late ──────────────────┘
  *
  * The first sign of overload makes what was done lately the limit, for that is what can be done. Half of
  * it is admitted until the backlog is gone, so that what runs is in time again; then the limit grows:
  * fast until it is near the one before, which was too much but lately enough; from there slowly at first,
- * until overload shows again or everything is admitted.
+ * until overload shows again or everything is admitted. Where nothing is the matter but that what runs is
+ * late, the limit is what was done, less a little: that works off what waits, and little is given away.
  */
 
 /** Fewer jobs a second than these are never refused: no machine that runs this is too weak for them. */
@@ -25,8 +27,8 @@ const CUT_AGAIN_MS = 3_000;
 const LEAST_CUT = 0.95;
 const DEEPEST_CUT = 0.25;
 /** Growth of the limit per second, at first and added for each second without overload. */
-const GROWTH = 0.04;
-const GROWTH_PER_SECOND = 0.01;
+const GROWTH = 0.03;
+const GROWTH_PER_SECOND = 0.005;
 const MOST_GROWTH = 0.25;
 /** Growth per second while there is some backlog. */
 const BUSY_GROWTH = 0.01;
@@ -35,16 +37,23 @@ const FAST_GROWTH = 0.5;
 const NEAR_FORMER = 0.8;
 /** Of the former limit so much is believed after each further cut: by then the machine may have become slower. */
 const BELIEVED_AGAIN = 0.8;
+/** Of what was done so much is admitted when what runs is late, and never less than this part of the former limit. */
+const LATE_CUT = 0.88;
+const DEEPEST_LATE_CUT = 0.85;
+/** What a lower limit has brought about shows after this time, ms. */
+const LATE_CUT_AGAIN_MS = 1_000;
 /** The limit ends when it is so many times what is asked. */
 const ENOUGH = 1.1;
 
-/** `busy`: there is some backlog, but it does not grow. */
-export type Pressure = 'free' | 'busy' | 'overloaded';
+/** `busy`: there is some backlog, but it does not grow; `late`: what runs begins late, and nothing worse. */
+export type Pressure = 'free' | 'busy' | 'late' | 'overloaded';
 
 export type Load = {
   readonly pressure: Pressure;
   /** Jobs that were done, per second, over the last seconds. */
   readonly donePerSecond: number;
+  /** As much, on the average of the time before, while nothing was the matter; 0: there was no such time. */
+  readonly usualPerSecond: number;
   /** Jobs that all monitors ask for, per second. */
   readonly askedPerSecond: number;
 };
@@ -80,7 +89,7 @@ export function admittedPerSecond(admission: Admission): number {
 /** @param elapsedMs since the step before */
 export function nextAdmission(before: Admission, load: Load, elapsedMs: number): Admission {
   if (load.askedPerSecond <= LEAST_PER_SECOND) return OPEN;
-  if (before.is === 'open') return load.pressure === 'overloaded' ? firstCut(load) : OPEN;
+  if (before.is === 'open') return closed(load);
   const forMs = before.forMs + elapsedMs;
   if (load.pressure === 'overloaded') {
     const hasBeenCut = before.is === 'draining' && forMs < CUT_AGAIN_MS;
@@ -90,13 +99,33 @@ export function nextAdmission(before: Admission, load: Load, elapsedMs: number):
     const isOver = load.pressure === 'free' || forMs >= LONGEST_DRAIN_MS;
     return isOver ? { ...before, is: 'limited', forMs: 0 } : { ...before, forMs };
   }
+  if (load.pressure === 'late') return lowered({ ...before, forMs }, load);
   return grown({ ...before, forMs }, load, elapsedMs);
 }
 
-/** Of what is asked nobody knows how much could ever be done. */
+function closed(load: Load): Admission {
+  if (load.pressure === 'overloaded') return firstCut(load);
+  if (load.pressure !== 'late') return OPEN;
+  const perSecond = cut(load.askedPerSecond, { ...load, donePerSecond: load.donePerSecond * LATE_CUT });
+  return { is: 'limited', perSecond, formerPerSecond: perSecond, forMs: 0 };
+}
+
+/** What waits is worked off beside what is admitted. */
+function lowered(before: Limit, { donePerSecond }: Load): Admission {
+  if (before.forMs < LATE_CUT_AGAIN_MS) return before;
+  const { perSecond: was } = before;
+  const perSecond = Math.min(
+    was,
+    Math.max(was * DEEPEST_LATE_CUT, donePerSecond * LATE_CUT, LEAST_PER_SECOND),
+  );
+  return { is: 'limited', perSecond, formerPerSecond: perSecond, forMs: 0 };
+}
+
+/** Of what is asked nobody knows how much could ever be done; what was usual is known. */
 function firstCut(load: Load): Admission {
   const perSecond = cut(load.askedPerSecond, load);
-  return { is: 'draining', perSecond, formerPerSecond: perSecond, forMs: 0 };
+  const usual = Math.min(load.usualPerSecond, load.askedPerSecond);
+  return { is: 'draining', perSecond, formerPerSecond: Math.max(perSecond, usual), forMs: 0 };
 }
 
 function cutAgain(before: Limit, load: Load): Admission {
@@ -187,6 +216,32 @@ export function regionPressure({ offers, unanswered, turnedAway, held, capacity 
   const isMute = unanswered >= Math.max(LEAST_SIGNS, offers * UNANSWERED_PART);
   if (isTurningAway || isMute || waiting > capacity * HELD_OVERLOADED) return 'overloaded';
   return turnedAway > 0 || waiting > capacity * HELD_BUSY ? 'busy' : 'free';
+}
+
+/** From an instant at which a check was to begin until its result is here, the check itself not counted. */
+export type Delays = {
+  /** Results that came in the last second. */
+  readonly results: number;
+  /** Of these, those that were delayed by {@link LATE_RESULT_MS} or more. */
+  readonly late: number;
+  /** By {@link VERY_LATE_RESULT_MS} or more. */
+  readonly veryLate: number;
+};
+
+/** Agents collect results for 250 ms; the rest is what checks begin late, and what messages take, ms. */
+export const LATE_RESULT_MS = 450;
+export const VERY_LATE_RESULT_MS = 1_500;
+/** A result delayed by more than jobs may wait was kept back by an outage, ms. */
+export const OUTAGE_RESULT_MS = 12_000;
+const LATE_PART = 0.1;
+const VERY_LATE_PART = 0.5;
+const LEAST_RESULTS = 20;
+
+/** What results show by when they come; null: there are too few to tell. */
+export function delayPressure({ results, late, veryLate }: Delays): 'free' | 'late' | 'overloaded' | null {
+  if (results < LEAST_RESULTS) return null;
+  if (veryLate > results * VERY_LATE_PART) return 'overloaded';
+  return late > results * LATE_PART ? 'late' : 'free';
 }
 
 /** Most ticks are late: there is more to do than this thread can. A single late one is a pause. */

@@ -1,6 +1,5 @@
 /** What is reported of a check: its attempts, or the latency of the only one. ms. */
 type Lasting = {
-  readonly slot: number;
   readonly attempts: readonly { readonly started_ms: number; readonly latency: number }[];
   readonly latency?: number | undefined;
 };
@@ -11,8 +10,12 @@ type Lasting = {
  *
  * @param reportedAt when it was reported, epoch ms
  */
-export function checkEnd({ slot, attempts, latency }: Lasting, reportedAt: number): number {
+export function checkEnd(check: Lasting & { readonly slot: number }, reportedAt: number): number {
+  return Math.max(check.slot, Math.min(Math.ceil(check.slot + lastedMs(check)), reportedAt));
+}
+
+/** From the beginning of the first attempt to the end of the last, ms. */
+export function lastedMs({ attempts, latency }: Lasting): number {
   const last = attempts.at(-1);
-  const lasted = last === undefined ? (latency ?? 0) : last.started_ms + last.latency;
-  return Math.max(slot, Math.min(Math.ceil(slot + lasted), reportedAt));
+  return last === undefined ? (latency ?? 0) : last.started_ms + last.latency;
 }

@@ -47,8 +47,10 @@ export interface SlotOutcomes {
   /**
    * The region's outcome has come and waits to be recorded; the stream keeps it until then. Its check runs no
    * more, so the next slot waits for nothing, least of all for a disk.
+   *
+   * @param tookMs from the beginning of the check to its end
    */
-  arrived(monitorId: number, slot: number, region: Region): void;
+  arrived(monitorId: number, slot: number, region: Region, tookMs: number): void;
   /** After the commit. A job that was given back is offered again now, or abstains when its bound has passed. */
   settled(outcome: SlotOutcome): void;
 }
@@ -66,6 +68,9 @@ export interface SlotRecovery {
   undecidedSlots(): Iterable<UndecidedSlot>;
   /** Of the slot's regions only these may still report. */
   resume(monitor: LiveMonitor, slot: number, waitedFor: readonly Region[]): void;
-  /** Every slot that is still waited for was named: others wait for nobody. Once. */
-  resumed(): void;
+  /**
+   * Every slot of these monitors that is still waited for was named: others wait for nobody. Without a list, once and
+   * at the end: those of all.
+   */
+  resumed(monitorIds?: Iterable<number>): void;
 }

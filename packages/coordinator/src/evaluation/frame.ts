@@ -39,10 +39,10 @@ export type Frame = {
   /** End of the last jump of the slots' clock, as `now`; -Infinity: there was none. */
   readonly jumpedAt: number;
   /**
-   * False after a start, until what was reported meanwhile is read: no slot is decided for its time then,
-   * because the reports that it waits for may come with the next message.
+   * False after a start, until what was reported meanwhile is read: no slot of the monitor is decided for its
+   * time then, because the reports that it waits for may come with the next message.
    */
-  readonly isTimeUp: boolean;
+  readonly isTimeUp: (monitorId: number) => boolean;
   /** Results with a slot before it (epoch ms) have their hour rolled up again. */
   readonly rolledUpUntil: number;
   /** Regions that had an agent within 24 h. */

@@ -109,7 +109,7 @@ function decisionOf(
     electorate: electorateFor(frame, state, monitor, joining),
     status: state.status,
     ...castingTime(frame, monitor),
-    monotonic: frame.isTimeUp ? frame.instants.monotonic : Number.NEGATIVE_INFINITY,
+    monotonic: frame.isTimeUp(monitor.id) ? frame.instants.monotonic : Number.NEGATIVE_INFINITY,
   });
 }
 

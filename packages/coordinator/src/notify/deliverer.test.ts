@@ -180,7 +180,7 @@ describe('delivering', () => {
       { number: 1, outcome: 'delivered', status_code: 200, error: null },
     ]);
     expect(await stateOf(channel)).toEqual({ state: 'ok', state_reason: null });
-    expect(bench.deliverer.metrics.lanes).toBe(0);
+    expect(bench.deliverer.gauges.lanes).toBe(0);
   });
 
   test('500, then 429 with Retry-After, then nothing for an hour, then 200: one delivery, in order, one id', async () => {
@@ -288,7 +288,7 @@ describe('delivering', () => {
         await bench.queue(channel, index * 8 + monitor, 'error');
       }
     }
-    expect(bench.deliverer.metrics.sending).toBe(SENDS_PER_WORKSPACE);
+    expect(bench.deliverer.gauges.sending).toBe(SENDS_PER_WORKSPACE);
     const other = await bench.webhook('/other');
     await bench.queue(other, 5_000, 'error');
     await bench.recorded(1);
@@ -414,7 +414,7 @@ describe('the ledger', () => {
     await bench.queue(await bench.webhook('/a'), 1, 'error');
     const database = await holdDatabase(join(folder, 'svc.db'));
     await bench.deliverer.start();
-    while (bench.deliverer.metrics.attempts.delivered === 0) await settle();
+    while (bench.deliverer.counters.attempts.delivered === 0) await settle();
     const startedAt = clock.monotonic();
     let isStopped = false;
     const stopped = bench.stop().then(() => {

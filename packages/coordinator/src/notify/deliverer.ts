@@ -2,12 +2,14 @@ import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { DELIVERY_COUNTERS } from '@svc/shared/metrics/delivery-instruments.ts';
+import { createTotals } from '@svc/shared/metrics/totals.ts';
 import { LONGEST_WAIT_MS, nextAttemptAt } from '../domain/backoff.ts';
 import type { LaneId, QueuedDelivery } from '../store/delivery-ledger.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { FinishedAttempt } from './attempts.ts';
-import type { SendContext, SendOutcome, SendResult } from './channel.ts';
+import type { SendContext, SendResult } from './channel.ts';
 import { Ledger } from './ledger.ts';
 import { Places } from './places.ts';
 import type { Send, StoredChannel } from './sender.ts';
@@ -66,11 +68,10 @@ type ChannelQueue = {
   isFailing: boolean;
 };
 
-export type DelivererMetrics = {
-  attempts: Readonly<Record<SendOutcome, number>>;
+export type DelivererGauges = {
   /** Monitors and channels with pending deliveries. */
-  lanes: number;
-  sending: number;
+  readonly lanes: number;
+  readonly sending: number;
 };
 
 /**
@@ -79,6 +80,8 @@ export type DelivererMetrics = {
  * same id.
  */
 export class Deliverer {
+  /** Since it was made. */
+  readonly counters = createTotals(DELIVERY_COUNTERS);
   readonly #options: DelivererOptions;
   readonly #random: () => number;
   readonly #ledger: Ledger;
@@ -88,12 +91,6 @@ export class Deliverer {
   readonly #starved = new Set<ChannelQueue>();
   readonly #sends = new Set<Promise<void>>();
   readonly #abort = new AbortController();
-  readonly #attempts: Record<SendOutcome, number> = {
-    delivered: 0,
-    retry: 0,
-    'permanent-message': 0,
-    'permanent-channel': 0,
-  };
   readonly #listeners = new Set<(attempt: FinishedAttempt) => void>();
   #state: 'new' | 'loading' | 'running' | 'stopped' = 'new';
 
@@ -103,10 +100,10 @@ export class Deliverer {
     this.#ledger = new Ledger(options);
   }
 
-  get metrics(): DelivererMetrics {
+  get gauges(): DelivererGauges {
     let lanes = 0;
     for (const queue of this.#queues.values()) lanes += queue.lanes.size;
-    return { attempts: { ...this.#attempts }, lanes, sending: this.#sends.size };
+    return { lanes, sending: this.#sends.size };
   }
 
   /** Takes up everything pending. Deliveries queued meanwhile are taken up too. */
@@ -174,8 +171,11 @@ export class Deliverer {
 
   /** One attempt outside of any queue. Never rejects. */
   async attempt(notificationId: number, alert: Alert | null, context: SendContext): Promise<SendResult> {
+    const { clock } = this.#options;
+    const startedAt = clock.monotonic();
     const result = await this.#attempt(notificationId, alert, context);
-    this.#attempts[result.outcome] += 1;
+    this.counters.attempts[result.outcome] += 1;
+    this.counters.attemptDuration.record((clock.monotonic() - startedAt) / 1_000);
     return result;
   }
 

@@ -66,3 +66,18 @@ test('a backlog without end is told of after a minute, and holds nothing again f
   read(600_000);
   expect(hold.isHeld(7)).toBe(true);
 });
+
+test('short backlogs again and again hold nothing for longer than one long one', () => {
+  const { clock, hold, read } = bench();
+  let heldMs = 0;
+  for (let time = 0; time < 600; time++) {
+    // Each hold ends by itself, and the next one begins at once.
+    if (time % 10 < 8) read(600_000);
+    clock.advance(1_000);
+    if (hold.isHeld(7)) heldMs += 1_000;
+  }
+  expect(heldMs).toBeLessThanOrEqual(63_000);
+  clock.advance(600_000);
+  read(600_000);
+  expect(hold.isHeld(7)).toBe(true);
+});

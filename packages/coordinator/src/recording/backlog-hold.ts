@@ -7,9 +7,9 @@ import { Deadlines } from './deadlines.ts';
 const OLD_MS = 30_000;
 /** The backlog of a monitor is read when none of its results was old for this long, ms. */
 const QUIET_MS = 3_000;
-/** However long the backlog is, the monitor's channels are told at the latest then, ms. */
+/** However long the backlog is, or however many there are, a monitor is held for so long in all, ms, */
 const LONGEST_MS = 60_000;
-/** A monitor that was held for so long is not held again for this time, ms: old results delay no alert at will. */
+/** until this long after the first of its holds has ended, ms: old results delay no alert at will. */
 const NOT_AGAIN_MS = 600_000;
 
 export type BacklogHoldOptions = {
@@ -26,10 +26,10 @@ export type BacklogHoldOptions = {
  */
 export class BacklogHold {
   readonly #options: BacklogHoldOptions;
-  /** By monitor: when its hold ends, and at the latest, monotonic ms. */
-  readonly #held = new Map<number, { until: number; readonly latest: number }>();
-  /** Monitors that were held for as long as may be, and until when they are not held again, monotonic ms. */
-  readonly #spent = new Map<number, number>();
+  /** By monitor: when its hold began, when it ends, and at the latest, monotonic ms. */
+  readonly #held = new Map<number, { readonly began: number; until: number; readonly latest: number }>();
+  /** By monitor: for how long it was held lately, ms, and when that is forgotten, monotonic ms. */
+  readonly #spent = new Map<number, { readonly heldMs: number; readonly until: number }>();
   readonly #deadlines: Deadlines;
 
   constructor(options: BacklogHoldOptions) {
@@ -54,14 +54,23 @@ export class BacklogHold {
     const now = clock.monotonic();
     const held = this.#held.get(result.monitor);
     if (held === undefined) {
-      if ((this.#spent.get(result.monitor) ?? Number.NEGATIVE_INFINITY) > now) return;
-      this.#held.set(result.monitor, { until: now + QUIET_MS, latest: now + LONGEST_MS });
+      const leftMs = LONGEST_MS - (this.#spentOf(result.monitor, now)?.heldMs ?? 0);
+      if (leftMs < QUIET_MS) return;
+      this.#held.set(result.monitor, { began: now, until: now + QUIET_MS, latest: now + leftMs });
       this.#deadlines.arm(result.monitor, now + QUIET_MS);
     } else held.until = Math.min(now + QUIET_MS, held.latest);
   }
 
   isHeld(monitorId: number): boolean {
     return this.#held.has(monitorId);
+  }
+
+  /** Undefined: nothing that counts still. */
+  #spentOf(monitorId: number, now: number): { heldMs: number; until: number } | undefined {
+    const spent = this.#spent.get(monitorId);
+    if (spent === undefined || spent.until > now) return spent;
+    this.#spent.delete(monitorId);
+    return undefined;
   }
 
   #lookAt(monitorId: number): void {
@@ -73,8 +82,8 @@ export class BacklogHold {
       return;
     }
     this.#held.delete(monitorId);
-    this.#spent.delete(monitorId);
-    if (now >= held.latest) this.#spent.set(monitorId, now + NOT_AGAIN_MS);
+    const { heldMs = 0, until = now + NOT_AGAIN_MS } = this.#spentOf(monitorId, now) ?? {};
+    this.#spent.set(monitorId, { heldMs: heldMs + now - held.began, until });
     this.#options.onEnd([monitorId]);
   }
 }

@@ -12,16 +12,20 @@ let hold: BacklogHold;
 
 beforeEach(async () => {
   it = await Recording.open();
-  const { clock, slotClock } = it;
-  hold = new BacklogHold({ clock, slotClock, onEnd: (ids) => it.recorder.announce(ids) });
-  it.onRead = (result) => hold.read(result);
-  it.isHeld = (monitorId) => hold.isHeld(monitorId);
-  hold.start();
+  startHold();
   await it.declare(liveMonitor(1));
   await it.channel(10, 'webhook', [1]);
   it.recorder.resumed();
   await it.slot(1, Object.fromEntries(THREE.map((region: Region) => [region, 'passed'])));
 });
+
+function startHold(): void {
+  const { clock, slotClock } = it;
+  hold = new BacklogHold({ clock, slotClock, onEnd: (ids) => it.recorder.announce(ids) });
+  it.onRead = (result) => hold.read(result);
+  it.isHeld = (monitorId) => hold.isHeld(monitorId);
+  hold.start();
+}
 
 afterEach(async () => {
   hold.stop();
@@ -65,4 +69,28 @@ test('what happens after it is told at once', async () => {
   await readBacklog(() => 'passed');
   await it.slot(1, Object.fromEntries(THREE.map((region: Region) => [region, 'failed'])));
   expect(it.alerts()).toEqual(['error']);
+});
+
+test.each([
+  ['what was over by then is told to nobody', 'passed', 'active', []],
+  ['what still holds is told once', 'failed', 'error', ['error']],
+] as const)('after a restart in the middle of it %s', async (_what, rest, status, alerts) => {
+  await it.pass(GONE * PERIOD);
+  const now = it.clock.wall();
+  const read = async (ago: number, outcome: Outcome) => {
+    for (const region of THREE) await it.report(1, now - ago * PERIOD, region, outcome);
+  };
+  for (const ago of [6, 5, 4, 3]) await read(ago, 'failed');
+  expect(it.status(1)).toBe('error');
+  hold.stop();
+  await it.recorder.stop();
+  await it.restart();
+  startHold();
+  await it.pass(5_000);
+  expect(it.alerts()).toEqual([]);
+  for (const ago of [2, 1, 0]) await read(ago, rest);
+  it.recorder.resumed();
+  await it.pass(5_000);
+  expect(it.status(1)).toBe(status);
+  expect(it.alerts()).toEqual(alerts);
 });

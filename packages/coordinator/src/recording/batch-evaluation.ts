@@ -7,6 +7,7 @@ import type { StreamPosition } from '../store/stream-position.ts';
 import { type MessageEvent, type RecorderEvent, tell } from './events.ts';
 import type { RecorderParts } from './recorder-parts.ts';
 import type { RecordedResult } from './result-feed.ts';
+import type { Resumption } from './resumption.ts';
 
 type Priors = ReadonlyMap<CheckResult, Outcome | null>;
 
@@ -28,15 +29,16 @@ export type EvaluatedBatch = {
  */
 export class BatchEvaluation {
   readonly #parts: RecorderParts;
+  readonly #resumption: Resumption;
 
-  constructor(parts: RecorderParts) {
+  constructor(parts: RecorderParts, resumption: Resumption) {
     this.#parts = parts;
+    this.#resumption = resumption;
   }
 
-  /** @param isTimeUp false until what was reported before the start is read */
-  async evaluate(batch: readonly RecorderEvent[], isTimeUp: () => boolean): Promise<EvaluatedBatch> {
-    const priors = await this.#priors(batch, this.begin(isTimeUp()));
-    const evaluation = this.begin(isTimeUp());
+  async evaluate(batch: readonly RecorderEvent[]): Promise<EvaluatedBatch> {
+    const priors = await this.#priors(batch, this.begin());
+    const evaluation = this.begin();
     const reported: RecordedResult[] = [];
     const givenBack = new Set<CheckResult>();
     const positions = new Map<string, StreamPosition>();
@@ -55,7 +57,7 @@ export class BatchEvaluation {
   }
 
   /** An evaluation of now. */
-  begin(isTimeUp: boolean): Evaluation {
+  begin(): Evaluation {
     const { states, monitors, rollups, clock, slotClock, newKey, isHeld, closesIncidents } = this.#parts;
     // First: this is what notices a jump.
     const slotNow = slotClock.now();
@@ -70,7 +72,7 @@ export class BatchEvaluation {
       isHeld,
       newKey,
       closesIncidents,
-      isTimeUp,
+      isTimeUp: (monitorId) => this.#resumption.has(monitorId),
     });
   }
 

@@ -1,5 +1,6 @@
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { lastedMs } from '../domain/check-end.ts';
 import type { MessageEvent, ResultMessage } from './events.ts';
 import type { RecorderDrops, RecorderParts } from './recorder-parts.ts';
 
@@ -31,8 +32,9 @@ export class Intake {
   /** The message is queued. A `not_run` may be offered again, which is found out when it is evaluated. */
   taken({ region, results }: MessageEvent): void {
     if (region === null) return;
-    for (const { outcome, monitor, slot } of results) {
-      if (outcome !== 'not_run') this.#parts.slots.arrived(monitor, slot, region);
+    for (const result of results) {
+      const { outcome, monitor, slot } = result;
+      if (outcome !== 'not_run') this.#parts.slots.arrived(monitor, slot, region, lastedMs(result));
     }
   }
 

@@ -2,10 +2,12 @@ import { isDue, nextInstant } from '../evaluation/instants.ts';
 import type { MonitorState } from '../evaluation/state.ts';
 import { Deadlines } from './deadlines.ts';
 import type { RecorderParts } from './recorder-parts.ts';
+import type { Resumption } from './resumption.ts';
 
 /** Has each monitor looked at when its slots are over and its votes have aged, although nothing arrives. */
 export class MonitorDeadlines {
   readonly #parts: Pick<RecorderParts, 'clock' | 'states' | 'slotClock'>;
+  readonly #resumption: Resumption;
   readonly #onDue: (monitorId: number) => void;
   readonly #deadlines: Deadlines;
   readonly #ignoreJumps: () => void;
@@ -13,9 +15,11 @@ export class MonitorDeadlines {
   /** @param onDue looking at the monitor now may change something; once for each time it is armed */
   constructor(
     parts: Pick<RecorderParts, 'clock' | 'states' | 'slotClock'>,
+    resumption: Resumption,
     onDue: (monitorId: number) => void,
   ) {
     this.#parts = parts;
+    this.#resumption = resumption;
     this.#onDue = onDue;
     this.#deadlines = new Deadlines(parts.clock, (id) => this.#lookAt(id));
     this.#ignoreJumps = parts.slotClock.onJump(() => this.armAll());
@@ -45,7 +49,7 @@ export class MonitorDeadlines {
   #lookAt(monitorId: number): void {
     const { clock, states, slotClock } = this.#parts;
     const state = states.get(monitorId);
-    if (state === undefined) return;
+    if (state === undefined || !this.#resumption.has(monitorId)) return;
     const monotonic = clock.monotonic();
     const { jumpedMs } = slotClock;
     if (isDue(state, monotonic, jumpedMs)) this.#onDue(monitorId);

@@ -6,6 +6,7 @@ import type { SlotEvents, SlotRecovery, UndecidedSlot } from '../domain/slots.ts
 import type { DeclaredChange } from '../evaluation/declared-change.ts';
 import type { StatusChange } from '../evaluation/frame.ts';
 import { restarted } from '../evaluation/restart.ts';
+import type { MonitorState } from '../evaluation/state.ts';
 import { StoreError } from '../store/errors.ts';
 import type { StreamPosition } from '../store/stream-position.ts';
 import { AfterCommit } from './after-commit.ts';
@@ -17,6 +18,7 @@ import { Intake } from './intake.ts';
 import { MonitorDeadlines } from './monitor-deadlines.ts';
 import { DROPS, type RecorderDrops, type RecorderParts } from './recorder-parts.ts';
 import type { ResultFeed } from './result-feed.ts';
+import { Resumption } from './resumption.ts';
 
 /** What dispatch has told and a database that cannot write has not taken; beyond it is dropped, and deadlines decide. */
 const WAITING_EVENTS = 200_000;
@@ -42,9 +44,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
   readonly #deadlines: MonitorDeadlines;
   readonly #after: AfterCommit;
   readonly #queue: BatchQueue<RecorderEvent>;
+  readonly #resumption = new Resumption();
   #cancelResume: () => void = () => {};
-  /** What was reported before the start is read, and deadlines are looked at. */
-  #hasResumed = false;
   #isStopped = false;
 
   constructor(parts: RecorderParts) {
@@ -52,8 +53,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
     this.#parts = parts;
     this.#drops = new DropLog(DROPS, clock, log);
     this.#intake = new Intake(parts, this.#drops);
-    this.#batches = new BatchEvaluation(parts);
-    this.#deadlines = new MonitorDeadlines(parts, (monitorId) =>
+    this.#batches = new BatchEvaluation(parts, this.#resumption);
+    this.#deadlines = new MonitorDeadlines(parts, this.#resumption, (monitorId) =>
       this.#queue.push({ kind: 'due', monitorId }, false),
     );
     this.#after = new AfterCommit(parts, this.#drops, this.#deadlines);
@@ -72,7 +73,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     const { store, states, monitors, slotClock, clock } = this.#parts;
     const read = store.states(monitors, slotClock.now());
     for await (const chunk of read) {
-      const evaluation = this.#batches.begin(this.#hasResumed);
+      const evaluation = this.#batches.begin();
       for (const stored of chunk) restarted(evaluation, stored, monitors.get(stored.id));
       for (const [, state] of evaluation.drafts.entries()) if (state !== null) states.set(state);
     }
@@ -151,18 +152,9 @@ export class Recorder implements SlotEvents, SlotRecovery {
     });
   }
 
-  /** Has the channels of these monitors told what they were not: after a start, at the end of a hold. */
+  /** Has the channels of these monitors told what they were not: at the end of a hold. */
   announce(monitorIds: Iterable<number>): void {
     for (const monitorId of monitorIds) this.#queue.push({ kind: 'announced', monitorId }, true);
-  }
-
-  /** After a start: a commit changes a status and queues its alerts together, so there is something to tell only after a hold. */
-  announceAll(): void {
-    const { states } = this.#parts;
-    const untold = [...states.values()].filter(
-      ({ status, links }) => status !== 'unknown' && links.some(({ announced }) => announced !== status),
-    );
-    this.announce(untold.map(({ id }) => id));
   }
 
   opened(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void {
@@ -192,19 +184,23 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Ends the restart: slots that {@link resume} did not name wait for nobody, and from here on deadlines
-   * and ages are looked at. To be called when the heartbeats were heard and the reading of the streams
-   * has caught up; happens by itself 30 s after the start.
+   * Ends the restart of these monitors, or of all: slots that {@link resume} did not name wait for nobody, deadlines
+   * and ages are looked at, and channels are told what an earlier life held back. To be called when the heartbeats
+   * were heard and the streams of the monitors' regions are read; happens by itself 30 s after the start.
    */
-  resumed(): void {
-    this.#cancelResume();
-    this.#hasResumed = true;
-    for (const { id: monitorId, open, status, votes } of this.#parts.states.values()) {
-      if (open.some(({ isGivenKnown }) => !isGivenKnown)) {
-        this.#queue.push({ kind: 'resumed-all', monitorId }, false);
+  resumed(monitorIds?: Iterable<number>): void {
+    const { states } = this.#parts;
+    if (monitorIds === undefined) {
+      this.#cancelResume();
+      this.#resumption.end();
+      for (const state of states.values()) this.#resume(state);
+    } else {
+      const ids = [...monitorIds];
+      this.#resumption.add(ids);
+      for (const id of ids) {
+        const state = states.get(id);
+        if (state !== undefined) this.#resume(state);
       }
-      // Its votes were set aside with a clock that was ahead: no age of theirs will end it.
-      if (status !== 'unknown' && votes.length === 0) this.#queue.push({ kind: 'due', monitorId }, false);
     }
     this.#deadlines.start();
   }
@@ -215,7 +211,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   async #record(batch: readonly RecorderEvent[]): Promise<void> {
-    const evaluated = await this.#batches.evaluate(batch, () => this.#hasResumed);
+    const evaluated = await this.#batches.evaluate(batch);
     const { evaluation, positions, changesUntil } = evaluated;
     const ids = await this.#parts.store.record({
       writes: evaluation.writes,
@@ -223,6 +219,21 @@ export class Recorder implements SlotEvents, SlotRecovery {
       changesUntil,
     });
     this.#after.committed(batch, evaluated, ids);
+  }
+
+  #resume(state: Readonly<MonitorState>): void {
+    const { id: monitorId, open, status, votes, links } = state;
+    if (open.some(({ isGivenKnown }) => !isGivenKnown)) {
+      this.#queue.push({ kind: 'resumed-all', monitorId }, false);
+    }
+    if (status !== 'unknown') {
+      // Its votes were set aside with a clock that was ahead: no age of theirs will end it.
+      if (votes.length === 0) this.#queue.push({ kind: 'due', monitorId }, false);
+      // A commit changes a status and queues its alerts together: they differ where a hold was under way at the end.
+      if (links.some(({ announced }) => announced !== status)) this.announce([monitorId]);
+    }
+    // Alarms of before were passed over.
+    this.#deadlines.arm(state, Number.NEGATIVE_INFINITY);
   }
 
   #pushLocal(event: SlotEvent): void {

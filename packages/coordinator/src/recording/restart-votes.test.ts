@@ -157,3 +157,26 @@ test('a status whose votes were set aside with a clock that was ahead is unknown
   await period('passed');
   expect(it.status(1)).toBe('active');
 });
+
+test('a slot is decided in its time where its regions are read, and waits where they are not', async () => {
+  const monitors = [liveMonitor(1), liveMonitor(2)];
+  await it.declare(liveMonitor(2));
+  const slot = it.clock.wall();
+  for (const monitor of monitors) {
+    it.recorder.opened(monitor, slot, THREE);
+    await it.report(monitor.id, slot, A, 'passed');
+  }
+  await it.pass(PERIOD - 5_000);
+  await restart();
+  for (const monitor of monitors) it.recorder.resume(monitor, slot, [B, C]);
+  it.recorder.resumed([1]);
+  await it.pass(10_000);
+  expect(it.states.get(1)?.decidedSlot).toBe(slot);
+  expect(it.states.get(2)?.decidedSlot).not.toBe(slot);
+  // Its results were read meanwhile.
+  for (const region of [B, C]) await it.report(2, slot, region, 'failed');
+  it.recorder.resumed();
+  await it.recorder.flushed();
+  expect(it.states.get(2)?.decidedSlot).toBe(slot);
+  expect(it.states.get(2)?.votes.map(({ outcome }) => outcome)).toEqual(['passed', 'failed', 'failed']);
+});

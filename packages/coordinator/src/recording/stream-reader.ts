@@ -6,7 +6,7 @@ import { onAbort } from '@svc/shared/on-abort.ts';
 import { pause } from '@svc/shared/pause.ts';
 import type { StreamPosition } from '../store/stream-position.ts';
 import type { DropLog } from './drop-log.ts';
-import { parseResults } from './parse-results.ts';
+import { type ParsedResults, parseResults } from './parse-results.ts';
 import { ReadingLag } from './reading-lag.ts';
 import { ReadingWorth } from './reading-worth.ts';
 import type { Recorder } from './recorder.ts';
@@ -212,22 +212,23 @@ export class StreamReader {
   /** Handles it in its turn, and waits until the next one may come. */
   async #handle(message: StreamMessage): Promise<void> {
     const { turns } = this.#parts;
-    for (let turn = turns.wait(); turn !== undefined; turn = turns.wait()) await turn;
+    const pause = () => (this.#stopping.signal.aborted ? undefined : turns.wait());
+    for (let turn = pause(); turn !== undefined; turn = pause()) await turn;
+    const parsed = await parseResults(message, pause);
     if (this.#stopping.signal.aborted) return;
-    const room = this.#record(message);
+    const room = this.#record(message, parsed);
     if (room !== undefined) await this.#unlessStopped(room);
     while (this.#waitingResults > WAITING_RESULTS && !this.#stopping.signal.aborted) await this.#change();
   }
 
   /** @returns what to wait for before the next message is read, undefined: nothing */
-  #record(message: StreamMessage): Promise<void> | undefined {
+  #record(message: StreamMessage, parsed: ParsedResults | string): Promise<void> | undefined {
     const { stream, recorder, drops } = this.#parts;
     this.#lag.read(message);
     const { sequence, messageId, time } = message;
     if (sequence > this.#expected) this.#lost(sequence - this.#expected, time);
     this.#expected = sequence + 1;
     const position = { stream, created: this.#created, sequence, messageId, time };
-    const parsed = parseResults(message);
     try {
       if (typeof parsed === 'string') {
         const details = { subject: message.subject, sequence, why: parsed };

@@ -1,8 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from './schema.ts';
-import type { Transaction } from './store.ts';
 
-/** Single values that belong to no table. Known keys: job_key, secret_probe, declared_digest, believed_time, fine_grid_until, tokens_without_administration, sealed_with. */
+/** Single values that belong to no table. Known keys: job_key, secret_probe, declared_digest, declared_sources, believed_time, fine_grid_until, tokens_without_administration, sealed_with. */
 export async function readFact(db: Kysely<Database>, key: string): Promise<string | null> {
   const row = await db.selectFrom('facts').select('value').where('key', '=', key).executeTakeFirst();
   return row?.value ?? null;
@@ -28,16 +27,4 @@ export async function factOrNew(db: Kysely<Database>, key: string, make: () => s
 /** Newest slot (epoch ms) that svc 0.1 has recorded, on a finer grid; 0: this database began later. */
 export async function readFineGridUntil(db: Kysely<Database>): Promise<number> {
   return Number((await readFact(db, 'fine_grid_until')) ?? 0);
-}
-
-/** Fact that keeps the digest of the declared file that was applied last. */
-const APPLIED_DIGEST = 'declared_digest';
-
-/** SHA-256 (hex) of the declared file that was applied last; null: none ever was. */
-export function appliedDigest({ db }: Transaction): Promise<string | null> {
-  return readFact(db, APPLIED_DIGEST);
-}
-
-export function writeAppliedDigest({ db }: Transaction, digest: string): Promise<void> {
-  return writeFact(db, APPLIED_DIGEST, digest);
 }

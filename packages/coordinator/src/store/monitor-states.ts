@@ -12,12 +12,13 @@ import { SAME_INTERVAL_MS } from '../evaluation/status-change.ts';
 import type { Writes, WrittenState } from '../evaluation/writes.ts';
 import { pairsAs } from './dialect.ts';
 import { readFineGridUntil } from './facts.ts';
+import { readAhead } from './read-ahead.ts';
 import { readResultDetail } from './result-detail.ts';
 import type { SqlStep, Store } from './store.ts';
 import { readVotes, votesText } from './stored-votes.ts';
 
 /** States read at a time. */
-const CHUNK = 200;
+const CHUNK = 500;
 
 /** Nothing is written of a monitor whose row is gone: its removal is applied after it. */
 const UPSERT = `
@@ -88,6 +89,8 @@ function readOpenSlots({ open_slots: text }: StateRow): number[] {
   return text === null ? [] : openSlots.parse(JSON.parse(text));
 }
 
+type Monitors = { get(id: number): LiveMonitor | undefined };
+
 /**
  * The states of all monitors with the results recorded since they were written, some hundred at a time.
  *
@@ -95,32 +98,44 @@ function readOpenSlots({ open_slots: text }: StateRow): number[] {
  */
 export async function* storedStates(
   store: Store,
-  monitors: { get(id: number): LiveMonitor | undefined },
+  monitors: Monitors,
   now: number,
-): AsyncGenerator<StoredState[]> {
+): AsyncGenerator<readonly StoredState[]> {
   const until = await newestSlot(store, now + BELIEVED_AHEAD_MS);
-  for (let after = 0; ; ) {
-    const rows: StateRow[] = await store.read
-      .selectFrom('monitor_states')
-      .selectAll()
-      .$narrowType<{ reason: TransitionReason | null }>()
-      .where('monitor_id', '>', after)
-      .orderBy('monitor_id')
-      .limit(CHUNK)
-      .execute();
-    const last = rows.at(-1)?.monitor_id;
-    if (last === undefined) return;
-    const links = await linksBetween(store, after, last);
-    const intervals = await intervalsBetween(store, after, last, now);
-    const results = await resultsSince(store, rows, monitors, { now, until });
-    yield rows.map((row) => ({
-      ...stateOf(row),
-      links: links.get(row.monitor_id) ?? [],
-      intervals: intervals.get(row.monitor_id) ?? [],
-      results: results.get(row.monitor_id) ?? [],
-    }));
-    after = last;
-  }
+  const fineGridUntil = await readFineGridUntil(store.read);
+  yield* readAhead(
+    (after) => statesAfter(store, after, monitors, { now, until, fineGridUntil }),
+    ({ id }) => id,
+  );
+}
+
+async function statesAfter(
+  store: Store,
+  after: number,
+  monitors: Monitors,
+  instants: { now: number; until: number; fineGridUntil: number },
+): Promise<StoredState[]> {
+  const rows: StateRow[] = await store.read
+    .selectFrom('monitor_states')
+    .selectAll()
+    .$narrowType<{ reason: TransitionReason | null }>()
+    .where('monitor_id', '>', after)
+    .orderBy('monitor_id')
+    .limit(CHUNK)
+    .execute();
+  const last = rows.at(-1)?.monitor_id;
+  if (last === undefined) return [];
+  const [links, intervals, results] = await Promise.all([
+    linksBetween(store, after, last),
+    intervalsBetween(store, after, last, instants.now),
+    resultsSince(store, rows, monitors, instants),
+  ]);
+  return rows.map((row) => ({
+    ...stateOf(row),
+    links: links.get(row.monitor_id) ?? [],
+    intervals: intervals.get(row.monitor_id) ?? [],
+    results: results.get(row.monitor_id) ?? [],
+  }));
 }
 
 function stateOf(row: StateRow): Omit<StoredState, 'links' | 'intervals' | 'results'> {
@@ -220,11 +235,10 @@ type ResultRow = {
 async function resultsSince(
   store: Store,
   states: readonly StateRow[],
-  monitors: { get(id: number): LiveMonitor | undefined },
-  { now, until }: { now: number; until: number },
+  monitors: Monitors,
+  { now, until, fineGridUntil }: { now: number; until: number; fineGridUntil: number },
 ): Promise<Map<number, StoredResult[]>> {
   const offGrid = await offGridSlots(store, states);
-  const fineGridUntil = await readFineGridUntil(store.read);
   const asked: [slot: number, monitorId: number][] = [];
   for (const state of states) {
     const id = state.monitor_id;

@@ -1,3 +1,4 @@
+import { type Reading, readingOf } from './reading-of.ts';
 import type { Store, Transaction } from './store.ts';
 
 /** False: the workspace has no such channel. Not a new version of the row. */
@@ -14,6 +15,20 @@ export async function setChannelState(
     .where('workspace_id', '=', workspaceId)
     .executeTakeFirstOrThrow();
   return numUpdatedRows > 0n;
+}
+
+/** The channels that the declared file owns, by ascending id. */
+export async function channelsOfFile(
+  source: Reading,
+  workspaceId: number,
+): Promise<{ id: number; kind: string; reason: string | null }[]> {
+  return readingOf(source)
+    .selectFrom('notifications')
+    .select(['id', 'provider_type as kind', 'state_reason as reason'])
+    .where('workspace_id', '=', workspaceId)
+    .where('owner', '=', 'file')
+    .orderBy('id')
+    .execute();
 }
 
 /**

@@ -48,7 +48,10 @@ export interface RecordingStore {
    */
   record(batch: RecordedBatch): Promise<readonly (number | null)[]>;
   /** The states of all monitors with the results since they were written, some at a time. `now`: the slots' clock, epoch ms. */
-  states(monitors: { get(id: number): LiveMonitor | undefined }, now: number): AsyncIterable<StoredState[]>;
+  states(
+    monitors: { get(id: number): LiveMonitor | undefined },
+    now: number,
+  ): AsyncIterable<readonly StoredState[]>;
   positions(): Promise<readonly StreamPosition[]>;
 }
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { readFact, writeFact } from './facts.ts';
-import { loadJobKey } from './job-key.ts';
+import { loadInstallation } from './installation.ts';
 import { openStore } from './open.ts';
 import { checkSecretKey, generateSecretKey, parseSecretKey, Secrets } from './secrets.ts';
 
@@ -62,17 +62,19 @@ test('a database opens with the key it was begun with and refuses another', asyn
   await folder.remove();
 });
 
-test('the job key is made once, and is not kept in clear', async () => {
+test('the installation is made once, and its job key is not kept in clear', async () => {
   const folder = await temporaryFolder();
   const path = join(folder.path, 'svc.db');
   const first = await openStore({ path, log: silentLog });
-  const made = Buffer.from((await loadJobKey(first, secrets)).reveal());
-  expect(made).toHaveLength(32);
+  const made = await loadInstallation(first, secrets);
+  const jobKey = Buffer.from(made.jobKey.reveal());
+  expect(jobKey).toHaveLength(32);
   await first.close();
   const second = await openStore({ path, log: silentLog });
-  expect(Buffer.from((await loadJobKey(second, secrets)).reveal())).toEqual(made);
+  const again = await loadInstallation(second, secrets);
+  expect(Buffer.from(again.jobKey.reveal())).toEqual(jobKey);
   const stored = Buffer.from((await readFact(second.read, 'job_key')) ?? '', 'base64');
-  expect(stored.includes(Buffer.from(made.toString('base64')))).toBe(false);
+  expect(stored.includes(Buffer.from(jobKey.toString('base64')))).toBe(false);
   await second.transaction(({ db }) => writeFact(db, 'declared_digest', 'a'));
   await second.transaction(({ db }) => writeFact(db, 'declared_digest', 'b'));
   expect(await readFact(second.read, 'declared_digest')).toBe('b');

@@ -1,9 +1,11 @@
 import type { Attribute, Attributes, ResourceDefinition, Value } from '../resources/definition.ts';
 import { DEFINITIONS } from '../resources/registry.ts';
 import { declaredFileSchema, formattedJson } from './json-schema.ts';
+import { lines, table } from './markdown.ts';
 import { meaning } from './meaning.ts';
+import { metricsPage } from './metrics-page.ts';
 
-/** The generated reference by file name: a page per declared resource, an index, and the schema for editors. */
+/** The generated reference by file name: a page per declared resource, an index, the schema for editors, and the metrics. */
 export function referenceFiles(): ReadonlyMap<string, string> {
   const pages = Object.values(DEFINITIONS).map((definition): [string, string] => [
     fileName(definition),
@@ -12,6 +14,7 @@ export function referenceFiles(): ReadonlyMap<string, string> {
   return new Map([
     ['README.md', index()],
     ['svc.schema.json', formattedJson(declaredFileSchema())],
+    ['metrics.md', metricsPage()],
     ...pages,
   ]);
 }
@@ -36,6 +39,8 @@ function index(): string {
     ...table(['Resource', 'What it is'], rows),
     '',
     'An attribute that is marked as sensitive or as encrypted is a secret. It is encrypted in the database, and tokens of scope `read` see `********` in its place. All other attributes are stored in clear. Tokens of every scope see them, and alerts, logs and pages may show them.',
+    '',
+    'Beside the resources: [settings](settings.md) and [metrics](metrics.md).',
     '',
     'Editors complete and check the declared file with [svc.schema.json](svc.schema.json): put `# yaml-language-server: $schema=<path or URL of svc.schema.json>` into its first line.',
   ]);
@@ -119,18 +124,4 @@ function typeOf({ type }: Value): string {
     objects: 'list of objects',
   } as const;
   return names[type];
-}
-
-/** Columns are padded, as the repository's formatter wants Markdown. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
-  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]) =>
-    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
-  const [first = '', ...others] = cells.map(line);
-  return [first, line(widths.map((width) => '-'.repeat(width))), ...others];
-}
-
-function lines(parts: readonly string[]): string {
-  return `${parts.join('\n')}\n`;
 }

@@ -1,4 +1,5 @@
 import { LIMITS } from '../limits.ts';
+import { marked } from '../not-yet.ts';
 import { computed, type Normalized, type ResourceDefinition, required } from './definition.ts';
 import { oneLine } from './texts.ts';
 import { reference, text } from './values.ts';
@@ -6,7 +7,7 @@ import { reference, text } from './values.ts';
 export const componentGroup = {
   kind: 'svc_status_page_component_group',
   title: 'Status page component group',
-  description: 'A named group of components of one status page.',
+  description: marked('svc_status_page_component_group', 'A named group of components of one status page.'),
   constants: {},
   attributes: {
     page_id: required(reference('svc_status_page'), 'Page that the group belongs to.', { replaces: true }),

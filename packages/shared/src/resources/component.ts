@@ -1,4 +1,5 @@
 import { LIMITS } from '../limits.ts';
+import { marked } from '../not-yet.ts';
 import {
   computed,
   type Normalized,
@@ -32,7 +33,10 @@ const monitorOfType: Rule = {
 export const component = {
   kind: 'svc_status_page_component',
   title: 'Status page component',
-  description: 'A line of a status page. It shows a monitor with its state and history, or a static text.',
+  description: marked(
+    'svc_status_page_component',
+    'A line of a status page. It shows a monitor with its state and history, or a static text.',
+  ),
   constants: {},
   attributes: {
     page_id: required(reference('svc_status_page'), 'Page that the component belongs to.', {

@@ -1,4 +1,5 @@
 import { LIMITS } from '../limits.ts';
+import { marked } from '../not-yet.ts';
 import { PERIODICITIES } from '../periodicity.ts';
 import { REGIONS } from '../regions.ts';
 import { urlSecrets } from '../url-secrets.ts';
@@ -43,11 +44,11 @@ export const running = {
   ),
   otlp_endpoint: optional(
     text({ min: 1, max: LIMITS.target, check: httpUrl, form: 'http(s) URL', secretPart: urlSecrets }),
-    'OpenTelemetry endpoint (OTLP over HTTP) that its metrics are exported to.',
+    marked('otlp_endpoint', 'OpenTelemetry endpoint (OTLP over HTTP) that its metrics are exported to.'),
   ),
   otlp_headers: optional(
     textMap(LIMITS.headers, outgoingHeaderName, { maxBytes: LIMITS.headerValueBytes, check: headerValue }),
-    'Headers sent with exports, for authentication or to name the tenant.',
+    marked('otlp_headers', 'Headers sent with exports, for authentication or to name the tenant.'),
     { sensitive: true },
   ),
   id: computed(text(), 'Id: a decimal number as a string.'),
@@ -55,4 +56,4 @@ export const running = {
 };
 
 /** What the API answers beside the attributes. */
-export const MONITOR_API_MEMBERS = ['regions_status', 'created_at', 'updated_at'];
+export const MONITOR_API_MEMBERS = ['regions_status', 'warnings', 'created_at', 'updated_at'];

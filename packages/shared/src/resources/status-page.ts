@@ -1,4 +1,5 @@
 import { LIMITS } from '../limits.ts';
+import { marked } from '../not-yet.ts';
 import {
   computed,
   type Normalized,
@@ -41,7 +42,7 @@ const link = text({ min: 1, max: LIMITS.target, check: httpUrl, form: 'http(s) U
 export const statusPage = {
   kind: 'svc_status_page',
   title: 'Status page',
-  description: 'A page that publishes the state of monitors.',
+  description: marked('svc_status_page', 'A page that publishes the state of monitors.'),
   constants: {},
   attributes: {
     title: required(text({ min: 1, max: LIMITS.pageText, check: oneLine }), 'Title of the page.'),

@@ -2,7 +2,7 @@ import { dnsMonitor } from '@svc/shared/resources/dns-monitor.ts';
 import { httpMonitor } from '@svc/shared/resources/http-monitor.ts';
 import { MONITOR_KINDS } from '@svc/shared/resources/registry.ts';
 import { tcpMonitor } from '@svc/shared/resources/tcp-monitor.ts';
-import type { Answered, ResourceAtApi } from './resource-at-api.ts';
+import { type Answered, type ResourceAtApi, warningsOf } from './resource-at-api.ts';
 
 type MonitorDefinition = typeof httpMonitor | typeof tcpMonitor | typeof dnsMonitor;
 
@@ -13,6 +13,7 @@ function monitor(definition: MonitorDefinition): ResourceAtApi {
     collection: () => '/v1/monitors',
     idAttributes: ['id'],
     importShape: '<monitor_id>',
+    warnings: warningsOf,
     mismatch: (answered) => otherType(answered, definition.constants.type),
     // Terraform removes a replaced monitor before it lets the component show the new one.
     removal: { components: 'keep' },

@@ -1,18 +1,18 @@
+import { PROMETHEUS_TYPE, prometheusText } from '@svc/shared/metrics/prometheus.ts';
 import { z } from 'zod';
 import { healthView } from '../answers.ts';
 import { carriesSecret } from '../auth.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, ok } from '../endpoint.ts';
-import { metricsText } from '../metrics.ts';
 import { Problem } from '../problem.ts';
 
 const aliveView = z.object({ status: z.literal('ok') }).meta({ examples: [{ status: 'ok' }] });
 
 export function healthEndpoints({
   readiness,
-  metrics,
+  measurements,
   metricsToken,
-}: Pick<ApiDependencies, 'readiness' | 'metrics' | 'metricsToken'>): Endpoint[] {
+}: Pick<ApiDependencies, 'readiness' | 'measurements' | 'metricsToken'>): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -47,7 +47,7 @@ export function healthEndpoints({
       summary:
         'Metrics in the text format of Prometheus. Where `SVC_METRICS_TOKEN` is set, it is asked for as bearer token',
       answers: {
-        200: { description: 'The metrics.', contentType: 'text/plain; version=0.0.4; charset=utf-8' },
+        200: { description: 'The metrics.', contentType: PROMETHEUS_TYPE },
       },
       problems: ['unauthorized'],
       handle(request) {
@@ -56,7 +56,7 @@ export function healthEndpoints({
             headers: { 'www-authenticate': 'Bearer realm="svc metrics"' },
           });
         }
-        return ok(metricsText(metrics()), { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
+        return ok(prometheusText(measurements()), { 'content-type': PROMETHEUS_TYPE });
       },
     }),
   ];

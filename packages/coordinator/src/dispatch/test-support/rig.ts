@@ -20,6 +20,7 @@ export class KeptRecovery implements SlotRecovery {
   open: UndecidedSlot[] = [];
   readonly resumes: { id: number; slot: number; waitedFor: string[] }[] = [];
   resumedCount = 0;
+  readonly resumedMonitors: number[] = [];
 
   undecidedSlots(): Iterable<UndecidedSlot> {
     return this.open;
@@ -29,8 +30,9 @@ export class KeptRecovery implements SlotRecovery {
     this.resumes.push({ id, slot, waitedFor: [...waitedFor] });
   }
 
-  resumed(): void {
-    this.resumedCount += 1;
+  resumed(monitorIds?: Iterable<number>): void {
+    if (monitorIds === undefined) this.resumedCount += 1;
+    else this.resumedMonitors.push(...monitorIds);
   }
 }
 
@@ -79,8 +81,7 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
       slotClock: this.slotClock,
       presence: this.presence,
       newestSlot: (id) => slots.get(id) ?? null,
-      readerCaughtUp: (region) =>
-        this.isCaughtUp && (region === undefined ? this.behind.size === 0 : !this.behind.has(region)),
+      readerCaughtUp: (region) => this.isCaughtUp && !this.behind.has(region),
       recovery: this.recovery,
       backlog: () => this.backlog,
     });

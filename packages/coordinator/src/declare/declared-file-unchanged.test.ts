@@ -1,0 +1,232 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { unlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type ConfiguredStore,
+  configuredStore,
+  silentLog,
+  temporaryFolder,
+} from '../../../../test/support/configured-store.ts';
+import { ScaledClock } from '../../../../test/support/scaled-clock.ts';
+import { changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
+import { writeFact } from '../store/facts.ts';
+import { removeMonitors } from '../store/monitors.ts';
+import { DeclaredFile, type DeclaredFileParts } from './declared-file.ts';
+import { readDeclaredFile } from './read-file.ts';
+
+const HOOK = 'https://hook.example/a-secret-path';
+const TEXT = [
+  'svc_tcp_monitor: { a: { name: a, uri: "a.example:1", periodicity: 1m }, b: { name: b, uri: "b.example:1", periodicity: 1m } }',
+  `svc_notification: { n: { provider_type: webhook, webhook: { endpoint: "\${env.HOOK}" }, monitor_ids: ["\${svc_tcp_monitor.a.id}"] } }`,
+  `svc_status_page: { p: { title: "\${file.title}", slug: p } }`,
+].join('\n');
+
+let parts: ConfiguredStore;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let path: string;
+/** How often the file was read. */
+let reads: number;
+const running: DeclaredFile[] = [];
+
+beforeEach(async () => {
+  [parts, folder] = await Promise.all([configuredStore(), temporaryFolder()]);
+  path = join(folder.path, 'svc.yaml');
+  reads = 0;
+  await writeFile(path, TEXT);
+  await writeFile(join(folder.path, 'title'), 'A title\n');
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((file) => file.stop()));
+  await Promise.all([parts.dispose(), folder.remove()]);
+});
+
+async function started(changes: Partial<DeclaredFileParts> = {}): Promise<DeclaredFile> {
+  const file = new DeclaredFile({
+    path,
+    workspaceId: parts.workspaceId,
+    configuration: parts.configuration,
+    store: parts.store,
+    version: '1.0.0',
+    secrets: parts.secrets,
+    env: { HOOK, OTHER: '1' },
+    allowsDelete: false,
+    channelProblem: () => null,
+    clock: new ScaledClock(20),
+    log: silentLog,
+    read: async (request) => {
+      reads += 1;
+      return readDeclaredFile(request);
+    },
+    ...changes,
+  });
+  running.push(file);
+  await file.start();
+  return file;
+}
+
+/** A start that has applied the file, and its end. */
+async function appliedOnce(): Promise<void> {
+  await (await started()).stop();
+  expect(reads).toBe(1);
+  reads = 0;
+}
+
+const monitorRows = () => rowsOf(parts.store, 'monitors');
+
+describe('at a start', () => {
+  test('an unchanged file is not read again, and says what it declares all the same', async () => {
+    await appliedOnce();
+    const before = await monitorRows();
+    const file = await started({ env: { HOOK, OTHER: '2' } });
+    expect(reads).toBe(0);
+    expect(await monitorRows()).toEqual(before);
+    expect(file.status()).toMatchObject({
+      resources: 4,
+      digest: createHash('sha256').update(TEXT).digest('hex'),
+      appliedAt: expect.any(Number),
+      errors: [],
+    });
+  });
+
+  test('also not at the start after that one', async () => {
+    await appliedOnce();
+    await (await started()).stop();
+    await started();
+    expect(reads).toBe(0);
+  });
+
+  test.each<[string, () => Promise<unknown>, Partial<DeclaredFileParts>?]>([
+    ['that was changed', () => writeFile(path, `${TEXT}\n`)],
+    ['that inserts a file which was changed', () => writeFile(join(folder.path, 'title'), 'Another title\n')],
+    [
+      'that inserts a variable which was changed',
+      async () => {},
+      { env: { HOOK: 'https://hook.example/b' } },
+    ],
+    ['of another version of svc', async () => {}, { version: '1.0.1' }],
+    ['whose resources were set free', () => parts.configuration.releaseFileOwnership()],
+    [
+      'of which a row is gone',
+      async () => {
+        const [row] = await monitorRows();
+        await parts.store.transaction((tx) => removeMonitors(tx, [row?.id ?? 0]));
+      },
+    ],
+    [
+      'of which a row was changed',
+      async () => {
+        const [row] = await monitorRows();
+        await changeRow(parts.store, 'monitors', row?.id ?? 0, { name: 'x', row_version: 2 });
+      },
+    ],
+    [
+      'that an older svc has applied another one since',
+      () => parts.store.transaction(({ db }) => writeFact(db, 'declared_digest', '0'.repeat(64))),
+    ],
+    [
+      'of which what is known cannot be understood',
+      () => parts.store.transaction(({ db }) => writeFact(db, 'declared_sources', '{')),
+    ],
+  ])('a file %s is read', async (_, change, again = {}) => {
+    await appliedOnce();
+    await change();
+    const file = await started(again);
+    expect(reads).toBe(1);
+    expect(file.status()).toMatchObject({ resources: 4, errors: [] });
+    expect(await monitorRows()).toMatchObject([{ owner: 'file' }, { owner: 'file' }]);
+    await file.stop();
+    await started(again);
+    expect(reads).toBe(1);
+  });
+
+  test('a variable that is not set any more is an error, and what was applied goes on', async () => {
+    await appliedOnce();
+    const file = await started({ env: {} });
+    expect(file.status().errors[0]?.message).toContain('the environment variable HOOK is not set');
+  });
+
+  test('a file that is inserted and gone is an error', async () => {
+    await appliedOnce();
+    await unlink(join(folder.path, 'title'));
+    expect((await started()).status().errors[0]?.message).toContain(
+      'cannot read title: there is no such file',
+    );
+  });
+
+  test('a pipe in the place of an inserted file is not waited for', async () => {
+    await appliedOnce();
+    await unlink(join(folder.path, 'title'));
+    execFileSync('mkfifo', [join(folder.path, 'title')]);
+    expect((await started()).status().errors).toHaveLength(1);
+  });
+
+  test('channels of an unchanged file are tried again', async () => {
+    await (await started({ channelProblem: () => ({ message: 'a setting is missing' }) })).stop();
+    await started();
+    expect(reads).toBe(1);
+    expect(await rowsOf(parts.store, 'notifications')).toMatchObject([{ state: 'ok', state_reason: null }]);
+  });
+});
+
+describe('while it is watched', () => {
+  /** The file, and what resolves when the next transaction of it has ended. */
+  async function watched(): Promise<{ next: () => Promise<void> }> {
+    const { configuration } = parts;
+    let told = () => {};
+    await started({
+      configuration: {
+        transaction: async (context, work) => {
+          const result = await configuration.transaction(context, work);
+          told();
+          return result;
+        },
+        releaseFileOwnership: () => configuration.releaseFileOwnership(),
+      },
+    });
+    return {
+      next: () =>
+        new Promise((resolve) => {
+          told = resolve;
+        }),
+    };
+  }
+
+  test('a file that was only touched is not read again', async () => {
+    await appliedOnce();
+    const { next } = await watched();
+    const looked = next();
+    await utimes(path, 1, 1);
+    await looked;
+    expect(reads).toBe(0);
+  });
+
+  test('a change of what an unchanged file inserts is noticed', async () => {
+    await appliedOnce();
+    const { next } = await watched();
+    const applied = next();
+    await writeFile(join(folder.path, 'title'), 'Another title\n');
+    await applied;
+    expect(reads).toBe(1);
+  });
+});
+
+test('who asks for it has an unchanged file read and compared', async () => {
+  await appliedOnce();
+  const file = await started();
+  const [row] = await monitorRows();
+  await changeRow(parts.store, 'monitors', row?.id ?? 0, { name: 'x' });
+  await file.reload();
+  expect(reads).toBe(1);
+  expect(await monitorRows()).toMatchObject([{ name: 'a' }, { name: 'b' }]);
+});
+
+test('the database tells nothing of what was inserted', async () => {
+  await appliedOnce();
+  const facts = JSON.stringify(await rowsOf(parts.store, 'facts'));
+  for (const secret of [HOOK, 'A title', 'A title\n']) {
+    expect(facts).not.toContain(secret);
+    expect(facts).not.toContain(createHash('sha256').update(secret).digest('hex'));
+  }
+});

@@ -1,0 +1,193 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { VALID } from '../../../../test/support/resources.ts';
+import { parsedWithPositions } from './parse.ts';
+import { plainEntries } from './plain-entries.ts';
+
+const sources = { env: { NAME: 'a name' }, readFile: (path: string) => `content of ${path}\n` };
+
+/** Of each kind one that stands alone, and entries that refer to each other and insert something. */
+const DECLARED = {
+  ...Object.fromEntries(
+    Object.entries(VALID)
+      .filter(([kind]) => !kind.startsWith('svc_status_page_'))
+      .map(([kind, resource]) => [kind, { a: resource, 'another-1': resource }]),
+  ),
+  svc_notification: {
+    n: {
+      name: `\${env.NAME} "quoted" \\ $\${`,
+      provider_type: 'webhook',
+      webhook: { endpoint: 'https://a.example', headers: [{ key: 'A', value: `\${file.token}` }] },
+      monitor_ids: [`\${svc_tcp_monitor.a.id}`, `\${svc_http_monitor.another-1.id}`],
+    },
+  },
+  svc_status_page: { p: { title: 'ü😀', slug: 'p' } },
+  svc_status_page_component: {
+    c: { type: 'static', name: 'c', page_id: `\${svc_status_page.p.id}` },
+  },
+};
+
+/** Both ways of reading say the same, where the fast one says anything. */
+function agrees(text: string): boolean {
+  const plain = plainEntries(text, sources);
+  if (plain === null) return false;
+  expect({ entries: plain, errors: [] }).toEqual(parsedWithPositions(text, 'svc.json', sources));
+  return true;
+}
+
+test.each([undefined, 1, '\t'])(
+  'what is read of a valid file is what reading with positions tells (indent %j)',
+  (indent) => {
+    expect(agrees(JSON.stringify(DECLARED, null, indent))).toBe(true);
+  },
+);
+
+test('lines that end with CR LF count once', () => {
+  expect(agrees(JSON.stringify(DECLARED, null, 1).replaceAll('\n', '\r\n'))).toBe(true);
+});
+
+test.each([2, 4])('also of YAML in block style, indented by %i', (indent) => {
+  expect(agrees(stringify(DECLARED, { indent }))).toBe(true);
+});
+
+const MANY = Object.fromEntries(
+  Array.from({ length: 250 }, (_, index) => [
+    `m${index}`,
+    { name: `m${index}`, uri: 'a:1', periodicity: '1m' },
+  ]),
+);
+
+test('YAML of more entries than are read at a time, with comments, empty lines and an empty section', () => {
+  const text = `${stringify({ svc_tcp_monitor: MANY })}svc_http_monitor:\n`.replaceAll(
+    /^ {2}m\d*7:/gm,
+    '# between entries\n\n    # indented\n$&',
+  );
+  expect(agrees(`# a head\n${text.replaceAll('\n', '\r\n')}`)).toBe(true);
+  expect(agrees(text)).toBe(true);
+});
+
+test('texts of several lines do not cut a piece short', () => {
+  const text = stringify({
+    svc_http_monitor: {
+      a: {
+        name: 'a',
+        url: 'http://a',
+        method: 'POST',
+        periodicity: '1m',
+        body: 'svc_tcp_monitor:\n  b: {}\n# c\n\nd\n',
+      },
+    },
+    svc_tcp_monitor: MANY,
+  });
+  expect(text).toContain('body: |');
+  expect(agrees(text)).toBe(true);
+});
+
+test.each(['|', '|+', '>-', '|2'])(
+  'a text in block style (%s) at the end of a piece, or of the file, keeps its line ends',
+  (style) => {
+    const bodies = Array.from(
+      { length: 101 },
+      (_, index) =>
+        `  m${index}:\n    name: a\n    url: http://a\n    method: POST\n    periodicity: 1m\n    body: ${style}\n      b\n\n`,
+    );
+    const text = `svc_http_monitor:\n${bodies.join('')}`;
+    for (const ended of [text, text.trimEnd(), `${text}\n`]) expect(agrees(ended)).toBe(true);
+  },
+);
+
+test('an anchor of an entry that is read before is left to reading with positions', () => {
+  const lines = Object.keys(MANY).map((name) => `  ${name}: { <<: *base, name: ${name} }\n`);
+  const text = `svc_tcp_monitor:\n  a: &base { name: a, uri: "a:1", periodicity: 1m }\n${lines.join('')}`;
+  expect(plainEntries(text, sources)).toBeNull();
+  expect(parsedWithPositions(text, 'svc.yaml', sources).entries).toHaveLength(251);
+});
+
+test('{} declares nothing, and null as a kind neither', () => {
+  expect(agrees(' {}\n')).toBe(true);
+  expect(agrees('{"svc_http_monitor": null}')).toBe(true);
+});
+
+const ENTRY = '{"name":"a","uri":"a:1","periodicity":"1m"}';
+
+test.each([
+  ['in the flow style of YAML', 'svc_tcp_monitor: {}'],
+  ['with a kind twice in YAML', 'svc_tcp_monitor:\nsvc_tcp_monitor:\n'],
+  ['with a name twice in YAML', 'svc_status_page:\n  a: { title: a, slug: a }\n  a: { title: a, slug: b }\n'],
+  ['with a blank that is none in YAML', '\u00a0\nsvc_status_page:\n  a: { title: a, slug: a }\n'],
+  ['with tabs', 'svc_status_page:\n\ta: { title: a, slug: a }\n'],
+  ['indented less', 'svc_status_page:\n    a: { title: a, slug: a }\n  b: { title: a, slug: b }\n'],
+  ['of two documents', 'svc_status_page:\n  a: { title: a, slug: a }\n---\n'],
+  ['that is not JSON to the end', '{"svc_tcp_monitor": {}'],
+  ['that is a list', '[]'],
+  ['without anything', ''],
+  ['of comments only', '# nothing\n'],
+  ['with an unknown kind', '{"svc_tcp_monitors": {}}'],
+  ['with a list for a kind', '{"svc_tcp_monitor": []}'],
+  ['with a text for an entry', '{"svc_tcp_monitor": {"a": "b"}}'],
+  ['with a kind twice', `{"svc_tcp_monitor": {"a": ${ENTRY}}, "svc_tcp_monitor": {}}`],
+  ['with a name twice', `{"svc_tcp_monitor": {"a": ${ENTRY}, "a": ${ENTRY}}}`],
+  [
+    'with an attribute twice',
+    '{"svc_tcp_monitor": {"a": {"name":"a","name":"b","uri":"a:1","periodicity":"1m"}}}',
+  ],
+  ['with a bad name', `{"svc_tcp_monitor": {"a b": ${ENTRY}}}`],
+  ['with a merge', `{"svc_tcp_monitor": {"a": {"<<": ${ENTRY}}}}`],
+  ['with __proto__', `{"svc_tcp_monitor": {"a": {"__proto__": ${ENTRY}}}}`],
+  ['with an escaped key', `{"svc_tcp_monitor": {"\\u0061": ${ENTRY}}}`],
+  ['with a bad value', '{"svc_tcp_monitor": {"a": {"name":"a","uri":"a","periodicity":"1m"}}}'],
+  [
+    'with a variable that is not set',
+    `{"svc_tcp_monitor": {"a": {"name":"\${env.X}","uri":"a:1","periodicity":"1m"}}}`,
+  ],
+  [
+    'with a reference to nothing',
+    `{"svc_status_page_component": {"a": {"type":"static","name":"a","page_id":"\${svc_status_page.p.id}"}}}`,
+  ],
+  [
+    'with a reference out of place',
+    `{"svc_tcp_monitor": {"a": ${ENTRY}, "b": {"name":"\${svc_tcp_monitor.a.id}","uri":"a:1","periodicity":"1m"}}}`,
+  ],
+  [
+    'with two pages of one slug',
+    '{"svc_status_page": {"a": {"title":"a","slug":"a"}, "b": {"title":"b","slug":"a"}}}',
+  ],
+  ['nested too deep', `{"svc_tcp_monitor": {"a": ${'['.repeat(40)}${']'.repeat(40)}}}`],
+])('a file %s is left to reading with positions', (_, text) => {
+  expect(plainEntries(text, sources)).toBeNull();
+});
+test.each([
+  ['JSON', JSON.stringify(DECLARED, null, 1)],
+  ['YAML', stringify(DECLARED)],
+])('whatever is cut out of %s, or put into it, both ways of reading agree', (_, text) => {
+  const position = fc.nat(text.length);
+  const inserted = fc.oneof(
+    fc.string({ maxLength: 4 }),
+    fc.constantFrom(
+      '{',
+      '}',
+      '[',
+      ',',
+      '"',
+      "'",
+      '\\',
+      '"a": 1,',
+      '"<<": {},',
+      `\${`,
+      ' ',
+      '\n',
+      '\n  ',
+      '#',
+      '|\n',
+      '- ',
+      '0',
+    ),
+  );
+  fc.assert(
+    fc.property(position, fc.nat(20), inserted, (start, length, put) => {
+      agrees(text.slice(0, start) + put + text.slice(start + length));
+    }),
+    { numRuns: 400 },
+  );
+});

@@ -1,0 +1,20 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { Distribution } from '@svc/shared/metrics/distribution.ts';
+import type { RecordingStore } from '../store/recording-store.ts';
+
+/** The store, with the time that each committed transaction took in `durations`, seconds. */
+export function timedStore(
+  store: RecordingStore,
+  clock: Pick<Clock, 'monotonic'>,
+  durations: Distribution,
+): RecordingStore {
+  return {
+    ...store,
+    async record(batch) {
+      const startedAt = clock.monotonic();
+      const ids = await store.record(batch);
+      durations.record((clock.monotonic() - startedAt) / 1_000);
+      return ids;
+    },
+  };
+}

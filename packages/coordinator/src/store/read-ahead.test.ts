@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { readAhead } from './read-ahead.ts';
+
+/** Ids from 1, two in a page. */
+const page = async (after: number, last: number) => [after + 1, after + 2].filter((id) => id <= last);
+const itself = (id: number) => id;
+
+test.each([0, 1, 2, 3, 4])('%i rows come in their order, once each', async (count) => {
+  const read: number[] = [];
+  for await (const ids of readAhead((after) => page(after, count), itself)) read.push(...ids);
+  expect(read).toEqual(Array.from({ length: count }, (_, index) => index + 1));
+});
+
+test('the next page is asked for before one is worked on, and no further', async () => {
+  const asked: number[] = [];
+  const read = readAhead((after) => {
+    asked.push(after);
+    return page(after, 10);
+  }, itself);
+  await read.next();
+  expect(asked).toEqual([0, 2]);
+  await read.return(undefined);
+  expect(asked).toEqual([0, 2]);
+});
+
+test('a failure is thrown in its turn, and disturbs nobody who has stopped before', async () => {
+  const failing = () =>
+    readAhead((after) => (after === 0 ? page(after, 10) : Promise.reject(new Error('lost'))), itself);
+  const read = failing();
+  expect((await read.next()).value).toEqual([1, 2]);
+  await expect(read.next()).rejects.toThrow('lost');
+  const stopped = failing();
+  await stopped.next();
+  await stopped.return(undefined);
+});

@@ -1,0 +1,110 @@
+import type { Outcome } from '../messages/check-result.ts';
+import type { Refusal, Sickness } from '../messages/heartbeat.ts';
+import { counter, gauge } from './instrument.ts';
+
+const REFUSALS = {
+  held: 'The agent holds the job already: its first answer was lost, or the job is offered again.',
+  finished: 'The agent ran the job within the last five minutes.',
+  full: 'The agent has as many jobs as it can run in time.',
+  draining: 'The agent is ending.',
+  invalid: 'The job could not be read, but for its monitor and slot.',
+} satisfies Record<Refusal, string>;
+
+const OUTCOMES = {
+  passed: 'The target is up.',
+  degraded: 'The target is up and slow, or its certificate expires soon.',
+  failed: 'The target is down.',
+  not_run: 'The agent could not probe; it says nothing about the target.',
+} satisfies Record<Outcome, string>;
+
+/** What an agent counts from its start on. */
+export const AGENT_COUNTERS = {
+  attempts: counter('svc_agent_attempts_total', 'Attempts that were begun; a check has one and its retries.'),
+  accepted: counter('svc_agent_jobs_accepted_total', 'Jobs that were taken.'),
+  refused: counter('svc_agent_jobs_refused_total', 'Jobs that were offered and not taken.', {
+    label: { name: 'reason', values: REFUSALS },
+    advice: 'Where `full` grows, the region needs more agents, or a higher `SVC_CONCURRENCY`.',
+  }),
+  results: counter('svc_agent_results_total', 'Checks that have ended.', {
+    label: { name: 'outcome', values: OUTCOMES },
+    advice: 'Where `not_run` grows, the log and `svc_agent_sick` say why.',
+  }),
+  droppedMessages: counter('svc_agent_messages_dropped_total', 'Messages that were thrown away whole.', {
+    label: {
+      name: 'reason',
+      values: {
+        oversized: 'It is larger than any message of ours.',
+        'not-json': 'It is not JSON.',
+        invalid: 'It is none of the messages that an agent knows.',
+        'foreign-results': "It names a subject for results that is not the region's own.",
+      },
+    },
+    advice:
+      'Any growth: somebody other than the coordinator publishes on the subject of jobs, or the coordinator is much newer than the agent. Look at who has a key to NATS.',
+  }),
+  droppedJobs: counter('svc_agent_jobs_dropped_total', 'Jobs of readable messages that could not be read.', {
+    advice: 'Any growth: the coordinator is much newer than the agent; update the agent.',
+  }),
+  batchesSent: counter(
+    'svc_agent_batches_sent_total',
+    'Batches of results that were sent, repeats included.',
+  ),
+  batchesAcknowledged: counter(
+    'svc_agent_batches_acknowledged_total',
+    'Batches of results that the stream has stored.',
+  ),
+  batchesResent: counter(
+    'svc_agent_batches_resent_total',
+    'Batches of results that were sent again: no acknowledgement came in time, or the connection is a new one.',
+    { advice: 'Steady growth: NATS is slow or far away. Look at its disk and at the network.' },
+  ),
+  batchesRefused: counter(
+    'svc_agent_batches_refused_total',
+    'Batches of results that were answered with an error, or that no stream took.',
+    {
+      advice:
+        'Any growth: the log has the answer. The stream may be full, or missing until the coordinator is there.',
+    },
+  ),
+  batchesDisowned: counter(
+    'svc_agent_batches_disowned_total',
+    'Batches of results that the stream took for repeats although they were new. They were sent again.',
+    {
+      advice:
+        "Any growth: somebody with the region's key tampers with its stream. Give the region a new key.",
+    },
+  ),
+  resultsDropped: counter(
+    'svc_agent_results_dropped_total',
+    'Results that were lost: the outbox was full, the stream refused them for good, or the agent ended first.',
+    { advice: 'Any growth: results are lost. NATS was away for too long, or refuses what the agent sends.' },
+  ),
+};
+
+/** What an agent measures at the moment of reading. */
+export const AGENT_GAUGES = {
+  running: gauge('svc_agent_attempts_running', 'Attempts in progress.'),
+  pending: gauge(
+    'svc_agent_checks_pending',
+    'Checks that wait for their slot, for a place or for their next attempt.',
+  ),
+  held: gauge('svc_agent_jobs_held', 'Jobs that were taken and whose result is not acknowledged yet.'),
+  outbox: gauge('svc_agent_outbox_batches', 'Batches of results that are not acknowledged yet.', {
+    advice: 'Steady growth: NATS does not take results. Look at its disk and at the connection.',
+  }),
+  connected: gauge('svc_agent_nats_connected', '1 while the agent is connected to NATS, else 0.', {
+    advice: '0 for more than a minute: look at NATS and at the way to it.',
+  }),
+  sick: gauge('svc_agent_sick', '1 while the agent finds this wrong with itself, else 0.', {
+    label: {
+      name: 'sickness',
+      values: {
+        'network-down':
+          'Its own network is down: none of its references answers, and hardly any target. Look at the uplink, the gateway and the name servers of its machine.',
+        starved:
+          'It waits for a CPU. Its machine, or the quota of its cgroup, is too small for what runs there.',
+      } satisfies Record<Sickness, string>,
+    },
+    advice: '1 for more than a minute: what the agent cannot tell is `not_run` meanwhile.',
+  }),
+};

@@ -1,0 +1,31 @@
+import { counter, gauge, histogram } from './instrument.ts';
+
+/** What the coordinator counts while it delivers alerts; from the beginning of its leading on. */
+export const DELIVERY_COUNTERS = {
+  attempts: counter('svc_delivery_attempts_total', 'Attempts to deliver an alert.', {
+    label: {
+      name: 'outcome',
+      values: {
+        delivered: 'The receiver took it.',
+        retry: 'It failed and is tried again.',
+        'permanent-message': 'The receiver refused this alert for good.',
+        'permanent-channel': 'The receiver refuses everything of this channel, or the channel cannot send.',
+      },
+    },
+    advice:
+      'Where anything but `delivered` grows: `GET /v1/notifications/{id}/deliveries` has the answers of the receiver.',
+  }),
+  attemptDuration: histogram(
+    'svc_delivery_attempt_duration_seconds',
+    'How long attempts to deliver an alert took.',
+    { unit: 'seconds', bounds: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15] },
+  ),
+};
+
+/** What the delivery measures at the moment of reading. */
+export const DELIVERY_GAUGES = {
+  lanes: gauge('svc_delivery_lanes', 'Pairs of monitor and channel with alerts that wait to be delivered.', {
+    advice: 'Steady growth: receivers do not take alerts. See `svc_delivery_attempts_total`.',
+  }),
+  sending: gauge('svc_deliveries_sending', 'Deliveries that are being sent.'),
+};

@@ -1,0 +1,151 @@
+import type { NotRunReason } from '../messages/check-result.ts';
+import type { Sickness } from '../messages/heartbeat.ts';
+import { counter, gauge } from './instrument.ts';
+
+const SICKNESSES = {
+  'network-down': 'The agent has lost its own network.',
+  starved: 'The agent waits for a CPU.',
+} satisfies Record<Sickness, string>;
+
+const ABSTENTIONS = {
+  'no-agent': 'No agent took the job in time.',
+  'job-lost': 'The agent that held the job is gone.',
+  unsupported: 'The agents of the region do not know this kind of check; update them.',
+  'internal-error': 'The job could not be published; the log has the reason.',
+} satisfies { [R in NotRunReason]?: string };
+
+/** What the coordinator counts while it gives jobs to regions; from the beginning of its leading on. */
+export const DISPATCH_COUNTERS = {
+  slots: counter('svc_slots_total', 'Slots of monitors that fell due.', {
+    label: {
+      name: 'outcome',
+      values: {
+        dispatched: 'Regions were given a job, or one of them still runs its last one.',
+        skipped: 'No region was given a job, because of overload.',
+        'no-agent': 'No region of the monitor has a live agent.',
+        missed: 'It came too late: after a standstill, or after the clock was set forward.',
+      },
+    },
+    advice:
+      'Where `skipped` grows, see `svc_overloads_total`. Where `no-agent` grows, a region that monitors declare has no agent: start one. Where `missed` grows, the coordinator stood still: look at its machine and at its clock.',
+  }),
+  jobsSkipped: counter('svc_jobs_skipped_total', 'Jobs that fell due in a region and were not given to it.', {
+    label: {
+      name: 'reason',
+      values: {
+        'predecessor-running': "The region still runs the job of the monitor's last slot.",
+        'region-overloaded': 'The agents of the region cannot run all of its checks.',
+        'recording-overloaded': 'Results come faster than they are recorded.',
+        'scheduling-overloaded': 'The coordinator has more to do than its process can.',
+        'lateness-overloaded': 'Checks begin late in all regions.',
+      },
+    },
+    advice:
+      'Where `predecessor-running` grows, checks take longer than their period: lower `timeout` or `retry`. For the others see `svc_overloads_total`.',
+  }),
+  overloads: counter('svc_overloads_total', 'Times that an overload began, and checks were skipped for it.', {
+    label: {
+      name: 'cause',
+      values: {
+        region: 'The agents of a region: add agents there.',
+        recording: 'The recording: the coordinator needs a faster disk or CPU, or fewer checks.',
+        scheduling: 'The scheduling: the coordinator needs a faster CPU, or fewer checks.',
+        lateness: 'Checks begin late in all regions: the machines of coordinator and agents need more CPU.',
+      },
+    },
+    advice: 'Any growth: checks are skipped. The log names the region, or how many checks per second remain.',
+  }),
+  offers: counter('svc_job_offers_total', 'Jobs that were published, each as often as it was offered.', {
+    label: {
+      name: 'offer',
+      values: {
+        first: 'The job was offered for the first time.',
+        repeated: 'The job was offered again, because nobody took it or its agent lost it.',
+      },
+    },
+  }),
+  messages: counter('svc_job_messages_total', 'Messages in which jobs were published.'),
+  messagesUnheard: counter(
+    'svc_job_messages_unheard_total',
+    'Messages with jobs that the NATS server returned, because nobody listens in the region.',
+  ),
+  answers: counter('svc_job_answers_total', 'Answers of agents to offered jobs.', {
+    label: {
+      name: 'answer',
+      values: {
+        accepted: 'The agent took the job.',
+        refused: 'The agent did not take it; `svc_agent_jobs_refused_total` of the agent says why.',
+      },
+    },
+  }),
+  abstained: counter('svc_jobs_abstained_total', 'Jobs that were given up: the region abstains.', {
+    label: { name: 'reason', values: ABSTENTIONS },
+    advice: 'Any steady growth: checks do not run. Look at the agents of the region, under `/v1/regions`.',
+  }),
+  jobsLost: counter(
+    'svc_jobs_lost_total',
+    'Jobs that an agent took and that vanished from it, or with it. They are offered again while there is time.',
+  ),
+  agentsGone: counter('svc_agents_gone_total', 'Agents that were not heard of for three heartbeats.'),
+  sicknesses: counter(
+    'svc_sicknesses_total',
+    'Times that an agent began to find something wrong with itself.',
+    { label: { name: 'sickness', values: SICKNESSES } },
+  ),
+  regionsLost: counter(
+    'svc_regions_lost_total',
+    'Times that a region that monitors declare lost its last agent, or had none at the start.',
+    { advice: 'Any growth: start an agent in the region that the log names.' },
+  ),
+  regionMutings: counter(
+    'svc_region_mutings_total',
+    'Times that a region was muted, because its agents said more than is read.',
+    {
+      advice:
+        "Any growth: an agent, or somebody with the region's key, floods its subjects. The log names it.",
+    },
+  ),
+  messagesDropped: counter(
+    'svc_agent_subject_messages_dropped_total',
+    "Messages on the agents' subjects that could not be read.",
+    { advice: "Any growth: somebody other than an agent publishes there. Look at who has the region's key." },
+  ),
+  heartbeatsDropped: counter(
+    'svc_heartbeats_dropped_total',
+    'Messages of agents beyond the number of agents that a region may have.',
+    { advice: 'Any growth: agents of the region take a new id at each start, or too many run there.' },
+  ),
+  sharedAgentIds: counter(
+    'svc_shared_agent_ids_total',
+    'Ids that two agents of a region were found to share.',
+    {
+      advice: 'Any growth: give each agent its own `SVC_AGENT_ID`. The log names the id.',
+    },
+  ),
+  batchesDisowned: counter(
+    'svc_batches_disowned_total',
+    'Batches of results that streams took for repeats although they were new, as the agents say.',
+    {
+      advice: "Any growth: somebody with a region's key tampers with its stream. Give the region a new key.",
+    },
+  ),
+  ticksLate: counter(
+    'svc_dispatch_ticks_late_total',
+    'Ticks of the dispatch that came so late that no silence of agents was judged in them.',
+    { advice: 'Steady growth: the process does not get its CPU.' },
+  ),
+};
+
+/** What the dispatch measures at the moment of reading. */
+export const DISPATCH_GAUGES = {
+  jobsInFlight: gauge('svc_jobs_in_flight', 'Jobs that were given to a region and are not reported yet.'),
+  agentsSick: gauge('svc_agents_sick', 'Agents that find this wrong with themselves.', {
+    label: { name: 'sickness', values: SICKNESSES },
+    advice: 'Above 0 for more than a minute: `/v1/regions` and the log name the agents.',
+  }),
+  regionsMuted: gauge(
+    'svc_regions_muted',
+    'Regions whose agents said more than is read, and that are not heard for a while.',
+    { advice: 'Above 0: see `svc_region_mutings_total`.' },
+  ),
+};

@@ -1,0 +1,108 @@
+import type { MONITOR_STATUS_VALUES } from '../resources/monitor-common.ts';
+import { counter, gauge, histogram } from './instrument.ts';
+
+/** What the coordinator counts while it reads and records results; from the beginning of its leading on. */
+export const RECORDING_COUNTERS = {
+  results: counter('svc_results_total', 'Results that were recorded.', {
+    label: {
+      name: 'novelty',
+      values: {
+        new: 'It was not recorded yet.',
+        repeated: 'It was recorded already; it counts once.',
+      },
+    },
+  }),
+  resultsDropped: counter('svc_results_dropped_total', 'Results that were read and not recorded.', {
+    label: {
+      name: 'reason',
+      values: {
+        malformed: 'It could not be read.',
+        'bad-token': 'It has no valid token: its job was never given to the region.',
+        'unknown-monitor': 'There is no such monitor; it was removed.',
+      },
+    },
+    advice:
+      'Where `malformed` or `bad-token` grows, somebody other than an agent publishes results. Look at who has the key of the region that the log names.',
+  }),
+  messagesDropped: counter('svc_result_messages_dropped_total', 'Messages of results that were lost whole.', {
+    label: {
+      name: 'reason',
+      values: {
+        malformed: 'It could not be read.',
+        lost: 'The stream dropped it before it was read, because of its limit.',
+        'handling-failed': 'A defect of svc; the log has it.',
+      },
+    },
+    advice:
+      'Any growth. Where `lost` grows, results are lost: raise `SVC_RESULTS_MAX_BYTES`, or find out why the coordinator reads too slowly.',
+  }),
+  streamsReplaced: counter(
+    'svc_streams_replaced_total',
+    'Streams of results that were found emptied, restored or made anew. They are read from their beginning.',
+    { advice: 'Any growth that nobody of yours has caused: what the stream held unread is lost.' },
+  ),
+  eventsDropped: counter(
+    'svc_recorder_events_dropped_total',
+    'Events that were to be recorded and were left out.',
+    {
+      label: {
+        name: 'reason',
+        values: {
+          overflow: 'The database took nothing for so long that what dispatch tells was dropped.',
+          unrecordable: 'It could not be recorded for a reason of its own, so that the rest goes on.',
+        },
+      },
+      advice: 'Any growth: the log has the reason.',
+    },
+  ),
+  becameUnknown: counter(
+    'svc_monitors_became_unknown_total',
+    'Times that a monitor became `unknown` though nobody had changed it.',
+    { advice: 'Any growth: too few regions report. See `svc_jobs_abstained_total` and `svc_agent_sick`.' },
+  ),
+  transactions: counter('svc_record_transactions_total', 'Transactions that record results.', {
+    label: {
+      name: 'outcome',
+      values: {
+        committed: 'It was committed.',
+        failed: 'The database did not take it. It is tried again.',
+      },
+    },
+    advice: 'Where `failed` grows: look at the disk of the database. Nothing is lost meanwhile.',
+  }),
+  transactionDuration: histogram(
+    'svc_record_transaction_duration_seconds',
+    'How long transactions that record results took, from the request to the commit.',
+    {
+      unit: 'seconds',
+      bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+      advice: 'Where many take longer than 0.25 s, the disk of the database is too slow.',
+    },
+  ),
+};
+
+const STATUSES = {
+  active: 'It is up.',
+  degraded: 'It is up and slow.',
+  error: 'It is down.',
+  unknown: 'Too few regions have reported, or it is not active.',
+} satisfies Record<(typeof MONITOR_STATUS_VALUES)[number], string>;
+
+/** What the recording measures at the moment of reading. */
+export const RECORDING_GAUGES = {
+  monitors: gauge('svc_monitors', 'Monitors by status.', { label: { name: 'status', values: STATUSES } }),
+  backlogEvents: gauge('svc_backlog_events', 'Events that wait in memory to be recorded.'),
+  backlogAge: gauge(
+    'svc_backlog_age_seconds',
+    'How long the oldest result has waited to be recorded, in memory or in a stream.',
+    {
+      unit: 'seconds',
+      advice: 'Above 60: results come faster than they are recorded, or the disk stands still.',
+    },
+  ),
+  rollupsBehind: gauge(
+    'svc_rollups_behind_seconds',
+    'Age of the oldest result that is not rolled up. An hour and some minutes are normal.',
+    { unit: 'seconds', advice: 'Above two hours: summaries are out of date. The log has the reason.' },
+  ),
+};

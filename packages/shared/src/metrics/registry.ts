@@ -1,0 +1,59 @@
+import { AGENT_COUNTERS, AGENT_GAUGES } from './agent-instruments.ts';
+import { DELIVERY_COUNTERS, DELIVERY_GAUGES } from './delivery-instruments.ts';
+import { DISPATCH_COUNTERS, DISPATCH_GAUGES } from './dispatch-instruments.ts';
+import type { Instrument } from './instrument.ts';
+import { PROCESS_COUNTERS, PROCESS_GAUGES } from './process-instruments.ts';
+import { RECORDING_COUNTERS, RECORDING_GAUGES } from './recording-instruments.ts';
+import { API_COUNTERS, SERVING_GAUGES } from './serving-instruments.ts';
+
+export type InstrumentGroup = {
+  /** For headings. */
+  readonly title: string;
+  /** Who has them, and from when on they count, as sentences. */
+  readonly description: string;
+  readonly of: 'process' | 'agent' | 'coordinator' | 'leader';
+  readonly instruments: readonly Instrument[];
+};
+
+/** Every instrument of svc. A part that has others does not pass the test that scrapes its `/metrics`. */
+export const INSTRUMENT_GROUPS: readonly InstrumentGroup[] = [
+  group('Agent', 'agent', 'An agent counts from its start on.', AGENT_COUNTERS, AGENT_GAUGES),
+  group(
+    'Coordinator: dispatch',
+    'leader',
+    'They are there while the coordinator leads, and count from the beginning of its leading on.',
+    DISPATCH_COUNTERS,
+    DISPATCH_GAUGES,
+  ),
+  group(
+    'Coordinator: recording',
+    'leader',
+    'They are there while the coordinator leads, and count from the beginning of its leading on.',
+    RECORDING_COUNTERS,
+    RECORDING_GAUGES,
+  ),
+  group(
+    'Coordinator: alerts',
+    'leader',
+    'They are there while the coordinator leads, and count from the beginning of its leading on.',
+    DELIVERY_COUNTERS,
+    DELIVERY_GAUGES,
+  ),
+  group(
+    'Coordinator: serving',
+    'coordinator',
+    'Every coordinator has them, whether it leads or not, and counts from its start on.',
+    API_COUNTERS,
+    SERVING_GAUGES,
+  ),
+  group('Process', 'process', 'The coordinator and the agents have them.', PROCESS_COUNTERS, PROCESS_GAUGES),
+];
+
+function group(
+  title: string,
+  of: InstrumentGroup['of'],
+  description: string,
+  ...kinds: readonly Readonly<Record<string, Instrument>>[]
+): InstrumentGroup {
+  return { title, of, description, instruments: kinds.flatMap((kind) => Object.values(kind)) };
+}

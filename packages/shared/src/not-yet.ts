@@ -1,0 +1,91 @@
+import type { SettingName } from './setting-names.ts';
+
+/** Something that can be declared or set, is checked and stored, and that nothing reads yet. */
+export type NotYet = {
+  /** What is missing. Follows "this version": `has no status pages`. */
+  readonly reason: string;
+  /** Attributes by name, of whatever resource has them. */
+  readonly attributes?: readonly string[];
+  /** Whole resources. Only the first is warned of: the others cannot be without it. */
+  readonly resources?: readonly `svc_${string}`[];
+  readonly settings?: readonly (SettingName | `OTEL_${string}`)[];
+};
+
+/**
+ * The one list of what has no effect yet. Where one of these is set, the API, the log at the start, the report of
+ * the declared file and Terraform warn, and the reference is marked. Whoever makes one work deletes its line here,
+ * and that ends all of it. Channels that cannot send have their own state (`failing`).
+ */
+export const NOT_YET: readonly NotYet[] = [
+  {
+    reason: 'exports no metrics over OTLP',
+    attributes: ['otlp_endpoint', 'otlp_headers'],
+    settings: ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT'],
+  },
+  {
+    reason: 'serves no status pages',
+    resources: ['svc_status_page', 'svc_status_page_component', 'svc_status_page_component_group'],
+  },
+  { reason: 'sends no e-mail', settings: ['SVC_SMTP_URL', 'SVC_MAIL_FROM'] },
+  {
+    reason: 'sends nothing over Twilio',
+    settings: [
+      'SVC_TWILIO_ACCOUNT_SID',
+      'SVC_TWILIO_AUTH_TOKEN',
+      'SVC_TWILIO_SMS_FROM',
+      'SVC_TWILIO_WHATSAPP_FROM',
+      'SVC_TWILIO_CONTENT_SID_ERROR',
+      'SVC_TWILIO_CONTENT_SID_DEGRADED',
+      'SVC_TWILIO_CONTENT_SID_RECOVERED',
+      'SVC_TWILIO_CONTENT_SID_TEST',
+      'SVC_TWILIO_BASE_URL',
+    ],
+  },
+  { reason: 'sends nothing over Telegram', settings: ['SVC_TELEGRAM_BOT_TOKEN', 'SVC_TELEGRAM_BASE_URL'] },
+  {
+    reason: 'has no channels to incident services',
+    settings: ['SVC_INCIDENT_A_BASE_URL', 'SVC_INCIDENT_B_US_BASE_URL', 'SVC_INCIDENT_B_EU_BASE_URL'],
+  },
+  { reason: 'has no channels to push services', settings: ['SVC_PUSH_A_BASE_URL'] },
+];
+
+/** The settings that nothing reads yet, each with the reason. */
+export const SETTINGS_NOT_YET: ReadonlyMap<string, string> = reasons(({ settings }) => settings);
+
+const ATTRIBUTES: ReadonlyMap<string, string> = reasons(({ attributes }) => attributes);
+const RESOURCES: ReadonlyMap<string, string> = reasons(({ resources }) => resources);
+const WARNED: ReadonlyMap<string, string> = reasons(({ resources }) => resources?.slice(0, 1));
+
+/** The description of an attribute or resource, marked where it has no effect yet. */
+export function marked(name: string, description: string): string {
+  const reason = ATTRIBUTES.get(name) ?? RESOURCES.get(name);
+  return reason === undefined ? description : `${description} Has no effect yet: this version ${reason}.`;
+}
+
+/** What of a declared resource has no effect yet, for people, without a full stop. */
+export function notYet(kind: string, attributes: object): string[] {
+  const whole = WARNED.get(kind);
+  const found = whole === undefined ? [] : [warning(kind, whole)];
+  const values = attributes as { readonly [name: string]: unknown };
+  for (const [name, reason] of ATTRIBUTES) {
+    if ((values[name] ?? null) !== null) found.push(warning(name, reason));
+  }
+  return found;
+}
+
+/** What of the environment has no effect yet, for people. An empty variable counts as unset, and `<NAME>_FILE` as the name. */
+export function settingsNotYet(environment: NodeJS.ProcessEnv): string[] {
+  return [...SETTINGS_NOT_YET].flatMap(([name, reason]) =>
+    [name, `${name}_FILE`].filter((each) => environment[each]).map((each) => warning(each, reason)),
+  );
+}
+
+function warning(name: string, reason: string): string {
+  return `${name} has no effect yet: this version ${reason}`;
+}
+
+function reasons(named: (entry: NotYet) => readonly string[] | undefined): ReadonlyMap<string, string> {
+  return new Map(
+    NOT_YET.flatMap((entry) => (named(entry) ?? []).map((name): [string, string] => [name, entry.reason])),
+  );
+}

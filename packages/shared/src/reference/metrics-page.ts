@@ -1,0 +1,50 @@
+import type { Instrument } from '../metrics/instrument.ts';
+import { INSTRUMENT_GROUPS, type InstrumentGroup } from '../metrics/registry.ts';
+import { lines, table } from './markdown.ts';
+
+/** The page of metrics, from the declarations of the instruments. */
+export function metricsPage(): string {
+  return lines([
+    '<!-- Generated from packages/shared/src/metrics by `npm run docs`. -->',
+    '# Metrics',
+    '',
+    'The coordinator answers `GET /metrics` on `SVC_LISTEN`, and an agent on `SVC_AGENT_LISTEN`, in the text format of Prometheus (0.0.4).',
+    'Where `SVC_METRICS_TOKEN` is set, both ask for it as a bearer token:',
+    '',
+    '```yaml',
+    'scrape_configs:',
+    '  - job_name: svc',
+    '    authorization: { credentials_file: /etc/prometheus/svc-metrics-token }',
+    '    static_configs: [{ targets: ["coordinator.example.com:8080", "agent-1.example.com:9100"] }]',
+    '```',
+    '',
+    'Every series is there from the start, with 0. Labels have the values that are listed here and no others, so the number of series is',
+    'bounded. A counter begins at 0 again with its process, and those of the leader with each time of leading: use `rate()` and',
+    '`increase()`, which know that. Where a metric has an alarm, the line says when somebody should look at it, and what to do then.',
+    'What the metrics of the monitored targets are is no part of this page: they are in the API, under `/v1/monitors`.',
+    ...INSTRUMENT_GROUPS.flatMap(section),
+  ]);
+}
+
+function section({ title, description, instruments }: InstrumentGroup): string[] {
+  return ['', `## ${title}`, '', description, ...instruments.flatMap(entry)];
+}
+
+function entry({ name, kind, unit, label, description, advice, bounds }: Instrument): string[] {
+  const type = `${kind[0]?.toUpperCase()}${kind.slice(1)}${unit === null ? '' : `, ${unit}`}.`;
+  const buckets =
+    bounds.length === 0 ? '' : ` Buckets up to ${bounds.join(', ')} ${unit}, and one for all above.`;
+  return [
+    '',
+    `### \`${name}\``,
+    '',
+    `*${type}* ${description}${buckets}`,
+    ...(label === null ? [] : ['', ...labelTable(label.name, label.values)]),
+    ...(advice === null ? [] : ['', `**Alarm.** ${advice}`]),
+  ];
+}
+
+function labelTable(name: string, values: Readonly<Record<string, string>>): string[] {
+  const rows = Object.entries(values).map(([value, meaning]) => [`\`${value}\``, meaning]);
+  return table([`\`${name}\``, 'Meaning'], rows);
+}

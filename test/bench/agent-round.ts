@@ -1,0 +1,41 @@
+/** One round of checks by a real agent, for the benchmarks of its CPU. */
+import type { Check } from '@svc/shared/messages/check.ts';
+import type { AgentLoad } from './agent-load.ts';
+import { cpuMs } from './process-usage.ts';
+
+/** Checks a second. */
+export const RATE = 1_000;
+export const ROUND_SECONDS = 4;
+export const KINDS = ['http', 'tcp'] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** A check of a target at this port of the loopback address. */
+export function checkOf(kind: Kind, port: number): Check {
+  const common = { timeout: 5_000, retry: 0, degraded_at: 0 };
+  if (kind === 'tcp') return { type: 'tcp', uri: `127.0.0.1:${port}`, ...common };
+  return {
+    type: 'http',
+    url: `http://127.0.0.1:${port}/`,
+    method: 'GET',
+    headers: [],
+    body: '',
+    follow_redirects: true,
+    status_code_assertions: [],
+    body_assertions: [],
+    header_assertions: [],
+    ...common,
+  };
+}
+
+/** CPU ms that the agent takes per check over one round. */
+export async function agentRound(load: AgentLoad, check: Check): Promise<number> {
+  const before = { cpu: cpuMs(load.agent.pid), results: load.results };
+  await load.offer(check, RATE, ROUND_SECONDS);
+  await settle();
+  return (cpuMs(load.agent.pid) - before.cpu) / (load.results - before.results);
+}
+
+/** What was begun in a round comes to its end. */
+export function settle(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 500));
+}
