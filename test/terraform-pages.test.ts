@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
+import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { expect, test } from 'vitest';
 import { terraformPages } from '../docs/generate/terraform-pages.ts';
 
@@ -14,3 +15,9 @@ test.each([...terraformPages()])(
     expect(readFileSync(new URL(path, FOLDER), 'utf8')).toBe(text);
   },
 );
+
+test('the example of every kind of channel has every kind', () => {
+  const page = terraformPages().get('resources/notification.md') ?? '';
+  const shown = [...page.matchAll(/provider_type = "(\w+)"/g)].map(([, kind]) => kind);
+  expect(CHANNEL_KINDS.filter((kind) => !shown.includes(kind))).toEqual([]);
+});

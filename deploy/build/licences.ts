@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { SvcError } from '@svc/shared/errors.ts';
 import type { Metafile } from 'esbuild';
 
 export type BundledPackage = {
@@ -49,7 +50,8 @@ function packageFolders({ outputs }: Metafile): string[] {
 
 async function readPackage(folder: string): Promise<BundledPackage> {
   const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
-  if (typeof license !== 'string') throw new Error(`${folder}/package.json names no licence`);
+  if (typeof license !== 'string')
+    throw new SvcError('build-failed', `${folder}/package.json names no licence`);
   const files = (await readdir(folder)).filter((file) => LICENCE_FILE.test(file)).sort();
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
   return { name, version, license, texts };

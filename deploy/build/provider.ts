@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { SvcError } from '@svc/shared/errors.ts';
 import type { Metafile, Plugin } from 'esbuild';
 import { bundle, LINE_LIMIT } from './bundle.ts';
 import { bundledPackages, thirdPartyLicences } from './licences.ts';
@@ -49,7 +50,8 @@ export async function bundleProvider(root: string, main = MAIN): Promise<Provide
     plugins: [withoutProtoLoader],
   });
   const [script] = outputFiles;
-  if (script === undefined) throw new Error('esbuild wrote no bundle of the Terraform provider');
+  if (script === undefined)
+    throw new SvcError('build-failed', 'esbuild wrote no bundle of the Terraform provider');
   const licences = thirdPartyLicences(await bundledPackages([metafile], root));
   return { script: Buffer.from(script.contents), licences: Buffer.from(licences), metafile };
 }

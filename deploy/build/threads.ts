@@ -2,6 +2,7 @@ import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { SvcError } from '@svc/shared/errors.ts';
 import type { Plugin } from 'esbuild';
 import { builtinsWhenNeeded, bundle } from './bundle.ts';
 
@@ -68,13 +69,17 @@ export function threadsInOneFile(sources: string, threads: readonly Thread[]): P
         const contents = original.replace(THREAD_URL, (_, module: string) => {
           const name = relative(sources, join(dirname(path), module));
           const thread = threads.find((one) => one.name === name);
-          if (thread === undefined) throw new Error(`${path}: the bundle has no thread ${name}`);
+          if (thread === undefined)
+            throw new SvcError('build-failed', `${path}: the bundle has no thread ${name}`);
           return thread.code === null
             ? `bundleUrl(${JSON.stringify(name)})`
             : `codeUrl(${JSON.stringify(thread.code)})`;
         });
         if (contents.includes('import.meta')) {
-          throw new Error(`${path}: what it finds by import.meta is not in a bundle of one file`);
+          throw new SvcError(
+            'build-failed',
+            `${path}: what it finds by import.meta is not in a bundle of one file`,
+          );
         }
         // On the first line, so that line numbers stay as they are.
         return {

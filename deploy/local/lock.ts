@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf } from '@svc/shared/errors.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { lockFile } from '@svc/shared/file-lock.ts';
 
 /**
@@ -18,9 +18,9 @@ export function lockDataFolder(dataDir: string): () => void {
     if (release !== null) writeFileSync(pidFile, `${process.pid}\n`);
   } catch (error) {
     release?.();
-    throw new Error(unusable(dataDir, error), { cause: error });
+    throw new SvcError('data-folder', unusable(dataDir, error), { cause: error });
   }
-  if (release === null) throw new Error(heldBy(dataDir, pidFile));
+  if (release === null) throw new SvcError('data-folder', heldBy(dataDir, pidFile));
   const held = release;
   return () => {
     rmSync(pidFile, { force: true });

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { SvcError } from '@svc/shared/errors.ts';
 
 /**
  * The port for the NATS server of this data folder: the one it had before, so that agents that outlive
@@ -9,7 +10,7 @@ export async function choosePort(file: string): Promise<number> {
   const remembered = Number(await readFile(file, 'utf8').catch(missingIsEmpty));
   if (Number.isInteger(remembered) && remembered > 0 && (await bind(remembered)) !== null) return remembered;
   const port = await bind(0);
-  if (port === null) throw new Error('no free loopback port could be had for NATS');
+  if (port === null) throw new SvcError('no-free-port', 'no free loopback port could be had for NATS');
   await writeFile(file, `${port}\n`);
   return port;
 }

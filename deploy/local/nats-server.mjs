@@ -33,7 +33,13 @@ const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/usr/
 
 /** @typedef {{ path: string, version: string, source: string }} NatsServerBinary */
 
-export class NatsServerMissing extends Error {}
+/** The errors of `@svc/shared/errors.ts` cannot be had here: this runs on Node 20, before packages are installed. */
+export class NatsServerMissing extends Error {
+  code = 'no-nats-server';
+}
+
+/** One of the ways to a binary did not work. */
+class WayFailed extends NatsServerMissing {}
 
 /**
  * A usable binary that is already on this machine: `SVC_NATS_SERVER`, `PATH`, the project's cache.
@@ -121,7 +127,7 @@ async function unpackDebianPackage() {
     await run('apt-get', [...options, 'update'], where);
     await run('apt-get', [...options, 'download', 'nats-server'], where);
     const file = (await readdir(work)).find((name) => name.endsWith('.deb'));
-    if (file === undefined) throw new Error('apt-get downloaded nothing');
+    if (file === undefined) throw new WayFailed('apt-get downloaded nothing');
     await run('dpkg', ['-x', file, 'unpacked'], where);
     await keep(join(work, 'unpacked', 'usr', 'sbin', 'nats-server'));
   } finally {
@@ -130,7 +136,7 @@ async function unpackDebianPackage() {
 }
 
 async function installDebianPackage() {
-  if (process.getuid?.() !== 0) throw new Error('not root');
+  if (process.getuid?.() !== 0) throw new WayFailed('not root');
   const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   await run('apt-get', ['-qq', 'update'], { timeout: 120_000 });
   await run('apt-get', ['-qq', '-y', 'install', 'nats-server'], { timeout: 300_000, env: environment });
@@ -140,14 +146,14 @@ async function downloadRelease() {
   const architecture = { x64: 'amd64', arm64: 'arm64' }[/** @type {'x64'} */ (process.arch)] ?? process.arch;
   const platform = `${process.platform}-${architecture}`;
   const expected = RELEASE.sha256[/** @type {'linux-amd64'} */ (platform)];
-  if (expected === undefined) throw new Error(`there is no pinned archive for ${platform}`);
+  if (expected === undefined) throw new WayFailed(`there is no pinned archive for ${platform}`);
   const folder = `nats-server-v${RELEASE.version}-${platform}`;
   const url = `https://github.com/nats-io/nats-server/releases/download/v${RELEASE.version}/${folder}.tar.gz`;
   const response = await fetch(url, { signal: AbortSignal.timeout(60_000) });
-  if (!response.ok) throw new Error(`${url} answered ${response.status}`);
+  if (!response.ok) throw new WayFailed(`${url} answered ${response.status}`);
   const archive = Buffer.from(await response.arrayBuffer());
   const sha256 = createHash('sha256').update(archive).digest('hex');
-  if (sha256 !== expected) throw new Error(`${url} has checksum ${sha256}, expected ${expected}`);
+  if (sha256 !== expected) throw new WayFailed(`${url} has checksum ${sha256}, expected ${expected}`);
   const work = await mkdtemp(join(tmpdir(), 'svc-nats-'));
   try {
     await writeFile(join(work, 'archive.tar.gz'), archive);

@@ -5,7 +5,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { messageOf } from '@svc/shared/errors.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { isRegion, REGIONS } from '@svc/shared/regions.ts';
 import { watchLauncher } from './launcher.ts';
 import { lockDataFolder, unusable } from './lock.ts';
@@ -65,7 +65,7 @@ function makeDataFolder(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new Error(unusable(dataDir, error), { cause: error });
+    throw new SvcError('data-folder', unusable(dataDir, error), { cause: error });
   }
 }
 
@@ -77,11 +77,12 @@ function regionsOf(text: string) {
   const regions = names.filter(isRegion);
   const unknown = names.filter((name) => !isRegion(name));
   if (unknown.length > 0) {
-    throw new Error(
+    throw new SvcError(
+      'bad-settings',
       `SVC_REGIONS: ${unknown.join(', ')}: no such region; the regions are ${REGIONS.join(', ')}`,
     );
   }
-  if (regions.length === 0) throw new Error('SVC_REGIONS: name at least one region');
+  if (regions.length === 0) throw new SvcError('bad-settings', 'SVC_REGIONS: name at least one region');
   return [...new Set(regions)];
 }
 

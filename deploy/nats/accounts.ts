@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { messageOf } from '@svc/shared/errors.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
 import { nkeys } from 'nats';
 import { type ServerOptions, serverConfiguration } from './configuration.ts';
@@ -54,10 +54,12 @@ function main(): void {
 function tlsOf(values: { listen: string; cert?: string; key?: string }): ServerOptions['tls'] {
   const { listen, cert, key } = values;
   if (cert !== undefined && key !== undefined) return { certificate: resolve(cert), key: resolve(key) };
-  if (cert !== undefined || key !== undefined) throw new Error('--cert and --key belong together');
+  if (cert !== undefined || key !== undefined)
+    throw new SvcError('usage', '--cert and --key belong together');
   const host = listen.slice(0, listen.lastIndexOf(':'));
   if (host === 'localhost' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'))) return null;
-  throw new Error(
+  throw new SvcError(
+    'usage',
     `--cert and --key are required to listen on ${listen}: keys and jobs must not travel in clear`,
   );
 }
@@ -66,7 +68,8 @@ function regionsOf(text: string): Region[] {
   if (text === 'all') return [...REGIONS];
   const names = new Set(text.split(',').map((name) => name.trim()));
   return [...names].map((name) => {
-    if (!isRegion(name)) throw new Error(`${name} is no region; the regions are ${REGIONS.join(', ')}`);
+    if (!isRegion(name))
+      throw new SvcError('usage', `${name} is no region; the regions are ${REGIONS.join(', ')}`);
     return name;
   });
 }
@@ -79,7 +82,7 @@ function publicKeyIn(file: string): string {
   try {
     return nkeys.fromSeed(new TextEncoder().encode(seed)).getPublicKey();
   } catch (error) {
-    throw new Error(`${file} holds no nkey seed`, { cause: error });
+    throw new SvcError('usage', `${file} holds no nkey seed`, { cause: error });
   }
 }
 

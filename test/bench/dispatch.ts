@@ -4,6 +4,7 @@
  * a real nats-server; the agents, which accept everything at once, are a process of their own. With `ahead`
  * they take large batches and jobs ahead of their slots, as those of this version do.
  */
+
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -18,6 +19,7 @@ import { AGENT_UNDERSTANDS } from '@svc/shared/messages/heartbeat.ts';
 import { agentsSubject, jobsSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { temporaryFolder } from '../support/configured-store.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 
@@ -102,7 +104,11 @@ async function measure(monitorCount: number, seconds: number, mode: string): Pro
   const bus = await connectBus({ url: server.url, name: 'coordinator', log });
   const now = Date.now();
   const monitors = Array.from({ length: monitorCount }, (_, index) =>
-    liveMonitor(index + 1, { regions: REGIONS, checkText: JSON.stringify(CHECK), longestCheckMs: 45_000 }),
+    liveMonitor(index + 1, {
+      regions: REGIONS,
+      checkText: new Secret(JSON.stringify(CHECK)),
+      longestCheckMs: 45_000,
+    }),
   );
   // As after a restart, so that the measurement does not begin with first slots.
   const newest = Object.fromEntries(

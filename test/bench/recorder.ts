@@ -4,6 +4,7 @@
  *
  *   node --expose-gc test/bench/recorder.ts [monitors] [results per second, 0: as fast as it goes] [seconds]
  */
+
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,6 +14,7 @@ import { JobTokens } from '@svc/coordinator/dispatch/tokens.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { gridSlotUntil, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
+import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import { parseResults } from '@svc/coordinator/recording/parse-results.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
@@ -22,6 +24,7 @@ import { systemClock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { resultsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const PERIOD_MS = 30_000;
@@ -44,7 +47,7 @@ await store.commit([
   },
 ]);
 
-const tokens = new JobTokens(Buffer.alloc(32, 7));
+const tokens = new JobTokens(new Secret(Buffer.alloc(32, 7)));
 let slotNow = Math.floor(Date.now() / PERIOD_MS) * PERIOD_MS;
 const states = new States();
 const recorder = new Recorder({
@@ -59,6 +62,7 @@ const recorder = new Recorder({
   slotClock: { now: () => slotNow, jumpedMs: 0, jumpedAt: null, onJump: () => () => {} },
   log,
   newKey: randomUUID,
+  closesIncidents,
   onRead: () => {},
   isHeld: () => false,
   onDeclared: () => {},
@@ -118,7 +122,7 @@ function monitorOf(id: number): LiveMonitor {
     version: 1,
     longestCheckMs: 46_000,
     activatedAt: 0,
-    checkText: '{}',
+    checkText: new Secret('{}'),
   };
 }
 

@@ -7,6 +7,7 @@ import { noWrites, type Writes, type WrittenState } from '@svc/coordinator/evalu
 import type { StreamPosition } from '@svc/coordinator/store/stream-position.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { MemoryStore } from '../simulation/memory-store.ts';
 import { SqliteWorldStore } from '../simulation/sqlite-store.ts';
@@ -32,7 +33,7 @@ const MONITOR: LiveMonitor = {
   version: 1,
   longestCheckMs: 10_000,
   activatedAt: NOW,
-  checkText: '{}',
+  checkText: new Secret('{}'),
 };
 
 let sqlite: SqliteWorldStore;

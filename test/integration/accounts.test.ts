@@ -1,4 +1,5 @@
 /** One NATS account per region, as `deploy/nats` makes them: svc works under them, and an agent cannot cheat. */
+
 import { readFileSync } from 'node:fs';
 import { createMetrics } from '@svc/agent/metrics.ts';
 import { Outbox } from '@svc/agent/outbox.ts';
@@ -8,6 +9,7 @@ import { MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
 import { agentsSubject, jobsSubject, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { connect, Events, type NatsConnection, headers as natsHeaders, nkeyAuthenticator } from 'nats';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -63,7 +65,7 @@ describe('an agent', () => {
       url: server.url,
       name: 'coordinator',
       log,
-      nkeySeed: accounts.seedOf('coordinator'),
+      nkeySeed: new Secret(accounts.seedOf('coordinator')),
     });
     own = new RegionStream(coordinator, OWN);
     other = new RegionStream(coordinator, OTHER);
@@ -223,7 +225,7 @@ describe('an agent', () => {
       url: server.url,
       name: 'honest',
       log,
-      nkeySeed: accounts.seedOf(OTHER),
+      nkeySeed: new Secret(accounts.seedOf(OTHER)),
       inboxPrefix: `_INBOX_${OTHER}`,
     });
     context.onTestFinished(() => honest.close());

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { StoreError } from '@svc/coordinator/store/errors.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -30,7 +31,7 @@ const api = await startApi({
   rate: GENEROUS,
   failureRate: GENEROUS,
   readiness: () => ({ database: isReady }),
-  metricsToken: 'metrics-token',
+  metricsToken: new Secret('metrics-token'),
   checks: {
     runNow: async () => [
       { region: 'hosta-iad', agent: null, result: null },

@@ -1,4 +1,5 @@
 /** A coordinator whose start fails, or is cut short, leaves nothing running. */
+
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -9,6 +10,7 @@ import { Coordinator } from '@svc/coordinator/app.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
 import { expect, type TestContext, test } from 'vitest';
 import { startNatsServer } from '../support/nats-server.ts';
@@ -44,12 +46,13 @@ async function placeFor(context: TestContext) {
           resultsMaxBytes: 64 * 1024 ** 2,
           metricsToken: undefined,
           databasePath: join(folder, 'svc.db'),
-          secretKey: SECRET_KEY,
-          apiTokens: ['token-of-the-test-operator'],
+          secretKey: new Secret(SECRET_KEY),
+          apiTokens: new Secret(['token-of-the-test-operator']),
           apiTokenFile: null,
           tls: null,
           previousSecretKey: null,
         },
+        operator: {},
         bus,
         streams: new NatsResultStreams(bus),
         clock: systemClock,

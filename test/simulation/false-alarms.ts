@@ -6,6 +6,7 @@ import type { Report } from '@svc/coordinator/evaluation/kept-results.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { noise } from './random.ts';
 
 /*
@@ -113,6 +114,7 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
       electable: ALL,
       rolledUpUntil: 0,
       isHeld: () => false,
+      closesIncidents: () => false,
       newKey: () => 'key',
       isTimeUp: () => true,
     });
@@ -223,7 +225,7 @@ function aMonitor(): LiveMonitor {
     version: 1,
     longestCheckMs: 10_000,
     activatedAt: 0,
-    checkText: '{}',
+    checkText: new Secret('{}'),
   };
 }
 

@@ -10,6 +10,7 @@ import type { SlotEvents, SlotOutcome } from '@svc/coordinator/domain/slots.ts';
 import { BELIEVED_AHEAD_MS } from '@svc/coordinator/domain/status.ts';
 import type { DeclaredChange } from '@svc/coordinator/evaluation/declared-change.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
+import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import { BacklogHold } from '@svc/coordinator/recording/backlog-hold.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
 import type { RecordingStore } from '@svc/coordinator/store/recording-store.ts';
@@ -338,6 +339,7 @@ export class Service {
       clock: this.#clock,
       slotClock: this.#slotClock,
       log,
+      closesIncidents,
       newKey: () => `key-${++keys}`,
       onRead: (result) => this.#backlogHold.read(result),
       isHeld: (monitorId) => this.#backlogHold.isHeld(monitorId),

@@ -1,6 +1,7 @@
 import { longestCheckMs } from '@svc/coordinator/domain/longest-check.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { type Offer, type Report, SimulatedAgents } from './agents.ts';
 import { Oracle, type Violation } from './oracle/oracle.ts';
 import { type OutageCounts, Outages } from './outages.ts';
@@ -337,7 +338,7 @@ function monitorOf({ id, periodMs, regions, timeoutMs, retry }: World): LiveMoni
     version: 1,
     longestCheckMs: longestCheckMs(timeoutMs, retry),
     activatedAt: WORLD_BEGINS,
-    checkText: '{}',
+    checkText: new Secret('{}'),
   };
 }
 

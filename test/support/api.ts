@@ -5,7 +5,7 @@ import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { Vote } from '@svc/coordinator/domain/status.ts';
 import { Deliverer } from '@svc/coordinator/notify/deliverer.ts';
 import { createDeliveries } from '@svc/coordinator/notify/deliveries.ts';
-import { createChannels } from '@svc/coordinator/notify/registry.ts';
+import { channelProblems, createSender } from '@svc/coordinator/notify/sender.ts';
 import { storedChannels } from '@svc/coordinator/notify/stored-channels.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import { Tokens } from '@svc/coordinator/store/tokens.ts';
@@ -44,7 +44,7 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
     secrets,
     clock,
     log: silentLog,
-    channels: createChannels(createHttpPost({ clock, guard })),
+    send: createSender({ post: createHttpPost({ clock, guard }), operator: {} }),
     source: storedChannels(store, secrets),
     workspaceOf: (id) => configured.monitors.get(id)?.workspaceId ?? null,
   });
@@ -70,6 +70,7 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
     },
     checks: { runNow: async () => [] },
     deliveries: createDeliveries({ store, clock, deliverer, publicUrl }),
+    channelProblem: channelProblems({}),
     readiness: () => ({ database: true }),
     counters,
     measurements: () => measurementsOf(API_COUNTERS, counters, 0),
@@ -102,7 +103,7 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
     deliverer,
     tokens,
     operator,
-    reader: reader.secret,
+    reader: reader.secret.reveal(),
     states,
     agents,
     call,

@@ -6,6 +6,7 @@ import { DeclaredFile } from '@svc/coordinator/declare/declared-file.ts';
 import { ApiClient } from '@svc/shared/api/client.ts';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import type { RunningApi } from './api.ts';
 import { silentLog, temporaryFolder } from './configured-store.ts';
 
@@ -34,7 +35,7 @@ export async function declare(
 }
 
 export function liveResources({ url, operator }: RunningApi): Promise<LiveResource[]> {
-  return liveConfiguration(new ApiClient({ baseUrl: url, token: operator, userAgent: 'test' }));
+  return liveConfiguration(new ApiClient({ baseUrl: url, token: new Secret(operator), userAgent: 'test' }));
 }
 
 /** Names an object: the declared file's `svc_http_monitor.api`. */

@@ -18,6 +18,7 @@ import { createEgressGuard } from '@svc/shared/egress.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
 import { holdDatabase } from './held-database.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
@@ -124,12 +125,13 @@ export class LocalService {
         resultsMaxBytes: 512 * 1024 ** 2,
         metricsToken: undefined,
         databasePath: this.databasePath,
-        secretKey: SECRET_KEY,
-        apiTokens: [TOKEN],
+        secretKey: new Secret(SECRET_KEY),
+        apiTokens: new Secret([TOKEN]),
         apiTokenFile: null,
         tls: null,
         previousSecretKey: null,
       },
+      operator: {},
       bus: observe?.bus(bus) ?? bus,
       streams: new NatsResultStreams(bus),
       clock: observe?.clock(this.clock) ?? this.clock,
@@ -286,9 +288,9 @@ export class LocalService {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  #keyOf(part: 'coordinator' | Region): { nkeySeed?: string } {
+  #keyOf(part: 'coordinator' | Region): { nkeySeed?: Secret } {
     const { accounts } = this.#options;
-    return accounts === undefined ? {} : { nkeySeed: accounts.seedOf(part) };
+    return accounts === undefined ? {} : { nkeySeed: new Secret(accounts.seedOf(part)) };
   }
 
   #references(bus: Bus): ReferenceList {

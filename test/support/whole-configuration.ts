@@ -1,8 +1,11 @@
+import { channelBodies } from './channel-samples.ts';
 import type { Resources } from './declare-by-api.ts';
 import { REGION_NAMES, times } from './resources.ts';
 import type { Configuration } from './terraform/runner.ts';
 
 const id = (kind: string, name: string) => `\${${kind}.${name}.id}`;
+
+const EVERY_CHANNEL = Object.fromEntries(channelBodies().map((body) => [body.provider_type, body]));
 
 /**
  * A configuration with every resource, every block and every shape that attributes come in: all of them,
@@ -117,6 +120,7 @@ export const WHOLE_CONFIGURATION: Resources = {
     least: { name: 'least', uri: 'bücher.example', periodicity: '1h' },
   },
   svc_notification: {
+    ...EVERY_CHANNEL,
     email: { name: 'Mail', provider_type: 'email', email: { email: 'ops@example.com' } },
     webhook: {
       name: 'Hook',
@@ -144,22 +148,10 @@ export const WHOLE_CONFIGURATION: Resources = {
       webhook: { endpoint: 'http://hook.example.com', headers: [] },
       monitor_ids: [],
     },
-    sms: { provider_type: 'sms', sms: { phone_number: '+4915112345678' } },
-    messenger_b: { provider_type: 'messenger_b', messenger_b: { phone_number: '+12025550123' } },
-    messenger_a: { provider_type: 'messenger_a', messenger_a: { chat_id: '-1001234567890' } },
-    chat_a: { provider_type: 'chat_a', chat_a: { webhook_url: 'https://chat.example.com/a' } },
-    chat_b: { provider_type: 'chat_b', chat_b: { webhook_url: 'https://chat.example.com/b' } },
-    chat_c: { provider_type: 'chat_c', chat_c: { webhook_url: 'https://chat.example.com/c?key=d&token=e' } },
-    incident_a: { provider_type: 'incident_a', incident_a: { integration_key: 'k'.repeat(32) } },
-    incident_b: { provider_type: 'incident_b', incident_b: { api_key: 'secret-key', region: 'eu' } },
     incident_c: {
       provider_type: 'incident_c',
       incident_c: { webhook_url: 'https://on-call.example.com/c' },
       monitor_ids: [id('svc_tcp_monitor', 'database')],
-    },
-    push_a: {
-      provider_type: 'push_a',
-      push_a: { topic: 'alerts', server_url: 'https://push.example.com', token: 'tk_secret' },
     },
     push_a_least: { provider_type: 'push_a', push_a: { topic: 'alerts-2' } },
   },

@@ -3,6 +3,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
@@ -69,7 +70,11 @@ async function check(url: string, certificate_expiry_days: number, wallNow: numb
     onResult: reported.resolve,
   });
   const job = { monitor: 1, version: 1, slot: 1_000, token: 'token', start_within_ms: 10_000 };
-  runner.submit({ ...job, check: httpCheck({ url, certificate_expiry_days }) }, clock.monotonic(), null);
+  runner.submit(
+    { ...job, check: new Secret(httpCheck({ url, certificate_expiry_days })) },
+    clock.monotonic(),
+    null,
+  );
   return await reported.promise;
 }
 

@@ -1,6 +1,7 @@
 import { LIMITS } from '@svc/shared/limits.ts';
 import type { Check } from '@svc/shared/messages/check.ts';
 import type { Attempt, CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import type { ProbeOutcome } from './probes/probe.ts';
 import { roundMs, roundPhases } from './rounding.ts';
 import type { Verdict } from './verdict.ts';
@@ -18,7 +19,7 @@ export type RunResult = Omit<CheckResult, 'monitor' | 'version' | 'slot' | 'toke
  *                submitted     (its slot lies ahead; else it is queued at once)
  */
 export type CheckRun = {
-  readonly check: Check;
+  readonly check: Secret<Check>;
   readonly slot: number;
   /** The first attempt may begin until then. */
   readonly startBy: number;

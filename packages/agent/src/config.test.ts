@@ -1,3 +1,4 @@
+import { Secret } from '@svc/shared/secret.ts';
 import { readEnvironment, SettingsError } from '@svc/shared/settings.ts';
 import { expect, test } from 'vitest';
 import { AGENT_SETTINGS } from './config.ts';
@@ -18,7 +19,7 @@ test('region and NATS server are all it needs', () => {
   expect(readEnvironment(AGENT_SETTINGS, least)).toEqual({
     values: {
       region: 'hosta-fra',
-      natsUrl: 'nats://127.0.0.1:4222',
+      natsUrl: expect.any(Secret),
       natsAllowsPlain: false,
       concurrency: 4_000,
       noProxy: expect.any(Function),
@@ -50,7 +51,7 @@ test('a proxy, and what goes past it', () => {
     SVC_PROBE_PROXY: 'http://me:s3cret@proxy.example:3128',
     NO_PROXY: 'intranet.example',
   });
-  expect(values.probeProxy).toMatchObject({ host: 'proxy.example', port: 3_128 });
+  expect(values.probeProxy?.reveal()).toMatchObject({ host: 'proxy.example', port: 3_128 });
   expect(values.noProxy('www.intranet.example', 443)).toBe(true);
   expect(values.noProxy('www.example', 443)).toBe(false);
   expect(problems({ ...least, SVC_PROBE_PROXY: 'socks5://me:s3cret@proxy.example' })).toEqual([

@@ -1,3 +1,4 @@
+import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { parsePrometheus } from '../../../test/support/prometheus-text.ts';
 import { HealthServer } from './health-server.ts';
@@ -21,7 +22,7 @@ async function started(metricsToken?: string): Promise<{ url: string; state: { i
   metrics.results.failed = 2;
   server = new HealthServer({
     listen: { host: '127.0.0.1', port: 0 },
-    metricsToken,
+    metricsToken: metricsToken === undefined ? undefined : new Secret(metricsToken),
     isReady: () => state.isReady,
     measurements: () => agentMeasurements(metrics, GAUGES, 0),
   });

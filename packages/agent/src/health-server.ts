@@ -4,12 +4,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Measurement } from '@svc/shared/metrics/measurement.ts';
 import { PROMETHEUS_TYPE, prometheusText } from '@svc/shared/metrics/prometheus.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import type { ListenAddress } from '@svc/shared/setting-schemas.ts';
 
 export type HealthServerOptions = {
   listen: ListenAddress;
   /** Asked for by `/metrics` as a bearer token; the other paths need none. */
-  metricsToken: string | undefined;
+  metricsToken: Secret | undefined;
   /** Connected and taking jobs. */
   isReady: () => boolean;
   /** What `/metrics` shows. */
@@ -86,7 +87,7 @@ export class HealthServer {
     const { metricsToken } = this.#options;
     if (metricsToken === undefined) return true;
     const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-    return timingSafeEqual(digest(given), digest(metricsToken));
+    return timingSafeEqual(digest(given), digest(metricsToken.reveal()));
   }
 }
 

@@ -64,12 +64,12 @@ export async function runAgent(args: readonly string[]): Promise<void> {
   const probeSet = createProbeSet({
     ...config,
     userAgent: `svc/${VERSION}`,
-    proxyFor: proxyFor(config.probeProxy, config.noProxy),
+    proxyFor: proxyFor(config.probeProxy?.reveal(), config.noProxy),
   });
   const references = createReferenceList({
     hosts: config.referenceHosts,
     dnsServers: config.dnsServers,
-    natsUrl: config.natsUrl,
+    natsUrl: config.natsUrl.reveal(),
     bus,
   });
   agent = new Agent({ config, bus, probeSet, references, clock: systemClock, log });

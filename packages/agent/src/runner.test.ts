@@ -1,6 +1,7 @@
 import type { Check } from '@svc/shared/messages/check.ts';
 import type { CheckJob } from '@svc/shared/messages/check-job.ts';
 import { type CheckResult, checkResult } from '@svc/shared/messages/check-result.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
@@ -85,7 +86,7 @@ function job(more: Partial<Omit<CheckJob, 'check'>> & { check?: Partial<Check> }
     token: 'token',
     start_within_ms: 10_000,
     ...rest,
-    check: { ...tcpCheck(), ...check } as Check,
+    check: new Secret({ ...tcpCheck(), ...check } as Check),
   };
 }
 
@@ -310,13 +311,15 @@ describe('capacity', () => {
             expect(slowRunning).toBeLessThanOrEqual(Math.max(1, Math.floor(concurrency / 2)));
             if (running.length === concurrency) return;
             const begun = new Set(probe.attempts.map((attempt) => attempt.check));
-            expect(given.filter((each) => !begun.has(each.check) && !slow.has(each.check))).toEqual([]);
+            expect(
+              given.filter((each) => !begun.has(each.check.reveal()) && !slow.has(each.check.reveal())),
+            ).toEqual([]);
           };
           for (const { slot, slow: isSlow, retry, ends: how } of arrivals) {
             const next = job({ slot, slow: isSlow, start_within_ms: 1e9, check: { retry, timeout: 1e5 } });
             given.push(next);
-            ends.set(next.check, how);
-            if (isSlow) slow.add(next.check);
+            ends.set(next.check.reveal(), how);
+            if (isSlow) slow.add(next.check.reveal());
             submit(next);
             check();
           }
@@ -353,7 +356,7 @@ describe('capacity', () => {
 describe('run now', () => {
   test('makes one attempt whatever retry says, and records nothing', async () => {
     const { runner, results, probe, end } = bench();
-    const answer = runner.runNow(tcpCheck({ retry: 5 }));
+    const answer = runner.runNow(new Secret(tcpCheck({ retry: 5 })));
     await end(0, outcomeOf('failed', { latency: 4 }));
     expect(await answer).toMatchObject({ outcome: 'failed', latency: 4 });
     expect([probe.attempts.length, results.length]).toEqual([1, 0]);
@@ -362,7 +365,7 @@ describe('run now', () => {
   test('says so when there is no room', async () => {
     const { submit, runner } = bench({ concurrency: 1 });
     submit(job());
-    expect(await runner.runNow(tcpCheck())).toMatchObject({
+    expect(await runner.runNow(new Secret(tcpCheck()))).toMatchObject({
       outcome: 'not_run',
       reason: 'overloaded',
       attempts: [],
@@ -394,7 +397,10 @@ describe('draining', () => {
       },
     ]);
     expect(clock.pendingTimers).toBe(0);
-    expect(await runner.runNow(tcpCheck())).toMatchObject({ outcome: 'not_run', reason: 'shutting-down' });
+    expect(await runner.runNow(new Secret(tcpCheck()))).toMatchObject({
+      outcome: 'not_run',
+      reason: 'shutting-down',
+    });
   });
 
   test('a check between two attempts comes back at once', async () => {

@@ -1,11 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '@svc/shared/clock.ts';
-import { messageOf } from '@svc/shared/errors.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { Heap } from '@svc/shared/heap.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Check } from '@svc/shared/messages/check.ts';
 import type { CheckJob } from '@svc/shared/messages/check-job.ts';
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import { backoffMs } from './backoff.ts';
 import { addAttempt, type CheckRun, notAttempted, type RunResult, resultOf } from './check-run.ts';
 import type { Metrics } from './metrics.ts';
@@ -108,7 +109,7 @@ export class Runner {
       check: job.check,
       slot: job.slot,
       startBy: startAt + job.start_within_ms,
-      attemptLimit: 1 + job.check.retry,
+      attemptLimit: 1 + job.check.reveal().retry,
       isSlow: job.slow === true,
       done: (result) => onResult({ ...jobOf(job), ...result }, subject),
     });
@@ -122,7 +123,7 @@ export class Runner {
   }
 
   /** One attempt at once, past the queue; `not_run` when there is no room for it. */
-  runNow(check: Check): Promise<RunResult> {
+  runNow(check: Secret<Check>): Promise<RunResult> {
     const { clock, concurrency } = this.#options;
     const refusal: NotRunReason | null = this.#isDraining
       ? 'shutting-down'
@@ -197,11 +198,11 @@ export class Runner {
   /** The one place where what goes wrong with an attempt is logged; the next one is not concerned. */
   async #attempt(run: CheckRun, attempt: number): Promise<void> {
     const { clock, probes, log } = this.#options;
-    const context = { timeoutMs: run.check.timeout, signal: this.#abort.signal };
+    const context = { timeoutMs: run.check.reveal().timeout, signal: this.#abort.signal };
     try {
-      this.#onAttemptEnd(run, attempt, await runProbe(probes, run.check, context));
+      this.#onAttemptEnd(run, attempt, await runProbe(probes, run.check.reveal(), context));
     } catch (error) {
-      log.error({ type: run.check.type, error }, 'an attempt failed by a defect of ours');
+      log.error({ type: run.check.reveal().type, error }, 'an attempt failed by a defect of ours');
       this.#onAttemptEnd(run, attempt, internalError(error, clock.monotonic() - run.attemptStartedAt));
     }
   }
@@ -211,13 +212,13 @@ export class Runner {
     if (run.state !== 'attempting' || run.attempts.length !== attempt) return;
     const { starvation, clock } = this.#options;
     const heldBack = (latency?: number) => starvation.heldBackSince(run.attemptStartedAt, latency);
-    const verdict = judgeAttempt(found, run.check, heldBack, clock.wall());
+    const verdict = judgeAttempt(found, run.check.reveal(), heldBack, clock.wall());
     if (verdict.reason === 'agent-starved') {
       starvation.voided();
       this.#endAttempt(run, found, verdict);
       return;
     }
-    const isOurs = this.#options.network.seen(run.check, found, run.attemptStartedAt);
+    const isOurs = this.#options.network.seen(run.check.reveal(), found, run.attemptStartedAt);
     if (isOurs === null) this.#endAttempt(run, found, verdict);
     else void this.#onceKnown(isOurs, run, attempt, found, verdict);
   }
@@ -303,7 +304,7 @@ export class Runner {
     }
     for (const run of this.#attempting) {
       if (run.hasEnded) continue;
-      const overdue = now - run.attemptStartedAt - run.check.timeout - STUCK_MS;
+      const overdue = now - run.attemptStartedAt - run.check.reveal().timeout - STUCK_MS;
       if (overdue > 0 && overdue > this.#options.starvation.delaySince(run.attemptStartedAt))
         this.#giveUp(run);
     }
@@ -311,9 +312,12 @@ export class Runner {
   }
 
   #giveUp(run: CheckRun): void {
-    this.#options.log.error({ type: run.check.type, timeoutMs: run.check.timeout }, 'a probe never settled');
+    this.#options.log.error(
+      { type: run.check.reveal().type, timeoutMs: run.check.reveal().timeout },
+      'a probe never settled',
+    );
     const elapsed = this.#options.clock.monotonic() - run.attemptStartedAt;
-    const found = internalError(new Error('the probe never settled'), elapsed);
+    const found = internalError(new SvcError('probe-stuck', 'the probe never settled'), elapsed);
     this.#onAttemptEnd(run, run.attempts.length, found);
   }
 

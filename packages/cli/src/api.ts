@@ -1,5 +1,6 @@
 import { ApiError } from '@svc/shared/api/api-error.ts';
 import { ApiClient } from '@svc/shared/api/client.ts';
+import { SvcError } from '@svc/shared/errors.ts';
 import { readEnvironment } from '@svc/shared/settings.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { Surroundings } from './command.ts';
@@ -32,6 +33,8 @@ export async function asking<T>({ token }: OpenApi, work: () => Promise<T>): Pro
     return await work();
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
-    throw new Error(`${error.message}; the token is that of ${token.source}`, { cause: error });
+    throw new SvcError('unauthorized', `${error.message}; the token is that of ${token.source}`, {
+      cause: error,
+    });
   }
 }

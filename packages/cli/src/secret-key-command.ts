@@ -52,6 +52,7 @@ async function requireKey(path: string): Promise<void> {
   } catch (error) {
     throw new UsageError(
       `there is no key to take the place of (${messageOf(error)}): set SVC_DATA_DIR to the data folder of the coordinator`,
+      { cause: error },
     );
   }
   throw new UsageError(`${path} is no key`);
@@ -65,6 +66,7 @@ async function keepFormer(path: string, previous: string): Promise<void> {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     throw new UsageError(
       `${previous} is there: the change before this one is not finished; start the coordinator once, which removes it`,
+      { cause: error },
     );
   }
 }

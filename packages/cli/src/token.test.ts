@@ -15,7 +15,8 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 function find(environment: Record<string, string>) {
   const all = { SVC_DATA_DIR: folder, ...environment };
-  return findToken(readEnvironment(CLI_SETTINGS, all).values, all);
+  const { token, source } = findToken(readEnvironment(CLI_SETTINGS, all).values, all);
+  return { token: token.reveal(), source };
 }
 
 test('it is looked for where the coordinator keeps it', () => {

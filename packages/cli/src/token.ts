@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { firstToken, isReadableOnTheWay, isThisMachine } from '@svc/shared/api/settings.ts';
 import { messageOf } from '@svc/shared/errors.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import type { CliSettings } from './settings.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -16,7 +17,7 @@ export function tokenWarning(baseUrl: string): string | null {
 }
 
 export type FoundToken = {
-  readonly token: string;
+  readonly token: Secret;
   /** For people: the setting or the file it is from. */
   readonly source: string;
 };
@@ -38,9 +39,10 @@ export function findToken(settings: CliSettings, environment: NodeJS.ProcessEnv)
   }
   try {
     const token = firstToken(readFileSync(path, 'utf8').trim());
-    if (token !== '') return { token, source: path };
+    if (token !== '') return { token: new Secret(token), source: path };
   } catch (error) {
-    if (!isMissing(error)) throw new UsageError(`cannot read the token in ${path}: ${messageOf(error)}`);
+    if (!isMissing(error))
+      throw new UsageError(`cannot read the token in ${path}: ${messageOf(error)}`, { cause: error });
   }
   throw new UsageError(
     `there is no API token: set SVC_API_TOKEN, or SVC_DATA_DIR to the data folder of npm start (looked for ${path})`,

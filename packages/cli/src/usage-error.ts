@@ -2,7 +2,7 @@ import { SvcError } from '@svc/shared/errors.ts';
 
 /** The command line or the settings cannot be used: nothing was done. */
 export class UsageError extends SvcError {
-  constructor(message: string) {
-    super('usage', message);
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('usage', message, options);
   }
 }

@@ -1,6 +1,6 @@
 import { lstat, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { messageOf } from '@svc/shared/errors.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 
 export type WriteOptions = {
   /** Whether what is there may be replaced. */
@@ -21,7 +21,7 @@ export function userPath(path: string, environment: NodeJS.ProcessEnv): string {
 /**
  * For several files of which none is to be written when one cannot be.
  *
- * @throws Error that says what to do when the file is there already
+ * @throws SvcError that says what to do when the file is there already
  */
 export async function requireAbsent(path: string): Promise<void> {
   // What else may be wrong with the path is told when it is written.
@@ -29,10 +29,10 @@ export async function requireAbsent(path: string): Promise<void> {
     () => true,
     () => false,
   );
-  if (isThere) throw new Error(`cannot write ${path}: ${THERE_ALREADY}`);
+  if (isThere) throw new SvcError('file-not-written', `cannot write ${path}: ${THERE_ALREADY}`);
 }
 
-/** @throws Error that says what to do when the file is there already */
+/** @throws SvcError that says what to do when the file is there already */
 export async function writeNewFile(path: string, text: string, options: WriteOptions): Promise<void> {
   try {
     const file = await open(path, options.replaces ? 'w' : 'wx', options.isSecret ? 0o600 : 0o666);
@@ -46,6 +46,6 @@ export async function writeNewFile(path: string, text: string, options: WriteOpt
   } catch (error) {
     const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST';
     const why = isThere ? THERE_ALREADY : messageOf(error);
-    throw new Error(`cannot write ${path}: ${why}`, { cause: error });
+    throw new SvcError('file-not-written', `cannot write ${path}: ${why}`, { cause: error });
   }
 }

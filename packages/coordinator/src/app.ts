@@ -1,11 +1,14 @@
 import { join } from 'node:path';
 import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
+import { SvcError } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import type { TlsFiles } from './api/tls-files.ts';
 import type { CoordinatorConfig } from './config.ts';
 import { resealWhereDue } from './configuration/reseal.ts';
 import { Leading } from './leading.ts';
+import type { OperatorValues } from './notify/sender.ts';
 import { OperatorTokens } from './operator-tokens.ts';
 import { Serving } from './serving.ts';
 import { StartedParts } from './started-parts.ts';
@@ -34,14 +37,16 @@ export type CoordinatorOptions = {
     tls: TlsFiles | null;
     publicUrl: string;
     /** 32 bytes in base64. */
-    secretKey: string;
+    secretKey: Secret;
     /** The key before, in base64, while `secretKey` takes its place; null: there is none. */
-    previousSecretKey: string | null;
+    previousSecretKey: Secret | null;
     /** One or two. */
-    apiTokens: readonly string[];
+    apiTokens: Secret<readonly string[]>;
     /** File of the API tokens, read again when it changes; null: there is none. */
     apiTokenFile: string | null;
   };
+  /** Values of the settings that kinds of channel read. */
+  operator: OperatorValues;
   /** Connected; the coordinator closes it at the end. */
   bus: Bus;
   streams: ResultStreams;
@@ -95,7 +100,8 @@ export class Coordinator {
    * @throws StoreError, DeclarationError, TermEnded (it is stopped meanwhile)
    */
   async lead(): Promise<void> {
-    if (this.#leading === null || this.#stopping !== null) throw new Error('the coordinator does not run');
+    if (this.#leading === null || this.#stopping !== null)
+      throw new SvcError('not-running', 'the coordinator does not run');
     const { dispatching } = await this.#leading.start();
     await dispatching;
   }
@@ -112,14 +118,14 @@ export class Coordinator {
   }
 
   async #start(): Promise<{ url: string }> {
-    const { config, bus, streams, clock, log, environment } = this.#options;
+    const { config, operator, bus, streams, clock, log, environment } = this.#options;
     this.#started.add('bus', () => bus.close());
     const store = await openStore({ path: config.databasePath, log });
     this.#started.add('store', () => store.close());
     const previous = config.previousSecretKey;
     const secrets = new Secrets(
-      parseSecretKey(config.secretKey),
-      previous === null ? null : parseSecretKey(previous),
+      parseSecretKey(config.secretKey).reveal(),
+      previous === null ? null : parseSecretKey(previous).reveal(),
     );
     await checkSecretKey(store, secrets);
     await resealWhereDue(store, secrets, log);
@@ -139,7 +145,7 @@ export class Coordinator {
     await operatorTokens.start();
     await sayLostAdministration(store, log);
 
-    const shared = { config, store, secrets, clock, log };
+    const shared = { config, operator, store, secrets, clock, log };
     const leading = new Leading({ ...shared, jobKey, workspaceId, bus, streams, environment });
     this.#leading = leading;
     this.#started.add('leading', () => leading.stop());
@@ -176,6 +182,6 @@ async function sayLostAdministration(store: Store, log: Logger): Promise<void> {
 }
 
 /** Path of the SQLite file: what `SVC_DATABASE_URL` says, or the one in the data folder. */
-export function databasePathOf(databaseUrl: string | undefined, dataDir: string): string {
-  return databaseUrl === undefined ? join(dataDir, 'svc.db') : databaseUrl.slice('sqlite:'.length);
+export function databasePathOf(databaseUrl: Secret | undefined, dataDir: string): string {
+  return databaseUrl === undefined ? join(dataDir, 'svc.db') : databaseUrl.reveal().slice('sqlite:'.length);
 }

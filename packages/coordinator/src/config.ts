@@ -5,6 +5,7 @@ import { cidrList, listenAddress, onOff, urlOf, wholeNumber } from '@svc/shared/
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
 import { TRUST_SETTINGS } from '@svc/shared/trust-settings.ts';
 import { z } from 'zod';
+import { CHANNEL_OPERATOR_SETTINGS } from './notify/registry.ts';
 import { operatorTokens } from './operator-tokens.ts';
 
 const GIBIBYTE = 1024 ** 3;
@@ -15,7 +16,7 @@ const secretKey = z
   .string()
   .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64');
 
-/** Every setting of the coordinator. The channels' operator settings stand in `notify/operator-settings.ts`. */
+/** Every setting of the coordinator, those that kinds of channel read among them. */
 export const COORDINATOR_SETTINGS = {
   listen: {
     name: 'SVC_LISTEN',
@@ -103,6 +104,7 @@ export const COORDINATOR_SETTINGS = {
     schema: proxyUrl,
   },
   ...NO_PROXY_SETTINGS,
+  ...CHANNEL_OPERATOR_SETTINGS,
   retentionDays: {
     name: 'SVC_RESULT_RETENTION_DAYS',
     description: 'days for which single results are kept',

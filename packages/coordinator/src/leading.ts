@@ -36,7 +36,7 @@ export class Leading implements ChangeEffects {
    *   stop} was called meanwhile)
    */
   async start(): Promise<{ dispatching: Promise<void> }> {
-    if (this.#term !== null) throw new Error('it leads already');
+    if (this.#term !== null) throw new TypeError('it leads already');
     const term = new Term(this.#options);
     this.#term = term;
     try {

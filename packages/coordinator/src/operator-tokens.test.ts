@@ -1,6 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '@svc/shared/clock.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   type ConfiguredStore,
@@ -37,7 +38,14 @@ test('a file with another token takes its place over two lines, without a restar
   const errors = vi.fn();
   const log = Object.assign(Object.create(silentLog), { error: errors });
   const { workspaceId } = parts;
-  running = new OperatorTokens({ tokens, workspaceId, secrets: [OLD], path, clock: systemClock, log });
+  running = new OperatorTokens({
+    tokens,
+    workspaceId,
+    secrets: new Secret([OLD]),
+    path,
+    clock: systemClock,
+    log,
+  });
   await running.start();
   expect([works(OLD), works(NEW)]).toEqual([true, false]);
 
@@ -64,7 +72,14 @@ describe('what is said of short tokens', () => {
       warn: (...said: unknown[]) => warnings.push(said),
     });
     const { workspaceId, clock } = parts;
-    running = new OperatorTokens({ tokens, workspaceId, secrets: [secret], path: null, clock, log });
+    running = new OperatorTokens({
+      tokens,
+      workspaceId,
+      secrets: new Secret([secret]),
+      path: null,
+      clock,
+      log,
+    });
     await running.start();
     expect(warnings).toHaveLength(count);
     expect(JSON.stringify(warnings)).not.toContain(secret);

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '@svc/shared/clock.ts';
-import { messageOf } from '@svc/shared/errors.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { FileWatch } from '@svc/shared/file-watch.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import { z } from 'zod';
 import type { Tokens } from './store/tokens.ts';
 
@@ -33,7 +34,7 @@ export type OperatorTokensParts = {
   readonly tokens: Tokens;
   readonly workspaceId: number;
   /** As the start read them. */
-  readonly secrets: readonly string[];
+  readonly secrets: Secret<readonly string[]>;
   /** File that is read again when it changes; null: they stand in the environment. */
   readonly path: string | null;
   readonly clock: Clock;
@@ -56,7 +57,7 @@ export class OperatorTokens {
   async start(): Promise<void> {
     const { path, secrets } = this.#parts;
     if (path !== null) await this.#watch?.expect([path]);
-    await this.#set(secrets);
+    await this.#set(secrets.reveal());
     // It may have changed since it was read, before it was watched.
     this.#readSoon();
   }
@@ -75,7 +76,8 @@ export class OperatorTokens {
     if (path === null) return;
     try {
       const parsed = operatorTokens.safeParse(await readFile(path, 'utf8'));
-      if (!parsed.success) throw new Error(parsed.error.issues.map(({ message }) => message).join('; '));
+      if (!parsed.success)
+        throw new SvcError('bad-tokens', parsed.error.issues.map(({ message }) => message).join('; '));
       await this.#set(parsed.data);
     } catch (error) {
       log.error(

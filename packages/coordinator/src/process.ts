@@ -1,13 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '@svc/shared/clock.ts';
-import { messageOf } from '@svc/shared/errors.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import { busOptionsOf, checkNatsSettings } from '@svc/shared/nats-settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { fileVariantOf } from '@svc/shared/setting-names.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
 import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/trusted-authorities.ts';
@@ -112,6 +113,7 @@ async function createCoordinator(
         process.env[fileVariantOf('SVC_API_TOKEN')] ||
         (config.apiToken === undefined ? join(config.dataDir, API_TOKEN_FILE) : null),
     },
+    operator: config,
     bus,
     streams: new NatsResultStreams(bus),
     clock: systemClock,
@@ -130,15 +132,15 @@ async function keysOf({ secretKey, previousSecretKey, dataDir }: CoordinatorConf
 function tlsFilesOf({ tlsCert: cert, tlsKey: key }: CoordinatorConfig): TlsFiles | null {
   if (cert === undefined && key === undefined) return null;
   if (cert !== undefined && key !== undefined) return { cert, key };
-  throw new Error('SVC_TLS_CERT and SVC_TLS_KEY go together: set both or none');
+  throw new SvcError('bad-settings', 'SVC_TLS_CERT and SVC_TLS_KEY go together: set both or none');
 }
 
-async function generatedTokens(dataDir: string): Promise<readonly string[]> {
+async function generatedTokens(dataDir: string): Promise<Secret<readonly string[]>> {
   const text = await generatedSecret(dataDir, API_TOKEN_FILE, generateToken);
-  const parsed = operatorTokens.safeParse(text);
-  if (parsed.success) return parsed.data;
+  const parsed = operatorTokens.safeParse(text.reveal());
+  if (parsed.success) return new Secret(parsed.data);
   const problems = parsed.error.issues.map(({ message }) => message).join('; ');
-  throw new Error(`${join(dataDir, API_TOKEN_FILE)}: ${problems}`);
+  throw new SvcError('bad-tokens', `${join(dataDir, API_TOKEN_FILE)}: ${problems}`);
 }
 
 function explained(error: unknown, config: CoordinatorConfig): string {

@@ -12,6 +12,7 @@ import type { ChangeEffects } from './configuration/configuration.ts';
 import { Reading } from './configuration/reading.ts';
 import { StoredConfiguration } from './configuration/transactions.ts';
 import { type Live, servedLive } from './live.ts';
+import { channelProblems, type OperatorValues } from './notify/sender.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 import type { Tokens } from './store/tokens.ts';
@@ -21,6 +22,8 @@ export type ServingOptions = {
     readonly publicUrl: string;
     readonly tls: TlsFiles | null;
   };
+  /** Values of the settings that kinds of channel read. */
+  readonly operator: OperatorValues;
   readonly store: Store;
   readonly secrets: Secrets;
   readonly tokens: Tokens;
@@ -49,7 +52,8 @@ export class Serving {
 
   constructor(options: ServingOptions) {
     this.#options = options;
-    const { config, store, secrets, tokens, effects, live, isLeading, isConnected, clock, log } = options;
+    const { config, operator, store, secrets, tokens, effects, live, isLeading, isConnected, clock, log } =
+      options;
     this.#startedAt = clock.wall();
     const served = servedLive(live, isLeading, clock);
     this.#live = served;
@@ -62,6 +66,7 @@ export class Serving {
       reading: new Reading(store, secrets),
       tokens,
       configuration: new StoredConfiguration({ store, secrets, effects, clock }),
+      channelProblem: channelProblems(operator),
       ...served,
       counters: this.#counters,
       measurements: () => this.measurements(),

@@ -6,6 +6,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import { Distribution } from '@svc/shared/metrics/distribution.ts';
 import { RECORDING_COUNTERS } from '@svc/shared/metrics/recording-instruments.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import type { CoordinatorConfig } from './config.ts';
 import { MonitorsInMemory } from './configuration/live-monitors.ts';
 import { Dispatch } from './dispatch/dispatch.ts';
@@ -16,7 +17,8 @@ import { JobTokens } from './dispatch/tokens.ts';
 import type { Backlog } from './domain/admission.ts';
 import { States } from './evaluation/state.ts';
 import { Deliverer } from './notify/deliverer.ts';
-import { createChannels } from './notify/registry.ts';
+import { closesIncidents } from './notify/registry.ts';
+import { createSender, type OperatorValues } from './notify/sender.ts';
 import { storedChannels } from './notify/stored-channels.ts';
 import { createHttpPost } from './outgoing/http-post.ts';
 import { BacklogHold } from './recording/backlog-hold.ts';
@@ -43,10 +45,12 @@ export type TermOptions = {
     | 'retentionDays'
     | 'resultsMaxBytes'
   > & { readonly publicUrl: string };
+  /** Values of the settings that kinds of channel read. */
+  readonly operator: OperatorValues;
   readonly store: Store;
   readonly secrets: Secrets;
   /** Signs the tokens of jobs, 32 bytes. */
-  readonly jobKey: Uint8Array;
+  readonly jobKey: Secret<Uint8Array>;
   /** The workspace that the declared file declares. */
   readonly workspaceId: number;
   readonly bus: Bus;
@@ -192,6 +196,7 @@ function createRecorder(
     slotClock,
     log,
     newKey: randomUUID,
+    closesIncidents,
     onRead: (result) => backlogHold.read(result),
     isHeld: (monitorId) => backlogHold.isHeld(monitorId),
     onDeclared: (id, monitor) => monitors.replace(monitors.get(id) ?? null, monitor),
@@ -228,7 +233,7 @@ function createDispatch(
 }
 
 function createDeliverer(
-  { config, store, secrets, clock, log }: TermOptions,
+  { config, operator, store, secrets, clock, log }: TermOptions,
   workspaceOf: (monitorId: number) => number | null,
 ): Deliverer {
   const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
@@ -236,14 +241,14 @@ function createDeliverer(
     clock,
     guard,
     ca: config.probeCa ?? [],
-    proxyFor: proxyFor(config.channelProxy, config.noProxy),
+    proxyFor: proxyFor(config.channelProxy?.reveal(), config.noProxy),
   });
   return new Deliverer({
     store,
     secrets,
     clock,
     log,
-    channels: createChannels(post),
+    send: createSender({ post, operator }),
     source: storedChannels(store, secrets),
     workspaceOf,
   });

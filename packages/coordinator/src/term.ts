@@ -7,7 +7,7 @@ import { DeclaredFile } from './declare/declared-file.ts';
 import type { Live } from './live.ts';
 import { leadingMeasurements } from './metrics.ts';
 import { createDeliveries } from './notify/deliveries.ts';
-import { unavailableReason } from './notify/registry.ts';
+import { channelProblems } from './notify/sender.ts';
 import { logTransitions } from './recording/transition-log.ts';
 import { StartedParts } from './started-parts.ts';
 import { buildTermParts, type TermOptions, type TermParts } from './term-parts.ts';
@@ -158,7 +158,7 @@ export class Term {
       secrets,
       env: environment,
       allowsDelete: config.allowsDelete,
-      channelProblem: unavailableReason,
+      channelProblem: channelProblems(this.#options.operator),
       clock,
       log,
     });

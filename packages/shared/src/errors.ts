@@ -1,11 +1,15 @@
+import type { ProblemCode } from './api/problem-codes.ts';
+import type { ErrorCode } from './error-codes.ts';
+
 /**
  * Base of the errors that svc itself raises. `code` is stable and may be matched on; the message
- * says what was attempted and with which ids, and never contains a secret.
+ * says what was attempted and with which ids, and never contains a secret. What is a mistake of the
+ * programmer is a `RangeError` or a `TypeError` instead.
  */
 export class SvcError extends Error {
-  readonly code: string;
+  readonly code: ErrorCode | ProblemCode;
 
-  constructor(code: string, message: string, options?: { cause?: unknown }) {
+  constructor(code: ErrorCode | ProblemCode, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.code = code;
     this.name = new.target.name;

@@ -19,6 +19,7 @@ import type { Logger } from './log.ts';
 import { connectApart } from './nats-apart.ts';
 import { guardedHandler } from './nats-message.ts';
 import { type NatsServers, parseNatsServers } from './nats-servers.ts';
+import type { Secret } from './secret.ts';
 
 /** Thrown by `publish` and `flush` while there is no connection: nothing was sent. */
 export class BusDisconnected extends SvcError {
@@ -43,7 +44,7 @@ export type BusOptions = {
   /** Path of a `.creds` file. */
   credentialsFile?: string;
   /** An nkey seed (`SU…`). */
-  nkeySeed?: string;
+  nkeySeed?: Secret;
   /** Path of the CA certificate; makes TLS required. */
   caFile?: string;
 };
@@ -154,7 +155,7 @@ function credentialsOf({ credentials }: NatsServers): Pick<ConnectionOptions, 'u
 function authenticatorOf(options: BusOptions): Authenticator | null {
   const text = new TextEncoder();
   if (options.credentialsFile !== undefined) return credsAuthenticator(readFileSync(options.credentialsFile));
-  if (options.nkeySeed !== undefined) return nkeyAuthenticator(text.encode(options.nkeySeed));
+  if (options.nkeySeed !== undefined) return nkeyAuthenticator(text.encode(options.nkeySeed.reveal()));
   return null;
 }
 

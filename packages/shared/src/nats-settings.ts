@@ -37,7 +37,7 @@ type NatsConfig = SettingsOf<typeof NATS_SETTINGS>;
 
 /** Keys, jobs and results travel in clear without TLS: beyond this machine that has to be wanted. */
 export const checkNatsSettings: SettingsCheck<NatsConfig> = ({ natsUrl, natsCa, natsAllowsPlain }) => {
-  const { requiresTls, areLoopback } = parseNatsServers(natsUrl);
+  const { requiresTls, areLoopback } = parseNatsServers(natsUrl.reveal());
   if (requiresTls || areLoopback || natsCa !== undefined) return { problems: [], warnings: [] };
   if (natsAllowsPlain) {
     const warning = 'NATS beyond this machine is reached without TLS: keys, jobs and results travel in clear';
@@ -54,7 +54,7 @@ export function busOptionsOf(
 ): Pick<BusOptions, 'url' | 'credentialsFile' | 'nkeySeed' | 'caFile'> {
   const { natsUrl, natsCredentials, natsNkey, natsCa } = config;
   return {
-    url: natsUrl,
+    url: natsUrl.reveal(),
     ...(natsCredentials === undefined ? {} : { credentialsFile: natsCredentials }),
     ...(natsNkey === undefined ? {} : { nkeySeed: natsNkey }),
     ...(natsCa === undefined ? {} : { caFile: natsCa }),

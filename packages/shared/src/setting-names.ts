@@ -53,7 +53,7 @@ const PLAIN_SETTINGS = [
 
 /**
  * Settings whose value may carry a credential (URLs with a password among them): each can also be given as the path of
- * a file in `<NAME>_FILE`, and no message shows its value.
+ * a file in `<NAME>_FILE`, its value is a `Secret`, and no message shows it.
  */
 const SECRET_SETTINGS = [
   'SVC_API_TOKEN',
@@ -70,11 +70,12 @@ const SECRET_SETTINGS = [
   'SVC_TELEGRAM_BOT_TOKEN',
 ] as const;
 
-export type SettingName = (typeof PLAIN_SETTINGS)[number] | (typeof SECRET_SETTINGS)[number];
+export type SecretSettingName = (typeof SECRET_SETTINGS)[number];
+export type SettingName = (typeof PLAIN_SETTINGS)[number] | SecretSettingName;
 
 const secrets: ReadonlySet<string> = new Set(SECRET_SETTINGS);
 
-export function isSecretSetting(name: SettingName): boolean {
+export function isSecretSetting(name: SettingName): name is SecretSettingName {
   return secrets.has(name);
 }
 

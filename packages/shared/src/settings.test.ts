@@ -84,7 +84,8 @@ describe('reading the environment', () => {
   test('reads a secret from the file that <NAME>_FILE names, without its last line feed', () => {
     const path = file('token', 'correct horse\n');
     const { values, warnings } = readEnvironment(table, { SVC_REGION: 'r', SVC_METRICS_TOKEN_FILE: path });
-    expect(values.token).toBe('correct horse');
+    expect(values.token?.reveal()).toBe('correct horse');
+    expect(JSON.stringify(values)).not.toContain('horse');
     expect(warnings).toEqual([]);
   });
 

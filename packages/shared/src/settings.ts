@@ -2,7 +2,14 @@ import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 import { messageOf, SvcError } from './errors.ts';
 import { nearest } from './nearest.ts';
-import { fileVariantOf, isSecretSetting, KNOWN_VARIABLES, type SettingName } from './setting-names.ts';
+import { Secret } from './secret.ts';
+import {
+  fileVariantOf,
+  isSecretSetting,
+  KNOWN_VARIABLES,
+  type SecretSettingName,
+  type SettingName,
+} from './setting-names.ts';
 
 /** One environment variable of a process. */
 export type Setting<Schema extends z.ZodType = z.ZodType> = {
@@ -21,7 +28,14 @@ export type Setting<Schema extends z.ZodType = z.ZodType> = {
 
 export type SettingsTable = { readonly [key: string]: Setting };
 
-export type SettingsOf<Table extends SettingsTable> = { [K in keyof Table]: z.output<Table[K]['schema']> };
+/** The parsed values under the table's keys; a secret one is a {@link Secret}, or undefined where it may be unset. */
+export type SettingsOf<Table extends SettingsTable> = {
+  [K in keyof Table]: ValueOf<Table[K]['name'], z.output<Table[K]['schema']>>;
+};
+
+type ValueOf<Name extends SettingName, Value> = Name extends SecretSettingName
+  ? Secret<Exclude<Value, undefined>> | Extract<Value, undefined>
+  : Value;
 
 /** What the settings of a process say together, beyond what each says for itself. */
 export type SettingsCheck<Values> = (values: Values) => {
@@ -66,7 +80,7 @@ export function readEnvironment<Table extends SettingsTable>(
     }
     const value = text.value ?? setting.default;
     const parsed = setting.schema.safeParse(value);
-    if (parsed.success) values[key] = parsed.data;
+    if (parsed.success) values[key] = kept(setting, parsed.data);
     else problems.push(problemOf(setting, value, parsed.error));
   }
   if (problems.length > 0) throw new SettingsError(problems);
@@ -97,6 +111,10 @@ export function describeSettings(table: SettingsTable): string {
       return `  ${setting.name.padEnd(width)}  ${setting.description}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`;
     })
     .join('\n');
+}
+
+function kept({ name }: Setting, value: unknown): unknown {
+  return isSecretSetting(name) && value !== undefined ? new Secret(value) : value;
 }
 
 type Text = { value: string | undefined } | { problem: string };

@@ -1,4 +1,5 @@
 import { baseUrlProblem, firstToken, isReadableOnTheWay, tokenProblem } from '@svc/shared/api/settings.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import type { SettingName } from '@svc/shared/setting-names.ts';
 import { fileVariantOf } from '@svc/shared/setting-names.ts';
 import { readEnvironment, SettingsError } from '@svc/shared/settings.ts';
@@ -32,9 +33,9 @@ export const PROVIDER_SCHEMA: Schema = {
 };
 
 /** A setting with where it came from, as a message names it. */
-export type Sourced = { readonly value: string; readonly source: string };
+export type Sourced<T = string> = { readonly value: T; readonly source: string };
 
-export type ProviderSettings = { readonly token: Sourced; readonly baseUrl: Sourced };
+export type ProviderSettings = { readonly token: Sourced<Secret>; readonly baseUrl: Sourced };
 
 /** Arguments of the provider block whose value is only known after an apply. */
 export type NotKnown = readonly ArgumentName[];
@@ -73,7 +74,11 @@ export function readSettings(config: TerraformObject, environment: NodeJS.Proces
   const wrong = [token, baseUrl].flatMap((setting) => (setting.kind === 'wrong' ? [setting.diagnostic] : []));
   if (wrong.length > 0) return { kind: 'wrong', diagnostics: wrong };
   if (token.kind === 'found' && baseUrl.kind === 'found') {
-    return { kind: 'known', settings: { token: token.sourced, baseUrl: baseUrl.sourced } };
+    const { value, source } = token.sourced;
+    return {
+      kind: 'known',
+      settings: { token: { value: new Secret(value), source }, baseUrl: baseUrl.sourced },
+    };
   }
   const names = [
     ...(token.kind === 'not-known' ? ['api_token' as const] : []),
@@ -123,7 +128,8 @@ function wrong(name: ArgumentName, what: 'Invalid' | 'Missing', detail: string):
 function fromEnvironment({ variable }: Argument, environment: NodeJS.ProcessEnv): Sourced | string | null {
   try {
     const table = { setting: { name: variable, description: '', schema: z.string().optional() } };
-    const value = readEnvironment(table, environment).values.setting;
+    const { setting } = readEnvironment(table, environment).values;
+    const value = setting instanceof Secret ? setting.reveal() : setting;
     if (value === undefined) return null;
     const isDirect = (environment[variable] ?? '') !== '';
     const source = isDirect

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { RESOURCES_AT_API } from '@svc/terraform-provider/resources/registry.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { exampleFolders, terraformPages } from '../../../docs/generate/terraform-pages.ts';
@@ -11,15 +12,10 @@ import { describeTerraform } from '../../support/terraform/ways.ts';
 
 const EXAMPLES = new URL('../../../packages/terraform-provider/examples/', import.meta.url);
 
-const CHANNEL_SECRETS = {
-  chat_a: 'https://chat.example.com/a',
-  chat_b: 'https://chat.example.com/b',
-  chat_c: 'https://chat.example.com/c',
-  incident_a: 'integration-key',
-  incident_b: 'api-key',
-  incident_c: 'https://incidents.example.com/c',
-  push_a: 'token',
-};
+/** An address is a valid secret of every kind. */
+const CHANNEL_SECRETS = Object.fromEntries(
+  CHANNEL_KINDS.map((kind) => [kind, `https://secret.example.com/${kind}`]),
+);
 
 test('there is an example for every resource and data source', () => {
   const pages = [...terraformPages().keys()].filter(

@@ -1,7 +1,9 @@
+import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import type { TerraformObject, TerraformValue } from '@svc/terraform-provider/value.ts';
 import { UNKNOWN } from '@svc/terraform-provider/value.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../support/api.ts';
+import { channelSettings } from '../../support/channel-samples.ts';
 import { configuredProvider, errorOf, type ProviderUnderTest } from '../../support/svc-provider.ts';
 
 let api: RunningApi;
@@ -120,32 +122,14 @@ const CASES: Record<string, Case> = {
   },
 };
 
-const CHANNELS: Record<string, [settings: Given, changed: Given]> = {
-  email: [{ email: 'a@example.com' }, { email: 'b@example.com' }],
-  webhook: [
-    { endpoint: 'https://user:s3cret@example.com/a', headers: [{ key: 'Authorization', value: 'Bearer x' }] },
-    { endpoint: 'https://example.com/b' },
-  ],
-  sms: [{ phone_number: '+4915112345678' }, { phone_number: '+4915112345679' }],
-  messenger_b: [{ phone_number: '+4915112345678' }, { phone_number: '+4915112345679' }],
-  messenger_a: [{ chat_id: '-1001234' }, { chat_id: '@channel' }],
-  chat_a: [{ webhook_url: 'https://example.com/a' }, { webhook_url: 'https://example.com/b' }],
-  chat_b: [{ webhook_url: 'https://example.com/a' }, { webhook_url: 'https://example.com/b' }],
-  chat_c: [{ webhook_url: 'https://example.com/a' }, { webhook_url: 'https://example.com/b' }],
-  incident_a: [{ integration_key: 'key-a' }, { integration_key: 'key-b' }],
-  incident_b: [
-    { api_key: 'key', region: 'us' },
-    { api_key: 'key', region: 'eu' },
-  ],
-  incident_c: [{ webhook_url: 'https://example.com/a' }, { webhook_url: 'https://example.com/b' }],
-  push_a: [{ topic: 'a', server_url: 'https://push.example.com', token: 'secret' }, { topic: 'b' }],
-};
-for (const [type, [settings, changed]] of Object.entries(CHANNELS)) {
+for (const type of CHANNEL_KINDS) {
+  const written = (index: 0 | 1) =>
+    ({ provider_type: type, [type]: [channelSettings(type, index)] }) as Given;
   CASES[`${type} channel`] = {
     kind: 'svc_notification',
     path: '/v1/notifications',
-    full: { name: 'Ops', provider_type: type, [type]: [settings] },
-    changed: { provider_type: type, [type]: [changed] },
+    full: { name: 'Ops', ...written(0) },
+    changed: written(1),
     drift: { name: 'other' },
   };
 }

@@ -1,6 +1,7 @@
 import type { LiveMonitor, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { CheckResult, Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Announcement, Now, Told } from '../told.ts';
 import { Oracle } from './oracle.ts';
@@ -36,7 +37,7 @@ function monitor(): LiveMonitor {
     version: 1,
     longestCheckMs: 181_000,
     activatedAt: 0,
-    checkText: '{}',
+    checkText: new Secret('{}'),
   };
 }
 

@@ -1,29 +1,11 @@
-import type { ChannelKind } from '@svc/shared/channels/settings.ts';
+import { channelBodies, SECRET } from '../channel-samples.ts';
 import { header, VALID } from '../resources.ts';
-import { SECRET } from './judge.ts';
 import { type Ids, World } from './world.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
 const secretHeader = { ...header, value: `${SECRET}-header` };
 const otlp = { otlp_endpoint: 'https://otlp.example/v1', otlp_headers: { 'X-Key': `${SECRET}-otlp` } };
-const hook = { webhook_url: `https://hooks.example/${SECRET}-hook` };
-
-/** Every kind of channel, with all of its settings. */
-const CHANNELS: { readonly [K in ChannelKind]: Body } = {
-  email: { email: 'a@example.com' },
-  webhook: { endpoint: 'https://example.com/', headers: [secretHeader] },
-  sms: { phone_number: '+4915112345678' },
-  messenger_b: { phone_number: '+4915112345678' },
-  messenger_a: { chat_id: '-100123' },
-  chat_a: hook,
-  chat_b: hook,
-  chat_c: hook,
-  incident_a: { integration_key: `${SECRET}-key` },
-  incident_b: { api_key: `${SECRET}-key`, region: 'eu' },
-  incident_c: hook,
-  push_a: { topic: 'a', server_url: 'https://push.example', token: `${SECRET}-token` },
-};
 
 async function monitors(): Promise<Body[]> {
   const target = { target: 'x', comparator: 'contains' };
@@ -51,12 +33,7 @@ async function monitors(): Promise<Body[]> {
 
 async function notifications(world: World): Promise<Body[]> {
   const monitor_ids = [await world.monitor()];
-  return Object.entries(CHANNELS).map(([kind, settings]) => ({
-    name: kind,
-    provider_type: kind,
-    monitor_ids,
-    [kind]: settings,
-  }));
+  return channelBodies().map((body) => ({ ...body, name: body.provider_type, monitor_ids }));
 }
 
 async function pages(): Promise<Body[]> {

@@ -1,4 +1,4 @@
-import { SECRET } from './judge.ts';
+import { SECRET } from '../channel-samples.ts';
 
 /** A request's body, or what stands where one should be. */
 export type Mutation = {

@@ -1,8 +1,9 @@
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { parseResource } from '@svc/shared/resources/registry.ts';
 import type { RunningApi } from '../api.ts';
+import { SECRET } from '../channel-samples.ts';
 import { VALID } from '../resources.ts';
-import { type Answer, SECRET } from './judge.ts';
+import type { Answer } from './judge.ts';
 
 export type Ids = Readonly<Record<string, string>>;
 export type Sent = {
@@ -38,7 +39,7 @@ export class World {
     const [token, reader] = await Promise.all(
       (['admin', 'read'] as const).map(async (scope) => {
         const grant = { workspaceId: Number(id), name: scope, scope };
-        return (await api.tokens.create(grant, api.clock.wall())).secret;
+        return (await api.tokens.create(grant, api.clock.wall())).secret.reveal();
       }),
     );
     return new World(api, Number(id), token ?? '', reader ?? '');

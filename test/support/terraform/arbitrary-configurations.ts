@@ -2,6 +2,7 @@ import type { Attribute, Attributes, ResourceDefinition, Value } from '@svc/shar
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { type TerraformObject, type TerraformValue, UNKNOWN } from '@svc/terraform-provider/value.ts';
 import fc from 'fast-check';
+import { CHANNEL_SAMPLES } from '../channel-samples.ts';
 
 /** Valid texts by attribute; by kind and attribute where that decides the form. */
 const TEXTS: Readonly<Record<string, readonly string[]>> = {
@@ -24,18 +25,21 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
   key: ['X-A', 'x-a', 'Accept'],
   value: ['', 'a', 'Bearer b'],
   target: ['', 'a', '192.0.2.1'],
-  email: ['ops@example.com'],
-  endpoint: ['https://example.com/hook'],
-  phone_number: ['+4915112345678'],
-  chat_id: ['-1001234567890', '@channel'],
-  webhook_url: ['https://example.com/a?key=b', 'https://example.com/c'],
-  integration_key: ['a', 'b'],
-  api_key: ['a', 'b'],
-  topic: ['alerts'],
-  server_url: ['https://push.example.com'],
-  token: ['tk_a'],
+  ...channelTexts(),
 };
 const IDS = ['1', '3', '12', '999999999999999'];
+
+/** Texts of the settings of channels, by their names. */
+function channelTexts(): Record<string, string[]> {
+  const texts: Record<string, string[]> = {};
+  for (const samples of Object.values(CHANNEL_SAMPLES)) {
+    for (const [name, values] of Object.entries(samples)) {
+      const isText = values.every((value: unknown) => typeof value === 'string');
+      if (isText) texts[name] = [...(texts[name] ?? []), ...(values as readonly string[])];
+    }
+  }
+  return texts;
+}
 
 /** Configurations of a kind that Terraform and the provider accept, with nothing unknown. */
 export function configurations(kind: ResourceKind): fc.Arbitrary<TerraformObject> {

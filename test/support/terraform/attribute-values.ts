@@ -1,4 +1,5 @@
-import { type CHANNEL_BLOCKS, CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
+import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
+import { CHANNEL_SAMPLES } from '../channel-samples.ts';
 import { type Body, ref } from './runner.ts';
 
 /** Two or more values of each attribute and block that a user can set, by kind of resource. */
@@ -18,29 +19,6 @@ const EVERY_MONITOR: Values = {
   regions: [['hostb-par', 'hosta-fra'], ['hosta-fra'], [], ['hostc-us-east4', 'hosta-ams', 'hostb-tyo']],
   otlp_endpoint: ['https://otlp.example.com/v1/metrics', 'http://127.0.0.1:4318'],
   otlp_headers: [{ 'X-Tenant': 'a' }, { 'X-Tenant': 'b', Authorization: 'Bearer c' }, {}],
-};
-
-/** What each kind of channel is given, by attribute of its block. */
-const CHANNELS: Readonly<Record<keyof typeof CHANNEL_BLOCKS, Values>> = {
-  email: { email: ['a@example.com', 'b@example.org'] },
-  webhook: {
-    endpoint: ['https://hook.example.com/a', 'https://hook.example.com/b', 'https://u:p@hook.example.com/b'],
-    headers: [[header('X-A', 'a')], [header('X-B', 'b'), header('X-A', '')], []],
-  },
-  sms: { phone_number: ['+4915112345678', '+14155550100'] },
-  messenger_b: { phone_number: ['+4915112345678', '+14155550100'] },
-  messenger_a: { chat_id: ['-1001234567890', '@svc_alerts'] },
-  chat_a: { webhook_url: ['https://chat.example.com/a', 'https://chat.example.com/b'] },
-  chat_b: { webhook_url: ['https://chat.example.com/a', 'https://chat.example.com/b'] },
-  chat_c: { webhook_url: ['https://chat.example.com/a', 'https://chat.example.com/b'] },
-  incident_a: { integration_key: ['key-a', 'key-b'] },
-  incident_b: { api_key: ['key-a', 'key-b'], region: ['us', 'eu'] },
-  incident_c: { webhook_url: ['https://call.example.com/a', 'https://call.example.com/b'] },
-  push_a: {
-    topic: ['alerts', 'other-alerts'],
-    server_url: ['https://push.example.com', 'http://127.0.0.1:8'],
-    token: ['token-a', 'token-b'],
-  },
 };
 
 const page = (name: string) => ref(`svc_status_page.${name}.id`);
@@ -111,7 +89,7 @@ export const SAMPLES: readonly Sample[] = [
         name: [`Channel ${channel}`, 'Kanal ü', ''],
         provider_type: [channel, channel],
         monitor_ids: [[monitor('http'), monitor('dns')], [monitor('tcp')], []],
-        [channel]: channelValues(CHANNELS[channel]) as unknown as [unknown, unknown],
+        [channel]: channelValues(CHANNEL_SAMPLES[channel]) as unknown as [unknown, unknown],
       },
     }),
   ),

@@ -17,7 +17,7 @@ export const INVALID_CHANNELS: readonly InvalidRow[] = [
   [
     KIND,
     'a kind of channel misspelt',
-    { provider_type: 'chat_d' },
+    { provider_type: 'chat_x' },
     ['provider_type'],
     'Did you mean "chat_a"?',
   ],

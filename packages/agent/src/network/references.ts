@@ -1,5 +1,5 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import { messageOf } from '@svc/shared/errors.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { pause } from '@svc/shared/pause.ts';
 import { afterReading } from '../after-reading.ts';
@@ -150,7 +150,8 @@ export class References {
 
   /** Rejects when it does not answer. */
   async #askOne(reference: Reference, signal: AbortSignal): Promise<void> {
-    if (!(await reference.ask(signal))) throw new Error(`${reference.name} does not answer`);
+    if (!(await reference.ask(signal)))
+      throw new SvcError('reference-silent', `${reference.name} does not answer`);
     this.#lastAnswerAt = this.#options.clock.monotonic();
     this.#answeredAt.set(reference.name, this.#lastAnswerAt);
   }

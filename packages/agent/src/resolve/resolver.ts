@@ -45,7 +45,7 @@ export type ResolveErrorCode =
 export class ResolveError extends SvcError {
   declare readonly code: ResolveErrorCode;
 
-  constructor(code: ResolveErrorCode, host: string, why: string) {
-    super(code, `cannot resolve ${host.length > 100 ? `${host.slice(0, 100)}…` : host}: ${why}`);
+  constructor(code: ResolveErrorCode, host: string, why: string, options?: { cause?: unknown }) {
+    super(code, `cannot resolve ${host.length > 100 ? `${host.slice(0, 100)}…` : host}: ${why}`, options);
   }
 }

@@ -156,7 +156,8 @@ class Search {
       const names = candidateNames(ascii.endsWith('.') ? `${bare}.` : bare, this.#conf);
       return names.filter((name) => name === bare || isName(name));
     } catch (error) {
-      if (error instanceof DnsFormatError) throw new ResolveError('EBADNAME', this.#host, error.message);
+      if (error instanceof DnsFormatError)
+        throw new ResolveError('EBADNAME', this.#host, error.message, { cause: error });
       throw error;
     }
   }

@@ -1,3 +1,4 @@
+import { SvcError } from '@svc/shared/errors.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
 import { asking, openApi } from '../api.ts';
 import type { Command, Surroundings } from '../command.ts';
@@ -88,7 +89,8 @@ function refuseContradictions(
 function requireShown({ secrets }: ExportedDocument, { source }: FoundToken): void {
   const hidden = secrets.filter(({ value }) => value === null);
   if (hidden.length === 0) return;
-  throw new Error(
+  throw new SvcError(
+    'secrets-hidden',
     `the token of ${source} may not read ${counted(hidden.length, 'secret')}: use one of scope write, or leave --secrets and --secrets-file out`,
   );
 }

@@ -1,5 +1,5 @@
 import { Document, visit } from 'yaml';
-import { type ExportedDocument, type Members, Reference, Secret, type Written } from './document.ts';
+import { type ExportedDocument, ExportedSecret, type Members, Reference, type Written } from './document.ts';
 import { environmentName, type SecretsAs } from './secrets.ts';
 
 /** The document as `svc.yaml`. @param heading a line about where it comes from */
@@ -47,7 +47,7 @@ function plainMembers(members: Members, secrets: SecretsAs): { [name: string]: P
 function plain(value: Written, secrets: SecretsAs): Plain {
   if (typeof value === 'string') return literal(value);
   if (value instanceof Reference) return `\${${value.kind}.${value.name}.id}`;
-  if (value instanceof Secret) {
+  if (value instanceof ExportedSecret) {
     return secrets === 'inline' ? literal(value.shown()) : `\${env.${environmentName(value)}}`;
   }
   if (isList(value)) return value.map((member) => plain(member, secrets));

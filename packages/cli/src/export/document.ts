@@ -1,6 +1,8 @@
+import { SvcError } from '@svc/shared/errors.ts';
 import type { Attribute, Attributes, ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { isMask, secretAt } from '@svc/shared/resources/secrets.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import type { LiveResource } from './live.ts';
 import { identifier, localNames, UniqueNames } from './names.ts';
 
@@ -22,26 +24,26 @@ export class Reference {
 export type Hiding = 'attribute' | 'mapping' | 'nothing';
 
 /** A secret: in a document only when that is asked for. */
-export class Secret {
+export class ExportedSecret {
   /** Lower-case identifier, unique in the document: `notification_ops_incident_a_integration_key`. */
   readonly name: string;
   /** Of the resource and the attribute, for people. */
   readonly where: string;
   /** Null when the token may not read it. */
-  readonly value: string | null;
+  readonly value: Secret | null;
   readonly hiding: Hiding;
 
   constructor(name: string, where: string, value: string | null, hiding: Hiding) {
     this.name = name;
     this.where = where;
-    this.value = value;
+    this.value = value === null ? null : new Secret(value);
     this.hiding = hiding;
   }
 
-  /** @throws Error when the token may not read it */
+  /** @throws SvcError when the token may not read it */
   shown(): string {
-    if (this.value !== null) return this.value;
-    throw new Error(`${this.where} is not shown to this token: use one of scope write`);
+    if (this.value !== null) return this.value.reveal();
+    throw new SvcError('secrets-hidden', `${this.where} is not shown to this token: use one of scope write`);
   }
 }
 
@@ -50,7 +52,7 @@ export type Written =
   | number
   | boolean
   | Reference
-  | Secret
+  | ExportedSecret
   | readonly Written[]
   | { readonly [name: string]: Written };
 
@@ -72,7 +74,7 @@ export type ExportedResource = {
 export type ExportedDocument = {
   readonly resources: readonly ExportedResource[];
   /** In the order of the document. */
-  readonly secrets: readonly Secret[];
+  readonly secrets: readonly ExportedSecret[];
   /** What the document cannot say, one line each. */
   readonly notes: readonly string[];
 };
@@ -117,7 +119,7 @@ type Answered = Readonly<Record<string, unknown>>;
 type Replacements = {
   reference(kinds: readonly ResourceKind[], id: string): Written;
   /** Null: no secret. */
-  secretAt(path: readonly (string | number)[], value: string): Secret | null;
+  secretAt(path: readonly (string | number)[], value: string): ExportedSecret | null;
 };
 
 type Place = readonly (string | number)[];
@@ -197,17 +199,23 @@ function leaf(
 
 /** Gives every secret of the document its name. */
 class SecretNames {
-  readonly all: Secret[] = [];
+  readonly all: ExportedSecret[] = [];
   readonly #names = new UniqueNames();
 
-  at(kind: ResourceKind, resource: string, place: Place, answered: Answered, value: string): Secret | null {
+  at(
+    kind: ResourceKind,
+    resource: string,
+    place: Place,
+    answered: Answered,
+    value: string,
+  ): ExportedSecret | null {
     const found = secretAt(kind, place, value);
     if (found === null) return null;
     const words = [kind.replace(/^svc_/, ''), resource, ...spoken(place, answered)];
     const base = words.map((word) => identifier(word, 'x')).join('_');
     const name = this.#names.free(base);
     const where = [kind, resource, ...place].join('.');
-    const secret = new Secret(name, where, isMask(found) ? null : value, hidingOf(kind, place));
+    const secret = new ExportedSecret(name, where, isMask(found) ? null : value, hidingOf(kind, place));
     this.all.push(secret);
     return secret;
   }

@@ -1,3 +1,4 @@
+import { SvcError } from '@svc/shared/errors.ts';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 
@@ -35,16 +36,20 @@ export async function liveConfiguration(api: Lists): Promise<LiveResource[]> {
 }
 
 function resource(kind: ResourceKind, answered: Readonly<Record<string, unknown>>): LiveResource {
-  if (typeof answered.id !== 'string') throw new Error(`the API answered a ${kind} without an id`);
+  if (typeof answered.id !== 'string')
+    throw new SvcError('not-exportable', `the API answered a ${kind} without an id`);
   return { kind, id: answered.id, answered };
 }
 
-/** @throws Error for a type that this version does not know */
+/** @throws SvcError for a type that this version does not know */
 function monitorKind({ id, type }: Readonly<Record<string, unknown>>): ResourceKind {
   const kind = RESOURCE_KINDS.find((candidate) => {
     const definition: ResourceDefinition = DEFINITIONS[candidate];
     return definition.constants.type !== undefined && definition.constants.type === type;
   });
   if (kind !== undefined) return kind;
-  throw new Error(`monitor ${id} is of the type "${type}", which this version cannot export: update svc`);
+  throw new SvcError(
+    'not-exportable',
+    `monitor ${id} is of the type "${type}", which this version cannot export: update svc`,
+  );
 }

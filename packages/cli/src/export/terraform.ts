@@ -1,9 +1,9 @@
 import {
   type ExportedDocument,
   type ExportedResource,
+  ExportedSecret,
   type Members,
   Reference,
-  Secret,
   type Written,
 } from './document.ts';
 import { type HclBlock, HclExpression, type HclValue, hclFile } from './hcl.ts';
@@ -38,7 +38,7 @@ const SETTINGS: readonly HclBlock[] = [
  * Members of a mapping that Terraform hides as a whole get no mark of their own: Terraform would plan a
  * change that only adds the mark.
  */
-function variable({ name, where, hiding }: Secret): HclBlock {
+function variable({ name, where, hiding }: ExportedSecret): HclBlock {
   const attributes = { description: where, type: new HclExpression('string') };
   const marks: { sensitive?: true } = hiding === 'mapping' ? {} : { sensitive: true };
   return { type: 'variable', labels: [name], attributes: { ...attributes, ...marks } };
@@ -67,7 +67,7 @@ function hclMembers(members: Members, secrets: SecretsAs): Readonly<Record<strin
 
 function hclValue(value: Written, secrets: SecretsAs): HclValue {
   if (value instanceof Reference) return new HclExpression(`${value.kind}.${value.name}.id`);
-  if (value instanceof Secret) {
+  if (value instanceof ExportedSecret) {
     return secrets === 'inline' ? value.shown() : new HclExpression(`var.${value.name}`);
   }
   if (isList(value)) return value.map((member) => hclValue(member, secrets));

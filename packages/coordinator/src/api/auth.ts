@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import type { Secret } from '@svc/shared/secret.ts';
 import { scopeIncludes, type Token, type Tokens } from '../store/tokens.ts';
 import type { Access } from './endpoint.ts';
 import { Problem } from './problem.ts';
@@ -35,9 +36,9 @@ export function authorize(token: Token, access: Access): void {
 }
 
 /** Whether the header carries exactly this secret; takes the same time wherever they differ. */
-export function carriesSecret(authorization: string | undefined, secret: string): boolean {
+export function carriesSecret(authorization: string | undefined, secret: Secret): boolean {
   const given = Buffer.from(bearerOf(authorization) ?? '');
-  const expected = Buffer.from(secret);
+  const expected = Buffer.from(secret.reveal());
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 

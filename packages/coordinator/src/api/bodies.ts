@@ -45,7 +45,7 @@ export type SentBody = {
 export const NO_BODY: SentBody = {
   value: undefined,
   digest: null,
-  attributes: () => Promise.reject(new Error('the endpoint takes no body')),
+  attributes: () => Promise.reject(new TypeError('the endpoint takes no body')),
 };
 
 /** Reads and validates the bodies of requests. */

@@ -7,7 +7,7 @@ import { type CheckedBody, checkedBody } from './resource-body.ts';
 
 /** The thread of large bodies: answers one request after the other, and ends when the main thread says so. */
 const port = parentPort;
-if (port === null) throw new Error('body-worker.ts runs as a worker thread only');
+if (port === null) throw new TypeError('body-worker.ts runs as a worker thread only');
 
 port.on('message', (request: BodyRequest) => {
   const answer = 'kind' in request ? checked(request) : outlined(request.text);

@@ -3,12 +3,14 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { Sickness } from '@svc/shared/messages/heartbeat.ts';
 import type { Measurement } from '@svc/shared/metrics/measurement.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import type { Reading } from '../configuration/reading.ts';
 import type { RegionAnswer } from '../dispatch/run-now.ts';
 import type { LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
 import type { Deliveries } from '../notify/deliveries.ts';
+import type { ChannelProblems } from '../notify/sender.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { Tokens } from '../store/tokens.ts';
@@ -38,6 +40,7 @@ export type ApiDependencies = {
   readonly agents: AgentDirectory;
   readonly checks: CheckRunner;
   readonly deliveries: Deliveries;
+  readonly channelProblem: ChannelProblems;
   /** Parts by name and whether they work now: ready when all do. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
   /** What the API counts. */
@@ -45,7 +48,7 @@ export type ApiDependencies = {
   /** What `/metrics` shows; `counters` are among it. */
   readonly measurements: () => readonly Measurement[];
   /** Bearer token that /metrics asks for; null: none. */
-  readonly metricsToken: string | null;
+  readonly metricsToken: Secret | null;
   /** Of requests per token; the default is 500 a second, 2,000 at once. */
   readonly rate?: Rate;
   /** Of requests without a valid token per peer; the default is 1 a second, 30 at once. */
@@ -95,5 +98,5 @@ export interface CheckRunner {
    * @param checkText JSON text of the check
    * @throws SvcError `too-many-runs`, or without a connection to NATS
    */
-  runNow(checkText: string, regions: readonly Region[], timeoutMs: number): Promise<readonly RegionAnswer[]>;
+  runNow(checkText: Secret, regions: readonly Region[], timeoutMs: number): Promise<readonly RegionAnswer[]>;
 }

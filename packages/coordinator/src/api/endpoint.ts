@@ -91,13 +91,13 @@ export function endpoint<Q extends z.ZodObject = z.ZodObject, B extends Document
 
 /** The workspace whose objects a request sees. Endpoints that are not public always have a token. */
 export function workspaceOf(request: Pick<ApiRequest, 'token'>): number {
-  if (request.token === null) throw new Error('a public endpoint has no workspace');
+  if (request.token === null) throw new TypeError('a public endpoint has no workspace');
   return request.token.workspaceId;
 }
 
 export function idOf(request: Pick<ApiRequest, 'ids'>, name = 'id'): number {
   const id = request.ids[name];
-  if (id === undefined) throw new Error(`the path has no {${name}}`);
+  if (id === undefined) throw new TypeError(`the path has no {${name}}`);
   return id;
 }
 

@@ -80,6 +80,7 @@ export function inputExample(kind: ResourceKind): Json {
 export function answerExample(kind: ResourceKind): Json {
   const { sent, added } = RESOURCES[kind];
   const parsed = parseResource(kind, sent, 'api');
-  if (!parsed.ok) throw new Error(`the example of ${kind} is not valid: ${JSON.stringify(parsed.issues)}`);
+  if (!parsed.ok)
+    throw new TypeError(`the example of ${kind} is not valid: ${JSON.stringify(parsed.issues)}`);
   return { ...presented(kind, parsed.value), ...added };
 }

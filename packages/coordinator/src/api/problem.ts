@@ -1,4 +1,5 @@
 import type { ProblemCode } from '@svc/shared/api/problem-codes.ts';
+import { SvcError } from '@svc/shared/errors.ts';
 import { z } from 'zod';
 import {
   ConfigurationError,
@@ -68,8 +69,8 @@ export type ProblemDocument = z.infer<typeof problem>;
 export type ProblemDetail = ProblemDocument['errors'][number];
 
 /** A request that is answered with a problem; the message is for people and free of internals. */
-export class Problem extends Error {
-  readonly code: ProblemCode;
+export class Problem extends SvcError {
+  declare readonly code: ProblemCode;
   readonly errors: readonly ProblemDetail[];
   readonly headers: Readonly<Record<string, string>>;
 
@@ -78,9 +79,7 @@ export class Problem extends Error {
     detail: string,
     more: { errors?: readonly ProblemDetail[]; headers?: Readonly<Record<string, string>> } = {},
   ) {
-    super(detail);
-    this.name = 'Problem';
-    this.code = code;
+    super(code, detail);
     this.errors = more.errors ?? [];
     this.headers = more.headers ?? {};
   }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { notYet } from '@svc/shared/not-yet.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { parsePrometheus } from '../../../../test/support/prometheus-text.ts';
@@ -18,7 +19,7 @@ let receiver: Receiver;
 beforeAll(async () => {
   receiver = await startReceiver();
   api = await startApi({
-    metricsToken: 'metrics-token',
+    metricsToken: new Secret('metrics-token'),
     checks: {
       runNow: async (_text, regions, timeoutMs) =>
         regions.map((region) => ({
@@ -339,6 +340,23 @@ describe('notifications', () => {
     });
   });
 
+  test('a kind that lacks a setting of the operator is refused, and the setting is named', async () => {
+    const message = 'SVC_MAIL_FROM is not set: email channels need it';
+    const channelProblem = () => ({ reason: 'setting-missing', message }) as const;
+    const lacking = await startApi({ channelProblem });
+    try {
+      const body = { provider_type: 'email', email: { email: 'ops@example.com' } };
+      const { status, body: problem } = await lacking.call('POST', '/v1/notifications', body);
+      expect({ status, problem }).toMatchObject({
+        status: 422,
+        problem: { errors: [{ pointer: '/provider_type', message }] },
+      });
+      expect((await lacking.call('GET', '/v1/notifications')).body).toMatchObject({ total: 0 });
+    } finally {
+      await lacking.dispose();
+    }
+  });
+
   test('a test alert, the ledger and a retry', async () => {
     const monitor = await created('/v1/monitors', MONITOR);
     const { id } = await created('/v1/notifications', { ...webhook('/b'), monitor_ids: [monitor.id] });
@@ -452,7 +470,7 @@ describe('workspaces are apart', () => {
     const { id } = await created('/v1/monitors', MONITOR);
     const other = await addWorkspace(api.store, 'other');
     const { secret } = await api.tokens.create({ workspaceId: other, name: 'x', scope: 'write' }, 0);
-    const theirs = { authorization: `Bearer ${secret}` };
+    const theirs = { authorization: `Bearer ${secret.reveal()}` };
     for (const [method, path, body] of [
       ['GET', `/v1/monitors/${id}`, undefined],
       ['PUT', `/v1/monitors/${id}`, MONITOR],

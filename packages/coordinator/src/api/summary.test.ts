@@ -179,6 +179,8 @@ describe('the summary of a monitor', () => {
     const other = await addWorkspace(api.store, 'other');
     const token = { workspaceId: other, name: 'x', scope: 'write' } as const;
     const { secret } = await api.tokens.create(token, 0);
-    expect((await api.call('GET', path, undefined, { authorization: `Bearer ${secret}` })).status).toBe(404);
+    expect(
+      (await api.call('GET', path, undefined, { authorization: `Bearer ${secret.reveal()}` })).status,
+    ).toBe(404);
   });
 });

@@ -1,5 +1,6 @@
 import { probeFingerprint } from '@svc/shared/resources/check.ts';
 import { componentsOfMonitors, removeComponents, showNothing } from '../store/components.ts';
+import { StoreError } from '../store/errors.ts';
 import {
   removeMonitors as deleteMonitors,
   insertMonitors,
@@ -39,7 +40,7 @@ export async function createMonitor(
   declared?: { localName: string },
 ): Promise<number> {
   const [id] = await createMonitors(scope, kind, [{ attributes, declared }]);
-  if (id === undefined) throw new Error('a monitor was inserted without an id');
+  if (id === undefined) throw new StoreError('store-error', 'a monitor was inserted without an id');
   return id;
 }
 

@@ -126,7 +126,8 @@ export class OpenChange implements ConfigurationChange {
   }
 
   breathe(): Promise<void> {
-    if (this.#isEnded) throw new Error('this change has ended: its transaction is committed or rolled back');
+    if (this.#isEnded)
+      throw new TypeError('this change has ended: its transaction is committed or rolled back');
     return this.#scope.breathe();
   }
 

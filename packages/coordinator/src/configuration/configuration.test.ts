@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { parseResource, type ResourceKind } from '@svc/shared/resources/registry.ts';
-import { MASK } from '@svc/shared/resources/secrets.ts';
+import { MASK } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { VALID } from '../../../../test/support/resources.ts';
@@ -139,7 +139,7 @@ describe('every kind', () => {
     await createAll();
     const [monitor] = (await MonitorsInMemory.load(parts.store, parts.secrets)).values();
     expect(monitor?.target).toBe('https://example.com/health?key=hush-8');
-    expect(monitor?.checkText).toContain('https://probe:hush-6@example.com/health?key=hush-8');
+    expect(monitor?.checkText.reveal()).toContain('https://probe:hush-6@example.com/health?key=hush-8');
   });
 
   test('is removed, the last dependent first or all at once', async () => {
@@ -268,7 +268,7 @@ describe('monitors', () => {
     const loaded = await MonitorsInMemory.load(parts.store, parts.secrets);
     expect(byId(loaded.values())).toEqual(byId(parts.monitors.values()));
     expect(loaded.get(1)).toMatchObject({ periodMs: 60_000, target: 'https://example.com' });
-    expect(JSON.parse(loaded.get(1)?.checkText ?? '')).toMatchObject({
+    expect(JSON.parse(loaded.get(1)?.checkText.reveal() ?? '')).toMatchObject({
       timeout: 45_000,
       headers: [{ key: 'A', value: 'hush' }],
     });

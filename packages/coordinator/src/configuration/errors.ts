@@ -7,7 +7,7 @@ export type AttributePath = readonly (string | number)[];
 export abstract class ConfigurationError extends SvcError {
   readonly path: AttributePath;
 
-  constructor(code: string, message: string, path: AttributePath = []) {
+  constructor(code: SvcError['code'], message: string, path: AttributePath = []) {
     super(code, message);
     this.path = path;
   }

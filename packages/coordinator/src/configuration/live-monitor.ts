@@ -1,6 +1,7 @@
 import { periodMs } from '@svc/shared/periodicity.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { toCheck } from '@svc/shared/resources/check.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { withoutUserInfo } from '@svc/shared/user-info.ts';
 import { longestCheckMs } from '../domain/longest-check.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
@@ -29,7 +30,7 @@ export function liveMonitor(metadata: MonitorMetadata, attributes: AttributesOf<
     version: metadata.version,
     longestCheckMs: longestCheckMs(check.timeout, check.retry),
     activatedAt: metadata.activatedAt,
-    checkText: JSON.stringify(check),
+    checkText: new Secret(JSON.stringify(check)),
   };
 }
 

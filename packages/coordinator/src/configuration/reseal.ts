@@ -37,10 +37,10 @@ export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger
   await overwritingFreedPages(store, async () => {
     monitors = await resealAllMonitors(store, secrets);
     await resealTable(store, 'notifications', (sealed) =>
-      sealSettings(secrets, openSettings(secrets, sealed) as object),
+      sealSettings(secrets, openSettings(secrets, sealed).reveal()),
     );
     await resealTable(store, 'status_pages', (sealed) =>
-      secrets.seal(SEAL.status_pages, secrets.open(SEAL.status_pages, sealed)),
+      secrets.seal(SEAL.status_pages, secrets.open(SEAL.status_pages, sealed).reveal()),
     );
     await resealAlerts(store, secrets);
     await resealFacts(store, secrets);

@@ -106,7 +106,7 @@ export function notificationAttributes(
   shown: SecretsShown,
 ): AttributesOf<'svc_notification'> {
   const type = row.provider_type;
-  const settings = openSettings(secrets, row.settings_sealed);
+  const settings = openSettings(secrets, row.settings_sealed).reveal();
   const block: Json =
     shown === 'open' ? { [type]: settings } : masked('svc_notification', { [type]: settings });
   const all = {
@@ -196,7 +196,7 @@ function revealed(
   const plain = JSON.parse(text) as Json;
   if (bytes === null) return plain;
   if (shown === 'masked') return masked(kind, plain);
-  return joinSecrets(plain, JSON.parse(secrets.open(purpose, bytes)) as SecretParts);
+  return joinSecrets(plain, JSON.parse(secrets.open(purpose, bytes).reveal()) as SecretParts);
 }
 
 /** What attributes normalize to when left out: rows written before an attribute came to be lack it. */

@@ -3,7 +3,7 @@ import type { ConfigurationChange } from '../configuration/configuration.ts';
 
 export type ChannelStates = {
   /** Why nothing can be delivered through channels of this kind, or null. */
-  readonly channelProblem: (kind: ChannelKind) => string | null;
+  readonly channelProblem: (kind: ChannelKind) => { readonly message: string } | null;
   /** Whether channels that fail get another chance though nothing of them changed (the process has just started). */
   readonly resetsChannels: boolean;
 };
@@ -24,7 +24,7 @@ export async function setChannelStates(
   { channelProblem, resetsChannels }: ChannelStates,
 ): Promise<void> {
   for (const { id, kind, reason, isWritten } of channels) {
-    const problem = channelProblem(kind);
+    const problem = channelProblem(kind)?.message ?? null;
     const isSettled = reason === problem || (problem === null && !resetsChannels);
     if (isSettled && !isWritten) continue;
     await change.setChannelState(id, problem === null ? 'ok' : 'failing', problem);

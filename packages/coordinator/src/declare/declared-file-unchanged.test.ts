@@ -163,7 +163,7 @@ describe('at a start', () => {
   });
 
   test('channels of an unchanged file are tried again', async () => {
-    await (await started({ channelProblem: () => 'a setting is missing' })).stop();
+    await (await started({ channelProblem: () => ({ message: 'a setting is missing' }) })).stop();
     await started();
     expect(reads).toBe(1);
     expect(await rowsOf(parts.store, 'notifications')).toMatchObject([{ state: 'ok', state_reason: null }]);

@@ -302,7 +302,8 @@ describe('a reload', () => {
 
   test('says which channels cannot be delivered to', async () => {
     let problem: string | null = 'SVC_WEBHOOKS is not set';
-    const channelProblem = (kind: ChannelKind) => (kind === 'webhook' ? problem : null);
+    const channelProblem = (kind: ChannelKind) =>
+      kind === 'webhook' && problem !== null ? { message: problem } : null;
     const state = () => rowsOf(parts.store, 'notifications');
     const text = monitors('a') + channel('a');
     await (await started(text, { channelProblem })).stop();

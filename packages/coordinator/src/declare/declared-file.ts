@@ -1,7 +1,6 @@
 import { basename, dirname, resolve } from 'node:path';
-import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { Clock } from '@svc/shared/clock.ts';
-import { messageOf } from '@svc/shared/errors.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { FileWatch } from '@svc/shared/file-watch.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Configuration, ConfigurationChange } from '../configuration/configuration.ts';
@@ -36,7 +35,7 @@ export type DeclaredFileParts = {
   /** SVC_CONFIG_ALLOW_DELETE */
   readonly allowsDelete: boolean;
   /** Why nothing can be delivered through channels of this kind (an operator's setting is missing), or null. */
-  readonly channelProblem: (kind: ChannelKind) => string | null;
+  readonly channelProblem: ChannelStates['channelProblem'];
   readonly clock: Clock;
   readonly log: Logger;
   /** How the file is read; on a thread of its own unless given. */
@@ -140,7 +139,7 @@ export class DeclaredFile {
   /** What is being applied is rolled back. */
   async stop(): Promise<void> {
     this.#watch.close();
-    this.#stopping.abort(new Error('stopping'));
+    this.#stopping.abort(new SvcError('stopping', 'the declared file is no longer watched'));
     this.#waits.reset();
     await this.#running;
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
-import { messageOf } from '@svc/shared/errors.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import type { DeclaredEntry } from './declaration.ts';
 import { parseDeclaration } from './parse.ts';
 import { MAX_FILE_BYTES, MAX_INSERTED_BYTES } from './read-limits.ts';
@@ -90,7 +90,7 @@ function readBounded(path: string, maxBytes: number): Buffer {
       const read = readSync(file, chunk);
       if (read === 0) return Buffer.concat(chunks);
       length += read;
-      if (length > maxBytes) throw new Error(`it has more than ${maxBytes} bytes`);
+      if (length > maxBytes) throw new SvcError('file-unreadable', `it has more than ${maxBytes} bytes`);
       chunks.push(chunk.subarray(0, read));
     }
   } finally {
@@ -111,7 +111,7 @@ function readText(name: string, maxBytes: number, path: string): ReadText {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     return { text, digest: createHash('sha256').update(bytes).digest('hex') };
   } catch (error) {
-    throw new Error(`cannot read ${name}: ${reason(error)}`, { cause: error });
+    throw new SvcError('file-unreadable', `cannot read ${name}: ${reason(error)}`, { cause: error });
   }
 }
 

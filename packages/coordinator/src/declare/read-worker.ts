@@ -4,7 +4,7 @@ import { CHUNK_ENTRIES, type ReadChunk, type ReadOutcome, type ReadRequest } fro
 
 /** The reading thread: reads one declared file, answers, ends when the main thread says so. */
 const port = parentPort;
-if (port === null) throw new Error('read-worker.ts runs as a worker thread only');
+if (port === null) throw new TypeError('read-worker.ts runs as a worker thread only');
 
 const { entries, ...outcome } = readDeclaredFile(workerData as ReadRequest);
 let taken = 0;

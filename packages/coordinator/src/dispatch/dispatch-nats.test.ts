@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type Clock, systemClock } from '@svc/shared/clock.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
@@ -108,8 +109,8 @@ test('a job beyond 256 KiB goes alone, and a batch never exceeds it', async () =
   const listener = await connectBus({ url: server.url, name: 'listener', log });
   listener.subscribe('svc.jobs.*', ({ data }) => sizes.push(data.length));
   await listener.flush();
-  const check = JSON.parse(liveMonitor(1).checkText) as object;
-  const padded = (bytes: number) => JSON.stringify({ ...check, padding: 'ü'.repeat(bytes / 2) });
+  const check = JSON.parse(liveMonitor(1).checkText.reveal()) as object;
+  const padded = (bytes: number) => new Secret(JSON.stringify({ ...check, padding: 'ü'.repeat(bytes / 2) }));
   rig.monitors.set(liveMonitor(1, { checkText: padded(400_000) }));
   for (let id = 2; id <= 8; id += 1) rig.monitors.set(liveMonitor(id, { checkText: padded(100_000) }));
   await vi.waitFor(() => expect(agent.offers).toHaveLength(8), 5_000);
@@ -120,7 +121,7 @@ test('a job beyond 256 KiB goes alone, and a batch never exceeds it', async () =
 
 test('a job that the server does not take is given up at once', async () => {
   await startAgent(FRA);
-  const checkText = JSON.stringify({ type: 'tcp', padding: 'x'.repeat(2_000_000) });
+  const checkText = new Secret(JSON.stringify({ type: 'tcp', padding: 'x'.repeat(2_000_000) }));
   rig.monitors.set(liveMonitor(1, { checkText }));
   await vi.waitFor(() => expect(rig.sink.abstentions).toMatchObject([{ reason: 'internal-error' }]), 5_000);
 });

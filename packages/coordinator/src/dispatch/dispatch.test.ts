@@ -66,7 +66,8 @@ describe('from the slot to the result', () => {
     expect(rig.sink.opens).toEqual([{ id: 1, slot: expect.any(Number), regions: [FRA] }]);
     expect(agent?.offers).toHaveLength(1);
     const [job] = agent?.offers ?? [];
-    expect(job).toMatchObject({ monitor: 1, version: 1, check: { type: 'tcp', uri: '127.0.0.1:9' } });
+    expect(job).toMatchObject({ monitor: 1, version: 1 });
+    expect(job?.check.reveal()).toMatchObject({ type: 'tcp', uri: '127.0.0.1:9' });
     expect(rig.tokens.isValid(job?.token ?? '', 1, FRA, job?.slot ?? 0)).toBe(true);
     expect(job?.start_within_ms).toBe(10_000);
     expect(rig.dispatch.counters).toMatchObject({

@@ -4,6 +4,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { type AgentMessage, HEARTBEAT_INTERVAL_MS } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import type { Backlog } from '../domain/admission.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../domain/slots.ts';
@@ -282,7 +283,7 @@ export class Dispatch implements SlotOutcomes {
    * @throws TooManyRuns
    * @throws BusDisconnected
    */
-  runNow(checkText: string, regions: readonly Region[], timeoutMs: number): Promise<RegionAnswer[]> {
+  runNow(checkText: Secret, regions: readonly Region[], timeoutMs: number): Promise<RegionAnswer[]> {
     return this.#runs.run(checkText, regions, timeoutMs);
   }
 

@@ -98,7 +98,7 @@ export class Publisher {
     let batch = newBatch();
     for (const job of inFlight.queued(region)) {
       if (job.boundAt <= now || job.startAt > now + aheadMs) continue;
-      const { checkText } = job.monitor;
+      const checkText = job.monitor.checkText.reveal();
       const head = this.#headOf(job, now);
       const bytes = head.length + Buffer.byteLength(checkText) + 2;
       const isFull = batch.jobs.length === mostJobs || batch.bytes + bytes > LIMITS.messageBytes;

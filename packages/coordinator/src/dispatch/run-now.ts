@@ -5,6 +5,7 @@ import { SvcError } from '@svc/shared/errors.ts';
 import type { RunOutcome } from '@svc/shared/messages/heartbeat.ts';
 import { jobsSubject, MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 
 /** A region is silent when it has not answered this long after the check's time-out, ms. */
 const MARGIN_MS = 2_000;
@@ -65,7 +66,7 @@ export class RunNow {
    * @throws TooManyRuns
    * @throws BusDisconnected
    */
-  async run(checkText: string, regions: readonly Region[], timeoutMs: number): Promise<RegionAnswer[]> {
+  async run(checkText: Secret, regions: readonly Region[], timeoutMs: number): Promise<RegionAnswer[]> {
     if (this.#runs.size >= MAX_RUNS) throw new TooManyRuns();
     // Not a counter: an answer to a run of before a restart must not be taken for another's.
     const id = randomUUID();
@@ -74,7 +75,7 @@ export class RunNow {
     this.#runs.set(id, run);
     const cancel = this.#clock.after(timeoutMs + MARGIN_MS, resolve);
     try {
-      const message = `{"v":${MESSAGE_VERSION},"kind":"run_now","run":"${id}","any_reason":true,"check":${checkText}}`;
+      const message = `{"v":${MESSAGE_VERSION},"kind":"run_now","run":"${id}","any_reason":true,"check":${checkText.reveal()}}`;
       for (const region of regions) {
         this.#bus.publish(jobsSubject(region), message, {
           reply: `${this.#inbox}.${id}.${REGIONS.indexOf(region)}`,

@@ -1,10 +1,11 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { Secret } from '@svc/shared/secret.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { JobTokens } from './tokens.ts';
 
 const key = randomBytes(32);
-const tokens = new JobTokens(key);
+const tokens = new JobTokens(new Secret(key));
 
 test('a token is the HMAC-SHA256 of monitor, region and slot', () => {
   fc.assert(
@@ -29,7 +30,7 @@ test('it is valid for its own job only', () => {
   expect(tokens.isValid(token, 8, 'hosta-fra', 1_000)).toBe(false);
   expect(tokens.isValid(token, 7, 'hostb-fra', 1_000)).toBe(false);
   expect(tokens.isValid(token, 7, 'hosta-fra', 1_001)).toBe(false);
-  expect(new JobTokens(randomBytes(32)).isValid(token, 7, 'hosta-fra', 1_000)).toBe(false);
+  expect(new JobTokens(new Secret(randomBytes(32))).isValid(token, 7, 'hosta-fra', 1_000)).toBe(false);
 });
 
 test.each(['', 'short', 'x'.repeat(22), 'x'.repeat(64), 'ü'.repeat(22), '\u{1f600}'.repeat(11)])(
@@ -40,5 +41,5 @@ test.each(['', 'short', 'x'.repeat(22), 'x'.repeat(64), 'ü'.repeat(22), '\u{1f6
 );
 
 test('a key of another length is refused', () => {
-  expect(() => new JobTokens(randomBytes(16))).toThrow('32 bytes');
+  expect(() => new JobTokens(new Secret(randomBytes(16)))).toThrow('32 bytes');
 });

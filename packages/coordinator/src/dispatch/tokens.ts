@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
@@ -23,8 +24,9 @@ export class JobTokens {
   readonly #expected = Buffer.alloc(TOKEN_LENGTH);
   readonly #given = Buffer.alloc(TOKEN_LENGTH);
 
-  /** @param key 32 bytes */
-  constructor(key: Uint8Array) {
+  /** @param secret 32 bytes */
+  constructor(secret: Secret<Uint8Array>) {
+    const key = secret.reveal();
     if (key.length !== DIGEST_BYTES) {
       throw new SvcError('job-key', `the job key must have ${DIGEST_BYTES} bytes, not ${key.length}`);
     }

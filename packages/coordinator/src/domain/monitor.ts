@@ -1,5 +1,6 @@
 import type { Check } from '@svc/shared/messages/check.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 
 export const MONITOR_STATUSES = ['active', 'degraded', 'error', 'unknown'] as const;
 export type MonitorStatus = (typeof MONITOR_STATUSES)[number];
@@ -25,8 +26,8 @@ export type LiveMonitor = {
   readonly longestCheckMs: number;
   /** Epoch ms when it was created, last activated, or last probed otherwise: it gets a first slot at once. */
   readonly activatedAt: number;
-  /** JSON text of the {@link Check} that travels in jobs, secrets in clear: never logged. */
-  readonly checkText: string;
+  /** JSON text of the {@link Check} that travels in jobs, with its secrets in clear. */
+  readonly checkText: Secret;
 };
 
 /** The monitors as they are declared now, in memory. Changed only after the declaring transaction committed. */

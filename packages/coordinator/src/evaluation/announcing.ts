@@ -5,9 +5,6 @@ import { type AlertedMonitor, alertOf } from './alert.ts';
 import type { Frame } from './frame.ts';
 import type { Link, MonitorState } from './state.ts';
 
-/** Kinds that keep incidents open until told: only they hear that one ended without a recovery. */
-const INCIDENT_KINDS: ReadonlySet<string> = new Set(['incident_a', 'incident_b', 'incident_c']);
-
 /**
  * Tells every channel of the monitor what it has not been told yet. The one place where that is decided:
  * on a change of status, when a channel is linked, at the end of a hold and after a start.
@@ -36,7 +33,10 @@ export function announce(
   });
 }
 
-/** The incident has ended without a recovery: incident kinds are told, and all channels start from `active` again. */
+/**
+ * The incident has ended without a recovery. Kinds that keep incidents open until told hear of it; all channels
+ * start from `active` again.
+ */
 export function closeIncident(
   frame: Frame,
   state: Pick<MonitorState, 'id' | 'incident' | 'links'>,
@@ -54,7 +54,7 @@ export function closeIncident(
   state.incident = null;
 }
 
-/** Tells the link's channel, when it is of an incident kind, that its incident is over and why. */
+/** Tells the link's channel, when its kind keeps incidents open until told, that its incident is over and why. */
 export function closeOn(
   frame: Frame,
   monitorId: number,
@@ -64,7 +64,7 @@ export function closeOn(
   closure: Closure,
 ): void {
   const { announced, incident, providerType } = link;
-  if (announced === 'active' || incident === null || !INCIDENT_KINDS.has(providerType)) return;
+  if (announced === 'active' || incident === null || !frame.closesIncidents(providerType)) return;
   const at = frame.instants.slotNow;
   const alert = alertOf({
     monitor,

@@ -37,7 +37,7 @@ export type EvaluationInput = {
   readonly states: Pick<States, 'get' | 'values'>;
   readonly monitors: { get(id: number): LiveMonitor | undefined };
   readonly instants: Instants;
-} & Pick<Frame, 'electable' | 'rolledUpUntil' | 'isHeld' | 'newKey' | 'isTimeUp'>;
+} & Pick<Frame, 'electable' | 'rolledUpUntil' | 'isHeld' | 'newKey' | 'closesIncidents' | 'isTimeUp'>;
 
 /** A monitor and its state, as an event finds them. */
 type Evaluated = { readonly state: MonitorState; readonly monitor: LiveMonitor };
@@ -51,7 +51,7 @@ export class Evaluation {
   readonly #results: KeptResults;
 
   constructor(input: EvaluationInput) {
-    const { instants, electable, isHeld, newKey, rolledUpUntil, isTimeUp } = input;
+    const { instants, electable, isHeld, newKey, closesIncidents, rolledUpUntil, isTimeUp } = input;
     this.#input = input;
     this.drafts = new Drafts(input.states);
     this.frame = {
@@ -63,6 +63,7 @@ export class Evaluation {
       electable,
       isHeld,
       newKey,
+      closesIncidents,
       writes: noWrites(instants.wall),
       changes: [],
       unwritten: new Set(),

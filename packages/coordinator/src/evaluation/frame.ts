@@ -49,6 +49,8 @@ export type Frame = {
   readonly electable: RegionSet;
   /** Whether nothing is announced about the monitor now. */
   readonly isHeld: (monitorId: number) => boolean;
+  /** Whether channels of this kind are told of an incident that ends without a recovery. */
+  readonly closesIncidents: (providerType: string) => boolean;
   /** A key that no other installation makes: of an incident or a delivery. */
   readonly newKey: () => string;
   readonly writes: Writes;

@@ -7,6 +7,8 @@ import {
 } from '../../../../test/support/configured-store.ts';
 import type { Channel, SendOutcome, SendResult } from './channel.ts';
 import { Deliverer } from './deliverer.ts';
+import { CHANNELS } from './registry.ts';
+import { createSender } from './sender.ts';
 import { storedChannels } from './stored-channels.ts';
 import { queueAlerts } from './test-support/queue-alerts.ts';
 
@@ -69,20 +71,22 @@ async function deliverAll(
   restartsAt: Iterator<boolean>,
 ): Promise<Send[]> {
   const sends: Send[] = [];
-  const webhook: Channel<'webhook'> = {
+  const scripted: Channel<'webhook'> = {
+    ...CHANNELS.webhook,
     async send(settings, _alert, { deliveryId }): Promise<SendResult> {
       const outcome = outcomes.next().value as SendOutcome;
       sends.push({ id: deliveryId, notificationId: Number(settings.endpoint.slice(-1)), outcome });
       return outcome === 'delivered' ? { outcome } : { outcome, error: 'as scripted' };
     },
   };
+  const post = () => Promise.reject(new TypeError('nothing is posted here'));
   const create = () =>
     new Deliverer({
       store,
       secrets,
       clock,
       log: silentLog,
-      channels: { webhook },
+      send: createSender({ post, operator: {} }, { ...CHANNELS, webhook: scripted }),
       source: storedChannels(store, secrets),
       workspaceOf: () => null,
     });

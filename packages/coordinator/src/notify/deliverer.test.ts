@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
 import { holdDatabase } from '../../../../test/support/held-database.ts';
@@ -16,7 +17,7 @@ import type { FinishedAttempt } from './attempts.ts';
 import { Deliverer } from './deliverer.ts';
 import { createDeliveries } from './deliveries.ts';
 import { SENDS_PER_WORKSPACE } from './places.ts';
-import { createChannels, type StoredChannel } from './registry.ts';
+import { createSender, type StoredChannel } from './sender.ts';
 import { queueAlerts } from './test-support/queue-alerts.ts';
 
 const HOUR = 3_600_000;
@@ -63,7 +64,7 @@ class Bench {
       secrets: new Secrets(Buffer.alloc(32, 1)),
       clock,
       log,
-      channels: createChannels(post(clock)),
+      send: createSender({ post: post(clock), operator: {} }),
       source: { find: async (id) => this.channels.get(id) ?? null },
       workspaceOf: (monitorId) => Math.floor(monitorId / 1_000),
       random: () => 0.5,
@@ -88,10 +89,10 @@ class Bench {
   async webhook(path: string): Promise<number> {
     return this.channel({
       kind: 'webhook',
-      settings: {
+      settings: new Secret({
         endpoint: `${receiver.url}${path}`,
         headers: [{ key: 'Authorization', value: 'Bearer s3cr3t-token' }],
-      },
+      }),
     });
   }
 
@@ -334,7 +335,10 @@ describe('delivering', () => {
 
   test('a kind that this version does not know is dead with the reason, not lost', async () => {
     await bench.deliverer.start();
-    const channel = await bench.channel({ kind: 'sms', settings: { phone_number: '+4915112345678' } });
+    const channel = await bench.channel({
+      kind: 'sms',
+      settings: new Secret({ phone_number: '+4915112345678' }),
+    });
     await bench.queue(channel, 1, 'error');
     await bench.recorded(1);
     const reason = 'sms channels are not available in this version';

@@ -12,9 +12,9 @@ import type { FinishedAttempt } from './attempts.ts';
 import type { SendContext, SendResult } from './channel.ts';
 import { Ledger } from './ledger.ts';
 import { Places } from './places.ts';
-import { type Channels, type StoredChannel, sendThrough } from './registry.ts';
+import type { Send, StoredChannel } from './sender.ts';
 
-/** Where the deliverer finds a channel's settings, in clear; null when the channel is gone. */
+/** Where the deliverer finds a channel; null when the channel is gone. */
 export interface ChannelSource {
   find(notificationId: number): Promise<StoredChannel | null>;
 }
@@ -25,7 +25,7 @@ export type DelivererOptions = {
   secrets: Secrets;
   clock: Clock;
   log: Logger;
-  channels: Channels;
+  send: Send;
   source: ChannelSource;
   /** The workspace of a monitor and so of its channels; null: the monitor is gone. */
   workspaceOf: (monitorId: number) => number | null;
@@ -180,12 +180,12 @@ export class Deliverer {
   }
 
   async #attempt(notificationId: number, alert: Alert | null, context: SendContext): Promise<SendResult> {
-    const { source, channels, log } = this.#options;
+    const { source, send, log } = this.#options;
     if (alert === null) return { outcome: 'permanent-message', error: 'the stored alert cannot be read' };
     try {
       const channel = await source.find(notificationId);
       if (channel === null) return { outcome: 'permanent-channel', error: 'the channel is gone' };
-      return await sendThrough(channels, channel, alert, context);
+      return await send(channel, alert, context);
     } catch (error) {
       // Not the receiver's doing (unreadable settings, a defect): its text stays in the log.
       log.error({ error: messageOf(error), notificationId }, 'sending an alert failed on our side');

@@ -1,53 +1,59 @@
-import type { Alert } from '@svc/shared/channels/alert.ts';
-import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
-import type { HttpPost } from '../outgoing/http-post.ts';
-import type { Channel, SendContext, SendResult } from './channel.ts';
-import { webhookChannel } from './channels/webhook.ts';
+import { CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';
+import type { SettingsTable } from '@svc/shared/settings.ts';
+import type { Channel, ChannelWithoutSender } from './channel.ts';
+import { webhook } from './channels/webhook.ts';
 
-/** Kinds that this version can deliver to; the others are accepted and said to be failing. */
-export const IMPLEMENTED_KINDS = ['webhook'] as const satisfies readonly ChannelKind[];
-export type ImplementedKind = (typeof IMPLEMENTED_KINDS)[number];
+const withoutSender: ChannelWithoutSender = { closesIncidents: false, operatorSettings: {}, send: null };
 
-export type Channels = { readonly [K in ImplementedKind]: Channel<K> };
+/** All kinds, one line each. A kind that has settings and no line here fails the type check. */
+export const CHANNELS = {
+  email: withoutSender,
+  webhook,
+  sms: withoutSender,
+  messenger_b: withoutSender,
+  messenger_a: withoutSender,
+  chat_a: withoutSender,
+  chat_b: withoutSender,
+  chat_c: withoutSender,
+  incident_a: { ...withoutSender, closesIncidents: true },
+  incident_b: { ...withoutSender, closesIncidents: true },
+  incident_c: { ...withoutSender, closesIncidents: true },
+  push_a: withoutSender,
+} satisfies Channels;
 
-/** All kinds, one line each. */
-export function createChannels(post: HttpPost): Channels {
-  return { webhook: webhookChannel(post) } satisfies { [K in ImplementedKind]: Channel<K> };
-}
+/** A registry: production has {@link CHANNELS}. */
+export type Channels = { readonly [K in ChannelKind]: Channel<K, SettingsTable> | ChannelWithoutSender };
 
-/** A declared channel as the deliverer needs it, settings in clear. */
-export type StoredChannel = {
-  [K in ChannelKind]: { readonly kind: K; readonly settings: ChannelSettings[K] };
+/** The kinds that this version can send to. */
+export type SendingKind = {
+  [K in ChannelKind]: (typeof CHANNELS)[K] extends ChannelWithoutSender ? never : K;
 }[ChannelKind];
 
-export const NOT_AVAILABLE = 'not available in this version';
+export const SENDING_KINDS = CHANNEL_KINDS.filter(
+  (kind): kind is SendingKind => CHANNELS[kind].send !== null,
+);
+
+/** The settings of the operator that some kind reads, as the coordinator reads them from its environment. */
+export const CHANNEL_OPERATOR_SETTINGS: OperatorSettings = Object.assign(
+  {},
+  ...CHANNEL_KINDS.map((kind) => CHANNELS[kind].operatorSettings),
+);
+
+type TableOf<K extends ChannelKind> = (typeof CHANNELS)[K]['operatorSettings'];
+
+/** All tables as one: the intersection of the members of a union. */
+type OperatorSettings = { [K in ChannelKind]: (table: TableOf<K>) => void }[ChannelKind] extends (
+  table: infer All,
+) => void
+  ? All
+  : never;
 
 /**
- * Why nothing can be delivered to channels of this kind, or null. Whoever stores a channel (the API, the
- * declared file) sets its state to `failing` with this reason.
+ * Whether a channel of this kind has to be told of an incident that ends without a recovery.
+ *
+ * @param kind as stored; a kind that this version does not know is told nothing
  */
-export function unavailableReason(kind: ChannelKind): string | null {
-  return isImplemented(kind) ? null : `${kind} channels are ${NOT_AVAILABLE}`;
-}
-
-/** One attempt through the channel's own kind. */
-export async function sendThrough(
-  channels: Channels,
-  channel: StoredChannel,
-  alert: Alert,
-  context: SendContext,
-): Promise<SendResult> {
-  switch (channel.kind) {
-    case 'webhook':
-      return channels.webhook.send(channel.settings, alert, context);
-    default:
-      return {
-        outcome: 'permanent-channel',
-        error: unavailableReason(channel.kind) ?? `${channel.kind}: ${NOT_AVAILABLE}`,
-      };
-  }
-}
-
-function isImplemented(kind: ChannelKind): kind is ImplementedKind {
-  return (IMPLEMENTED_KINDS as readonly ChannelKind[]).includes(kind);
+export function closesIncidents(kind: string): boolean {
+  const known = CHANNEL_KINDS.find((each) => each === kind);
+  return known !== undefined && CHANNELS[known].closesIncidents;
 }

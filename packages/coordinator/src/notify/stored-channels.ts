@@ -3,10 +3,10 @@ import { findChannel, openSettings } from '../store/channels.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { ChannelSource } from './deliverer.ts';
-import type { StoredChannel } from './registry.ts';
+import type { StoredChannel } from './sender.ts';
 
 /**
- * The declared channels. Looked up for every attempt, so that a corrected address counts from the next
+ * The declared channels. Each is looked up for every attempt, so that a corrected address counts from the next
  * attempt on and settings in clear are not kept.
  */
 export function storedChannels(store: Store, secrets: Secrets): ChannelSource {

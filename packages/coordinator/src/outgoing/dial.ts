@@ -1,6 +1,7 @@
 import { isIP, type LookupFunction } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
+import { SvcError } from '@svc/shared/errors.ts';
 import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
 import { checkAlternativeNames } from '@svc/shared/server-identity.ts';
 import { buildConnector } from 'undici';
@@ -87,5 +88,5 @@ function guardedLookup(guard: EgressGuard, resolve: Resolve): LookupFunction {
 }
 
 function notFound(hostname: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(`no address for ${hostname}`), { code: 'ENOTFOUND' });
+  return new SvcError('ENOTFOUND', `no address for ${hostname}`);
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
+import { SvcError } from '@svc/shared/errors.ts';
 import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
 import { trustedContext } from '@svc/shared/trusted-authorities.ts';
 import { Client, type Dispatcher } from 'undici';
@@ -140,11 +141,11 @@ export function createHttpPost({
   };
 }
 
-class PostAborted extends Error {
+class PostAborted extends SvcError {
   readonly failure: PostFailure;
 
   constructor(failure: PostFailure, message: string) {
-    super(message);
+    super('post-aborted', message);
     this.failure = failure;
   }
 }

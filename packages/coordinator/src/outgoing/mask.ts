@@ -1,4 +1,4 @@
-import { MASK } from '@svc/shared/resources/secrets.ts';
+import { MASK } from '@svc/shared/secret.ts';
 
 /** Shorter values are left alone: replacing them would garble the text and hide nothing. */
 const SHORTEST = 4;

@@ -1,9 +1,14 @@
 import { connect, type Socket } from 'node:net';
+import { SvcError } from '@svc/shared/errors.ts';
 import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
 import { openTunnel, type TunnelEnd } from '@svc/shared/proxy/tunnel.ts';
 
 /** The proxy cannot be reached or opens no tunnel. The message is fit for the ledger. */
-export class ProxyError extends Error {}
+export class ProxyError extends SvcError {
+  constructor(message: string, options?: { cause?: unknown }) {
+    super('proxy-failed', message, options);
+  }
+}
 
 /** Whoever dials has the time-out; this one only ends sockets that nobody waits for any more, ms. */
 const ABANDONED_AFTER_MS = 10_000;
@@ -20,9 +25,11 @@ export function connectBy(
   done: (error: ProxyError | null, socket: Socket | null) => void,
 ): void {
   const socket = connect({ host: proxy.host, port: proxy.port, timeout: ABANDONED_AFTER_MS });
-  socket.on('timeout', () => socket.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })));
-  const unreachable = (error: NodeJS.ErrnoException) =>
-    done(new ProxyError(`the proxy cannot be reached (${error.code ?? 'unknown error'})`), null);
+  socket.on('timeout', () => socket.destroy(new ProxyError('the proxy cannot be reached (ETIMEDOUT)')));
+  const unreachable = (cause: NodeJS.ErrnoException) => {
+    const message = `the proxy cannot be reached (${cause.code ?? 'unknown error'})`;
+    done(cause instanceof ProxyError ? cause : new ProxyError(message, { cause }), null);
+  };
   socket.once('error', unreachable);
   socket.once('connect', () => {
     socket.off('error', unreachable);

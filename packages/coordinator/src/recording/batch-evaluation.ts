@@ -58,7 +58,7 @@ export class BatchEvaluation {
 
   /** An evaluation of now. */
   begin(): Evaluation {
-    const { states, monitors, rollups, clock, slotClock, newKey, isHeld } = this.#parts;
+    const { states, monitors, rollups, clock, slotClock, newKey, isHeld, closesIncidents } = this.#parts;
     // First: this is what notices a jump.
     const slotNow = slotClock.now();
     const { jumpedMs, jumpedAt } = slotClock;
@@ -71,6 +71,7 @@ export class BatchEvaluation {
       rolledUpUntil: rollups.claimedUntil,
       isHeld,
       newKey,
+      closesIncidents,
       isTimeUp: (monitorId) => this.#resumption.has(monitorId),
     });
   }

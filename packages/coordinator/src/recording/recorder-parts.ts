@@ -48,6 +48,8 @@ export type RecorderParts = {
   readonly log: Logger;
   /** Makes keys of incidents and deliveries, different from those of every other installation. */
   readonly newKey: () => string;
+  /** Whether channels of this kind are told of an incident that ends without a recovery. */
+  readonly closesIncidents: (providerType: string) => boolean;
   /** A result has come that will be evaluated. */
   readonly onRead: (result: CheckResult) => void;
   /** Whether nothing is announced about the monitor now. */

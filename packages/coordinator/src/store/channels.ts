@@ -1,3 +1,4 @@
+import { Secret } from '@svc/shared/secret.ts';
 import type { SealPurpose, Secrets } from './secrets.ts';
 import type { Store } from './store.ts';
 
@@ -26,6 +27,6 @@ export function sealSettings(secrets: Secrets, settings: object): Uint8Array {
  *
  * @throws StoreError `store-key`
  */
-export function openSettings(secrets: Secrets, sealed: Uint8Array): unknown {
-  return JSON.parse(secrets.open(SEAL, sealed));
+export function openSettings(secrets: Secrets, sealed: Uint8Array): Secret<object> {
+  return new Secret(JSON.parse(secrets.open(SEAL, sealed).reveal()) as object);
 }

@@ -1,3 +1,5 @@
+import { StoreError } from './errors.ts';
+
 /** ms from a commit to the checkpoint that moves it, and with it all commits until then. */
 const INTERVAL_MS = 3_000;
 
@@ -77,7 +79,10 @@ export class Checkpoints {
     this.#restartAgainMs = Math.min(2 * this.#restartAgainMs, RESTART_AGAIN_LONGEST_MS);
     const mebibytes = Math.round((log * FRAME_BYTES) / 2 ** 20);
     this.#parts.onFailure(
-      new Error(`a program has been reading it for long; the journal has ${mebibytes} MiB`),
+      new StoreError(
+        'store-busy',
+        `a program has been reading it for long; the journal has ${mebibytes} MiB`,
+      ),
     );
   }
 

@@ -1,35 +1,7 @@
+import type { StoreErrorCode } from '@svc/shared/error-codes.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 
-export const STORE_ERROR_CODES = [
-  /** The disk is full, or a quota is reached. */
-  'store-full',
-  /** Another program holds a lock on the database. */
-  'store-busy',
-  /** The operating system could not read or write. */
-  'store-io',
-  'store-readonly',
-  'store-corrupt',
-  'store-constraint',
-  /** Too many reads, or too many transactions, wait already. */
-  'store-overloaded',
-  /** The thread that reads has died; the next read starts another. */
-  'store-reader-lost',
-  /** The thread that writes has died, and what it had not committed is rolled back; the next transaction starts another. */
-  'store-writer-lost',
-  /** The thread that writes has died after the commit: it stands, but what it did is not told. Not to be repeated. */
-  'store-unanswered',
-  'store-closed',
-  /** Another coordinator uses this file. */
-  'store-in-use',
-  /** RowOutcome by a newer version of svc. */
-  'store-newer',
-  /** Not a database of svc. */
-  'store-foreign',
-  /** The secret key does not fit the database, or a sealed value was tampered with. */
-  'store-key',
-  'store-error',
-] as const;
-export type StoreErrorCode = (typeof STORE_ERROR_CODES)[number];
+export type { StoreErrorCode };
 
 const RETRYABLE: ReadonlySet<StoreErrorCode> = new Set([
   'store-full',

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { Secret } from '@svc/shared/secret.ts';
 import { factOrNew } from './facts.ts';
 import type { Secrets } from './secrets.ts';
 import type { Store } from './store.ts';
@@ -8,7 +9,7 @@ const JOB_KEY_BYTES = 32;
 /** What is made at the first start of a database and never changed. */
 export type Installation = {
   /** 32 bytes: signs the tokens of jobs, so that a result can be checked without memory of its job. */
-  readonly jobKey: Uint8Array;
+  readonly jobKey: Secret<Uint8Array>;
 };
 
 /** @throws StoreError `store-key` when the job key was sealed under another secret key */
@@ -19,7 +20,7 @@ export async function loadInstallation(store: Store, secrets: Secrets): Promise<
         'base64',
       ),
     );
-    const jobKey = Buffer.from(secrets.open('facts.job_key', Buffer.from(sealed, 'base64')), 'base64');
-    return { jobKey: new Uint8Array(jobKey) };
+    const opened = secrets.open('facts.job_key', Buffer.from(sealed, 'base64'));
+    return { jobKey: new Secret(Buffer.from(opened.reveal(), 'base64')) };
   });
 }

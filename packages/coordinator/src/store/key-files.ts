@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { SvcError } from '@svc/shared/errors.ts';
+import { Secret } from '@svc/shared/secret.ts';
 
 /** Names in the data folder of the secrets that svc makes itself when the settings give none. */
 export const SECRET_KEY_FILE = 'secret-key';
@@ -13,19 +15,20 @@ export const API_TOKEN_FILE = 'api-token';
  * read the file. Of several processes that start at once, all get the same secret; a crash leaves a
  * whole file or none.
  */
-export async function generatedSecret(folder: string, name: string, generate: () => string): Promise<string> {
+export async function generatedSecret(folder: string, name: string, generate: () => string): Promise<Secret> {
   const path = join(folder, name);
   const known = await readSecret(path);
   if (known !== null) return known;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await createWhole(path, `${generate()}\n`);
   const made = await readSecret(path);
-  if (made === null) throw new Error(`${path} is empty: remove it to have a new secret made`);
+  if (made === null)
+    throw new SvcError('secret-file-empty', `${path} is empty: remove it to have a new secret made`);
   return made;
 }
 
 /** The key of the secrets, and the one before while the key takes its place; both in base64. */
-export type SecretKeys = { readonly key: string; readonly previous: string | null };
+export type SecretKeys = { readonly key: Secret; readonly previous: Secret | null };
 
 /** The keys of the data folder; the key is made by `generate` when there is none. */
 export async function keptKeys(folder: string, generate: () => string): Promise<SecretKeys> {
@@ -42,16 +45,21 @@ export async function keptKeys(folder: string, generate: () => string): Promise<
  */
 export async function forgetPreviousKey(folder: string, keys: SecretKeys): Promise<void> {
   if (keys.previous === null) return;
-  const now = await keptKeys(folder, () => keys.key);
-  if (now.key !== keys.key || now.previous !== keys.previous) return;
+  const now = await keptKeys(folder, () => keys.key.reveal());
+  if (!isSame(now.key, keys.key) || !isSame(now.previous, keys.previous)) return;
   await rm(join(folder, PREVIOUS_SECRET_KEY_FILE), { force: true });
 }
 
-async function readSecret(path: string): Promise<string | null> {
+function isSame(one: Secret | null, other: Secret | null): boolean {
+  return one?.reveal() === other?.reveal();
+}
+
+async function readSecret(path: string): Promise<Secret | null> {
   try {
     const text = (await readFile(path, 'utf8')).trim();
-    if (text === '') throw new Error(`${path} is empty: remove it to have a new secret made`);
-    return text;
+    if (text === '')
+      throw new SvcError('secret-file-empty', `${path} is empty: remove it to have a new secret made`);
+    return new Secret(text);
   } catch (error) {
     if (isCode(error, 'ENOENT')) return null;
     throw error;

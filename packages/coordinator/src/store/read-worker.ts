@@ -11,7 +11,7 @@ import { type Numbered, replyTo } from './thread-protocol.ts';
  */
 const { path } = workerData as ReaderData;
 const port = parentPort;
-if (port === null) throw new Error('this is the entry of a worker thread');
+if (port === null) throw new TypeError('this is the entry of a worker thread');
 
 const sqlite = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });
 sqlite.exec('PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY');

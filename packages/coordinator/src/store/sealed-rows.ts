@@ -118,7 +118,7 @@ export async function resealFacts(store: Store, secrets: Secrets): Promise<void>
       const sealed = await readFact(db, fact);
       if (sealed === null) continue;
       const text = secrets.open(purpose, Buffer.from(sealed, 'base64'));
-      await writeFact(db, fact, Buffer.from(secrets.seal(purpose, text)).toString('base64'));
+      await writeFact(db, fact, Buffer.from(secrets.seal(purpose, text.reveal())).toString('base64'));
     }
   });
 }

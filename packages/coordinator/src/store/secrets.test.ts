@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { Secret } from '@svc/shared/secret.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
@@ -15,7 +16,7 @@ describe('sealing', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         const sealed = secrets.seal('monitors.http', text);
-        expect(secrets.open('monitors.http', sealed)).toBe(text);
+        expect(secrets.open('monitors.http', sealed).reveal()).toBe(text);
         expect(Buffer.from(secrets.seal('monitors.http', text)).equals(sealed)).toBe(false);
       }),
     );
@@ -42,9 +43,9 @@ describe('sealing', () => {
 
 test('a secret key is 32 bytes in base64', () => {
   const text = generateSecretKey();
-  expect(Buffer.from(parseSecretKey(`${text}\n`)).toString('base64')).toBe(text);
+  expect(Buffer.from(parseSecretKey(new Secret(`${text}\n`)).reveal()).toString('base64')).toBe(text);
   for (const wrong of ['', 'short', Buffer.alloc(31).toString('base64')]) {
-    expect(() => parseSecretKey(wrong)).toThrow('SVC_SECRET_KEY must be 32 bytes in base64');
+    expect(() => parseSecretKey(new Secret(wrong))).toThrow('SVC_SECRET_KEY must be 32 bytes in base64');
   }
 });
 
@@ -66,12 +67,14 @@ test('the installation is made once, and its job key is not kept in clear', asyn
   const path = join(folder.path, 'svc.db');
   const first = await openStore({ path, log: silentLog });
   const made = await loadInstallation(first, secrets);
-  expect(made.jobKey).toHaveLength(32);
+  const jobKey = Buffer.from(made.jobKey.reveal());
+  expect(jobKey).toHaveLength(32);
   await first.close();
   const second = await openStore({ path, log: silentLog });
-  expect(await loadInstallation(second, secrets)).toEqual(made);
+  const again = await loadInstallation(second, secrets);
+  expect(Buffer.from(again.jobKey.reveal())).toEqual(jobKey);
   const stored = Buffer.from((await readFact(second.read, 'job_key')) ?? '', 'base64');
-  expect(stored.includes(Buffer.from(Buffer.from(made.jobKey).toString('base64')))).toBe(false);
+  expect(stored.includes(Buffer.from(jobKey.toString('base64')))).toBe(false);
   await second.transaction(({ db }) => writeFact(db, 'declared_digest', 'a'));
   await second.transaction(({ db }) => writeFact(db, 'declared_digest', 'b'));
   expect(await readFact(second.read, 'declared_digest')).toBe('b');

@@ -6,6 +6,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto';
+import { Secret } from '@svc/shared/secret.ts';
 import { StoreError } from './errors.ts';
 import { factOrNew } from './facts.ts';
 import type { Store } from './store.ts';
@@ -57,12 +58,12 @@ export class Secrets {
   }
 
   /** @throws StoreError `store-key`: another key, another purpose, or changed bytes */
-  open(purpose: SealPurpose, sealed: Uint8Array): string {
+  open(purpose: SealPurpose, sealed: Uint8Array): Secret {
     try {
-      return opened(this.#key, purpose, sealed);
+      return new Secret(opened(this.#key, purpose, sealed));
     } catch (error) {
       const previous = this.#previous === null ? null : openedOrNull(this.#previous, purpose, sealed);
-      if (previous !== null) return previous;
+      if (previous !== null) return new Secret(previous);
       throw new StoreError('store-key', `a secret sealed for ${purpose} does not open`, { cause: error });
     }
   }
@@ -109,15 +110,15 @@ function associatedData(purpose: SealPurpose): Uint8Array {
 }
 
 /** @throws StoreError `store-key` when it is not 32 bytes in base64 */
-export function parseSecretKey(text: string): Uint8Array {
-  const key = Buffer.from(text.trim(), 'base64');
+export function parseSecretKey(text: Secret): Secret<Uint8Array> {
+  const key = Buffer.from(text.reveal().trim(), 'base64');
   if (key.length !== KEY_BYTES) {
     throw new StoreError(
       'store-key',
       `SVC_SECRET_KEY must be ${KEY_BYTES} bytes in base64, as \`openssl rand -base64 32\` prints`,
     );
   }
-  return key;
+  return new Secret(key);
 }
 
 export function generateSecretKey(): string {

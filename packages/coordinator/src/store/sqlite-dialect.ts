@@ -79,7 +79,7 @@ function connection(execute: Execute): DatabaseConnection {
       };
     },
     streamQuery() {
-      throw new Error('rows are not streamed: ask for a page at a time');
+      throw new TypeError('rows are not streamed: ask for a page at a time');
     },
   };
 }

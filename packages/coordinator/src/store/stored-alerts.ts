@@ -1,5 +1,5 @@
 import { type Alert, alert as alertSchema } from '@svc/shared/channels/alert.ts';
-import { MASK } from '@svc/shared/resources/secrets.ts';
+import { MASK } from '@svc/shared/secret.ts';
 import { urlSecrets } from '@svc/shared/url-secrets.ts';
 import { z } from 'zod';
 import type { Secrets } from './secrets.ts';
@@ -53,7 +53,7 @@ function openedUrl(secrets: Secrets, stored: unknown): string | null {
   const { data } = sealed.safeParse(stored);
   if (data === undefined) return null;
   try {
-    return secrets.open(PURPOSE, Buffer.from(data.sealed_url, 'base64'));
+    return secrets.open(PURPOSE, Buffer.from(data.sealed_url, 'base64')).reveal();
   } catch {
     return null; // Told by the mask that stays.
   }

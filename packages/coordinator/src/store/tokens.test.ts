@@ -25,7 +25,9 @@ afterEach(() => parts.dispose());
 
 test('a token made is found by its secret, also after a start, until it is revoked', async () => {
   const { workspaceId } = parts;
-  const { token, secret } = await tokens.create({ workspaceId, name: 'ci', scope: 'read' }, NOW);
+  const made = await tokens.create({ workspaceId, name: 'ci', scope: 'read' }, NOW);
+  const { token } = made;
+  const secret = made.secret.reveal();
   expect(tokens.lookup(secret)).toEqual(token);
   expect(tokens.lookup(`${secret}x`)).toBeNull();
   const again = await Tokens.load(parts.store);
@@ -47,7 +49,8 @@ test('its instants are whole milliseconds, whatever the clock says', async () =>
 });
 
 test('the database keeps no secret', async () => {
-  const { secret } = await tokens.create({ workspaceId: parts.workspaceId, name: 'ci', scope: 'read' }, NOW);
+  const made = await tokens.create({ workspaceId: parts.workspaceId, name: 'ci', scope: 'read' }, NOW);
+  const secret = made.secret.reveal();
   for (const file of [parts.file, `${parts.file}-wal`]) {
     expect((await readFile(file)).includes(secret)).toBe(false);
   }
@@ -73,7 +76,7 @@ test('the operator’s token follows the setting', async () => {
 
 test('a token that was made over the API may become the operator’s', async () => {
   const { workspaceId } = parts;
-  const { secret } = await tokens.create({ workspaceId, name: 'mine', scope: 'read' }, NOW);
+  const secret = (await tokens.create({ workspaceId, name: 'mine', scope: 'read' }, NOW)).secret.reveal();
   await tokens.setOperatorTokens(workspaceId, [secret], NOW);
   expect(tokens.lookup(secret)).toMatchObject({ isOperator: true, scope: 'admin' });
   expect(tokens.list(workspaceId)).toHaveLength(1);

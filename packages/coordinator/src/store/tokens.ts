@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { Secret } from '@svc/shared/secret.ts';
 import { type Selectable, sql } from 'kysely';
 import { type AuditLine, appendAudit } from './audit.ts';
 import type { Database } from './schema.ts';
@@ -92,15 +93,15 @@ export class Tokens {
   }
 
   /** The secret is in the answer and nowhere else. */
-  create(grant: TokenGrant, now: number): Promise<{ token: Token; secret: string }> {
+  create(grant: TokenGrant, now: number): Promise<{ token: Token; secret: Secret }> {
     return this.#store.transaction((tx) => this.createIn(tx, grant, now));
   }
 
   /** {@link create} as a part of a transaction. */
-  async createIn(tx: Transaction, grant: TokenGrant, now: number): Promise<{ token: Token; secret: string }> {
+  async createIn(tx: Transaction, grant: TokenGrant, now: number): Promise<{ token: Token; secret: Secret }> {
     const secret = generateToken();
     const whole = { createdBy: null, expiresAt: null, ...grant, isOperator: false };
-    return { token: await this.#put(tx, secret, whole, now), secret };
+    return { token: await this.#put(tx, secret, whole, now), secret: new Secret(secret) };
   }
 
   /**

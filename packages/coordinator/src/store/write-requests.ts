@@ -76,7 +76,7 @@ export class WriteRequests {
   #inTransaction<T>(work: (connection: WriteConnection) => T): T {
     if (this.#failed !== null) throw this.#failed.error;
     const connection = this.#opened();
-    if (!connection.sqlite.isTransaction) throw new Error('no transaction is open');
+    if (!connection.sqlite.isTransaction) throw new TypeError('no transaction is open');
     try {
       return work(connection);
     } catch (error) {

@@ -6,7 +6,7 @@ import { WriteRequests } from './write-requests.ts';
 /** The writing thread: every commit, every checkpoint and every wait for another program's lock is here. */
 const { path, commits } = workerData as WriterData;
 const port = parentPort;
-if (port === null) throw new Error('this is the entry of a worker thread');
+if (port === null) throw new TypeError('this is the entry of a worker thread');
 
 const durable = new Int32Array(commits);
 const requests = new WriteRequests({

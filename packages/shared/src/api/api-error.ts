@@ -1,33 +1,11 @@
 import { z } from 'zod';
+import type { API_CLIENT_CODES } from '../error-codes.ts';
 import { SvcError } from '../errors.ts';
 import type { AnswerHeaders } from './exchange.ts';
 import { isProblemCode, type ProblemCode } from './problem-codes.ts';
 
-/** What a request can fail with: the API's own problems (`not-found`, `invalid`, …), and further: */
-export type ApiErrorCode =
-  | ProblemCode
-  /** A problem of the API that this version does not know. */
-  | 'unknown-problem'
-  /** No connection: the server cannot have seen the request. */
-  | 'unreachable'
-  /** No complete answer in time. */
-  | 'timeout'
-  /** The connection ended before the answer was complete. */
-  | 'broken'
-  /** TLS: the certificate is not trusted, or the other side speaks no TLS. */
-  | 'certificate'
-  | 'redirected'
-  /** Something answers, but not the svc API: a proxy's page, another service. */
-  | 'not-the-api'
-  /** A 5xx that is not the API's own: a proxy without a server behind it. */
-  | 'server-failed'
-  | 'answer-too-large'
-  /** A list that was another each time it was asked for. */
-  | 'unsettled'
-  /** The caller's signal. */
-  | 'aborted'
-  /** The token or the address cannot be used at all. */
-  | 'bad-settings';
+/** What a request can fail with: the API's own problems (`not-found`, `invalid`, …), and what is no answer of the API. */
+export type ApiErrorCode = ProblemCode | keyof typeof API_CLIENT_CODES | 'bad-settings';
 
 export type ProblemDetail = { readonly pointer: string; readonly message: string };
 

@@ -4,6 +4,7 @@ import { startBlackhole } from '../../../../test/support/blackhole.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { freePort } from '../../../../test/support/free-port.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
+import { Secret } from '../secret.ts';
 import { ApiError } from './api-error.ts';
 import { ApiClient, type ApiClientOptions, type Retry } from './client.ts';
 
@@ -44,7 +45,7 @@ class RetryLog {
 function client(more: Partial<ApiClientOptions> = {}): ApiClient {
   return new ApiClient({
     baseUrl: server.url,
-    token: TOKEN,
+    token: new Secret(TOKEN),
     userAgent: 'svc-tests/1',
     clock,
     random: () => 0,
@@ -139,8 +140,8 @@ describe('a request', () => {
 
   test.each([
     ['an address without a scheme', { baseUrl: 'svc.example.com' }],
-    ['a token with a line end', { token: 'sec\nret' }],
-    ['an empty token', { token: '' }],
+    ['a token with a line end', { token: new Secret('sec\nret') }],
+    ['an empty token', { token: new Secret('') }],
   ])('%s is refused at once', (_case, options) => {
     expect(() => client(options)).toThrow(ApiError);
   });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
+import type { Secret } from '../secret.ts';
 import { ApiError, errorOfAnswer, foreignAnswer, jsonOrUndefined, problemOf } from './api-error.ts';
 import { type AnswerHeaders, type Exchange, exchange } from './exchange.ts';
 import { Operation } from './operation.ts';
@@ -42,7 +43,7 @@ export type Retry = {
 export type ApiClientOptions = {
   /** With or without a final slash. */
   readonly baseUrl: string;
-  readonly token: string;
+  readonly token: Secret;
   readonly userAgent: string;
   readonly clock?: Clock;
   /** Uniform in [0, 1). */
@@ -100,7 +101,7 @@ const STEPS_BACK = 100;
 export class ApiClient {
   /** Without a final slash. */
   readonly baseUrl: string;
-  readonly #token: string;
+  readonly #token: Secret;
   readonly #userAgent: string;
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -248,7 +249,7 @@ export class ApiClient {
       method,
       url: `${this.baseUrl}${path}${text}`,
       headers: {
-        authorization: `Bearer ${this.#token}`,
+        authorization: `Bearer ${this.#token.reveal()}`,
         accept: 'application/json, application/problem+json',
         'user-agent': this.#userAgent,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -282,7 +283,7 @@ export class ApiClient {
   }
 
   #final(request: string, result: Exchange): ApiAnswer {
-    if (result.kind !== 'answered') throw new Error('only answers are final');
+    if (result.kind !== 'answered') throw new TypeError('only answers are final');
     const { status, headers, text } = result;
     if (status >= 300 && status < 400) throw this.#redirected(request, result);
     if (status < 200 || status >= 300) throw errorOfAnswer(request, result, text);
@@ -325,7 +326,7 @@ function doubtAbout(request: string, { mayBeDone }: Operation): string {
 function problemWith({ baseUrl, token }: ApiClientOptions): string | null {
   const url = baseUrlProblem(baseUrl);
   if (url !== null) return `the base URL ${url}`;
-  const wrong = tokenProblem(token);
+  const wrong = tokenProblem(token.reveal());
   return wrong === null ? null : `the token ${wrong}`;
 }
 

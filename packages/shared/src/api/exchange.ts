@@ -3,7 +3,7 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Clock } from '../clock.ts';
-import { messageOf } from '../errors.ts';
+import { messageOf, SvcError } from '../errors.ts';
 import { directAgent } from './direct-agents.ts';
 
 export type Sent = {
@@ -115,17 +115,13 @@ function opened({ url, method, headers }: Sent): ClientRequest {
   return request(address, { method, headers, ...(agent === undefined ? {} : { agent }) });
 }
 
-class NotConnected extends Error {
-  readonly code = 'CONNECT_TIMEOUT';
-}
-
 /** A new connection that takes too long ends the request; one that is kept is there already. */
 function limitConnecting(request: ClientRequest, clock: Clock): () => void {
   let cancel = () => {};
   request.once('socket', (socket: Socket) => {
     if (!socket.connecting) return;
     cancel = clock.after(CONNECT_MS, () =>
-      request.destroy(new NotConnected(`no connection within ${CONNECT_MS / 1_000} s`)),
+      request.destroy(new SvcError('unreachable', `no connection within ${CONNECT_MS / 1_000} s`)),
     );
     socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', cancel);
   });
@@ -138,7 +134,7 @@ function answerTo(request: ClientRequest, body: string | null): Promise<Incoming
     // Stays: a connection that breaks while the answer is read says so here as well.
     request.on('error', reject);
     // Alone where an answer is none for HTTP, like 101; after an answer it changes nothing.
-    request.once('close', () => reject(new Error(CUT)));
+    request.once('close', () => reject(new SvcError('broken', CUT)));
     request.end(body);
   });
 }
@@ -172,7 +168,7 @@ const NOT_CONNECTED = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
   'EADDRNOTAVAIL',
-  'CONNECT_TIMEOUT',
+  'unreachable',
 ]);
 
 /** OpenSSL's and Node's codes for a certificate that is not trusted, and for what is no TLS at all. */

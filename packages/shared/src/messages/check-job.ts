@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
+import { Secret } from '../secret.ts';
 import { check } from './check.ts';
 import { messageVersion } from './subjects.ts';
+
+/** Header values, bodies and user information stand in it in clear. */
+const openedCheck = check.transform((value) => new Secret(value));
 
 /**
  * One check for one region.
@@ -27,7 +31,7 @@ export const checkJob = z.object({
   start_within_ms: z.number().int().nonnegative(),
   /** The monitor's last attempt timed out: it takes its place in the bounded half of the capacity. */
   slow: z.boolean().optional(),
-  check,
+  check: openedCheck,
 });
 
 export type CheckJob = z.infer<typeof checkJob>;
@@ -59,7 +63,7 @@ export const runNow = z.object({
   run: z.string().max(64),
   /** Who asks reads reasons of `not_run` that version 0.1 did not have (absent: no). */
   any_reason: z.boolean().optional(),
-  check,
+  check: openedCheck,
 });
 
 /**

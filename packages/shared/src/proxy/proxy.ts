@@ -1,3 +1,4 @@
+import { Secret } from '../secret.ts';
 import { basicAuthorization, credentialsIn } from '../user-info.ts';
 import type { Bypass } from './no-proxy.ts';
 
@@ -7,7 +8,7 @@ export type HttpProxy = {
   readonly host: string;
   readonly port: number;
   /** Value of `Proxy-Authorization`; null: none is sent. */
-  readonly authorization: string | null;
+  readonly authorization: Secret | null;
 };
 
 /** The proxy for a connection; undefined: it goes directly. `host` as for {@link Bypass}. */
@@ -31,7 +32,7 @@ export function parseProxy(text: string): HttpProxy {
   return {
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
     port: url.port === '' ? DEFAULT_PORT : Number(url.port),
-    authorization: credentials === null ? null : basicAuthorization(credentials),
+    authorization: credentials === null ? null : new Secret(basicAuthorization(credentials)),
   };
 }
 

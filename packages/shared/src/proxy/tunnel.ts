@@ -52,7 +52,7 @@ export function openTunnel(
   const failed = (error: Error) => finish({ kind: 'broken', message: error.message });
   const closed = () => finish({ kind: 'broken', message: 'it closed the connection without an answer' });
   socket.on('data', read).on('error', failed).on('close', closed);
-  const credentials = authorization === null ? '' : `Proxy-Authorization: ${authorization}\r\n`;
+  const credentials = authorization === null ? '' : `Proxy-Authorization: ${authorization.reveal()}\r\n`;
   socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${credentials}\r\n`);
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { EXPECTED_SETTINGS } from '../../../../test/support/channel-samples.ts';
 import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from './registry.ts';
 
 /**
@@ -87,20 +88,9 @@ const BLOCKS: Partial<Record<ResourceKind, Record<string, [maximum: number, attr
     header_assertions: [10, 'key! target! comparator!'],
   },
   svc_dns_monitor: { record_assertions: [10, 'record! target! comparator!'] },
-  svc_notification: {
-    email: [1, 'email!'],
-    webhook: [1, 'endpoint!+ headers?'],
-    sms: [1, 'phone_number!'],
-    messenger_b: [1, 'phone_number!'],
-    messenger_a: [1, 'chat_id!'],
-    chat_a: [1, 'webhook_url!*'],
-    chat_b: [1, 'webhook_url!*'],
-    chat_c: [1, 'webhook_url!*'],
-    incident_a: [1, 'integration_key!*'],
-    incident_b: [1, 'api_key!* region!'],
-    incident_c: [1, 'webhook_url!*'],
-    push_a: [1, 'topic! server_url? token?*'],
-  },
+  svc_notification: Object.fromEntries(
+    Object.entries(EXPECTED_SETTINGS).map(([kind, settings]) => [kind, [1, settings]]),
+  ),
 };
 
 describe.each(RESOURCE_KINDS)('%s has what the specification lists', (kind) => {

@@ -9,6 +9,7 @@ import {
   VALID,
   x,
 } from '../../../../test/support/resources.ts';
+import { CHANNEL_KINDS } from '../channels/settings.ts';
 import { parseResource, type ResourceKind } from './registry.ts';
 
 /** Members laid over a valid resource; path and message of each issue. `undefined` removes a member. */
@@ -297,9 +298,7 @@ const REFUSED: Refused[] = [
   [
     'svc_notification',
     { provider_type: 'pigeon' },
-    [
-      'provider_type: "pigeon" is not one of email, webhook, sms, messenger_b, messenger_a, chat_a, chat_b, chat_c, incident_a, incident_b, incident_c, push_a',
-    ],
+    [`provider_type: "pigeon" is not one of ${CHANNEL_KINDS.join(', ')}`],
   ],
   ['svc_notification', { email: null }, ['email: is required when provider_type is email']],
   [

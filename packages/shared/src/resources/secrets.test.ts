@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { MASK } from '../secret.ts';
 import { urlSecrets } from '../url-secrets.ts';
 import { RESOURCE_KINDS } from './registry.ts';
-import { isMask, MASK, masked, secretAt, secretsIn } from './secrets.ts';
+import { isMask, masked, secretAt, secretsIn } from './secrets.ts';
 
 describe('the secrets in a resource', () => {
   test.each([

@@ -1,3 +1,4 @@
+import { MASK } from '../secret.ts';
 import type { Attributes, SecretPart } from './definition.ts';
 import { DEFINITIONS, type ResourceKind } from './registry.ts';
 
@@ -63,9 +64,6 @@ function placesIn(
     .filter(([name]) => step === '*' || step === name)
     .flatMap(([name, member]) => below(name, member, rest));
 }
-
-/** What a secret is shown as to those who may not read it. */
-export const MASK = '********';
 
 /** The value as it is shown to those who may not read its secret. */
 export function maskOf({ value, part }: Pick<SecretPlace, 'value' | 'part'>): string {

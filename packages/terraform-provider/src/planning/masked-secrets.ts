@@ -1,5 +1,6 @@
 import type { Attribute, Attributes, Block, SecretPart } from '@svc/shared/resources/definition.ts';
-import { isMask, MASK, maskOf } from '@svc/shared/resources/secrets.ts';
+import { isMask, maskOf } from '@svc/shared/resources/secrets.ts';
+import { MASK } from '@svc/shared/secret.ts';
 import { isObject, type TerraformObject, type TerraformValue } from '../value.ts';
 import { valueType } from './resource-schema.ts';
 import { sameValue } from './same-value.ts';

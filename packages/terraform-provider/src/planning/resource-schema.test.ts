@@ -1,5 +1,6 @@
 import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { describe, expect, test } from 'vitest';
+import { EXPECTED_SETTINGS } from '../../../../test/support/channel-samples.ts';
 import type { SchemaAttribute } from '../schema.ts';
 import { resourceSchema } from './resource-schema.ts';
 
@@ -82,21 +83,21 @@ const BLOCKS: Partial<Record<ResourceKind, Record<string, readonly [maximum: num
         'record: string required\n target: string required\n comparator: string required',
       ],
     },
-    svc_notification: {
-      email: [1, 'email: string required'],
-      webhook: [1, 'endpoint: string required\n headers: list(object({key=string,value=string})) optional'],
-      sms: [1, 'phone_number: string required'],
-      messenger_b: [1, 'phone_number: string required'],
-      messenger_a: [1, 'chat_id: string required'],
-      chat_a: [1, 'webhook_url: string required sensitive'],
-      chat_b: [1, 'webhook_url: string required sensitive'],
-      chat_c: [1, 'webhook_url: string required sensitive'],
-      incident_a: [1, 'integration_key: string required sensitive'],
-      incident_b: [1, 'api_key: string required sensitive\n region: string required'],
-      incident_c: [1, 'webhook_url: string required sensitive'],
-      push_a: [1, 'topic: string required\n server_url: string optional\n token: string optional sensitive'],
-    },
+    svc_notification: Object.fromEntries(
+      Object.entries(EXPECTED_SETTINGS).map(([kind, settings]) => [kind, [1, settingsMarked(settings)]]),
+    ),
   };
+
+/** As {@link EXPECTED_SETTINGS} has them. */
+function settingsMarked(settings: string): string {
+  const marked = settings.split(' ').map((text) => {
+    const [, name, presence, secrecy] = /^(\w+)([!?])([*+]?)$/.exec(text) ?? [];
+    const type = name === 'headers' ? 'list(object({key=string,value=string}))' : 'string';
+    const setting = presence === '!' ? 'required' : 'optional';
+    return `${name}: ${type} ${setting}${secrecy === '*' ? ' sensitive' : ''}`;
+  });
+  return marked.join('\n');
+}
 
 /** As Terraform writes types in its documentation. */
 function written(type: SchemaAttribute['type']): string {

@@ -5,7 +5,8 @@ import {
   RESOURCE_KINDS,
   type ResourceKind,
 } from '@svc/shared/resources/registry.ts';
-import { MASK, masked } from '@svc/shared/resources/secrets.ts';
+import { masked } from '@svc/shared/resources/secrets.ts';
+import { MASK } from '@svc/shared/secret.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { configurations } from '../../../../test/support/terraform/arbitrary-configurations.ts';

@@ -1,6 +1,7 @@
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { isResourceKind } from '@svc/shared/resources/registry.ts';
-import { isMask, MASK, type SecretPlace, secretsIn } from '@svc/shared/resources/secrets.ts';
+import { isMask, type SecretPlace, secretsIn } from '@svc/shared/resources/secrets.ts';
+import { MASK } from '@svc/shared/secret.ts';
 import type { AttributePath, Diagnostic } from '../provider.ts';
 import type { TerraformObject } from '../value.ts';
 import { diagnosticOf } from './diagnostic-text.ts';

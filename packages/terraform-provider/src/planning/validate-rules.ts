@@ -1,3 +1,4 @@
+import { SvcError } from '@svc/shared/errors.ts';
 import type { ResourceDefinition, Rule, RuleBreach } from '@svc/shared/resources/definition.ts';
 import type { AttributePath, Diagnostic } from '../provider.ts';
 import { ExactNumber, isObject, type TerraformObject, type TerraformValue, UNKNOWN } from '../value.ts';
@@ -19,7 +20,7 @@ export function ruleProblems(definition: ResourceDefinition, config: TerraformOb
 }
 
 /** Thrown when a rule reads what is unknown. */
-const READ_UNKNOWN = new Error('an unknown value was read');
+const READ_UNKNOWN = new SvcError('unknown-read', 'an unknown value was read');
 
 function breachesOf(rule: Rule, given: Readonly<Record<string, unknown>>): readonly RuleBreach[] {
   return (

@@ -1,5 +1,6 @@
 import { DEFINITIONS, RESOURCE_KINDS } from '@svc/shared/resources/registry.ts';
 import { describe, expect, test } from 'vitest';
+import { EXPECTED_SETTINGS } from '../../../../test/support/channel-samples.ts';
 import { channel } from '../../../../test/support/terraform/configuration-case.ts';
 import { typedConfiguration } from '../../../../test/support/terraform/typed-configuration.ts';
 import { type TerraformObject, UNKNOWN } from '../value.ts';
@@ -54,13 +55,9 @@ test('every sensitive attribute can be given write-only, and nothing else', () =
     'svc_http_monitor.otlp_headers_wo',
     'svc_tcp_monitor.otlp_headers_wo',
     'svc_dns_monitor.otlp_headers_wo',
-    'chat_a.webhook_url_wo',
-    'chat_b.webhook_url_wo',
-    'chat_c.webhook_url_wo',
-    'incident_a.integration_key_wo',
-    'incident_b.api_key_wo',
-    'incident_c.webhook_url_wo',
-    'push_a.token_wo',
+    ...Object.entries(EXPECTED_SETTINGS).flatMap(([kind, settings]) =>
+      [...settings.matchAll(/(\w+)[!?]\*/g)].map(([, name]) => `${kind}.${name}_wo`),
+    ),
     'svc_status_page.password_wo',
   ]);
 });

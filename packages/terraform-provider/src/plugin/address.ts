@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { messageOf } from '@svc/shared/errors.ts';
+import { messageOf, SvcError } from '@svc/shared/errors.ts';
 
 export type ListenAddress = {
   readonly network: 'unix' | 'tcp';
@@ -35,7 +35,8 @@ export function chooseAddress({
   const found = platform === 'win32' ? NONE_ON_WINDOWS : socketIn(temporary, platform);
   if (!('missing' in found)) return found;
   if (hasClientCertificate) return LOOPBACK;
-  throw new Error(
+  throw new SvcError(
+    'no-private-socket',
     `without a client certificate only a Unix socket keeps other users away, and there is none: ${found.missing}`,
   );
 }

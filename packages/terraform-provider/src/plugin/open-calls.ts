@@ -1,3 +1,5 @@
+import { SvcError } from '@svc/shared/errors.ts';
+
 /** The calls that were not answered yet, so that the last act of a process can be to answer them. */
 export class OpenCalls {
   readonly #open = new Set<(error: Error) => void>();
@@ -20,7 +22,8 @@ export class OpenCalls {
     this.#open.add(fail);
     work.then(
       (value) => settle(null, value),
-      (error: unknown) => settle(error instanceof Error ? error : new Error('the call failed')),
+      (error: unknown) =>
+        settle(error instanceof Error ? error : new SvcError('call-failed', 'the call failed')),
     );
   }
 

@@ -1,5 +1,6 @@
 import { Console } from 'node:console';
 import { setFlagsFromString } from 'node:v8';
+import { SvcError } from '@svc/shared/errors.ts';
 import type { Provider } from '../provider.ts';
 import { chooseAddress, type ListenAddress } from './address.ts';
 import { ProviderCalls } from './calls.ts';
@@ -114,7 +115,7 @@ class PluginProcess {
 
   #crash(error: unknown): void {
     this.#log('error', 'the provider crashed', { error: describeError(error), frames: framesOf(error) });
-    this.#server.openCalls.fail(new Error(`the provider crashed: ${describeError(error)}`));
+    this.#server.openCalls.fail(new SvcError('call-failed', `the provider crashed: ${describeError(error)}`));
     process.stderr.write(panicText(error));
     setTimeout(() => process.exit(2), CRASH_LIMIT_MS);
     void this.#server.stop(CRASH_LIMIT_MS).finally(() => process.exit(2));

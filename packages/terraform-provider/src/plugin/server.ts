@@ -7,6 +7,7 @@ import {
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
+import { SvcError } from '@svc/shared/errors.ts';
 import { createServerCertificate, type ServerCertificate } from './certificate.ts';
 import { decodeMessage, encodeMessage, type MessageName } from './messages.ts';
 import { type Calls, METHODS, type MethodName, type Request } from './methods.ts';
@@ -63,7 +64,7 @@ export class PluginServer {
   async stop(limitMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
     if (!(await isWithin(limitMs, closed))) {
-      this.openCalls.fail(new Error('the provider ended before this was done'));
+      this.openCalls.fail(new SvcError('call-failed', 'the provider ended before this was done'));
       await isWithin(FLUSH_MS, closed);
     }
     this.#server.forceShutdown();

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError, foreignAnswer } from '@svc/shared/api/api-error.ts';
 import type { ApiAnswer } from '@svc/shared/api/client.ts';
+import { SvcError } from '@svc/shared/errors.ts';
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { z } from 'zod';
 import { apiDiagnostics, failure, sentence } from '../api-diagnostics.ts';
@@ -255,7 +256,11 @@ export class ResourceOverApi implements ManagedResource {
 }
 
 /** A message for the user as it stands. */
-class ExplainedError extends Error {}
+class ExplainedError extends SvcError {
+  constructor(message: string) {
+    super('explained', message);
+  }
+}
 
 /** Of the token that asked; null from a version of the API that does not say. */
 function workspaceOf({ headers }: ApiAnswer): string | null {

@@ -1,15 +1,15 @@
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import type { Notification } from '@svc/shared/resources/registry.ts';
 import type { StoredNotification } from '../../configuration/stored.ts';
-import { unavailableReason } from '../../notify/registry.ts';
 import { type Collection, collectionEndpoints } from '../collection.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { typeFilter } from '../filters.ts';
+import { invalid } from '../problem.ts';
 import { notificationView } from '../views.ts';
 
 export function notificationEndpoints(dependencies: ApiDependencies): Endpoint[] {
-  const { reading } = dependencies;
+  const { reading, channelProblem } = dependencies;
   const collection: Collection<StoredNotification> = {
     path: '/v1/notifications',
     tag: 'Notifications',
@@ -23,8 +23,11 @@ export function notificationEndpoints(dependencies: ApiDependencies): Endpoint[]
     page: ({ workspaceId }, page, shown, filter) => reading.notifications(workspaceId, page, shown, filter),
     present: (stored) => stored.map(notificationView),
     async written(change, id, attributes) {
-      const reason = unavailableReason((attributes as Notification).provider_type);
-      if (reason !== null) await change.setChannelState(id, 'failing', reason);
+      const problem = channelProblem((attributes as Notification).provider_type);
+      if (problem === null) return;
+      const { reason, message } = problem;
+      if (reason === 'setting-missing') throw invalid([{ path: ['provider_type'], message }]);
+      await change.setChannelState(id, 'failing', message);
     },
   };
   return collectionEndpoints(collection, dependencies);

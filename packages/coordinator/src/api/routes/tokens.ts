@@ -115,7 +115,7 @@ export function tokenEndpoints({
           });
           return made ?? shownBefore(id);
         });
-        return { status: 201, body: { ...viewOf(tokens, token), token: secret } };
+        return { status: 201, body: { ...viewOf(tokens, token), token: secret.reveal() } };
       },
     }),
     endpoint({

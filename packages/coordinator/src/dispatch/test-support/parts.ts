@@ -11,6 +11,7 @@ import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Capability, Heartbeat, JobKey, Refusal } from '@svc/shared/messages/heartbeat.ts';
 import { AGENT_QUEUE, agentsSubject, jobsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import type { LiveMonitor, LiveMonitors } from '../../domain/monitor.ts';
 import type { SkipReason, SlotEvents } from '../../domain/slots.ts';
 
@@ -41,7 +42,7 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
     version: 1,
     longestCheckMs: 1_000,
     activatedAt: 0,
-    checkText: JSON.stringify(CHECK),
+    checkText: new Secret(JSON.stringify(CHECK)),
     ...changes,
   };
 }

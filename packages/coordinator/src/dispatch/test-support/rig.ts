@@ -1,6 +1,7 @@
 import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { FakeClock } from '../../../../../test/support/fake-clock.ts';
 import { MemoryBus } from '../../../../../test/support/memory-bus.ts';
 import type { Backlog } from '../../domain/admission.ts';
@@ -53,7 +54,7 @@ export class Rig<B extends Bus = MemoryBus, C extends Clock = FakeClock> {
   readonly monitors: DeclaredMonitors;
   readonly sink = new KeptSlots();
   readonly recovery = new KeptRecovery();
-  readonly tokens = new JobTokens(new Uint8Array(32).fill(7));
+  readonly tokens = new JobTokens(new Secret(new Uint8Array(32).fill(7)));
   readonly presence: RegionPresence;
   readonly slotClock: SlotClock;
   readonly dispatch: Dispatch;

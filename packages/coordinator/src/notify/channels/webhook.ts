@@ -1,40 +1,40 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelSettings } from '@svc/shared/channels/settings.ts';
 import { basicAuthorization, credentialsIn } from '@svc/shared/user-info.ts';
-import { type HttpPost, mergeHeaders, type PostResult } from '../../outgoing/http-post.ts';
+import { mergeHeaders, type PostResult } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 
 /** Receivers drop by it what comes a second time: a configured one does not take its place. */
 const DELIVERY_ID = 'webhook-id';
 
 /** A custom HTTP endpoint: the specification's flat JSON, with the configured headers and no signature. */
-export function webhookChannel(post: HttpPost): Channel<'webhook'> {
-  return {
-    async send(settings, alert, context) {
-      const url = URL.parse(settings.endpoint);
-      const credentials = url === null ? null : credentialsIn(url);
-      const headers = mergeHeaders(
-        {
-          ...(credentials === null ? {} : { authorization: basicAuthorization(credentials) }),
-          'content-type': 'application/json',
-          'user-agent': 'svc',
-          // Names from Standard Webhooks 1.0.0: the id stays over all attempts, the time is the attempt's, in seconds.
-          [DELIVERY_ID]: context.deliveryId,
-          'webhook-timestamp': String(Math.floor(context.attemptAt / 1_000)),
-        },
-        (settings.headers ?? []).filter(({ key }) => key.toLowerCase() !== DELIVERY_ID),
-      );
-      const result = await post({
-        url: settings.endpoint,
-        headers,
-        body: JSON.stringify(renderWebhook(alert)),
-        secrets: secretsOf(settings),
-        signal: context.signal,
-      });
-      return judge(result);
-    },
-  };
-}
+export const webhook: Channel<'webhook'> = {
+  closesIncidents: false,
+  operatorSettings: {},
+  async send(settings, alert, { deliveryId, attemptAt, signal }, { post }) {
+    const url = URL.parse(settings.endpoint);
+    const credentials = url === null ? null : credentialsIn(url);
+    const headers = mergeHeaders(
+      {
+        ...(credentials === null ? {} : { authorization: basicAuthorization(credentials) }),
+        'content-type': 'application/json',
+        'user-agent': 'svc',
+        // Names from Standard Webhooks 1.0.0: the id stays over all attempts, the time is the attempt's, in seconds.
+        [DELIVERY_ID]: deliveryId,
+        'webhook-timestamp': String(Math.floor(attemptAt / 1_000)),
+      },
+      (settings.headers ?? []).filter(({ key }) => key.toLowerCase() !== DELIVERY_ID),
+    );
+    const result = await post({
+      url: settings.endpoint,
+      headers,
+      body: JSON.stringify(renderWebhook(alert)),
+      secrets: secretsOf(settings),
+      signal,
+    });
+    return judge(result);
+  },
+};
 
 /** The body: exactly these members, the optional ones whenever they apply. */
 export function renderWebhook(alert: Alert) {

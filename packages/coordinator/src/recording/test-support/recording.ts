@@ -5,6 +5,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
 import { FakeClock } from '../../../../../test/support/fake-clock.ts';
 import { SlotClock } from '../../dispatch/slot-clock.ts';
 import type { LiveMonitor, LiveMonitors } from '../../domain/monitor.ts';
@@ -12,6 +13,7 @@ import type { SlotOutcome, SlotOutcomes } from '../../domain/slots.ts';
 import type { StatusChange } from '../../evaluation/frame.ts';
 import { States } from '../../evaluation/state.ts';
 import type { NewDelivery } from '../../evaluation/writes.ts';
+import { closesIncidents } from '../../notify/registry.ts';
 import { openStore } from '../../store/open.ts';
 import { createRecordingStore, type RecordingStore } from '../../store/recording-store.ts';
 import { Secrets } from '../../store/secrets.ts';
@@ -68,7 +70,7 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
     version: 1,
     longestCheckMs: 10_000,
     activatedAt: 0,
-    checkText: '{}',
+    checkText: new Secret('{}'),
     ...changes,
   };
 }
@@ -142,6 +144,7 @@ export class Recording {
       clock,
       slotClock: this.slotClock,
       log,
+      closesIncidents,
       newKey: () => `key-${++this.#keys}`,
       onRead: (result) => this.onRead(result),
       isHeld: (monitorId) => this.isHeld(monitorId),
@@ -308,7 +311,7 @@ export class Recording {
 
   #monitor(id: number): LiveMonitor {
     const monitor = this.monitors.get(id);
-    if (monitor === undefined) throw new Error(`no monitor ${id}`);
+    if (monitor === undefined) throw new RangeError(`no monitor ${id}`);
     return monitor;
   }
 }

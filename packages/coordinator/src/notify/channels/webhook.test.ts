@@ -1,0 +1,73 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import type { ChannelSettings } from '@svc/shared/channels/settings.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FULL_ALERT, loopbackSender, sendContext } from '../../../../../test/support/channel-sending.ts';
+import { type Receiver, startReceiver } from '../../../../../test/support/receiver.ts';
+import type { StoredChannel } from '../sender.ts';
+
+let receiver: Receiver;
+
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(() => receiver.close());
+
+const channelTo = (settings: ChannelSettings['webhook']): StoredChannel => ({
+  kind: 'webhook',
+  settings: new Secret(settings),
+});
+
+test.each([
+  ['as Basic credentials', [], `Basic ${btoa('alerts:user-s3cret')}`],
+  ['unless a header says otherwise', [{ key: 'AUTHORIZATION', value: 'Bearer mine' }], 'Bearer mine'],
+])('user information goes out %s, and is not repeated', async (_, headers, authorization) => {
+  receiver.answerWith((request, response) => {
+    response.writeHead(500).end(`${JSON.stringify(request.headers)} alerts user-s3cret`);
+  });
+  const endpoint = receiver.url.replace('//', '//alerts:user%2Ds3cret@');
+  const result = await loopbackSender()(channelTo({ endpoint, headers }), FULL_ALERT, sendContext());
+  expect(receiver.requests[0]?.headers).toMatchObject({ authorization });
+  expect(receiver.requests[0]?.headers.host).not.toContain('alerts');
+  expect(result.outcome).toBe('retry');
+  for (const secret of ['user-s3cret', 'user%2Ds3cret', btoa('alerts:user-s3cret')]) {
+    expect(JSON.stringify(result)).not.toContain(secret);
+  }
+});
+
+test('optional members are left out when they do not apply; ours and the configured headers', async () => {
+  const alert: Alert = { ...FULL_ALERT, status: 'recovered', test: true, closure: 'monitor-deleted' };
+  delete alert.statusCode;
+  delete alert.errorMessage;
+  const settings = {
+    endpoint: receiver.url,
+    headers: [
+      { key: 'Content-Type', value: 'application/vnd.example+json' },
+      { key: 'X-Secret', value: 'abc' },
+      { key: 'Content-Length', value: '3' },
+      // Receivers drop by ours what comes twice.
+      { key: 'Webhook-Id', value: 'always-the-same' },
+    ],
+  };
+  expect(await loopbackSender()(channelTo(settings), alert, sendContext())).toEqual({
+    outcome: 'delivered',
+    statusCode: 200,
+  });
+  const [request] = receiver.requests;
+  expect(request?.text).toBe(
+    JSON.stringify({
+      monitor: { id: 12, name: FULL_ALERT.monitor.name, url: FULL_ALERT.monitor.url },
+      cronTimestamp: FULL_ALERT.cronTimestamp,
+      status: 'recovered',
+      latency: 123.4,
+    }),
+  );
+  expect(request?.headers).toMatchObject({
+    'content-type': 'application/vnd.example+json',
+    'x-secret': 'abc',
+    'user-agent': 'svc',
+    'webhook-id': 'c0ffee00-0000-4000-8000-000000000001',
+    'webhook-timestamp': '1767225602',
+    'content-length': String(Buffer.byteLength(request?.text ?? '')),
+  });
+});

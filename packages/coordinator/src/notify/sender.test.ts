@@ -1,0 +1,77 @@
+import type { Alert } from '@svc/shared/channels/alert.ts';
+import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import type { SettingsTable } from '@svc/shared/settings.ts';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { COORDINATOR_SETTINGS } from '../config.ts';
+import type { Channel } from './channel.ts';
+import { testAlert } from './deliveries.ts';
+import { CHANNEL_OPERATOR_SETTINGS, CHANNELS, type Channels, closesIncidents } from './registry.ts';
+import { channelProblems, createSender } from './sender.ts';
+
+const RELAY = {
+  smtpUrl: { name: 'SVC_SMTP_URL', description: 'relay', schema: z.string().optional() },
+  mailFrom: { name: 'SVC_MAIL_FROM', description: 'sender', schema: z.string().optional() },
+} as const satisfies SettingsTable;
+
+/** The registry, with a kind that needs settings of the operator and tells what it was given. */
+function withEmail() {
+  const sent: { readonly to: string; readonly alert: Alert; readonly from: string }[] = [];
+  const email: Channel<'email', typeof RELAY> = {
+    closesIncidents: false,
+    operatorSettings: RELAY,
+    async send(settings, alert, _context, { operator }) {
+      sent.push({ to: settings.email, alert, from: operator.mailFrom });
+      return { outcome: 'delivered' };
+    },
+  };
+  return { channels: { ...CHANNELS, email }, sent };
+}
+
+const CHANNEL = { kind: 'email', settings: new Secret({ email: 'ops@example.com' }) } as const;
+const ALERT = testAlert(1_767_225_600_000, 'https://svc.example');
+const CONTEXT = { deliveryId: 'a', attemptAt: 0, signal: new AbortController().signal };
+const post = () => Promise.reject(new TypeError('nothing is posted here'));
+
+test('a kind is given the clear settings and the values of the operator', async () => {
+  const { channels, sent } = withEmail();
+  const operator = { smtpUrl: 'smtp://relay', mailFrom: 'svc@example.com' };
+  const send = createSender({ post, operator }, channels);
+  expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'delivered' });
+  expect(sent).toEqual([{ to: 'ops@example.com', alert: ALERT, from: 'svc@example.com' }]);
+  expect(channelProblems(operator, channels)('email')).toBeNull();
+});
+
+test('without a setting of the operator nothing is sent, and the setting is named', async () => {
+  const { channels, sent } = withEmail();
+  const operator = { smtpUrl: 'smtp://relay' };
+  const message = 'SVC_MAIL_FROM is not set: email channels need it';
+  expect(channelProblems(operator, channels)('email')).toEqual({ reason: 'setting-missing', message });
+  const send = createSender({ post, operator }, channels);
+  expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'retry', error: message });
+  expect(sent).toEqual([]);
+});
+
+test('the coordinator reads the settings of every kind, each under one key and one name', () => {
+  const read: SettingsTable = COORDINATOR_SETTINGS;
+  for (const kind of CHANNEL_KINDS) {
+    const table: SettingsTable = CHANNELS[kind].operatorSettings;
+    for (const [key, setting] of Object.entries(table)) expect(read[key]).toBe(setting);
+  }
+  const names = Object.values(read).map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  for (const key of Object.keys(CHANNEL_OPERATOR_SETTINGS)) expect(Object.keys(read)).toContain(key);
+});
+
+test('a registry without a line for a kind fails the type check', () => {
+  const { push_a: _, ...lacking } = CHANNELS;
+  // @ts-expect-error `push_a` is missing.
+  const channels: Channels = lacking;
+  expect(Object.keys(channels)).toHaveLength(CHANNEL_KINDS.length - 1);
+});
+
+test('only the kinds that keep incidents open are told of an end without a recovery', () => {
+  expect(CHANNEL_KINDS.filter(closesIncidents)).toEqual(['incident_a', 'incident_b', 'incident_c']);
+  expect(closesIncidents('a-kind-of-a-newer-version')).toBe(false);
+});

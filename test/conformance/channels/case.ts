@@ -1,0 +1,21 @@
+import type { SendOutcome } from '@svc/coordinator/notify/channel.ts';
+import type { OperatorValues } from '@svc/coordinator/notify/sender.ts';
+import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
+import type { ReceivedRequest } from '../../support/receiver.ts';
+
+/** What a kind of channel promises, beside what all of them do. */
+export type Case<K extends ChannelKind> = {
+  settings(receiverUrl: string): ChannelSettings[K];
+  /** Values of the operator's settings that it reads. */
+  operator?(receiverUrl: string): OperatorValues;
+  /** Texts that no error may contain. */
+  readonly secrets: readonly string[];
+  /** Path of the request, with its query. */
+  readonly path: string;
+  /** Body for `FULL_ALERT`, as `bodyOf` reads it. */
+  readonly payload: unknown;
+  /** Reads a body that is no JSON. */
+  bodyOf?(request: ReceivedRequest): unknown;
+  /** Verdict per status code. */
+  readonly verdicts: Readonly<Record<number, SendOutcome>>;
+};
