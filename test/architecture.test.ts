@@ -25,9 +25,8 @@ function imports(pattern: string, options: { withTests: boolean }): Import[] {
     );
 }
 
-/** Imports of what runs in production: without tests and what only they use. */
-const production = (pattern: string) =>
-  imports(pattern, { withTests: false }).filter(({ file }) => !file.includes('/test-support/'));
+/** Imports of what runs in production. */
+const production = (pattern: string) => imports(pattern, { withTests: false });
 
 const offenders = (found: Import[]) =>
   found.map(({ file, line, target }) => `${file}:${line} imports ${target}`);
@@ -35,7 +34,7 @@ const offenders = (found: Import[]) =>
 /** Files of production whose text has this. */
 function sourcesWith(pattern: string, text: RegExp): string[] {
   return globSync(pattern, { cwd: ROOT })
-    .filter((file) => !file.endsWith('.test.ts') && !file.includes('/test-support/'))
+    .filter((file) => !file.endsWith('.test.ts'))
     .filter((file) => text.test(readFileSync(join(ROOT, file), 'utf8')))
     .sort();
 }
@@ -94,6 +93,14 @@ describe('imports point the right way', () => {
       ({ target }) => target.startsWith('@svc/') && !target.startsWith('@svc/shared/'),
     );
     expect(offenders(wrong)).toEqual([]);
+  });
+
+  test('what only tests use lies outside of the packages', () => {
+    const used = imports('packages/*/src/**/*.ts', sources).filter(({ target }) =>
+      target.startsWith('test/'),
+    );
+    expect(offenders(used)).toEqual([]);
+    expect(globSync('packages/*/src/**/*test-support*', { cwd: ROOT })).toEqual([]);
   });
 
   test('packages reach each other by workspace name', () => {

@@ -11,7 +11,7 @@ const ERROR_CODES = ERROR_TABLES.flatMap(([, codes]) => Object.keys(codes));
 /** Text of the product by file, without the tables of codes and without tests. */
 const SOURCES = new Map(
   globSync('{packages/*/src,deploy}/**/*.{ts,mjs}', { cwd: ROOT })
-    .filter((path) => !/\.test\.ts$|\/test-support\/|\/(?:error|problem)-codes\.ts$/.test(path))
+    .filter((path) => !/\.test\.ts$|\/(?:error|problem)-codes\.ts$/.test(path))
     .map((path) => [path, readFileSync(`${ROOT}${path}`, 'utf8')]),
 );
 

@@ -9,8 +9,6 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EAST, FRA, liveMonitor, log, PAR } from '@svc/coordinator/dispatch/test-support/parts.ts';
-import { Rig } from '@svc/coordinator/dispatch/test-support/rig.ts';
 import { gridSlotUntil, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import { openStore } from '@svc/coordinator/store/open.ts';
 import type { Bus } from '@svc/shared/bus.ts';
@@ -21,6 +19,8 @@ import { connectBus } from '@svc/shared/nats-bus.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { temporaryFolder } from '../support/configured-store.ts';
+import { EAST, FRA, liveMonitor, log, PAR } from '../support/coordinator/dispatch-parts.ts';
+import { Rig } from '../support/coordinator/dispatch-rig.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 
 const REGIONS = [FRA, PAR, EAST];

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 /** A file of the tests: a test, or what supports tests. What production imports is not looked at. */
-const OF_TESTS = /\.test\.ts$|\/test-support\/|^test\//;
+const OF_TESTS = /\.test\.ts$|^test\//;
 
 /**
  * Those of the test files that start processes: `node:child_process` is imported by them or by the support that

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { silentLog } from '../../../../test/support/configured-store.ts';
+import { caughtUp } from '../../../../test/support/coordinator/rolled-up-recording.ts';
 import { addRows, addWorkspace } from '../../../../test/support/store-rows.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import { DAY_MS, dayOf, HOUR_MS } from '../domain/summary-range.ts';
 import { Rollups } from '../rollups/rollups.ts';
-import { caughtUp } from '../rollups/test-support/rolled-up-recording.ts';
 import type { SummaryView } from './summary-answer.ts';
 
 let api: RunningApi;

@@ -4,12 +4,19 @@ import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
+import {
+  EAST,
+  FRA,
+  liveMonitor,
+  log,
+  PAR,
+  TestAgent,
+} from '../../../../test/support/coordinator/dispatch-parts.ts';
+import { forgetRegions, Rig } from '../../../../test/support/coordinator/dispatch-rig.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { MAX_AGENTS_PER_REGION } from './agents.ts';
-import { EAST, FRA, liveMonitor, log, PAR, TestAgent } from './test-support/parts.ts';
-import { forgetRegions, Rig } from './test-support/rig.ts';
 
 let server: NatsServer;
 let folder: { path: string; remove(): Promise<void> };

@@ -4,13 +4,20 @@ import { agentsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
+import {
+  EAST,
+  FRA,
+  liveMonitor,
+  log,
+  PAR,
+  TestAgent,
+} from '../../../../test/support/coordinator/dispatch-parts.ts';
+import { forgetRegions, memoryRig, type Rig } from '../../../../test/support/coordinator/dispatch-rig.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { gridSlotFrom, gridSlotUntil, phaseOf } from '../domain/schedule.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { AHEAD_MS } from './scheduler.ts';
-import { EAST, FRA, liveMonitor, log, PAR, TestAgent } from './test-support/parts.ts';
-import { forgetRegions, memoryRig, type Rig } from './test-support/rig.ts';
 
 let folder: { path: string; remove(): Promise<void> };
 let store: Store;

@@ -1,12 +1,18 @@
 import type { JobKey, Refusal } from '@svc/shared/messages/heartbeat.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import {
+  FRA,
+  KeptSlots,
+  liveMonitor,
+  log,
+  PAR,
+} from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import type { Agent } from './agents.ts';
 import { Agents } from './agents.ts';
 import { newCounters } from './counters.ts';
 import { InFlight } from './in-flight.ts';
-import { FRA, KeptSlots, liveMonitor, log, PAR } from './test-support/parts.ts';
 
 const MONITORS = [1, 2, 3].map((id) => liveMonitor(id, { regions: [FRA, PAR] }));
 const REGIONS = [FRA, PAR] as const;

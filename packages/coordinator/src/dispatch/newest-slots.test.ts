@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { liveMonitor, log } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { loadNewestSlots, newestOf } from './newest-slots.ts';
-import { liveMonitor, log } from './test-support/parts.ts';
 
 let folder: { path: string; remove(): Promise<void> };
 let store: Store;

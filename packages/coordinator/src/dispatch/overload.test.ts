@@ -3,12 +3,18 @@ import { CAPABILITIES } from '@svc/shared/messages/heartbeat.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
+import {
+  FRA,
+  liveMonitor,
+  log,
+  PAR,
+  TestAgent,
+} from '../../../../test/support/coordinator/dispatch-parts.ts';
+import { forgetRegions, memoryRig, type Rig } from '../../../../test/support/coordinator/dispatch-rig.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { FRA, liveMonitor, log, PAR, TestAgent } from './test-support/parts.ts';
-import { forgetRegions, memoryRig, type Rig } from './test-support/rig.ts';
 
 let folder: { path: string; remove(): Promise<void> };
 let store: Store;

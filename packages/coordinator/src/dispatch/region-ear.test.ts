@@ -3,11 +3,11 @@ import { agentsSubject } from '@svc/shared/messages/subjects.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FRA, PAR } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
 import { MemoryBus } from '../../../../test/support/memory-bus.ts';
 import { newCounters } from './counters.ts';
 import { RegionEars } from './region-ears.ts';
-import { FRA, PAR } from './test-support/parts.ts';
 
 const LARGEST = 'x'.repeat(MAX_AGENT_MESSAGE_BYTES);
 /** More than is read at once. */

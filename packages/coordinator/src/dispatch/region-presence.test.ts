@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { EAST, FRA, log, PAR } from '../../../../test/support/coordinator/dispatch-parts.ts';
+import { forgetRegions } from '../../../../test/support/coordinator/dispatch-rig.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { RegionPresence } from './region-presence.ts';
-import { EAST, FRA, log, PAR } from './test-support/parts.ts';
-import { forgetRegions } from './test-support/rig.ts';
 
 const HOUR = 3_600_000;
 let folder: { path: string; remove(): Promise<void> };

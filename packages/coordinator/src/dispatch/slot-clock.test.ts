@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { log } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { SlotClock } from './slot-clock.ts';
-import { log } from './test-support/parts.ts';
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2026, 0, 1);

@@ -5,12 +5,12 @@ import {
   configuredStore,
   silentLog,
 } from '../../../../test/support/configured-store.ts';
+import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
 import type { Channel, SendOutcome, SendResult } from './channel.ts';
 import { Deliverer } from './deliverer.ts';
 import { CHANNELS } from './registry.ts';
 import { createSender } from './sender.ts';
 import { storedChannels } from './stored-channels.ts';
-import { queueAlerts } from './test-support/queue-alerts.ts';
 
 /** Random alerts over channels and monitors, random verdicts of the receivers, restarts in between. */
 const alerts = fc.array(

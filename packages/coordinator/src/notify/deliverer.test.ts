@@ -6,6 +6,7 @@ import { createEgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
 import { holdDatabase } from '../../../../test/support/held-database.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
@@ -18,7 +19,6 @@ import { Deliverer } from './deliverer.ts';
 import { createDeliveries } from './deliveries.ts';
 import { SENDS_PER_WORKSPACE } from './places.ts';
 import { createSender, type StoredChannel } from './sender.ts';
-import { queueAlerts } from './test-support/queue-alerts.ts';
 
 const HOUR = 3_600_000;
 const log = createLogger('test', 'silent');

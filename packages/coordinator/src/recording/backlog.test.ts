@@ -1,8 +1,8 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { BacklogHold } from './backlog-hold.ts';
-import { liveMonitor, PERIOD, Recording, THREE } from './test-support/recording.ts';
 
 /** The uplink was gone for so many periods. */
 const GONE = 30;

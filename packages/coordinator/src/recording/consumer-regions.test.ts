@@ -6,10 +6,10 @@ import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import { RegionStream } from '../../../../test/support/region-stream.ts';
 import { ResultConsumer } from './consumer.ts';
-import { liveMonitor, Recording, THREE } from './test-support/recording.ts';
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const log = createLogger('test', 'silent');

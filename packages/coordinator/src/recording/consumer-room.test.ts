@@ -6,9 +6,9 @@ import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import { ResultConsumer } from './consumer.ts';
-import { liveMonitor, Recording, THREE } from './test-support/recording.ts';
 
 const [A, B] = THREE as [Region, Region];
 const ACTIVE: readonly Region[] = [A, B];

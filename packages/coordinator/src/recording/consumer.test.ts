@@ -6,11 +6,11 @@ import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
 import { RegionStream } from '../../../../test/support/region-stream.ts';
 import { ResultConsumer } from './consumer.ts';
-import { liveMonitor, Recording, THREE } from './test-support/recording.ts';
 
 const [A] = THREE as [Region];
 const log = createLogger('test', 'silent');

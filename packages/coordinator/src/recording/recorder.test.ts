@@ -1,8 +1,8 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { StoreError } from '../store/errors.ts';
-import { liveMonitor, PERIOD, Recording, THREE } from './test-support/recording.ts';
 
 const [A, B, C] = THREE as [Region, Region, Region];
 

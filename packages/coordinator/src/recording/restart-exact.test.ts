@@ -1,7 +1,7 @@
 import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { liveMonitor, PERIOD, Recording, THREE } from './test-support/recording.ts';
+import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const HOUR = 3_600_000;

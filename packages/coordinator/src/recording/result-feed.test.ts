@@ -1,8 +1,8 @@
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
 import { settle } from '../../../../test/support/fake-clock.ts';
 import type { RecordedResult } from './result-feed.ts';
-import { liveMonitor, Recording, THREE } from './test-support/recording.ts';
 
 const [A, B] = THREE as [Region, Region, Region];
 

@@ -1,8 +1,14 @@
 import type { Attempt, Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type Facts,
+  liveMonitor,
+  PERIOD,
+  Recording,
+  THREE,
+} from '../../../../test/support/coordinator/recording.ts';
 import { regionSet } from '../domain/region-set.ts';
-import { type Facts, liveMonitor, PERIOD, Recording, THREE } from './test-support/recording.ts';
 
 const [A, B, C] = THREE as [Region, Region, Region];
 const all = (outcome: Outcome) => ({ [A]: outcome, [B]: outcome, [C]: outcome });

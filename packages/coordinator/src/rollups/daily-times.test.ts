@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { liveMonitor, Recording } from '../../../../test/support/coordinator/recording.ts';
+import { caughtUp, rollupsOf } from '../../../../test/support/coordinator/rolled-up-recording.ts';
 import { DAY_MS, dayOf, HOUR_MS } from '../domain/summary-range.ts';
 import { type StatusSince, timesBetween } from '../domain/uptime.ts';
-import { liveMonitor, Recording } from '../recording/test-support/recording.ts';
 import { dailyTimes } from './daily-times.ts';
 import type { Rollups } from './rollups.ts';
-import { caughtUp, rollupsOf } from './test-support/rolled-up-recording.ts';
 
 let recording: Recording;
 let rollups: Rollups;

@@ -1,6 +1,9 @@
 import type { Region } from '@svc/shared/regions.ts';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { countsOf, naiveSummary, regionsOf } from '../../../../test/support/coordinator/naive-summary.ts';
+import { liveMonitor, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
+import { caughtUp, partsOf, rollupsOf } from '../../../../test/support/coordinator/rolled-up-recording.ts';
 import { percentile } from '../domain/latency-histogram.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import {
@@ -13,12 +16,9 @@ import {
 } from '../domain/summary-range.ts';
 import { uptimePercent } from '../domain/uptime.ts';
 import { ReadingProgress } from '../recording/reading-progress.ts';
-import { liveMonitor, Recording, THREE } from '../recording/test-support/recording.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { Rollups } from './rollups.ts';
 import { readSummary } from './summary.ts';
-import { countsOf, naiveSummary, regionsOf } from './test-support/naive-summary.ts';
-import { caughtUp, partsOf, rollupsOf } from './test-support/rolled-up-recording.ts';
 
 const MINUTE = 60_000;
 const [FRA, PAR] = THREE as [Region, Region, Region];

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { makeOldDatabase, type OldDatabase } from '../../../../test/support/coordinator/old-database.ts';
+import { caughtUp } from '../../../../test/support/coordinator/rolled-up-recording.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
 import { DAY_MS, HOUR_MS } from '../domain/summary-range.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { makeOldDatabase, type OldDatabase } from '../store/test-support/old-database.ts';
 import { Rollups } from './rollups.ts';
 import { readSummary } from './summary.ts';
-import { caughtUp } from './test-support/rolled-up-recording.ts';
 
 const NOW = Date.UTC(2026, 0, 15, 9, 30);
 const MONITORS = 30;

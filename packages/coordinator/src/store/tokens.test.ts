@@ -7,9 +7,9 @@ import {
   silentLog,
   temporaryFolder,
 } from '../../../../test/support/configured-store.ts';
+import { makeOldDatabase } from '../../../../test/support/coordinator/old-database.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
 import { openStore } from './open.ts';
-import { makeOldDatabase } from './test-support/old-database.ts';
 import { generateToken, type Token, Tokens, takeTokensWithoutAdministration } from './tokens.ts';
 import { ensureDefaultWorkspace } from './workspaces.ts';
 

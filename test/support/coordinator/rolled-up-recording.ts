@@ -1,6 +1,6 @@
 import { createLogger } from '@svc/shared/log.ts';
-import type { Recording } from '../../recording/test-support/recording.ts';
-import { type RollupParts, Rollups } from '../rollups.ts';
+import { type RollupParts, Rollups } from '../../../packages/coordinator/src/rollups/rollups.ts';
+import type { Recording } from './recording.ts';
 
 /** What roll-ups over a recording's database are made of. */
 export function partsOf({ store, clock }: Recording): RollupParts {

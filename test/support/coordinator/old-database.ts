@@ -1,10 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Kysely } from 'kysely';
 import { Migrator } from 'kysely/migration';
-import { MIGRATIONS } from '../migrations/index.ts';
-import { sqliteDialect } from '../sqlite-dialect.ts';
-import { Statements } from '../statements.ts';
-import type { SqlValue } from '../store.ts';
+import { MIGRATIONS } from '../../../packages/coordinator/src/store/migrations/index.ts';
+import { sqliteDialect } from '../../../packages/coordinator/src/store/sqlite-dialect.ts';
+import { Statements } from '../../../packages/coordinator/src/store/statements.ts';
+import type { SqlValue } from '../../../packages/coordinator/src/store/store.ts';
 
 export type OldDatabase = { runEach(sql: string, rows: readonly (readonly SqlValue[])[]): void };
 

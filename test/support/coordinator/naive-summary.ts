@@ -1,7 +1,15 @@
-import { bucketsUntil, SUMMARY_RANGES, type SummaryRange } from '../../domain/summary-range.ts';
-import { type StatusSince, timesBetween, uptimePercent } from '../../domain/uptime.ts';
-import type { Recording } from '../../recording/test-support/recording.ts';
-import type { Summary, Tally } from '../summary.ts';
+import {
+  bucketsUntil,
+  SUMMARY_RANGES,
+  type SummaryRange,
+} from '../../../packages/coordinator/src/domain/summary-range.ts';
+import {
+  type StatusSince,
+  timesBetween,
+  uptimePercent,
+} from '../../../packages/coordinator/src/domain/uptime.ts';
+import type { Summary, Tally } from '../../../packages/coordinator/src/rollups/summary.ts';
+import type { Recording } from './recording.ts';
 
 type Result = { slot: number; region: string; outcome: keyof typeof COLUMN; latency: number | null };
 const COLUMN = { passed: 'passed', degraded: 'degraded', failed: 'failed', not_run: 'notRun' } as const;

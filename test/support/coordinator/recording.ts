@@ -6,21 +6,24 @@ import { createLogger } from '@svc/shared/log.ts';
 import type { CheckResult, NotRunReason, Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import { FakeClock } from '../../../../../test/support/fake-clock.ts';
-import { SlotClock } from '../../dispatch/slot-clock.ts';
-import type { LiveMonitor, LiveMonitors } from '../../domain/monitor.ts';
-import type { SlotOutcome, SlotOutcomes } from '../../domain/slots.ts';
-import type { StatusChange } from '../../evaluation/frame.ts';
-import { States } from '../../evaluation/state.ts';
-import type { NewDelivery } from '../../evaluation/writes.ts';
-import { closesIncidents } from '../../notify/registry.ts';
-import { openStore } from '../../store/open.ts';
-import { createRecordingStore, type RecordingStore } from '../../store/recording-store.ts';
-import { Secrets } from '../../store/secrets.ts';
-import type { SqlValue, Store } from '../../store/store.ts';
-import type { ResultMessage } from '../events.ts';
-import { Recorder } from '../recorder.ts';
-import type { RegionPresence } from '../recorder-parts.ts';
+import { SlotClock } from '../../../packages/coordinator/src/dispatch/slot-clock.ts';
+import type { LiveMonitor, LiveMonitors } from '../../../packages/coordinator/src/domain/monitor.ts';
+import type { SlotOutcome, SlotOutcomes } from '../../../packages/coordinator/src/domain/slots.ts';
+import type { StatusChange } from '../../../packages/coordinator/src/evaluation/frame.ts';
+import { States } from '../../../packages/coordinator/src/evaluation/state.ts';
+import type { NewDelivery } from '../../../packages/coordinator/src/evaluation/writes.ts';
+import { closesIncidents } from '../../../packages/coordinator/src/notify/registry.ts';
+import type { ResultMessage } from '../../../packages/coordinator/src/recording/events.ts';
+import { Recorder } from '../../../packages/coordinator/src/recording/recorder.ts';
+import type { RegionPresence } from '../../../packages/coordinator/src/recording/recorder-parts.ts';
+import { openStore } from '../../../packages/coordinator/src/store/open.ts';
+import {
+  createRecordingStore,
+  type RecordingStore,
+} from '../../../packages/coordinator/src/store/recording-store.ts';
+import { Secrets } from '../../../packages/coordinator/src/store/secrets.ts';
+import type { SqlValue, Store } from '../../../packages/coordinator/src/store/store.ts';
+import { FakeClock } from '../fake-clock.ts';
 
 export const THREE: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 export const PERIOD = 30_000;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { Clock } from '@svc/shared/clock.ts';
-import { insertDeliveries } from '../../store/delivery-ledger.ts';
-import type { Store } from '../../store/store.ts';
-import type { Deliverer } from '../deliverer.ts';
+import type { Deliverer } from '../../../packages/coordinator/src/notify/deliverer.ts';
+import { insertDeliveries } from '../../../packages/coordinator/src/store/delivery-ledger.ts';
+import type { Store } from '../../../packages/coordinator/src/store/store.ts';
 
 type QueuedAlert = { readonly notificationId: number; readonly monitorId: number; readonly alert: Alert };
 

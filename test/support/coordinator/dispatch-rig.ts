@@ -2,18 +2,18 @@ import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import { FakeClock } from '../../../../../test/support/fake-clock.ts';
-import { MemoryBus } from '../../../../../test/support/memory-bus.ts';
-import type { Backlog } from '../../domain/admission.ts';
-import type { LiveMonitor } from '../../domain/monitor.ts';
-import type { SlotRecovery, UndecidedSlot } from '../../domain/slots.ts';
-import type { Store } from '../../store/store.ts';
-import { Dispatch } from '../dispatch.ts';
-import { newestOf } from '../newest-slots.ts';
-import { RegionPresence } from '../region-presence.ts';
-import { SlotClock } from '../slot-clock.ts';
-import { JobTokens } from '../tokens.ts';
-import { DeclaredMonitors, KeptSlots, log } from './parts.ts';
+import { Dispatch } from '../../../packages/coordinator/src/dispatch/dispatch.ts';
+import { newestOf } from '../../../packages/coordinator/src/dispatch/newest-slots.ts';
+import { RegionPresence } from '../../../packages/coordinator/src/dispatch/region-presence.ts';
+import { SlotClock } from '../../../packages/coordinator/src/dispatch/slot-clock.ts';
+import { JobTokens } from '../../../packages/coordinator/src/dispatch/tokens.ts';
+import type { Backlog } from '../../../packages/coordinator/src/domain/admission.ts';
+import type { LiveMonitor } from '../../../packages/coordinator/src/domain/monitor.ts';
+import type { SlotRecovery, UndecidedSlot } from '../../../packages/coordinator/src/domain/slots.ts';
+import type { Store } from '../../../packages/coordinator/src/store/store.ts';
+import { FakeClock } from '../fake-clock.ts';
+import { MemoryBus } from '../memory-bus.ts';
+import { DeclaredMonitors, KeptSlots, log } from './dispatch-parts.ts';
 
 /** What the recorder would be asked and told. */
 export class KeptRecovery implements SlotRecovery {

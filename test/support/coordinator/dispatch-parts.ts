@@ -12,8 +12,8 @@ import type { Capability, Heartbeat, JobKey, Refusal } from '@svc/shared/message
 import { AGENT_QUEUE, agentsSubject, jobsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import type { LiveMonitor, LiveMonitors } from '../../domain/monitor.ts';
-import type { SkipReason, SlotEvents } from '../../domain/slots.ts';
+import type { LiveMonitor, LiveMonitors } from '../../../packages/coordinator/src/domain/monitor.ts';
+import type { SkipReason, SlotEvents } from '../../../packages/coordinator/src/domain/slots.ts';
 
 export const log = createLogger('test', 'silent');
 
