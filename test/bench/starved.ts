@@ -201,7 +201,7 @@ if (reason !== null) console.log(`not measured: ${reason}`);
 else {
   console.log(`${kind}, ${story.monitors.toLocaleString('en')} monitors in 3 regions, ${machine()}\n`);
   const rows: string[][] = [];
-  for (let number = 1; number <= Number(runs); number++) {
+  for (let number = 1; number <= Number(runs); number += 1) {
     const { falsely, unavailable, silent, starved, failed, sick } = await run(story);
     rows.push([
       String(number),

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { createMetrics } from '@svc/agent/metrics.ts';
-import { Outbox } from '@svc/agent/outbox.ts';
+import { ResultOutbox } from '@svc/agent/result-outbox.ts';
 import type { BusMessage } from '@svc/shared/bus.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
@@ -230,7 +230,7 @@ describe('an agent', () => {
     });
     context.onTestFinished(() => honest.close());
     const metrics = createMetrics();
-    const outbox = new Outbox({ bus: honest, clock: systemClock, metrics, log });
+    const outbox = new ResultOutbox({ bus: honest, clock: systemClock, metrics, log });
     outbox.start();
     const report = (text: string) =>
       new Promise<string>((resolve) => {

@@ -93,7 +93,7 @@ describe.concurrent('leading ends and begins again', () => {
     const id = await created(service, '/v1/monitors', monitorOf('Web', web.url));
     await created(service, '/v1/notifications', hookOf(hook.url, [id]));
     await hook.received(1);
-    for (let time = 0; time < 3; time++) {
+    for (let time = 0; time < 3; time += 1) {
       await service.stopLeading();
       await service.lead();
       await service.decided(id, 1);
@@ -161,7 +161,7 @@ describe.concurrent('leading ends and begins again', () => {
       });
       const statuses: unknown[] = [];
       try {
-        for (let time = 0; time < 3; time++) {
+        for (let time = 0; time < 3; time += 1) {
           await service.stopLeading();
           for (const [method, path] of asked) await ask(method, path);
           statuses.push((await service.get<{ status: string }>(`/v1/monitors/${id}`)).status);
@@ -263,7 +263,7 @@ describe.concurrent('leading ends and begins again', () => {
       const leading = leadingHolds(observed);
       await service.stopLeading();
       expect(observed.now).toEqual(SERVING);
-      for (let time = 0; time < 5; time++) {
+      for (let time = 0; time < 5; time += 1) {
         await service.lead();
         expect(leadingHolds(observed)).toEqual(leading);
         await service.stopLeading();
@@ -325,7 +325,7 @@ describe.concurrent('a start that does not come to its end', () => {
         expect(error.code).toBe('term-ended');
         ended += 1;
       });
-      for (let turn = 0; turn < turns; turn++) await setImmediate();
+      for (let turn = 0; turn < turns; turn += 1) await setImmediate();
       await service.stopLeading();
       await leading;
       expect([turns, leadingHolds(observed)]).toEqual([turns, leadingHolds({ now: SERVING })]);
@@ -361,7 +361,7 @@ test('fifty writers at once: each is answered after its effects', TIMEOUT, async
   byPath(web);
   const service = await started(opened);
   const ids: number[] = [];
-  for (let index = 0; index < 10; index++) {
+  for (let index = 0; index < 10; index += 1) {
     ids.push(await created(service, '/v1/monitors', monitorOf(`M${index}`, `${web.url}/good`)));
   }
   const channel = await created(service, '/v1/notifications', hookOf(hook.url, ids));

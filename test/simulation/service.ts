@@ -1,4 +1,4 @@
-import { Agent } from '@svc/coordinator/dispatch/agents.ts';
+import { KnownAgent } from '@svc/coordinator/dispatch/agents.ts';
 import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
 import { InFlight } from '@svc/coordinator/dispatch/in-flight.ts';
 import { recover } from '@svc/coordinator/dispatch/recovery.ts';
@@ -78,7 +78,7 @@ export class Service {
   readonly #inFlight: InFlight;
   readonly #recorder: Recorder;
   readonly #backlogHold: BacklogHold;
-  readonly #agents = new Map<Region, Agent>();
+  readonly #agents = new Map<Region, KnownAgent>();
   readonly #events: SlotEvents;
   readonly #newestSlot: number | null;
   /** How much older votes are than this life's clocks say, ms. */
@@ -276,7 +276,7 @@ export class Service {
   }
 
   regionCame(region: Region): void {
-    this.#agents.set(region, new Agent(`agent-${region}`, region));
+    this.#agents.set(region, new KnownAgent(`agent-${region}`, region));
     this.#liveSerial += 1;
   }
 

@@ -1,4 +1,4 @@
-import type { StreamInfo, StreamMessage, StreamReader } from '@svc/shared/bus.ts';
+import type { StreamInfo, StreamMessage, StreamReading } from '@svc/shared/bus.ts';
 import { resultsStream } from '@svc/shared/messages/subjects.ts';
 import type { NatsBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
@@ -38,7 +38,7 @@ export class RegionStream {
     fromSequence: number,
     handler: (message: StreamMessage) => Promise<void> | void,
     onEnd: (error: unknown) => void,
-  ): Promise<StreamReader> {
+  ): Promise<StreamReading> {
     return this.#streams.read(this.name, fromSequence, handler, onEnd);
   }
 }

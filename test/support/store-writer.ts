@@ -9,7 +9,7 @@ import { createLogger } from '@svc/shared/log.ts';
 const [path = '', first = '0'] = process.argv.slice(2);
 const store = await openStore({ path, log: createLogger('writer', 'error') });
 
-for (let number = Number(first); ; number++) {
+for (let number = Number(first); ; number += 1) {
   await store.transaction(async ({ db }) => {
     await db
       .insertInto('facts')

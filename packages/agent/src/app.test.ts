@@ -200,7 +200,7 @@ describe('taking jobs', () => {
     await startAgent({ concurrency: 1_000 });
     const body = 'x'.repeat(250_000);
     const refused: string[] = [];
-    for (let batch = 0; batch < 90; batch++) {
+    for (let batch = 0; batch < 90; batch += 1) {
       const jobs = [1, 2, 3].map((index) =>
         job(3 * batch + index, 1_000, httpCheck('http://a.example/', { body })),
       );
@@ -419,7 +419,7 @@ describe('the end', () => {
   test('batches that were on their way are answered', async () => {
     await startAgent({ drainMs: 100 });
     const check: Check = tcpCheck();
-    for (let index = 1; index <= 20; index++) {
+    for (let index = 1; index <= 20; index += 1) {
       bus.publish(
         JOBS,
         JSON.stringify({ v: 1, kind: 'jobs', batch: `way-${index}`, jobs: [job(index, 1_000, check)] }),

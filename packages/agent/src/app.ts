@@ -19,9 +19,9 @@ import { agentMeasurements, createMetrics, type Gauges, type Metrics } from './m
 import type { ReferenceList } from './network/reference-list.ts';
 import { References } from './network/references.ts';
 import { NetworkWatch } from './network/watch.ts';
-import { Outbox } from './outbox.ts';
 import type { ProbeSet } from './probes/registry.ts';
 import { Reporter } from './reporter.ts';
+import { ResultOutbox } from './result-outbox.ts';
 import { Runner } from './runner.ts';
 import { Starvation } from './starvation.ts';
 
@@ -54,7 +54,7 @@ export class Agent {
   readonly #references: References;
   readonly #network: NetworkWatch;
   readonly #held: HeldJobs;
-  readonly #outbox: Outbox;
+  readonly #outbox: ResultOutbox;
   readonly #reporter: Reporter;
   readonly #runner: Runner;
   readonly #intake: Intake;
@@ -77,7 +77,7 @@ export class Agent {
     this.#network = new NetworkWatch({ references: this.#references, clock });
     const held = new HeldJobs(clock);
     this.#held = held;
-    this.#outbox = new Outbox(shared);
+    this.#outbox = new ResultOutbox(shared);
     this.#reporter = new Reporter({
       agentId: this.id,
       subject: resultsSubject(config.region),

@@ -4,7 +4,7 @@ import type { Attempt, CheckResult, NotRunReason } from '@svc/shared/messages/ch
 import type { Secret } from '@svc/shared/secret.ts';
 import type { ProbeOutcome } from './probes/probe.ts';
 import { roundMs, roundPhases } from './rounding.ts';
-import type { Verdict } from './verdict.ts';
+import type { AttemptVerdict } from './verdict.ts';
 
 /** What a check found out, without the job it was for. */
 export type RunResult = Omit<CheckResult, 'monitor' | 'version' | 'slot' | 'token'>;
@@ -43,7 +43,7 @@ export type CheckRun = {
 };
 
 /** Adds the attempt that just ended to the history. */
-export function addAttempt(run: CheckRun, found: ProbeOutcome, verdict: Verdict): void {
+export function addAttempt(run: CheckRun, found: ProbeOutcome, verdict: AttemptVerdict): void {
   run.lastFound = found;
   run.attempts.push({
     outcome: verdict.outcome,
@@ -56,7 +56,7 @@ export function addAttempt(run: CheckRun, found: ProbeOutcome, verdict: Verdict)
 }
 
 /** The result as the last attempt left it, under `verdict`. */
-export function resultOf(run: CheckRun, verdict: Verdict, wallNow: number): RunResult {
+export function resultOf(run: CheckRun, verdict: AttemptVerdict, wallNow: number): RunResult {
   const found = run.lastFound;
   const common = {
     outcome: verdict.outcome,
@@ -88,7 +88,7 @@ function statusCodeOf(found: ProbeOutcome): { status_code?: number } {
   return found.statusCode === undefined ? {} : { status_code: found.statusCode };
 }
 
-function errorMessageOf(found: ProbeOutcome, verdict: Verdict): { error_message?: string } {
+function errorMessageOf(found: ProbeOutcome, verdict: AttemptVerdict): { error_message?: string } {
   const message = found.errorMessage ?? verdict.message;
   return message === undefined ? {} : { error_message: message.slice(0, LIMITS.errorMessage) };
 }

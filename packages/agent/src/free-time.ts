@@ -49,7 +49,7 @@ export function isSlownessProvenBy(freeMs: number, degradedAt: number): boolean 
  */
 export function freeMs(samples: readonly CpuSample[], from: number, to: number): number {
   let free = 0;
-  for (let index = samples.length - 1; index > 0; index--) {
+  for (let index = samples.length - 1; index > 0; index -= 1) {
     const before = samples[index - 1] as CpuSample;
     const after = samples[index] as CpuSample;
     if (before.at < from) break;

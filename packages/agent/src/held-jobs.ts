@@ -66,7 +66,7 @@ export class HeldJobs {
     const slots = this.#finished.get(monitor);
     if (slots === undefined) this.#finished.set(monitor, [slot]);
     else slots.push(slot);
-    this.#finishedCount++;
+    this.#finishedCount += 1;
   }
 
   #turnGeneration(): void {

@@ -122,7 +122,7 @@ export class Intake {
   }
 
   #dropMessage(message: BusMessage, reason: DropReason): void {
-    this.#options.metrics.droppedMessages[reason]++;
+    this.#options.metrics.droppedMessages[reason] += 1;
     this.#warnings.warn('dropped a message on the jobs subject', { reason, bytes: message.data.length });
   }
 
@@ -150,11 +150,11 @@ export class Intake {
       const { monitor, slot } = read.job;
       const refusal = this.#refusalOf(monitor, slot, takenNow);
       if (refusal !== null) {
-        metrics.refused[refusal]++;
+        metrics.refused[refusal] += 1;
         acceptance.refused.push([monitor, slot, refusal]);
         continue;
       }
-      metrics.accepted++;
+      metrics.accepted += 1;
       held.hold(monitor, slot, bytesPerJob);
       acceptance.accepted.push([monitor, slot]);
       if (read.is === 'job') {
@@ -182,10 +182,10 @@ export class Intake {
   }
 
   #dropJob(key: [monitor: number, slot: number] | null, acceptance: Acceptance): void {
-    this.#options.metrics.droppedJobs++;
+    this.#options.metrics.droppedJobs += 1;
     this.#warnings.warn('dropped a job that cannot be read', { batch: acceptance.batch, job: key });
     if (key === null) return;
-    this.#options.metrics.refused.invalid++;
+    this.#options.metrics.refused.invalid += 1;
     acceptance.refused.push([key[0], key[1], 'invalid']);
   }
 

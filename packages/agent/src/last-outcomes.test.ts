@@ -31,7 +31,7 @@ test('a monitor is remembered over the longest period, and forgotten when it is 
   const last = new LastOutcomes(clock);
   last.isNews(found(1, 'passed'));
   last.isNews(found(2, 'passed'));
-  for (let hours = 0; hours < 5; hours++) {
+  for (let hours = 0; hours < 5; hours += 1) {
     clock.advance(HOUR);
     expect(last.isNews(found(1, 'passed'))).toBe(false);
   }
@@ -43,7 +43,7 @@ test('a monitor is remembered over the longest period, and forgotten when it is 
 
 test('however many monitors there are, it keeps a bounded number, the latest among them', () => {
   const last = new LastOutcomes(new FakeClock(), 100);
-  for (let monitor = 1; monitor <= 1_000; monitor++) last.isNews(found(monitor, 'passed'));
+  for (let monitor = 1; monitor <= 1_000; monitor += 1) last.isNews(found(monitor, 'passed'));
   expect(last.size).toBeLessThanOrEqual(200);
   expect(last.isNews(found(950, 'passed'))).toBe(false);
   expect(last.isNews(found(1, 'passed'))).toBe(true);

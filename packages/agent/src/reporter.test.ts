@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { HeldJobs } from './held-jobs.ts';
-import type { Batch } from './outbox.ts';
 import { Reporter } from './reporter.ts';
+import type { Batch } from './result-outbox.ts';
 
 const OWN = 'svc.results.hosta-fra';
 const NAMED = `${OWN}.s0`;
@@ -30,7 +30,7 @@ const sent = (batches: readonly Batch[]): [subject: string, monitors: number[]][
 
 /** Lets each monitor have reported `passed`, in messages that are not looked at. */
 function knownBefore({ reporter, batches }: Bench, monitors: number): void {
-  for (let monitor = 1; monitor <= monitors; monitor++) reporter.report(result(monitor), NAMED);
+  for (let monitor = 1; monitor <= monitors; monitor += 1) reporter.report(result(monitor), NAMED);
   reporter.flush();
   batches.length = 0;
 }
@@ -82,7 +82,7 @@ test('a reason that 0.1 does not know goes only where the job named a subject', 
 
 test('a message without a named subject is full with 64 results', () => {
   const { reporter, clock, batches } = bench();
-  for (let monitor = 1; monitor <= 65; monitor++) reporter.report(result(monitor), null);
+  for (let monitor = 1; monitor <= 65; monitor += 1) reporter.report(result(monitor), null);
   expect(batches.map((batch) => batch.results)).toEqual([64]);
   clock.advance(50);
   expect(batches.map((batch) => batch.results)).toEqual([64, 1]);
@@ -92,7 +92,7 @@ test('a message without a named subject is full with 64 results', () => {
 test('no message is longer than 256 KiB', () => {
   const { reporter, clock, batches } = bench();
   const attempt = { outcome: 'failed', started_ms: 0, latency: 1, error_message: 'ü'.repeat(500) } as const;
-  for (let monitor = 1; monitor <= 64; monitor++) {
+  for (let monitor = 1; monitor <= 64; monitor += 1) {
     reporter.report(result(monitor, { outcome: 'failed', attempts: Array(11).fill(attempt) }), null);
   }
   clock.advance(50);
@@ -179,7 +179,7 @@ describe('where the job named a subject', () => {
     const started = bench();
     knownBefore(started, 600);
     const { reporter, clock, batches } = started;
-    for (let monitor = 1; monitor <= 600; monitor++) {
+    for (let monitor = 1; monitor <= 600; monitor += 1) {
       reporter.report(result(monitor, { outcome: 'failed' }), NAMED);
     }
     clock.advance(10);
@@ -229,8 +229,8 @@ test('whatever comes in which order: each result once, on its subject, in order,
       const expected = new Map<string, number[]>();
       let slot = 0;
       for (const { subject, monitor, outcome, times, waitMs } of reports) {
-        for (let index = 0; index < times; index++) {
-          slot++;
+        for (let index = 0; index < times; index += 1) {
+          slot += 1;
           reporter.report(result(monitor, { outcome, slot }), subject);
           const to = subject ?? OWN;
           expected.set(to, [...(expected.get(to) ?? []), slot]);

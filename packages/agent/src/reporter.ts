@@ -5,7 +5,7 @@ import type { JobKey } from '@svc/shared/messages/heartbeat.ts';
 import { MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 import type { HeldJobs } from './held-jobs.ts';
 import { LastOutcomes } from './last-outcomes.ts';
-import type { Outbox } from './outbox.ts';
+import type { ResultOutbox } from './result-outbox.ts';
 
 /** Longest time a result waits for others to share its message, where its job named a subject. */
 const LARGE_BATCH_MS = 250;
@@ -20,7 +20,7 @@ export type ReporterOptions = {
   agentId: string;
   /** Where results go whose job named no subject. */
   subject: string;
-  outbox: Pick<Outbox, 'add'>;
+  outbox: Pick<ResultOutbox, 'add'>;
   held: HeldJobs;
   clock: Clock;
 };

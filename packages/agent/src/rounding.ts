@@ -42,8 +42,8 @@ function spread(missing: number, parts: readonly Part[]): void {
   let left = missing;
   for (const part of parts.toSorted((a, b) => b.lost - a.lost)) {
     if (left === 0 || part.lost < LOST) break;
-    part.tenths++;
-    left--;
+    part.tenths += 1;
+    left -= 1;
   }
   if (left === 0 || parts.length === 0) return;
   const longest = parts.reduce((a, b) => (b.tenths > a.tenths ? b : a));

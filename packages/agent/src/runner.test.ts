@@ -154,7 +154,7 @@ describe('one check', () => {
   test.each([0, 1, 10])('with retry %i makes that many extra attempts before it is failed', async (retry) => {
     const { submit, clock, probe, results } = bench();
     submit(job({ check: { retry } }));
-    for (let attempt = 0; results.length === 0 && attempt < 20; attempt++) {
+    for (let attempt = 0; results.length === 0 && attempt < 20; attempt += 1) {
       probe.attempts[attempt]?.end(timedOut(1_000));
       await clock.advanceSettling(6_000);
     }
@@ -263,9 +263,9 @@ describe('capacity', () => {
 
   test('at most half of it goes to monitors whose last attempt timed out', async () => {
     const { submit, runner, probe, end } = bench({ concurrency: 4 });
-    for (let index = 0; index < 10; index++) submit(job({ slot: index, slow: true }));
+    for (let index = 0; index < 10; index += 1) submit(job({ slot: index, slow: true }));
     expect(runner.running).toBe(2);
-    for (let index = 0; index < 3; index++) submit(job({ slot: 100, check: { timeout: 7 } }));
+    for (let index = 0; index < 3; index += 1) submit(job({ slot: 100, check: { timeout: 7 } }));
     expect(runner.running).toBe(4);
     await end(0, timedOut(1_000));
     // The place that is free now goes to the oldest slot that may have it.
@@ -523,7 +523,7 @@ describe('a job that was sent ahead of its slot', () => {
           expected.push(at + wait);
           expect(clock.pendingTimers).toBeLessThanOrEqual(timers + 1);
         }
-        for (let now = clock.monotonic(); now <= 1_000; now++) {
+        for (let now = clock.monotonic(); now <= 1_000; now += 1) {
           // Each attempt's time-out says when it should begin.
           for (const { check } of probe.attempts) expect(check.timeout - 1).toBeLessThanOrEqual(now);
           const due = expected.filter((startAt) => startAt + 4 <= now);

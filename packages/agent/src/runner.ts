@@ -14,7 +14,7 @@ import type { NetworkWatch } from './network/watch.ts';
 import type { ProbeOutcome } from './probes/probe.ts';
 import { type Probes, runProbe } from './probes/registry.ts';
 import type { Starvation } from './starvation.ts';
-import { judgeAttempt, type Verdict } from './verdict.ts';
+import { type AttemptVerdict, judgeAttempt } from './verdict.ts';
 
 /** How often the queue is searched for checks that came too late, and attempts for stuck ones. */
 const SWEEP_MS = 250;
@@ -114,7 +114,7 @@ export class Runner {
       done: (result) => onResult({ ...jobOf(job), ...result }, subject),
     });
     if (startAt > clock.monotonic()) {
-      this.#ahead++;
+      this.#ahead += 1;
       this.#waitUntil(run, startAt);
       return;
     }
@@ -190,8 +190,8 @@ export class Runner {
     run.hasEnded = false;
     run.attemptStartedAt = now;
     this.#attempting.add(run);
-    if (run.isSlow) this.#slowAttempts++;
-    metrics.attempts++;
+    if (run.isSlow) this.#slowAttempts += 1;
+    metrics.attempts += 1;
     void this.#attempt(run, run.attempts.length);
   }
 
@@ -229,24 +229,24 @@ export class Runner {
     run: CheckRun,
     attempt: number,
     found: ProbeOutcome,
-    verdict: Verdict,
+    verdict: AttemptVerdict,
   ): Promise<void> {
     run.hasEnded = true;
     const settled = (await isOurs) ? notRun('network-down') : verdict;
     if (run.state === 'attempting' && run.attempts.length === attempt) this.#endAttempt(run, found, settled);
   }
 
-  #endAttempt(run: CheckRun, found: ProbeOutcome, verdict: Verdict): void {
+  #endAttempt(run: CheckRun, found: ProbeOutcome, verdict: AttemptVerdict): void {
     addAttempt(run, found, verdict);
     this.#leaveAttempt(run, verdict);
     this.#fill();
   }
 
   /** Gives its place back and decides what comes next for the check. */
-  #leaveAttempt(run: CheckRun, verdict: Verdict): void {
+  #leaveAttempt(run: CheckRun, verdict: AttemptVerdict): void {
     const { clock, random } = this.#options;
     this.#attempting.delete(run);
-    if (run.isSlow) this.#slowAttempts--;
+    if (run.isSlow) this.#slowAttempts -= 1;
     run.isSlow = run.lastFound?.timedOut === true;
     const isRetried = verdict.outcome === 'failed' && run.attempts.length < run.attemptLimit;
     if (!isRetried) this.#finish(run, verdict);
@@ -255,9 +255,9 @@ export class Runner {
     if (this.#attempting.size === 0) this.#onIdle();
   }
 
-  #finish(run: CheckRun, verdict: Verdict): void {
+  #finish(run: CheckRun, verdict: AttemptVerdict): void {
     run.state = 'done';
-    this.#options.metrics.results[verdict.outcome]++;
+    this.#options.metrics.results[verdict.outcome] += 1;
     run.done(resultOf(run, verdict, this.#options.clock.wall()));
   }
 
@@ -286,7 +286,7 @@ export class Runner {
     const now = this.#options.clock.monotonic();
     for (let run = this.#waiting.peek(); run !== undefined && run.wakeAt <= now; run = this.#waiting.peek()) {
       this.#waiting.pop();
-      if (run.attempts.length === 0) this.#ahead--;
+      if (run.attempts.length === 0) this.#ahead -= 1;
       this.#enqueue(run);
       this.#wokeAt = now;
     }
@@ -361,7 +361,7 @@ function isTooLate(run: CheckRun, now: number): boolean {
   return run.attempts.length === 0 && now > run.startBy;
 }
 
-function notRun(reason: NotRunReason): Verdict {
+function notRun(reason: NotRunReason): AttemptVerdict {
   return { outcome: 'not_run', reason };
 }
 

@@ -94,12 +94,12 @@ describe('starvation', () => {
 
   test('several stalls add up, and old ones are forgotten', () => {
     const { clock, starvation } = started();
-    for (let count = 0; count < 3; count++) {
+    for (let count = 0; count < 3; count += 1) {
       clock.pass(600);
       clock.tick();
     }
     expect(starvation.delaySince(0)).toBe(1_500);
-    for (let count = 0; count < 2_000; count++) {
+    for (let count = 0; count < 2_000; count += 1) {
       clock.pass(100);
       clock.tick();
     }
@@ -125,7 +125,7 @@ describe('waiting for a CPU', () => {
   test('is read some times a second, however many attempts ask', () => {
     const { clock, starvation, reads, pass } = started();
     pass(1_000, 0);
-    for (let asked = 0; asked < 1_000; asked++) starvation.heldBackSince(clock.monotonic() - 500);
+    for (let asked = 0; asked < 1_000; asked += 1) starvation.heldBackSince(clock.monotonic() - 500);
     expect(reads.count).toBeLessThanOrEqual(5);
   });
 

@@ -77,7 +77,7 @@ export class Starvation {
   delaySince(from: number): number {
     const pending = this.#pendingDelay();
     let total = pending >= STARVED_MS ? Math.min(pending, this.#clock.monotonic() - from) : 0;
-    for (let index = this.#stalls.length - 1; index >= 0; index--) {
+    for (let index = this.#stalls.length - 1; index >= 0; index -= 1) {
       const stall = this.#stalls[index];
       if (stall === undefined || stall.to <= from) break;
       total += Math.min(stall.delay, stall.to - from);

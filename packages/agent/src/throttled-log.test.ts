@@ -8,7 +8,7 @@ test('one line per message and 10 s, with the number of those left out', () => {
   const clock = new FakeClock();
   const stream = { write: (line: string) => void lines.push(line) };
   const log = new ThrottledLog(pino({ base: null, timestamp: false }, stream), clock);
-  for (let count = 0; count < 5; count++) log.warn('dropped', { count });
+  for (let count = 0; count < 5; count += 1) log.warn('dropped', { count });
   log.warn('other', {});
   clock.advance(9_999);
   log.warn('dropped', { count: 5 });

@@ -19,7 +19,7 @@ export class ThrottledLog {
     const now = this.#clock.monotonic();
     const line = this.#lines.get(message);
     if (line !== undefined && now < line.nextAt) {
-      line.leftOut++;
+      line.leftOut += 1;
       return;
     }
     this.#log.warn({ ...details, leftOut: line?.leftOut ?? 0 }, message);

@@ -6,7 +6,7 @@ import type { ProbeOutcome } from './probes/probe.ts';
 import { roundMs } from './rounding.ts';
 import type { HeldBack } from './starvation.ts';
 
-export type Verdict = {
+export type AttemptVerdict = {
   outcome: Outcome;
   reason?: NotRunReason;
   /** Why, where the probe itself has nothing to say; for people. */
@@ -34,7 +34,7 @@ export function judgeAttempt(
   check: JudgedCheck,
   heldBack: (latency?: number) => HeldBack,
   wallNow: number,
-): Verdict {
+): AttemptVerdict {
   switch (found.outcome) {
     case 'not_run':
       return { outcome: 'not_run', reason: found.reason ?? 'internal-error' };
@@ -62,4 +62,4 @@ export function judgeAttempt(
   }
 }
 
-const starved: Verdict = { outcome: 'not_run', reason: 'agent-starved' };
+const starved: AttemptVerdict = { outcome: 'not_run', reason: 'agent-starved' };

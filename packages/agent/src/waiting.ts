@@ -38,7 +38,7 @@ export function waitingParts(samples: readonly CpuSample[], from: number, to: nu
   const duration = to - from;
   let waitedMs = 0;
   let pressedMs = 0;
-  for (let index = samples.length - 1; index > 0 && duration > 0; index--) {
+  for (let index = samples.length - 1; index > 0 && duration > 0; index -= 1) {
     const before = samples[index - 1] as CpuSample;
     const after = samples[index] as CpuSample;
     if (after.at <= from && index < samples.length - 1) break;

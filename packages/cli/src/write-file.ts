@@ -2,7 +2,7 @@ import { lstat, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 
-export type WriteOptions = {
+export type FileOptions = {
   /** Whether what is there may be replaced. */
   readonly replaces: boolean;
   /** Only the owner may read it. */
@@ -33,7 +33,7 @@ export async function requireAbsent(path: string): Promise<void> {
 }
 
 /** @throws SvcError that says what to do when the file is there already */
-export async function writeNewFile(path: string, text: string, options: WriteOptions): Promise<void> {
+export async function writeNewFile(path: string, text: string, options: FileOptions): Promise<void> {
   try {
     const file = await open(path, options.replaces ? 'w' : 'wx', options.isSecret ? 0o600 : 0o666);
     try {

@@ -107,7 +107,7 @@ export interface ResultStreams {
     fromSequence: number,
     handler: (message: StreamMessage) => Promise<void> | void,
     onEnd: (error: unknown) => void,
-  ): Promise<StreamReader>;
+  ): Promise<StreamReading>;
   /** Drops messages below `sequence`; with 1 or less there are none. */
   purge(stream: string, belowSequence: number): Promise<void>;
 }
@@ -140,6 +140,6 @@ export type StreamMessage = {
   pending?: number;
 };
 
-export interface StreamReader {
+export interface StreamReading {
   close(): Promise<void>;
 }

@@ -220,7 +220,7 @@ describe('properties', () => {
 
   test('the cache is bounded and stays right when it overflows', () => {
     const guard = createEgressGuard({ base: 'channel', deny: [], allow: [] });
-    for (let n = 0; n < 10_000; n++) {
+    for (let n = 0; n < 10_000; n += 1) {
       const address = `10.0.${n >> 8}.${n & 255}`;
       expect(guard.verdict(address).allowed).toBe(false);
     }

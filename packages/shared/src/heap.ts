@@ -35,7 +35,7 @@ export class Heap<Item> {
     const taken = this.#items.filter(isWanted);
     if (taken.length > 0) {
       this.#items = this.#items.filter((item) => !isWanted(item));
-      for (let index = (this.#items.length >> 1) - 1; index >= 0; index--) this.#sink(index);
+      for (let index = (this.#items.length >> 1) - 1; index >= 0; index -= 1) this.#sink(index);
     }
     return taken;
   }

@@ -8,7 +8,7 @@ import {
   type StreamConfig,
 } from 'nats';
 import { z } from 'zod';
-import type { ResultStreams, StreamInfo, StreamMessage, StreamReader } from './bus.ts';
+import type { ResultStreams, StreamInfo, StreamMessage, StreamReading } from './bus.ts';
 import { SvcError } from './errors.ts';
 import { LIMITS } from './limits.ts';
 import { FORMER_RESULTS_STREAM, resultsStream, resultsSubjects } from './messages/subjects.ts';
@@ -186,7 +186,7 @@ export class NatsResultStreams implements ResultStreams {
     fromSequence: number,
     handler: (message: StreamMessage) => Promise<void> | void,
     onEnd: (error: unknown) => void,
-  ): Promise<StreamReader> {
+  ): Promise<StreamReading> {
     return readStream(this.#bus, stream, fromSequence, handler, onEnd);
   }
 

@@ -1,5 +1,5 @@
 import { AckPolicy, DeliverPolicy, type JetStreamManager, type Msg, type NatsError, nanos } from 'nats';
-import { READ_AHEAD_BYTES, type StreamMessage, type StreamReader } from './bus.ts';
+import { READ_AHEAD_BYTES, type StreamMessage, type StreamReading } from './bus.ts';
 import { SvcError } from './errors.ts';
 import type { NatsBus } from './nats-bus.ts';
 import { messageIdOf } from './nats-headers.ts';
@@ -56,7 +56,7 @@ export async function readStream(
   fromSequence: number,
   handler: MessageHandler,
   onEnd: (error: unknown) => void,
-): Promise<StreamReader> {
+): Promise<StreamReading> {
   const manager = await bus.connection.jetstreamManager({ checkAPI: false });
   const { name } = await manager.consumers.add(stream, {
     ack_policy: AckPolicy.None,
@@ -82,7 +82,7 @@ type ReadingOptions = {
 };
 
 /** One life of a consumer. */
-class Reading implements StreamReader {
+class Reading implements StreamReading {
   readonly #options: ReadingOptions;
   readonly #inbox: string;
   #unsubscribe: () => void = () => {};

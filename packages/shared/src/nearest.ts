@@ -21,9 +21,9 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
 function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
+  for (let i = 1; i <= a.length; i += 1) {
     const current = [i];
-    for (let j = 1; j <= b.length; j++) {
+    for (let j = 1; j <= b.length; j += 1) {
       const substitution = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
       const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
       const swap = isSwap ? beforePrevious[j - 2]! + 1 : Number.POSITIVE_INFINITY;

@@ -7,11 +7,11 @@ export type ValueType =
   | readonly ['object', Readonly<Record<string, ValueType>>];
 
 /** Who sets an attribute: the user must, the user may, the provider does, or the provider where the user does not. */
-export type Setting = 'required' | 'optional' | 'computed' | 'optional-computed';
+export type SetBy = 'required' | 'optional' | 'computed' | 'optional-computed';
 
 export type SchemaAttribute = {
   readonly type: ValueType;
-  readonly setting: Setting;
+  readonly setting: SetBy;
   readonly sensitive: boolean;
   /** In the configuration alone: null in every plan and state. */
   readonly writeOnly?: boolean;

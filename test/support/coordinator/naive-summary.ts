@@ -8,7 +8,7 @@ import {
   timesBetween,
   uptimePercent,
 } from '../../../packages/coordinator/src/domain/uptime.ts';
-import type { Summary, Tally } from '../../../packages/coordinator/src/rollups/summary.ts';
+import type { OutcomeCounts, Summary } from '../../../packages/coordinator/src/rollups/summary.ts';
 import type { Recording } from './recording.ts';
 
 type Result = { slot: number; region: string; outcome: keyof typeof COLUMN; latency: number | null };
@@ -62,7 +62,7 @@ export async function naiveSummary(
 }
 
 /** In the same form; of latencies the sums of the histogram. */
-export function countsOf({ passed, degraded, failed, notRun, latency }: Tally) {
+export function countsOf({ passed, degraded, failed, notRun, latency }: OutcomeCounts) {
   return { passed, degraded, failed, notRun, latencies: latency.reduce((sum, many) => sum + many, 0) };
 }
 

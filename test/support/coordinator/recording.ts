@@ -15,7 +15,7 @@ import type { NewDelivery } from '../../../packages/coordinator/src/evaluation/w
 import { closesIncidents } from '../../../packages/coordinator/src/notify/registry.ts';
 import type { ResultMessage } from '../../../packages/coordinator/src/recording/events.ts';
 import { Recorder } from '../../../packages/coordinator/src/recording/recorder.ts';
-import type { RegionPresence } from '../../../packages/coordinator/src/recording/recorder-parts.ts';
+import type { RecentRegions } from '../../../packages/coordinator/src/recording/recorder-parts.ts';
 import { openStore } from '../../../packages/coordinator/src/store/open.ts';
 import {
   createRecordingStore,
@@ -91,7 +91,7 @@ export class Recording {
   readonly enqueued: Enqueued[] = [];
   readonly changes: StatusChange[] = [];
   readonly outcomes: SlotOutcome[] = [];
-  readonly presence: RegionPresence & { had: Set<Region> };
+  readonly presence: RecentRegions & { had: Set<Region> };
   store!: Store;
   recorder!: Recorder;
   states!: States;

@@ -338,7 +338,7 @@ describe('a server that is silent while another one answers', () => {
     await ask(asking, policy([dead, good], { waitMs: () => 20 }));
     expect(names([dead, good])).toEqual([1, 1]);
     // Whoever waited for the dead one now would wait for ten seconds.
-    for (let again = 0; again < 5; again++) await ask(asking, policy([dead, good]));
+    for (let again = 0; again < 5; again += 1) await ask(asking, policy([dead, good]));
     expect(names([dead, good])).toEqual([1, 6]);
   });
 
@@ -349,7 +349,7 @@ describe('a server that is silent while another one answers', () => {
     await gone.close();
     const asking = client();
     const how = { ...policy([]), servers: addresses };
-    for (let again = 0; again < 3; again++) expect(await ask(asking, how)).toMatchObject(answered);
+    for (let again = 0; again < 3; again += 1) expect(await ask(asking, how)).toMatchObject(answered);
   });
 
   test('is asked in passing every half minute, and comes first again when it answers', async () => {
@@ -410,7 +410,7 @@ describe('a server that is silent while another one answers', () => {
     const refusing = await serve(() => ({ rcode: 5 }));
     const good = await serve(() => RECORDS);
     const asking = client();
-    for (let again = 0; again < 2; again++) await ask(asking, policy([refusing, good]));
+    for (let again = 0; again < 2; again += 1) await ask(asking, policy([refusing, good]));
     expect(names([refusing, good])).toEqual([2, 2]);
   });
 });
@@ -443,7 +443,7 @@ test('thousands of questions are all answered, over a bounded number of ports', 
   const asking = client();
   const replies: DnsReply[] = [];
   // A hundred at a time: more would overflow the receive buffer of the one socket that answers.
-  for (let round = 0; round < 30; round++) {
+  for (let round = 0; round < 30; round += 1) {
     const names = Array.from({ length: 100 }, (_, n) => `host-${round}-${n}.example`);
     const asked = names.map((name) =>
       ask(asking, policy([server], { waitMs: () => 500 }), { name, type: 'A' }),

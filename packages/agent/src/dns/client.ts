@@ -325,7 +325,7 @@ class Asking {
   }
 
   readonly #garbage = (): void => {
-    this.#ignored++;
+    this.#ignored += 1;
     this.#noteHeard();
   };
 

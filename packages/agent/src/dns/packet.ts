@@ -111,7 +111,7 @@ export function canonicalName(name: string): string {
 function splitLabels(name: string): number[][] {
   let label: number[] = [];
   const labels = [label];
-  for (let at = 0; at < name.length; at++) {
+  for (let at = 0; at < name.length; at += 1) {
     const code = name.charCodeAt(at);
     if (code === DOT) {
       label = [];
@@ -192,7 +192,7 @@ function readQuestion(reader: Reader): DnsQuestion | null {
 
 function readAnswers(reader: Reader, count: number): DnsRecord[] {
   const answers: DnsRecord[] = [];
-  for (let index = 0; index < count; index++) {
+  for (let index = 0; index < count; index += 1) {
     const name = reader.name();
     const type = TYPES.get(reader.uint16());
     const isInternet = reader.uint16() === CLASS_IN;
@@ -305,7 +305,7 @@ class Reader {
       if (length > 63) throw new DnsFormatError('a label of unknown kind');
       size = boundedSize(size + length + 1);
       let label = '';
-      for (const end = at + length; at < end; at++) label += labelCharacter(this.#at(at));
+      for (const end = at + length; at < end; at += 1) label += labelCharacter(this.#at(at));
       text = joined(text, label);
     }
     return { text, size, end: at };

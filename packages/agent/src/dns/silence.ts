@@ -25,7 +25,7 @@ export class Silence {
   asked(name: string, now: number): void {
     const waiting = this.#waiting.get(name);
     if (waiting === undefined) this.#waiting.set(name, { count: 1, since: now });
-    else waiting.count++;
+    else waiting.count += 1;
   }
 
   /** A question got its end; to be called once for each that was {@link asked}. */

@@ -94,7 +94,7 @@ class Port {
     while (this.#pending.has(id)) id = randomInt(0x1_0000);
     const packet = encodeQuery(id, query.question, query.withEdns);
     this.#pending.set(id, { query, packet });
-    this.#sent++;
+    this.#sent += 1;
     if (this.#isConnected) this.#socket.send(packet, this.#sendDone);
     return () => {
       if (this.#pending.get(id)?.query === query) this.#forget(id);

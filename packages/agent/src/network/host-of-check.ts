@@ -20,7 +20,7 @@ export function hostOfCheck(check: Check): string {
 function authorityOf(url: string): string {
   const start = url.indexOf('//') + 2;
   let end = start;
-  while (end < url.length && !'/?#'.includes(url[end] ?? '')) end++;
+  while (end < url.length && !'/?#'.includes(url[end] ?? '')) end += 1;
   const authority = url.slice(start, end);
   return authority.slice(authority.lastIndexOf('@') + 1);
 }

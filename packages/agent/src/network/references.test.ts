@@ -17,7 +17,7 @@ class Scripted implements Reference {
     this.name = name;
   }
   async ask(signal: AbortSignal): Promise<boolean> {
-    this.asked++;
+    this.asked += 1;
     if (this.does !== 'nothing') return this.does === 'answers';
     return await new Promise((end) => signal.addEventListener('abort', () => end(false)));
   }
@@ -169,7 +169,7 @@ test('rounds leave nothing behind, however many there are', async () => {
   const { references, clock } = await bench(['gateway']);
   await references.ask();
   const added = vi.spyOn(AbortSignal.prototype, 'addEventListener');
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < 20; round += 1) {
     const answer = references.ask();
     await clock.advanceSettling(250);
     await answer;

@@ -28,7 +28,7 @@ function bench() {
         return said.backAt;
       },
       ask: async () => {
-        said.asked++;
+        said.asked += 1;
         if (said.answer === 'gone') said.goneSince ??= clock.monotonic();
         if (said.answer === 'answered') back();
         return said.answer;
@@ -79,7 +79,7 @@ describe('a failure at connection level', () => {
   test('is ours when none of them answers any more, and of several hosts the agent says it', async () => {
     const { seen, said, watch } = bench();
     said.answer = 'gone';
-    for (let number = 0; number < 5; number++) expect(await seen(host(number))).toBe(true);
+    for (let number = 0; number < 5; number += 1) expect(await seen(host(number))).toBe(true);
     expect(watch.isDown).toBe(true);
     said.answer = 'answered';
     expect(await seen(host(0))).toBe(false);
@@ -133,7 +133,7 @@ test('a reference that died alone hides an outage for one check, not longer', as
   said.answer = 'gone';
   expect(await seen('down.test')).toBe(true);
   clock.advance(1_000);
-  for (let number = 0; number < 9; number++) await seen(host(number), passed);
+  for (let number = 0; number < 9; number += 1) await seen(host(number), passed);
   clock.advance(29_000);
   expect(await seen('down.test')).toBe(false);
   // It counts no more, so nothing is suspected.
@@ -146,7 +146,7 @@ test('a reference that died alone, long before an outage, hides it for one check
   clock.advance(20_000);
   expect(await seen('down.test')).toBe(true);
   clock.advance(1_000);
-  for (let number = 0; number < 9; number++) await seen(host(number), passed);
+  for (let number = 0; number < 9; number += 1) await seen(host(number), passed);
   clock.advance(29_000);
   expect(await seen('down.test')).toBe(false);
   expect(said.areKnown).toBe(false);
@@ -158,7 +158,7 @@ test('a reference that died alone says nothing about a host that has answered si
   clock.advance(20_000);
   await seen('only.test', passed);
   clock.advance(30_000);
-  for (let period = 0; period < 3; period++) {
+  for (let period = 0; period < 3; period += 1) {
     expect(await seen('only.test')).toBe(false);
     clock.advance(30_000);
   }
@@ -180,9 +180,9 @@ test('what a host answered before the references were gone again says nothing', 
 test('a few hosts that still answer, in the same building, do not speak for the network', async () => {
   const { seen, said, clock } = bench();
   said.answer = 'gone';
-  for (let period = 0; period < 3; period++) {
+  for (let period = 0; period < 3; period += 1) {
     await seen('near.test', passed);
-    for (let number = 0; number < 9; number++) expect(await seen(host(number))).toBe(true);
+    for (let number = 0; number < 9; number += 1) expect(await seen(host(number))).toBe(true);
     clock.advance(30_000);
   }
 });
@@ -190,7 +190,7 @@ test('a few hosts that still answer, in the same building, do not speak for the 
 test('a host that was down before the network is hidden with the others, and seen after it', async () => {
   const { seen, said, clock } = bench();
   expect(await seen('down.test')).toBe(false);
-  for (let number = 0; number < 9; number++) await seen(host(number), passed);
+  for (let number = 0; number < 9; number += 1) await seen(host(number), passed);
   clock.advance(30_000);
   said.answer = 'gone';
   expect(await seen(host(0))).toBe(true);
@@ -219,12 +219,12 @@ test('several hosts without a route or a name server are a network that is down,
 test('hosts that never have a route, beside others that answer, are not told anew each period', async () => {
   const { seen, clock, watch } = bench();
   const told: boolean[] = [];
-  for (let period = 0; period < 5; period++) {
+  for (let period = 0; period < 5; period += 1) {
     await seen('a.test', noRoute);
     await seen('b.test', noRoute);
     told.push(watch.isDown);
     clock.advance(1_000);
-    for (let number = 0; number < 9; number++) await seen(host(number), passed);
+    for (let number = 0; number < 9; number += 1) await seen(host(number), passed);
     expect(watch.isDown).toBe(false);
     clock.advance(29_000);
   }

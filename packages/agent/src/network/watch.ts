@@ -106,8 +106,8 @@ export class NetworkWatch {
         this.#cutOff.delete(host);
         continue;
       }
-      if (since > this.#anyAnsweredAt) fresh++;
-      if (lastAt > this.#anyAnsweredAt) again++;
+      if (since > this.#anyAnsweredAt) fresh += 1;
+      if (lastAt > this.#anyAnsweredAt) again += 1;
     }
     const answering = this.#answeredAt.size;
     return answering > ANSWERING_PART * (answering + this.#cutOff.size) ? fresh : again;
@@ -140,8 +140,8 @@ export class NetworkWatch {
   #haveAnsweredSince(since: number): boolean {
     let answering = 0;
     let failing = 0;
-    for (const at of this.#answeredAt.values()) if (at > since) answering++;
-    for (const { lastAt } of this.#failing.values()) if (lastAt >= since) failing++;
+    for (const at of this.#answeredAt.values()) if (at > since) answering += 1;
+    for (const { lastAt } of this.#failing.values()) if (lastAt >= since) failing += 1;
     return answering > ANSWERING_PART * (answering + failing);
   }
 

@@ -79,7 +79,7 @@ export function interleave(
   second: readonly ResolvedAddress[],
 ): ResolvedAddress[] {
   const mixed: ResolvedAddress[] = [];
-  for (let index = 0; index < Math.max(first.length, second.length); index++) {
+  for (let index = 0; index < Math.max(first.length, second.length); index += 1) {
     for (const list of [first, second]) {
       const address = list[index];
       if (address !== undefined) mixed.push(address);

@@ -70,7 +70,7 @@ class SystemResolver implements Resolver {
   #join(host: string, signal: AbortSignal | undefined): Promise<ResolvedAddress[]> {
     const key = host.toLowerCase();
     const lookup = this.#running.get(key) ?? this.#start(host, key);
-    lookup.waiting++;
+    lookup.waiting += 1;
     return new Promise((resolve, reject) => {
       const unregister = onAbort(signal, () => {
         if (--lookup.waiting === 0) {

@@ -1,5 +1,11 @@
 import { Document, visit } from 'yaml';
-import { type ExportedDocument, ExportedSecret, type Members, Reference, type Written } from './document.ts';
+import {
+  type ExportedDocument,
+  ExportedReference,
+  ExportedSecret,
+  type Members,
+  type Written,
+} from './document.ts';
 import { environmentName, type SecretsAs } from './secrets.ts';
 
 /** The document as `svc.yaml`. @param heading a line about where it comes from */
@@ -46,7 +52,7 @@ function plainMembers(members: Members, secrets: SecretsAs): { [name: string]: P
 
 function plain(value: Written, secrets: SecretsAs): Plain {
   if (typeof value === 'string') return literal(value);
-  if (value instanceof Reference) return `\${${value.kind}.${value.name}.id}`;
+  if (value instanceof ExportedReference) return `\${${value.kind}.${value.name}.id}`;
   if (value instanceof ExportedSecret) {
     return secrets === 'inline' ? literal(value.shown()) : `\${env.${environmentName(value)}}`;
   }

@@ -7,7 +7,7 @@ import type { LiveResource } from './live.ts';
 import { identifier, localNames, UniqueNames } from './names.ts';
 
 /** The id of another resource of the document. */
-export class Reference {
+export class ExportedReference {
   readonly kind: ResourceKind;
   readonly name: string;
 
@@ -51,7 +51,7 @@ export type Written =
   | string
   | number
   | boolean
-  | Reference
+  | ExportedReference
   | ExportedSecret
   | readonly Written[]
   | { readonly [name: string]: Written };
@@ -98,7 +98,7 @@ export function exportDocument(live: readonly LiveResource[]): ExportedDocument 
         secretAt: (path, value) => secrets.at(kind, name, path, answered, value),
         reference(kinds, to) {
           const target = kinds.find((candidate) => nameOf(candidate, to) !== null);
-          if (target !== undefined) return new Reference(target, nameOf(target, to) ?? '');
+          if (target !== undefined) return new ExportedReference(target, nameOf(target, to) ?? '');
           notes.push(`${kind}.${name} refers to ${to}, which is not there any more: export again`);
           return to;
         },

@@ -1,9 +1,9 @@
 import {
   type ExportedDocument,
+  ExportedReference,
   type ExportedResource,
   ExportedSecret,
   type Members,
-  Reference,
   type Written,
 } from './document.ts';
 import { type HclBlock, HclExpression, type HclValue, hclFile } from './hcl.ts';
@@ -66,7 +66,7 @@ function hclMembers(members: Members, secrets: SecretsAs): Readonly<Record<strin
 }
 
 function hclValue(value: Written, secrets: SecretsAs): HclValue {
-  if (value instanceof Reference) return new HclExpression(`${value.kind}.${value.name}.id`);
+  if (value instanceof ExportedReference) return new HclExpression(`${value.kind}.${value.name}.id`);
   if (value instanceof ExportedSecret) {
     return secrets === 'inline' ? value.shown() : new HclExpression(`var.${value.name}`);
   }

@@ -3,7 +3,6 @@ import { messageOf } from '@svc/shared/errors.ts';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Token } from '../store/tokens.ts';
-import { Admission } from './admission.ts';
 import { answerText } from './answer-text.ts';
 import { countAnswer } from './api-counters.ts';
 import type { AuditTrail } from './audit.ts';
@@ -11,7 +10,7 @@ import { type Bodies, NO_BODY } from './bodies.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { docsPage } from './docs-page.ts';
 import { DOCS_POLICY } from './docs-style.ts';
-import type { ApiAnswer, Endpoint } from './endpoint.ts';
+import type { Endpoint, EndpointAnswer } from './endpoint.ts';
 import { apiEndpoints } from './endpoints.ts';
 import { isNotModified } from './entity-tag.ts';
 import { isExpectedHost, isLoopbackHost } from './host-check.ts';
@@ -20,6 +19,7 @@ import { peerOf } from './peers.ts';
 import { invalid, Problem, problemOf } from './problem.ts';
 import { RequestAudit } from './request-audit.ts';
 import { readBodyText } from './request-body.ts';
+import { RequestGate } from './request-gate.ts';
 
 type Variables = {
   requestId: string;
@@ -38,7 +38,7 @@ export function createApp(
   const { clock, log, counters } = dependencies;
   const endpoints = apiEndpoints(dependencies, trail);
   const app = new Hono<{ Variables: Variables }>();
-  const admission = new Admission(dependencies);
+  const admission = new RequestGate(dependencies);
   const isHostChecked = isLoopbackHost(dependencies.listen.host);
 
   app.use(async (context, next) => {
@@ -214,7 +214,10 @@ function parseBody(endpoint: Endpoint, body: unknown): unknown {
   );
 }
 
-async function respond(context: ApiContext, { status, body, headers = {} }: ApiAnswer): Promise<Response> {
+async function respond(
+  context: ApiContext,
+  { status, body, headers = {} }: EndpointAnswer,
+): Promise<Response> {
   const tag = context.req.method === 'GET' || context.req.method === 'HEAD' ? headers.etag : undefined;
   if (tag !== undefined && isNotModified(context.req.header('if-none-match'), tag)) {
     return context.newResponse(null, 304, { etag: tag });

@@ -9,9 +9,9 @@ import type { Filter } from '../store/resource-lists.ts';
 import { scopeIncludes } from '../store/tokens.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import {
-  type ApiAnswer,
   type ApiRequest,
   type Endpoint,
+  type EndpointAnswer,
   endpoint,
   idOf,
   NO_CONTENT,
@@ -271,7 +271,7 @@ async function member<S extends AnyStored>(
   scope: CollectionScope,
   id: number,
   shown: SecretsShown,
-): Promise<ApiAnswer | null> {
+): Promise<EndpointAnswer | null> {
   const stored = await find(scope, id, shown);
   if (stored === null) return null;
   const [view = {}] = await present([stored]);
@@ -285,7 +285,7 @@ async function requireMember<S extends AnyStored>(
   collection: Collection<S>,
   request: Pick<ApiRequest, 'token' | 'ids'>,
   shown: SecretsShown,
-): Promise<ApiAnswer> {
+): Promise<EndpointAnswer> {
   const answered = await member(collection, scopeOf(request), idOf(request), shown);
   return answered ?? missing(collection, idOf(request));
 }

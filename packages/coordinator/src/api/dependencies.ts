@@ -6,7 +6,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import type { Reading } from '../configuration/reading.ts';
-import type { RegionAnswer } from '../dispatch/run-now.ts';
+import type { RegionAnswer } from '../dispatch/manual-runs.ts';
 import type { LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
 import type { Deliveries } from '../notify/deliveries.ts';

@@ -31,7 +31,7 @@ export type ApiRequest<Q = unknown, B = unknown> = {
   readonly audit: ChangeAudit;
 };
 
-export type ApiAnswer = {
+export type EndpointAnswer = {
   readonly status: number;
   /** Sent as JSON, a string as it is; absent: no body. */
   readonly body?: unknown;
@@ -73,7 +73,7 @@ export type Endpoint = {
   /** What it may refuse beyond what follows from its access, path, headers and body, see `openapi-operation.ts`. */
   readonly problems?: readonly ProblemCode[];
   readonly headers?: readonly RequestHeader[];
-  handle(request: ApiRequest<never, never>): Promise<ApiAnswer> | ApiAnswer;
+  handle(request: ApiRequest<never, never>): Promise<EndpointAnswer> | EndpointAnswer;
 };
 
 /** Ties the handler's types to the schemas. */
@@ -83,7 +83,7 @@ export function endpoint<Q extends z.ZodObject = z.ZodObject, B extends Document
     body?: B;
     handle(
       request: ApiRequest<z.infer<Q>, B extends z.ZodType ? z.infer<B> : unknown>,
-    ): Promise<ApiAnswer> | ApiAnswer;
+    ): Promise<EndpointAnswer> | EndpointAnswer;
   },
 ): Endpoint {
   return definition;
@@ -101,10 +101,10 @@ export function idOf(request: Pick<ApiRequest, 'ids'>, name = 'id'): number {
   return id;
 }
 
-export const ok = (body: unknown, headers: Readonly<Record<string, string>> = {}): ApiAnswer => ({
+export const ok = (body: unknown, headers: Readonly<Record<string, string>> = {}): EndpointAnswer => ({
   status: 200,
   body,
   headers,
 });
 
-export const NO_CONTENT: ApiAnswer = { status: 204 };
+export const NO_CONTENT: EndpointAnswer = { status: 204 };

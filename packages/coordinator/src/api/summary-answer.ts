@@ -4,7 +4,7 @@ import { percentile } from '../domain/latency-histogram.ts';
 import { MONITOR_STATUSES } from '../domain/monitor.ts';
 import { SUMMARY_RANGES, type SummaryRange } from '../domain/summary-range.ts';
 import { flooredPercent, type StatusTimes, uptimePercent, worstStatus } from '../domain/uptime.ts';
-import type { Summary, Tally } from '../rollups/summary.ts';
+import type { OutcomeCounts, Summary } from '../rollups/summary.ts';
 
 export const RANGE_NAMES = Object.keys(SUMMARY_RANGES) as [SummaryRange, ...SummaryRange[]];
 
@@ -147,11 +147,11 @@ function rounded({ active, degraded, error, unknown }: StatusTimes): StatusTimes
   };
 }
 
-function upShare({ passed, degraded, failed }: Tally): number | null {
+function upShare({ passed, degraded, failed }: OutcomeCounts): number | null {
   return flooredPercent(passed + degraded, passed + degraded + failed);
 }
 
-function tallied({ passed, degraded, failed, notRun, latency }: Tally) {
+function tallied({ passed, degraded, failed, notRun, latency }: OutcomeCounts) {
   const at = (share: number) => {
     const found = percentile(latency, share);
     return found === null ? null : Math.round(found * 10) / 10;

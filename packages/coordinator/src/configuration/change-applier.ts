@@ -3,7 +3,7 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { DeclaredChange } from '../evaluation/declared-change.ts';
-import { type Change, changesAfter, type RemovedMonitor, UNREADABLE } from '../store/changes.ts';
+import { type Change, changesAfter, type RemovedRows, UNREADABLE } from '../store/changes.ts';
 import { StoreError, type StoreErrorCode } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
@@ -209,12 +209,12 @@ function declaredChanges(
  * The monitors that were removed, with the links that ended before: where the monitor is not in memory any
  * more (another process has unlinked and removed it), only its removal can close its incident there.
  */
-function removalsIn(changes: readonly Change[]): Map<number, RemovedMonitor | typeof UNREADABLE> {
+function removalsIn(changes: readonly Change[]): Map<number, RemovedRows | typeof UNREADABLE> {
   const unlinked = Map.groupBy(
     changes.filter((change) => change.kind === 'unlinked'),
     ({ monitorId }) => monitorId,
   );
-  const removals = new Map<number, RemovedMonitor | typeof UNREADABLE>();
+  const removals = new Map<number, RemovedRows | typeof UNREADABLE>();
   for (const change of changes) {
     if (change.kind !== 'monitor' || change.removed === null) continue;
     const { monitorId, removed } = change;

@@ -502,12 +502,12 @@ describe('long changes', () => {
     let turns = 0;
     let isDone = false;
     const turn = () => {
-      turns++;
+      turns += 1;
       if (!isDone) setImmediate(turn);
     };
     const ids: number[] = [];
     const applying = change(async (open) => {
-      for (let index = 0; index < COUNT; index++) {
+      for (let index = 0; index < COUNT; index += 1) {
         const monitor = attributes('svc_http_monitor', { name: `m${index}` });
         ids.push(await open.create('svc_http_monitor', monitor, { localName: `m${index}` }));
       }

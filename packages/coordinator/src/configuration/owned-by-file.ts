@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { linkedMonitors } from '../store/links.ts';
-import type { Reading } from '../store/reading-of.ts';
+import type { Readable } from '../store/reading-of.ts';
 import { namedByFile, type ResourceTable, type Row } from '../store/resources.ts';
 import type { Secrets } from '../store/secrets.ts';
 import {
@@ -18,17 +18,21 @@ import {
  *
  * @param source inside a change its transaction, so that the diff fits what it will change; else the store
  */
-export function ownedByFile(source: Reading, secrets: Secrets, workspaceId: number): Promise<AnyStored[]> {
+export function ownedByFile(source: Readable, secrets: Secrets, workspaceId: number): Promise<AnyStored[]> {
   return resourcesOf({ source, secrets, workspaceId }, 'file');
 }
 
 /** What a file declared until a start without one set it free: another file that declares it again takes it over. */
-export function releasedByFile(source: Reading, secrets: Secrets, workspaceId: number): Promise<AnyStored[]> {
+export function releasedByFile(
+  source: Readable,
+  secrets: Secrets,
+  workspaceId: number,
+): Promise<AnyStored[]> {
   return resourcesOf({ source, secrets, workspaceId }, null);
 }
 
 async function resourcesOf(
-  { source, secrets, workspaceId }: { source: Reading; secrets: Secrets; workspaceId: number },
+  { source, secrets, workspaceId }: { source: Readable; secrets: Secrets; workspaceId: number },
   owner: 'file' | null,
 ): Promise<AnyStored[]> {
   const found: AnyStored[] = [];

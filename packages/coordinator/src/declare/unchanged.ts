@@ -1,12 +1,12 @@
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { type AppliedDeclaration, ownedRows } from '../store/applied-declaration.ts';
 import { channelsOfFile } from '../store/notifications.ts';
-import type { Reading } from '../store/reading-of.ts';
+import type { Readable } from '../store/reading-of.ts';
 import type { DeclaredChannel } from './channel-states.ts';
 
 /** Whether the rows that the declared file owns are as its last apply left them. */
 export async function areRowsUnchanged(
-  source: Reading,
+  source: Readable,
   workspaceId: number,
   applied: AppliedDeclaration,
 ): Promise<boolean> {
@@ -14,7 +14,7 @@ export async function areRowsUnchanged(
 }
 
 /** The channels that the file declares, as they are stored. */
-export async function storedChannels(source: Reading, workspaceId: number): Promise<DeclaredChannel[]> {
+export async function storedChannels(source: Readable, workspaceId: number): Promise<DeclaredChannel[]> {
   const channels = await channelsOfFile(source, workspaceId);
   return channels.flatMap(({ id, kind: stored, reason }) => {
     const kind = CHANNEL_KINDS.find((known) => known === stored);

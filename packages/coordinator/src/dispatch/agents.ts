@@ -30,7 +30,7 @@ const TELL_DISOWNED_EVERY_MS = 10_000;
 const SETTLED_MS = 500;
 
 /** What a region's agent last said of itself. */
-export class Agent {
+export class KnownAgent {
   /** Given by its operator, or generated. */
   readonly id: string;
   /** Of this life of it; '' where it says none (0.1): agents with one id are one then. */
@@ -81,12 +81,12 @@ export type AgentsOptions = {
   /** Its last agent is gone or takes no more jobs; heard of last at `lastSeenAt` (epoch ms). */
   onRegionLost: (region: Region, lastSeenAt: number) => void;
   /** Three heartbeats missed; the agent is forgotten already. */
-  onGone: (agent: Agent) => void;
+  onGone: (agent: KnownAgent) => void;
 };
 
 type RegionAgents = {
   /** By id and boot id. */
-  agents: Map<string, Agent>;
+  agents: Map<string, KnownAgent>;
   /** Ids that several agents were heard under, and that this was said of. */
   sharedIds: Set<string>;
   isLive: boolean;
@@ -170,7 +170,7 @@ export class Agents {
     return load;
   }
 
-  agentsOf(region: Region): Iterable<Agent> {
+  agentsOf(region: Region): Iterable<KnownAgent> {
     return this.#of(region).agents.values();
   }
 
@@ -179,7 +179,7 @@ export class Agents {
    *
    * @returns null when the region has too many agents already
    */
-  seen(region: Region, id: string, bootId = ''): Agent | null {
+  seen(region: Region, id: string, bootId = ''): KnownAgent | null {
     const { agents } = this.#of(region);
     const key = keyOf(id, bootId);
     let agent = agents.get(key);
@@ -188,7 +188,7 @@ export class Agents {
         this.#options.counters.heartbeatsDropped += 1;
         return null;
       }
-      agent = new Agent(id, region, bootId);
+      agent = new KnownAgent(id, region, bootId);
       for (const other of agents.values()) if (other.id === id) other.isReplaced = true;
       agents.set(key, agent);
       this.#compareCapabilities(region);
@@ -201,7 +201,7 @@ export class Agents {
   }
 
   /** @returns null when the region has too many agents already */
-  heartbeat(region: Region, message: Heartbeat): Agent | null {
+  heartbeat(region: Region, message: Heartbeat): KnownAgent | null {
     const agent = this.seen(region, message.agent, message.boot);
     if (agent === null) return null;
     if (agent.serial === 0) {
@@ -256,7 +256,7 @@ export class Agents {
   }
 
   /** It is heard after another one of its id began: both live. */
-  #sharesId(agent: Agent): void {
+  #sharesId(agent: KnownAgent): void {
     agent.isReplaced = false;
     const { sharedIds } = this.#of(agent.region);
     if (sharedIds.has(agent.id) || sharedIds.size >= MAX_AGENTS_PER_REGION) return;
@@ -269,7 +269,7 @@ export class Agents {
     );
   }
 
-  #disowned(agent: Agent, batches: number): void {
+  #disowned(agent: KnownAgent, batches: number): void {
     const further = batches - agent.disownedBatches;
     agent.disownedBatches = batches;
     if (further <= 0) return;
@@ -288,7 +288,7 @@ export class Agents {
     state.disownedUntold = 0;
   }
 
-  #announced(agent: Agent, message: Heartbeat): void {
+  #announced(agent: KnownAgent, message: Heartbeat): void {
     const capabilities = CAPABILITIES.filter((each) => understands(message, each));
     const isSame =
       capabilities.length === agent.capabilities.length &&
@@ -335,7 +335,7 @@ export class Agents {
   }
 }
 
-function isSilent(agent: Agent, asOf: number): boolean {
+function isSilent(agent: KnownAgent, asOf: number): boolean {
   return asOf - agent.lastSeenAt >= (agent.isReplaced ? REPLACED_SILENCE_MS : SILENCE_MS);
 }
 

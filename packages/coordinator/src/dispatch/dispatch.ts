@@ -9,16 +9,16 @@ import type { Backlog } from '../domain/admission.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../domain/slots.ts';
 import { AgentMessages } from './agent-messages.ts';
-import { type Agent, Agents } from './agents.ts';
+import { Agents, type KnownAgent } from './agents.ts';
 import { type DispatchCounters, newCounters } from './counters.ts';
 import { EarlyReports } from './early-reports.ts';
 import { InFlight } from './in-flight.ts';
+import { ManualRuns, type RegionAnswer } from './manual-runs.ts';
 import { Overload } from './overload.ts';
 import { Publisher } from './publisher.ts';
 import { Restart } from './recovery.ts';
 import { RegionEars } from './region-ears.ts';
 import type { RegionPresence } from './region-presence.ts';
-import { type RegionAnswer, RunNow } from './run-now.ts';
 import { AHEAD_MS, DeclaredRegions, Scheduler } from './scheduler.ts';
 import type { SlotClock } from './slot-clock.ts';
 import { SlowChecks } from './slow-checks.ts';
@@ -74,7 +74,7 @@ export class Dispatch implements SlotOutcomes {
   readonly #scheduler: Scheduler;
   readonly #publisher: Publisher;
   readonly #ears: RegionEars;
-  readonly #runs: RunNow;
+  readonly #runs: ManualRuns;
   readonly #restart: Restart;
   readonly #slowChecks = new SlowChecks();
   readonly #declared = new DeclaredRegions();
@@ -154,7 +154,7 @@ export class Dispatch implements SlotOutcomes {
       onMessage: (region, message) => messages.handle(region, message),
       onHearing: (region) => this.#hears(region),
     });
-    this.#runs = new RunNow({ bus, clock });
+    this.#runs = new ManualRuns({ bus, clock });
     this.#restart = new Restart({
       recovery: options.recovery,
       unrecorded: () => this.#earlyReports?.unrecorded() ?? [],
@@ -371,7 +371,7 @@ export class Dispatch implements SlotOutcomes {
    * recorded. An agent is believed only what its region can have been given: a slot further ahead than
    * jobs are sent would make the evaluation pass over all that come before it.
    */
-  #heldUnknown(agent: Agent, monitorId: number, slot: number, now: number): void {
+  #heldUnknown(agent: KnownAgent, monitorId: number, slot: number, now: number): void {
     if (!this.#isHearingAgents) return;
     const monitor = this.#options.monitors.get(monitorId);
     if (monitor === undefined || slot > this.#options.slotClock.now() + AHEAD_MS) return;

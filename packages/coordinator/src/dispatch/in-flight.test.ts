@@ -9,7 +9,7 @@ import {
   PAR,
 } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
-import type { Agent } from './agents.ts';
+import type { KnownAgent } from './agents.ts';
 import { Agents } from './agents.ts';
 import { newCounters } from './counters.ts';
 import { InFlight } from './in-flight.ts';
@@ -79,7 +79,7 @@ class Model {
     const now = this.clock.monotonic();
     const monitor = MONITORS[index] ?? liveMonitor(1);
     const region = REGIONS[regionIndex] ?? FRA;
-    const agent = this.agents.seen(region, `agent ${flag % 2}`) as Agent;
+    const agent = this.agents.seen(region, `agent ${flag % 2}`) as KnownAgent;
     const job = this.inFlight.get(monitor.id, region);
     const keys: JobKey[] = job === undefined ? [[monitor.id, 1]] : [[monitor.id, job.slot]];
     const answer = { v: 1, kind: 'acceptance', agent: agent.id, batch: '1' } as const;

@@ -2,7 +2,7 @@ import type { Acceptance, JobKey } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { SlotEvents } from '../domain/slots.ts';
-import type { Agent } from './agents.ts';
+import type { KnownAgent } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import { DueQueue } from './due-queue.ts';
 import { Job, jobKey, offerBoundMs, regionIndex } from './job.ts';
@@ -111,7 +111,7 @@ export class InFlight {
    * again. Of two that an agent holds, nobody waits for the older: only a job that nobody waits for lets
    * another of its monitor begin.
    */
-  adopt(monitor: LiveMonitor, slot: number, agent: Agent, now: number): void {
+  adopt(monitor: LiveMonitor, slot: number, agent: KnownAgent, now: number): void {
     const other = this.get(monitor.id, agent.region);
     const job = new Job(monitor, slot, agent.region, jobKey(monitor.id, agent.region), now, now);
     this.#accept(job, agent, now);
@@ -139,7 +139,7 @@ export class InFlight {
   }
 
   /** What an agent of `region` said about a batch it was offered. Jobs we do not wait for are passed over. */
-  acceptance(agent: Agent, { accepted, refused }: Acceptance, now: number): void {
+  acceptance(agent: KnownAgent, { accepted, refused }: Acceptance, now: number): void {
     for (const [monitorId, slot] of accepted) {
       const job = this.#find(monitorId, slot, agent.region);
       if (job === null) continue;
@@ -180,7 +180,7 @@ export class InFlight {
    * @param onUnknown told of held jobs that are not in the table
    */
   heartbeat(
-    agent: Agent,
+    agent: KnownAgent,
     held: readonly JobKey[],
     now: number,
     onUnknown?: (monitorId: number, slot: number) => void,
@@ -221,7 +221,7 @@ export class InFlight {
   }
 
   /** The agent is gone, and with it every job it held whose result does not wait in the stream. */
-  agentGone(agent: Agent): void {
+  agentGone(agent: KnownAgent): void {
     for (const job of agent.jobs) this.#missing.add(job);
   }
 
@@ -330,7 +330,7 @@ export class InFlight {
     (this.#queued[job.regionIndex] as Set<Job>).delete(job);
   }
 
-  #accept(job: Job, agent: Agent, now: number): void {
+  #accept(job: Job, agent: KnownAgent, now: number): void {
     this.#leave(job);
     job.state = 'accepted';
     job.agent = agent;

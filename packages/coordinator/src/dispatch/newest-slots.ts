@@ -2,7 +2,7 @@ import type { LiveMonitors } from '../domain/monitor.ts';
 import { gridSlotUntil, phaseOf } from '../domain/schedule.ts';
 import {
   decidedSlots,
-  type MonitorSlot,
+  type GivenSlot,
   newestOffGridSlots,
   newestRecordedSlot,
   recordedAt,
@@ -42,7 +42,7 @@ export async function loadNewestSlots(
   const ahead = recorded !== null && recorded > wall + BELIEVED_AHEAD_MS ? recorded : null;
   const until = ahead === null ? wall + BELIEVED_AHEAD_MS : wall;
   const newest = new Map<number, number>();
-  const note = ({ id, slot }: MonitorSlot) => {
+  const note = ({ id, slot }: GivenSlot) => {
     if (slot > until || monitors.get(id) === undefined) return;
     if (slot > (newest.get(id) ?? 0)) newest.set(id, slot);
   };

@@ -36,7 +36,7 @@ test('two agents with one id are told apart', () => {
 test('an agent that begins to be sick raises the alarm once, which names its machine', () => {
   const { agents, alarms, counters, lines } = bench();
   agents.heard(agent());
-  for (let beat = 0; beat < 5; beat++) agents.heard(agent({ sicknesses: ['starved'] }));
+  for (let beat = 0; beat < 5; beat += 1) agents.heard(agent({ sicknesses: ['starved'] }));
   expect(alarms()).toHaveLength(1);
   expect(alarms()[0]).toMatchObject({
     machine: 'probe-1',
@@ -55,8 +55,8 @@ test('an agent that begins to be sick raises the alarm once, which names its mac
 
 test('one that comes and goes is counted each time and logged once a minute', () => {
   const { agents, alarms, counters, clock } = bench();
-  for (let minute = 0; minute < 2; minute++) {
-    for (let time = 0; time < 10; time++) {
+  for (let minute = 0; minute < 2; minute += 1) {
+    for (let time = 0; time < 10; time += 1) {
       agents.heard(agent({ sicknesses: ['network-down'] }));
       agents.heard(agent());
     }

@@ -96,7 +96,7 @@ function recounted(vote: Vote, late: Vote): Vote {
 }
 
 /** What a slot is decided on, beside itself. */
-export type Standing = CastingTime & {
+export type DecisionInput = CastingTime & {
   /** The regions' votes before this slot. */
   readonly votes: readonly Vote[];
   /** The slot's own regions included. */
@@ -107,7 +107,7 @@ export type Standing = CastingTime & {
 };
 
 /** Whether the slot is decided, and why; null while it is not. */
-export function slotDecision(open: OpenSlot, standing: Standing): SlotDecision | null {
+export function slotDecision(open: OpenSlot, standing: DecisionInput): SlotDecision | null {
   const { electorate, monotonic } = standing;
   const expected = open.isGivenKnown ? open.given : open.given | electorate;
   const missing = expected & ~open.answered;
@@ -121,7 +121,7 @@ export function slotDecision(open: OpenSlot, standing: Standing): SlotDecision |
  * passed, and none voted (their earlier votes may age out meanwhile). An `error` that is to begin is certain
  * only where those that have failed shared a moment, whoever else votes.
  */
-function isCertain(open: OpenSlot, standing: Standing, missing: RegionSet): boolean {
+function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet): boolean {
   const { electorate, now } = standing;
   const absent = sizeOf(missing);
   const size = sizeOf(electorate);

@@ -12,7 +12,7 @@ const JITTER = 0.2;
  */
 export function longestCheckMs(timeoutMs: number, retry: number): number {
   let waitsMs = 0;
-  for (let failed = 0; failed < retry; failed++) {
+  for (let failed = 0; failed < retry; failed += 1) {
     waitsMs += Math.min(FIRST_WAIT_MS * GROWTH ** failed, MAXIMUM_WAIT_MS) * (1 + JITTER);
   }
   return Math.ceil((retry + 1) * timeoutMs + waitsMs);

@@ -54,7 +54,7 @@ export type VerdictReason = (typeof VERDICT_REASONS)[number];
 
 export type Verdict = { readonly status: MonitorStatus; readonly reason: VerdictReason };
 
-export type Tally = { failed: number; degraded: number; total: number };
+export type VoteCounts = { failed: number; degraded: number; total: number };
 
 /** Results that are read this long after they could be votes of a service without outages of its own, ms. */
 const READ_LATE_MS = 2 * 60_000;
@@ -90,7 +90,7 @@ export function isCounted(vote: Vote, electorate: RegionSet, now: number): boole
   return vote.expiresAt > now && (electorate & bitOf(vote.region)) !== 0;
 }
 
-export function tally(votes: readonly Vote[], electorate: RegionSet, now: number): Tally {
+export function tally(votes: readonly Vote[], electorate: RegionSet, now: number): VoteCounts {
   const sum = { failed: 0, degraded: 0, total: 0 };
   for (const vote of votes) {
     if (!isCounted(vote, electorate, now)) continue;

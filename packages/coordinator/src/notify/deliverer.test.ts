@@ -245,7 +245,7 @@ describe('delivering', () => {
     await bench.deliverer.start();
     const channel = await bench.webhook('/a');
     await bench.queue(channel, 1, 'error', 'recovered');
-    for (let monitor = 2; monitor <= 30; monitor++) await bench.queue(channel, monitor, 'error');
+    for (let monitor = 2; monitor <= 30; monitor += 1) await bench.queue(channel, monitor, 'error');
     await bench.recorded(30);
     const rows = await deliveries();
     expect(rows.filter(({ state }) => state === 'delivered')).toHaveLength(29);
@@ -269,7 +269,7 @@ describe('delivering', () => {
     });
     await bench.deliverer.start();
     const channel = await bench.webhook('/a');
-    for (let monitor = 1; monitor <= 24; monitor++) await bench.queue(channel, monitor, 'error');
+    for (let monitor = 1; monitor <= 24; monitor += 1) await bench.queue(channel, monitor, 'error');
     await bench.recorded(24);
     expect(most).toBe(8);
   });
@@ -320,7 +320,7 @@ describe('delivering', () => {
     const channel = await bench.webhook('/a');
     const startedAt = clock.wall();
     await bench.queue(channel, 1, 'error', 'recovered');
-    for (let attempt = 1; ; attempt++) {
+    for (let attempt = 1; ; attempt += 1) {
       await bench.recorded(attempt);
       const next = bench.attempts[attempt - 1]!.nextAttemptAt;
       if (next === null) break;

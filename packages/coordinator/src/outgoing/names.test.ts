@@ -27,7 +27,7 @@ test('names that failed before share two places, and others never wait for them'
   const second = DEAD.map((name) => resolve(name).catch(() => 'failed'));
   expect(await resolve('alive')).toBe(ADDRESS);
   expect(asked).toEqual(['dead-1', 'dead-2', 'alive']);
-  for (let failed = 0; failed < DEAD.length; failed++) {
+  for (let failed = 0; failed < DEAD.length; failed += 1) {
     expect(waiting.length).toBeLessThanOrEqual(2);
     failOldest();
     await new Promise((resume) => setImmediate(resume));

@@ -52,7 +52,7 @@ test('a backlog holds its monitor until none of it has come for 3 s', () => {
 
 test('a backlog without end is told of after a minute, and holds nothing again for ten', () => {
   const { clock, hold, read, ended } = bench();
-  for (let second = 0; second < 59; second++) {
+  for (let second = 0; second < 59; second += 1) {
     read(600_000);
     clock.advance(1_000);
   }
@@ -70,7 +70,7 @@ test('a backlog without end is told of after a minute, and holds nothing again f
 test('short backlogs again and again hold nothing for longer than one long one', () => {
   const { clock, hold, read } = bench();
   let heldMs = 0;
-  for (let time = 0; time < 600; time++) {
+  for (let time = 0; time < 600; time += 1) {
     // Each hold ends by itself, and the next one begins at once.
     if (time % 10 < 8) read(600_000);
     clock.advance(1_000);

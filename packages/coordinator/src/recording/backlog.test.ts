@@ -36,7 +36,7 @@ afterEach(async () => {
 async function readBacklog(outcomeOf: (periodsAgo: number) => Outcome): Promise<void> {
   await it.pass(GONE * PERIOD);
   const now = it.clock.wall();
-  for (let ago = GONE - 1; ago >= 0; ago--) {
+  for (let ago = GONE - 1; ago >= 0; ago -= 1) {
     for (const region of THREE) await it.report(1, now - ago * PERIOD, region, outcomeOf(ago));
   }
   await it.pass(5_000);

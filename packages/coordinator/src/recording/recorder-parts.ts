@@ -12,7 +12,7 @@ import type { DropLog } from './drop-log.ts';
 /* What the recorder needs from others. */
 
 /** What the evaluation needs to know of regions; dispatch keeps it. */
-export interface RegionPresence {
+export interface RecentRegions {
   /** It has, or had within the last 24 h, a live agent. */
   hadAgentWithin24h(region: Region): boolean;
 }
@@ -38,7 +38,7 @@ export type RecorderParts = {
   readonly store: RecordingStore;
   readonly states: States;
   readonly monitors: Pick<LiveMonitors, 'get'>;
-  readonly presence: RegionPresence;
+  readonly presence: RecentRegions;
   /** Results with a slot before it (epoch ms) have their hour rolled up again; `Rollups` is one. */
   readonly rollups: { readonly claimedUntil: number };
   readonly tokens: TokenCheck;

@@ -53,7 +53,7 @@ async function rolledUpUntil(hour: number): Promise<void> {
 /** One result per `every` ms from `from` to `to` of monitors 1 to `monitors`, none of which is declared. */
 async function addResults(monitors: number, from: number, to: number, every: number): Promise<void> {
   const rows: SqlValue[][] = [];
-  for (let id = 1; id <= monitors; id++)
+  for (let id = 1; id <= monitors; id += 1)
     for (let slot = from; slot < to; slot += every) rows.push([id, slot]);
   await write(
     `INSERT INTO results (monitor_id, slot, region, outcome, version, recorded_at)
@@ -188,7 +188,7 @@ test('sweeps by itself, hour after hour, and stops', async () => {
   const now = parts.clock.wall();
   await addResults(1, now - 15 * DAY, now - 14 * DAY, DAY / 10);
   retention.start();
-  for (let round = 0; (await counts()).all > 0 && round < 1_000; round++)
+  for (let round = 0; (await counts()).all > 0 && round < 1_000; round += 1)
     await parts.clock.advanceSettling(1_000);
   expect((await counts()).all).toBe(0);
   await retention.stop();

@@ -1,5 +1,5 @@
 import { dayOf, hourOf } from '../domain/summary-range.ts';
-import type { Reading } from '../store/reading-of.ts';
+import type { Readable } from '../store/reading-of.ts';
 import { oldestRecorded, type Progress, storedProgress } from '../store/rollup-progress.ts';
 
 /** An hour is rolled up when it has been over for so long: most late results are there then. */
@@ -15,7 +15,7 @@ export function closedUntil(now: number): number {
  *
  * @param now the slots' clock, epoch ms
  */
-export async function readProgress(reading: Reading, now: number): Promise<Progress> {
+export async function readProgress(reading: Readable, now: number): Promise<Progress> {
   const stored = await storedProgress(reading);
   if (stored !== null) return stored;
   const { slot, transitionAt } = await oldestRecorded(reading);

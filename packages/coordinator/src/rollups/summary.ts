@@ -21,7 +21,7 @@ import { dailyTimes } from './daily-times.ts';
 import { closedUntil, readProgress } from './progress.ts';
 
 /** Results by outcome, and the latencies of those that passed or were degraded. */
-export type Tally = {
+export type OutcomeCounts = {
   passed: number;
   degraded: number;
   failed: number;
@@ -35,11 +35,11 @@ export type Summary = {
   until: number;
   bucketMs: number;
   /** Over all regions. */
-  total: Tally;
+  total: OutcomeCounts;
   times: StatusTimes;
-  regions: ReadonlyMap<string, Tally>;
+  regions: ReadonlyMap<string, OutcomeCounts>;
   /** Oldest first; the last is in progress. */
-  buckets: readonly { at: number; tally: Tally; times: StatusTimes }[];
+  buckets: readonly { at: number; tally: OutcomeCounts; times: StatusTimes }[];
 };
 
 /**
@@ -58,7 +58,7 @@ export async function readSummary(
   const starts = bucketsUntil(now, bucketMs, count);
   const from = starts[0] ?? now;
   const tallies = new Map(starts.map((at) => [at, emptyTally()]));
-  const regions = new Map<string, Tally>();
+  const regions = new Map<string, OutcomeCounts>();
   const bucketOf = bucketMs === DAY_MS ? dayOf : hourOf;
   const addToBucket = (at: number, row: Counts) => add(tallies.get(bucketOf(at)), row);
   const addToRegion = (region: string, row: Counts) => add(tallyOf(regions, region), row);
@@ -116,11 +116,11 @@ async function timesOf(
   return timesBetween(histories.get(monitorId) ?? [], [...starts, now]);
 }
 
-function emptyTally(): Tally {
+function emptyTally(): OutcomeCounts {
   return { passed: 0, degraded: 0, failed: 0, notRun: 0, latency: emptyHistogram() };
 }
 
-function tallyOf(regions: Map<string, Tally>, region: string): Tally {
+function tallyOf(regions: Map<string, OutcomeCounts>, region: string): OutcomeCounts {
   const known = regions.get(region);
   if (known !== undefined) return known;
   const made = emptyTally();
@@ -128,7 +128,10 @@ function tallyOf(regions: Map<string, Tally>, region: string): Tally {
   return made;
 }
 
-function add(tally: Tally | undefined, { passed, degraded, failed, not_run: notRun, latency }: Counts): void {
+function add(
+  tally: OutcomeCounts | undefined,
+  { passed, degraded, failed, not_run: notRun, latency }: Counts,
+): void {
   if (tally === undefined) return;
   tally.passed += passed;
   tally.degraded += degraded;
@@ -137,7 +140,7 @@ function add(tally: Tally | undefined, { passed, degraded, failed, not_run: notR
   if (latency !== null) addEncoded(tally.latency, latency);
 }
 
-function addTally(tally: Tally, other: Tally): void {
+function addTally(tally: OutcomeCounts, other: OutcomeCounts): void {
   tally.passed += other.passed;
   tally.degraded += other.degraded;
   tally.failed += other.failed;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readFact, writeFact } from './facts.ts';
-import { type Reading, readingOf } from './reading-of.ts';
+import { type Readable, readingOf } from './reading-of.ts';
 import { RESOURCE_TABLES } from './resources.ts';
 import type { Transaction } from './store.ts';
 
@@ -48,7 +48,7 @@ export function appliedDigest({ db }: Transaction): Promise<string | null> {
 }
 
 /** Null: none was applied, or it is not known what was. */
-export async function appliedDeclaration(source: Reading): Promise<AppliedDeclaration | null> {
+export async function appliedDeclaration(source: Readable): Promise<AppliedDeclaration | null> {
   const db = readingOf(source);
   const stored = await readFact(db, SOURCES);
   const { data } = storedSources.safeParse(stored);
@@ -71,7 +71,7 @@ export async function writeAppliedDeclaration(
  * How many rows the declared file owns and how often they were changed, by table. Equal texts at two moments mean
  * that nobody has changed, removed or released one of them between: versions of rows only grow.
  */
-export async function ownedRows(source: Reading, workspaceId: number): Promise<string> {
+export async function ownedRows(source: Readable, workspaceId: number): Promise<string> {
   const counts: string[] = [];
   for (const table of RESOURCE_TABLES) {
     const { count, versions } = await readingOf(source)

@@ -30,12 +30,12 @@ const monitorDetail = z.object({
 });
 
 /** What a monitor's rows said before they went: enough to end its incident. */
-export type RemovedMonitor = z.infer<typeof monitorDetail>;
+export type RemovedRows = z.infer<typeof monitorDetail>;
 
 /** What is appended. */
 export type NewChange =
   /** `removed` null: created or updated. */
-  | { readonly kind: 'monitor'; readonly monitorId: number; readonly removed: RemovedMonitor | null }
+  | { readonly kind: 'monitor'; readonly monitorId: number; readonly removed: RemovedRows | null }
   | { readonly kind: 'linked'; readonly monitorId: number; readonly notificationId: number }
   | {
       readonly kind: 'unlinked';
@@ -53,7 +53,7 @@ type Of<K extends NewChange['kind']> = Extract<NewChange, { kind: K }>;
 
 /** An entry of the log. Ids grow in the order of the commits. */
 export type Change = { readonly id: number } & (
-  | (Omit<Of<'monitor'>, 'removed'> & { readonly removed: RemovedMonitor | typeof UNREADABLE | null })
+  | (Omit<Of<'monitor'>, 'removed'> & { readonly removed: RemovedRows | typeof UNREADABLE | null })
   /** `providerType`: of the channel as it is now; null: it is gone already. */
   | (Of<'linked'> & { readonly providerType: string | null })
   | (Omit<Of<'unlinked'>, 'link'> & { readonly link: RemovedLink | typeof UNREADABLE })
@@ -119,12 +119,7 @@ function rowOf(change: NewChange): SqlValue[] {
   switch (change.kind) {
     case 'monitor': {
       const { kind, monitorId, removed } = change;
-      return [
-        kind,
-        monitorId,
-        null,
-        removed === null ? null : JSON.stringify(removed satisfies RemovedMonitor),
-      ];
+      return [kind, monitorId, null, removed === null ? null : JSON.stringify(removed satisfies RemovedRows)];
     }
     case 'linked':
       return [change.kind, change.monitorId, change.notificationId, null];

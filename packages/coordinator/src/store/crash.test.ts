@@ -32,7 +32,7 @@ test('what was acknowledged before a kill is there, and no transaction is there 
   const folder = await temporaryFolder();
   const path = join(folder.path, 'svc.db');
   const acknowledged: number[] = [];
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < 4; round += 1) {
     const count = 1 + Math.floor(Math.random() * 150);
     // What was written but not acknowledged is there too: begin beyond it.
     acknowledged.push(...(await writeAndKill(path, round * 100_000, count)));

@@ -2,9 +2,9 @@ import type { Alert } from '@svc/shared/channels/alert.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import {
-  type DeliveryRow,
   headOf,
   insertDeliveries,
+  type QueuedRow,
   recordAttempts,
   replayDelivery,
 } from './delivery-ledger.ts';
@@ -36,7 +36,7 @@ const ALERT: Alert = {
   regions: [],
 };
 
-const row = (uid: string, notificationId = channel): DeliveryRow => ({
+const row = (uid: string, notificationId = channel): QueuedRow => ({
   uid,
   notificationId,
   monitorId: 1,
@@ -44,7 +44,7 @@ const row = (uid: string, notificationId = channel): DeliveryRow => ({
   createdAt: 1_000.75,
 });
 
-const queue = (rows: readonly DeliveryRow[]) => {
+const queue = (rows: readonly QueuedRow[]) => {
   const { sql, rows: parameters } = insertDeliveries(rows);
   return parts.store.transaction((tx) => tx.runEach(sql, parameters));
 };

@@ -27,7 +27,7 @@ export type QueuedDelivery = LaneId & {
 };
 
 /** A delivery as it is queued. */
-export type DeliveryRow = LaneId & {
+export type QueuedRow = LaneId & {
   uid: string;
   /** The {@link Alert} as `alertText` writes it. */
   alert: string;
@@ -69,7 +69,7 @@ export type PendingLane = LaneId & { nextAttemptAt: number | null; lastAttemptAt
  * Queues deliveries. Of a channel that is gone meanwhile nothing is queued: its row's `changes` is 0, and the
  * others of the transaction stand.
  */
-export function insertDeliveries(rows: readonly DeliveryRow[]): SqlStep {
+export function insertDeliveries(rows: readonly QueuedRow[]): SqlStep {
   return {
     sql: `INSERT INTO deliveries (uid, notification_id, monitor_id, alert, state, created_at)
       SELECT ?, id, ?, ?, 'pending', ? FROM notifications WHERE id = ?`,
@@ -273,7 +273,7 @@ export async function replayDelivery(
  */
 export async function insertFinished(
   tx: Transaction,
-  delivery: DeliveryRow,
+  delivery: QueuedRow,
   { attempt, state, channel }: FinishedDelivery,
   now: number,
 ): Promise<number> {

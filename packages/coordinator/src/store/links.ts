@@ -1,4 +1,4 @@
-import { type Reading, readingOf } from './reading-of.ts';
+import { type Readable, readingOf } from './reading-of.ts';
 import type { Transaction } from './store.ts';
 
 /** A channel is enabled for a monitor by a link, which keeps what the channel was last told about it. */
@@ -7,7 +7,7 @@ export type Announced = (typeof ANNOUNCED)[number];
 
 /** The linked monitors of these channels, ascending; a channel without any is missing. */
 export async function linkedMonitors(
-  source: Reading,
+  source: Readable,
   notificationIds: readonly number[],
 ): Promise<Map<number, number[]>> {
   const linked = new Map<number, number[]>();

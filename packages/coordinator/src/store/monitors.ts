@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Announced } from './links.ts';
-import { type Reading, readingOf } from './reading-of.ts';
+import { type Readable, readingOf } from './reading-of.ts';
 import type { NewRow, Row } from './resources.ts';
 import type { Store, Transaction } from './store.ts';
 
@@ -19,7 +19,7 @@ export function monitorsAfter(store: Store, afterId: number, limit: number): Pro
 }
 
 /** Those of these monitors that are there, of whatever workspace, in no order. */
-export async function monitorsOf(source: Reading, ids: readonly number[]): Promise<Row<'monitors'>[]> {
+export async function monitorsOf(source: Readable, ids: readonly number[]): Promise<Row<'monitors'>[]> {
   const rows: Row<'monitors'>[] = [];
   for (const some of chunks(ids)) {
     const query = readingOf(source).selectFrom('monitors').selectAll().where('id', 'in', some);
@@ -30,7 +30,7 @@ export async function monitorsOf(source: Reading, ids: readonly number[]): Promi
 
 /** Which of these ids are monitors of the workspace. */
 export async function existingMonitors(
-  source: Reading,
+  source: Readable,
   workspaceId: number,
   ids: readonly number[],
 ): Promise<ReadonlySet<number>> {
@@ -81,7 +81,7 @@ export async function hiddenMonitors(store: Store, ids: readonly number[]): Prom
 }
 
 /** What is open about a monitor, and what its channels were told. */
-export type Standing = {
+export type AlertedState = {
   readonly incident: string | null;
   readonly links: readonly {
     readonly notificationId: number;
@@ -95,8 +95,8 @@ export type Standing = {
 export async function standingsOf(
   { db }: Transaction,
   monitorIds: readonly number[],
-): Promise<ReadonlyMap<number, Standing>> {
-  const standings = new Map<number, Standing & { links: Standing['links'][number][] }>();
+): Promise<ReadonlyMap<number, AlertedState>> {
+  const standings = new Map<number, AlertedState & { links: AlertedState['links'][number][] }>();
   for (const some of chunks(monitorIds)) {
     const rows = await db
       .selectFrom('monitors as m')

@@ -6,10 +6,10 @@ import type { Store } from './store.ts';
 const CHUNK = 2_000;
 
 /** A slot (epoch ms) that the monitor `id` was given. */
-export type MonitorSlot = { readonly id: number; readonly slot: number };
+export type GivenSlot = { readonly id: number; readonly slot: number };
 
 /** The slot that each monitor decided last; 0: none. By id. */
-export async function* decidedSlots({ read }: Store): AsyncGenerator<MonitorSlot> {
+export async function* decidedSlots({ read }: Store): AsyncGenerator<GivenSlot> {
   for (let after = 0; ; ) {
     const rows = await read
       .selectFrom('monitor_states')
@@ -26,7 +26,7 @@ export async function* decidedSlots({ read }: Store): AsyncGenerator<MonitorSlot
 }
 
 /** The newest slot off the grid, up to `until`, of each monitor that has one, deleted monitors' included. By id. */
-export async function* newestOffGridSlots({ read }: Store, until: number): AsyncGenerator<MonitorSlot> {
+export async function* newestOffGridSlots({ read }: Store, until: number): AsyncGenerator<GivenSlot> {
   for (let after = 0; ; ) {
     const rows = await read
       .selectFrom('off_grid_slots')
@@ -54,9 +54,9 @@ export async function newestRecordedSlot({ read }: Store): Promise<number | null
 }
 
 /** All monitors with a result of one of these slots. */
-export async function* recordedAt({ read }: Store, slots: readonly number[]): AsyncGenerator<MonitorSlot> {
+export async function* recordedAt({ read }: Store, slots: readonly number[]): AsyncGenerator<GivenSlot> {
   for (let first = 0; first < slots.length; first += CHUNK) {
-    const { rows } = await sql<MonitorSlot>`
+    const { rows } = await sql<GivenSlot>`
       SELECT DISTINCT results.monitor_id AS id, results.slot AS slot
       FROM ${numbersAs(slots.slice(first, first + CHUNK), 'asked')} CROSS JOIN results
       WHERE results.slot = asked.value`.execute(read);

@@ -1,4 +1,4 @@
-import { type Reading, readingOf } from './reading-of.ts';
+import { type Readable, readingOf } from './reading-of.ts';
 import type { Store, Transaction } from './store.ts';
 
 /** False: the workspace has no such channel. Not a new version of the row. */
@@ -19,7 +19,7 @@ export async function setChannelState(
 
 /** The channels that the declared file owns, by ascending id. */
 export async function channelsOfFile(
-  source: Reading,
+  source: Readable,
   workspaceId: number,
 ): Promise<{ id: number; kind: string; reason: string | null }[]> {
   return readingOf(source)

@@ -3,8 +3,8 @@ import type { Database } from './schema.ts';
 import type { Store, Transaction } from './store.ts';
 
 /** Where a query may be asked: what is committed, or what a transaction sees. */
-export type Reading = Pick<Store, 'read'> | Pick<Transaction, 'db'>;
+export type Readable = Pick<Store, 'read'> | Pick<Transaction, 'db'>;
 
-export function readingOf(reading: Reading): Kysely<Database> {
+export function readingOf(reading: Readable): Kysely<Database> {
   return 'db' in reading ? reading.db : reading.read;
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { containsText, jsonMember } from './dialect.ts';
-import { type Reading, readingOf } from './reading-of.ts';
+import { type Readable, readingOf } from './reading-of.ts';
 import type { ResourceTable, Row } from './resources.ts';
 
 /** A part of a list by ascending id. */
@@ -31,7 +31,7 @@ const FILTERED: {
 
 /** A page of a table's rows with the number of all that the filter lets through. */
 export async function listResources<T extends ResourceTable>(
-  source: Reading,
+  source: Readable,
   table: T,
   scope: ListScope,
   { limit, offset }: Page,

@@ -1,5 +1,5 @@
 import type { Insertable, Selectable, Updateable } from 'kysely';
-import { type Reading, readingOf } from './reading-of.ts';
+import { type Readable, readingOf } from './reading-of.ts';
 import type { Database } from './schema.ts';
 import type { Transaction } from './store.ts';
 
@@ -26,7 +26,7 @@ const PAGE_ROWS = 100;
 
 /** What all tables of declared resources have in common. Undefined: it is not there, or another workspace's. */
 export async function findResource<T extends ResourceTable>(
-  source: Reading,
+  source: Readable,
   table: T,
   workspaceId: number,
   id: number,
@@ -41,7 +41,7 @@ export async function findResource<T extends ResourceTable>(
 }
 
 export async function hasResource(
-  source: Reading,
+  source: Readable,
   table: ResourceTable,
   workspaceId: number,
   id: number,
@@ -94,7 +94,7 @@ export async function removeResource({ db }: Transaction, table: ResourceTable, 
  * @param owner null: those that a start without a file set free
  */
 export async function* namedByFile<T extends ResourceTable>(
-  source: Reading,
+  source: Readable,
   table: T,
   workspaceId: number,
   owner: 'file' | null,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { least } from './dialect.ts';
-import { type Reading, readingOf } from './reading-of.ts';
+import { type Readable, readingOf } from './reading-of.ts';
 import type { Transaction } from './store.ts';
 
 /** How far the roll-ups are; migration 0002 says what each member means. */
@@ -12,7 +12,7 @@ export type Progress = {
 };
 
 /** Null before anything was rolled up. */
-export async function storedProgress(reading: Reading): Promise<Progress | null> {
+export async function storedProgress(reading: Readable): Promise<Progress | null> {
   const stored = await readingOf(reading).selectFrom('rollup_progress').selectAll().executeTakeFirst();
   if (stored === undefined) return null;
   const { hour, phase, day, after_monitor: afterMonitor } = stored;
@@ -21,7 +21,7 @@ export async function storedProgress(reading: Reading): Promise<Progress | null>
 
 /** The oldest result's slot and the instant of the first transition, epoch ms; null where there is none. */
 export async function oldestRecorded(
-  reading: Reading,
+  reading: Readable,
 ): Promise<{ slot: number | null; transitionAt: number | null }> {
   // Each alone is one step in its table.
   const { rows } = await sql<{ slot: number | null; transitionAt: number | null }>`

@@ -24,7 +24,7 @@ describe('sealing', () => {
 
   test('a change of any byte is noticed', () => {
     const sealed = secrets.seal('monitors.http', 'hush');
-    for (let index = 0; index < sealed.length; index++) {
+    for (let index = 0; index < sealed.length; index += 1) {
       const changed = Uint8Array.from(sealed);
       changed[index] = (changed[index] ?? 0) ^ 1;
       expect(() => secrets.open('monitors.http', changed)).toThrow('does not open');

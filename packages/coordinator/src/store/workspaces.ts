@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
 import { containsText } from './dialect.ts';
-import { type Reading, readingOf } from './reading-of.ts';
+import { type Readable, readingOf } from './reading-of.ts';
 import type { Page } from './resource-lists.ts';
 import type { Database } from './schema.ts';
 import type { Store, Transaction } from './store.ts';
@@ -48,7 +48,7 @@ export async function listWorkspaces(
   return { rows, total };
 }
 
-export async function findWorkspace(source: Reading, id: number): Promise<Workspace | null> {
+export async function findWorkspace(source: Readable, id: number): Promise<Workspace | null> {
   const query = readingOf(source).selectFrom('workspaces').selectAll().where('id', '=', id);
   return (await query.executeTakeFirst()) ?? null;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Secret } from '../secret.ts';
 import { ApiError, errorOfAnswer, foreignAnswer, jsonOrUndefined, problemOf } from './api-error.ts';
-import { type AnswerHeaders, type Exchange, exchange } from './exchange.ts';
+import { type AnswerHeaders, type ExchangeEnd, exchange } from './exchange.ts';
 import { Operation } from './operation.ts';
 import { retryAfterOf, verdictOf, waitBeforeRetry } from './retry.ts';
 import { type Patience, ServerHealth } from './server-health.ts';
@@ -79,7 +79,7 @@ export type ApiAnswer = {
 };
 
 /** An object as lists answer it. */
-export type Listed = { readonly id: string; readonly [member: string]: unknown };
+export type ListedObject = { readonly id: string; readonly [member: string]: unknown };
 
 /** One page of any list. */
 export const listPage = z.looseObject({
@@ -152,7 +152,7 @@ export class ApiClient {
     path: string,
     query: NonNullable<RequestOptions['query']> = {},
     signal?: AbortSignal,
-  ): AsyncGenerator<Listed, void, undefined> {
+  ): AsyncGenerator<ListedObject, void, undefined> {
     let lastId = 0;
     let stepsBack = 0;
     for (let offset = 0; ; ) {
@@ -262,7 +262,7 @@ export class ApiClient {
   /** ms to wait before another attempt; null when there is to be none. */
   #waitAfter(
     verdict: 'rate-limited' | 'failed' | 'hopeless',
-    result: Exchange,
+    result: ExchangeEnd,
     operation: Operation,
     attempts: number,
   ): number | null {
@@ -282,7 +282,7 @@ export class ApiClient {
     return waitMs < operation.remainingMs ? waitMs : null;
   }
 
-  #final(request: string, result: Exchange): ApiAnswer {
+  #final(request: string, result: ExchangeEnd): ApiAnswer {
     if (result.kind !== 'answered') throw new TypeError('only answers are final');
     const { status, headers, text } = result;
     if (status >= 300 && status < 400) throw this.#redirected(request, result);
@@ -301,7 +301,7 @@ export class ApiClient {
     return new ApiError('redirected', message, { request, answered });
   }
 
-  #error(request: string, result: Exchange, operation: Operation, attempts: number): ApiError {
+  #error(request: string, result: ExchangeEnd, operation: Operation, attempts: number): ApiError {
     const tried =
       attempts === 1 ? '' : ` (tried ${attempts} times in ${Math.round(operation.elapsedMs / 1_000)} s)`;
     const doubt = doubtAbout(request, operation);
@@ -340,24 +340,24 @@ function unsettled(request: string): ApiError {
   return new ApiError('unsettled', message, { request });
 }
 
-function verdictOn(result: Exchange): 'final' | 'rate-limited' | 'failed' | 'hopeless' {
+function verdictOn(result: ExchangeEnd): 'final' | 'rate-limited' | 'failed' | 'hopeless' {
   if (result.kind === 'answered') return verdictOf(result.status);
   return result.failure === 'certificate' || result.failure === 'answer-too-large' ? 'hopeless' : 'failed';
 }
 
 /** A failure that the API itself tells, or one that says when to come again. */
-function isOwnFailure(result: Exchange): boolean {
+function isOwnFailure(result: ExchangeEnd): boolean {
   return result.kind === 'answered' && (result.headers.has('retry-after') || problemOf(result.text) !== null);
 }
 
 /** Whether a request may have been carried out although it failed like this. */
-function mayBeDone(result: Exchange): boolean {
+function mayBeDone(result: ExchangeEnd): boolean {
   if (result.kind === 'unanswered') return result.mayHaveArrived;
   // Only our own 503 says that nothing was changed; proxies also send it when the server died meanwhile.
   if (result.status === 503) return problemOf(result.text)?.code !== 'unavailable';
   return result.status === 500 || result.status === 502 || result.status === 504;
 }
 
-function reasonOf(result: Exchange): string {
+function reasonOf(result: ExchangeEnd): string {
   return result.kind === 'answered' ? `answered ${result.status}` : result.message;
 }

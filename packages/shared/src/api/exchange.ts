@@ -21,7 +21,7 @@ export type ExchangeBounds = {
   readonly signal: AbortSignal;
 };
 
-export type Exchange =
+export type ExchangeEnd =
   | {
       readonly kind: 'answered';
       readonly status: number;
@@ -54,7 +54,7 @@ const CONNECT_MS = 10_000;
  * environment names, except to this machine: with `fetch` a refresh of a thousand objects takes 30 MB
  * more memory.
  */
-export async function exchange(sent: Sent, bounds: ExchangeBounds): Promise<Exchange> {
+export async function exchange(sent: Sent, bounds: ExchangeBounds): Promise<ExchangeEnd> {
   const { clock, timeoutMs, signal } = bounds;
   if (signal.aborted) return GIVEN_UP;
   let request: ClientRequest;
@@ -93,14 +93,14 @@ export async function exchange(sent: Sent, bounds: ExchangeBounds): Promise<Exch
   }
 }
 
-const GIVEN_UP: Exchange = {
+const GIVEN_UP: ExchangeEnd = {
   kind: 'unanswered',
   failure: 'aborted',
   mayHaveArrived: true,
   message: 'given up',
 };
 
-const NOT_SENT: Exchange = {
+const NOT_SENT: ExchangeEnd = {
   kind: 'unanswered',
   failure: 'broken',
   mayHaveArrived: true,
@@ -177,7 +177,7 @@ const NOT_TRUSTED = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE
 /** Node says "aborted" or "socket hang up". */
 const CUT = 'the connection was cut before the answer was complete';
 
-function failureOf(cause: unknown): Exchange {
+function failureOf(cause: unknown): ExchangeEnd {
   const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
   // Where several addresses were tried, the message is empty and the code says what they share.
   const message = code === 'ECONNRESET' ? CUT : readable(messageOf(cause)) || code;

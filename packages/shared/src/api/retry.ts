@@ -31,7 +31,7 @@ export function retryAfterOf(header: string | null, now: number, maximumMs: numb
   return Number.isNaN(asked) ? 0 : Math.min(maximumMs, Math.max(0, asked));
 }
 
-export type Verdict =
+export type RetryClass =
   /** Final: a success, or an error that another attempt would meet as well. */
   | 'final'
   /** The server was asked too often; it did nothing. */
@@ -40,7 +40,7 @@ export type Verdict =
   | 'failed';
 
 /** @param status of an answer */
-export function verdictOf(status: number): Verdict {
+export function verdictOf(status: number): RetryClass {
   if (status === 429) return 'rate-limited';
   return [500, 502, 503, 504].includes(status) ? 'failed' : 'final';
 }

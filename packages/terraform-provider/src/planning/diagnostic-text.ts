@@ -1,7 +1,7 @@
 import type { AttributePath, Diagnostic, PathStep } from '../provider.ts';
 
 /** A thing wrong; its message follows the name of what it is about: `is required`, or is a sentence of its own. */
-export type Problem = {
+export type AttributeProblem = {
   readonly path: AttributePath;
   readonly message: string;
   readonly isMissing?: boolean;
@@ -9,7 +9,7 @@ export type Problem = {
   readonly subject?: string;
 };
 
-export function diagnosticOf({ path, message, isMissing = false, subject }: Problem): Diagnostic {
+export function diagnosticOf({ path, message, isMissing = false, subject }: AttributeProblem): Diagnostic {
   const about = subject ?? labelOf(path);
   return {
     severity: 'error',

@@ -7,7 +7,7 @@ import type {
   ResourceDefinition,
   Value,
 } from '@svc/shared/resources/definition.ts';
-import type { Schema, SchemaAttribute, SchemaBlock, Setting, ValueType } from '../schema.ts';
+import type { Schema, SchemaAttribute, SchemaBlock, SetBy, ValueType } from '../schema.ts';
 import { isWriteOnly } from './write-only.ts';
 
 /**
@@ -38,7 +38,7 @@ function schemaAttributes(attributes: Attributes): Readonly<Record<string, Schem
   }));
 }
 
-const SETTINGS: Readonly<Record<Presence, Setting>> = {
+const SETTINGS: Readonly<Record<Presence, SetBy>> = {
   required: 'required',
   optional: 'optional',
   default: 'optional-computed',

@@ -4,10 +4,10 @@ import { type Issue, issuesOf } from '@svc/shared/resources/input.ts';
 import { quoted } from '@svc/shared/resources/wording.ts';
 import type { AttributePath } from '../provider.ts';
 import { ExactNumber, isObject, type TerraformValue, UNKNOWN } from '../value.ts';
-import type { Problem } from './diagnostic-text.ts';
+import type { AttributeProblem } from './diagnostic-text.ts';
 
 /** What is wrong with the value of an attribute by the definition's own schema; paths start at the attribute. */
-export function valueProblems({ value, secret }: Attribute, given: TerraformValue): Problem[] {
+export function valueProblems({ value, secret }: Attribute, given: TerraformValue): AttributeProblem[] {
   if (given === UNKNOWN) return [];
   if (given instanceof ExactNumber && value.type === 'number') {
     return [{ path: [], message: inexact(value, given) }];
@@ -39,7 +39,12 @@ function memberAt(value: TerraformValue, path: Issue['path']): TerraformValue | 
   }, value);
 }
 
-function problemOf(value: Value, issue: Issue, at: TerraformValue | undefined, isSecret: boolean): Problem {
+function problemOf(
+  value: Value,
+  issue: Issue,
+  at: TerraformValue | undefined,
+  isSecret: boolean,
+): AttributeProblem {
   const path = pathIn(value, issue.path);
   if (at === null) {
     return value.type === 'objects' && issue.path.length > 1

@@ -1,7 +1,7 @@
 import type { Attribute, Attributes, ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import type { AttributePath, Diagnostic, TerraformClient } from '../provider.ts';
 import { isObject, type TerraformObject, type TerraformValue } from '../value.ts';
-import { diagnosticOf, type Problem } from './diagnostic-text.ts';
+import { type AttributeProblem, diagnosticOf } from './diagnostic-text.ts';
 import { maskProblems } from './validate-masks.ts';
 import { ruleProblems } from './validate-rules.ts';
 import { valueProblems } from './validate-value.ts';
@@ -55,7 +55,7 @@ function attributeDiagnostics(
 }
 
 /** Terraform lets pass a value for what is computed, and a null that an expression makes of a required argument. */
-function problemsOf(attribute: Attribute, value: TerraformValue): Problem[] {
+function problemsOf(attribute: Attribute, value: TerraformValue): AttributeProblem[] {
   if (attribute.presence === 'computed') {
     return value === null ? [] : [{ path: [], message: 'is set by the service: remove it' }];
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
 
-export type ListenAddress = {
+export type PluginAddress = {
   readonly network: 'unix' | 'tcp';
   /** For gRPC: `unix:/path`, or `127.0.0.1:0` for any free port. */
   readonly target: string;
@@ -31,7 +31,7 @@ export function chooseAddress({
   hasClientCertificate,
   platform = process.platform,
   temporary = tmpdir(),
-}: AddressOptions): ListenAddress {
+}: AddressOptions): PluginAddress {
   const found = platform === 'win32' ? NONE_ON_WINDOWS : socketIn(temporary, platform);
   if (!('missing' in found)) return found;
   if (hasClientCertificate) return LOOPBACK;
@@ -47,7 +47,7 @@ const NONE_ON_WINDOWS: Missing = {
   missing: '--debug and TF_DISABLE_PLUGIN_TLS do not work on Windows',
 };
 
-function socketIn(temporary: string, platform: NodeJS.Platform): ListenAddress | Missing {
+function socketIn(temporary: string, platform: NodeJS.Platform): PluginAddress | Missing {
   // mkdtemp adds six characters.
   const bytes = Buffer.byteLength(join(temporary, 'svc-plugin-XXXXXX', 'socket'));
   const maximum = maximumPathBytes(platform);
@@ -79,7 +79,7 @@ function maximumPathBytes(platform: NodeJS.Platform): number {
   return platform === 'linux' ? 107 : 103;
 }
 
-const LOOPBACK: ListenAddress = {
+const LOOPBACK: PluginAddress = {
   network: 'tcp',
   target: '127.0.0.1:0',
   address: (port) => `127.0.0.1:${port}`,

@@ -4,9 +4,9 @@ import { ExactNumber, type TerraformObject, type TerraformValue, UNKNOWN } from 
 import { numberFromBigint, numberFromText } from './decimal.ts';
 
 /** A value that cannot be made what its type asks for. `message` never holds the value. */
-export type Problem = { readonly path: AttributePath; readonly message: string };
+export type Nonconformity = { readonly path: AttributePath; readonly message: string };
 
-export type Conformed<T> = { readonly value: T; readonly problems: readonly Problem[] };
+export type Conformed<T> = { readonly value: T; readonly problems: readonly Nonconformity[] };
 
 /**
  * Brings any value into the exact shape of a schema: every attribute and block is there, none besides,
@@ -17,7 +17,7 @@ export type Conformed<T> = { readonly value: T; readonly problems: readonly Prob
  * answer has one attribute too few.
  */
 export function conform(schema: Schema, raw: unknown): Conformed<TerraformObject | null> {
-  const problems: Problem[] = [];
+  const problems: Nonconformity[] = [];
   if (raw === null || raw === undefined) return { value: null, problems };
   return { value: body(schema.attributes, schema.blocks, raw, [], problems), problems };
 }
@@ -27,7 +27,7 @@ function body(
   blocks: Schema['blocks'],
   raw: unknown,
   path: AttributePath,
-  problems: Problem[],
+  problems: Nonconformity[],
 ): TerraformObject {
   const given = membersOf(raw);
   if (given === null) problems.push({ path, message: `an object is required, not ${kindOf(raw)}` });
@@ -45,7 +45,7 @@ function blockList(
   block: SchemaBlock,
   raw: unknown,
   path: AttributePath,
-  problems: Problem[],
+  problems: Nonconformity[],
 ): TerraformValue {
   if (raw === null || raw === undefined) return [];
   // A dynamic block over something that is not known yet.
@@ -57,7 +57,12 @@ function blockList(
   return raw.map((item: unknown, index) => body(block.attributes, {}, item, [...path, index], problems));
 }
 
-function convert(type: ValueType, raw: unknown, path: AttributePath, problems: Problem[]): TerraformValue {
+function convert(
+  type: ValueType,
+  raw: unknown,
+  path: AttributePath,
+  problems: Nonconformity[],
+): TerraformValue {
   if (raw === null || raw === undefined) return null;
   if (raw === UNKNOWN) return UNKNOWN;
   const value =
@@ -74,7 +79,7 @@ function convertCollection(
   type: Collection,
   raw: unknown,
   path: AttributePath,
-  problems: Problem[],
+  problems: Nonconformity[],
 ): TerraformValue | undefined {
   switch (type[0]) {
     case 'list':
@@ -101,7 +106,7 @@ function convertMap(
   type: ValueType,
   raw: unknown,
   path: AttributePath,
-  problems: Problem[],
+  problems: Nonconformity[],
 ): TerraformValue | undefined {
   const given = membersOf(raw);
   if (given === null) return undefined;

@@ -1,5 +1,5 @@
 import type { AttributePath, Diagnostic } from '../provider.ts';
-import type { Problem } from './conform.ts';
+import type { Nonconformity } from './conform.ts';
 import { describeProblem } from './dynamic-value.ts';
 import type { Message } from './messages.ts';
 
@@ -31,7 +31,7 @@ export function hasError(diagnostics: readonly Diagnostic[]): boolean {
 }
 
 /** What the provider made does not fit its own schema. */
-export function misfits(problems: readonly Problem[]): Diagnostic[] {
+export function misfits(problems: readonly Nonconformity[]): Diagnostic[] {
   return problems.map((problem) => ({
     severity: 'error',
     summary: 'The provider made a value that its schema does not allow',

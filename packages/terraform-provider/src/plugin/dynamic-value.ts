@@ -3,7 +3,7 @@ import { SvcError } from '@svc/shared/errors.ts';
 import type { AttributePath } from '../provider.ts';
 import type { Schema } from '../schema.ts';
 import { ExactNumber, isObject, type TerraformObject, type TerraformValue, UNKNOWN } from '../value.ts';
-import { type Conformed, conform, type Problem } from './conform.ts';
+import { type Conformed, conform, type Nonconformity } from './conform.ts';
 import { numberFromDouble, numberFromText, wireNumber } from './decimal.ts';
 import type { Message } from './messages.ts';
 
@@ -71,7 +71,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 /** `blocks[0].name: a string is required, not a list`. */
-export function describeProblem({ path, message }: Problem): string {
+export function describeProblem({ path, message }: Nonconformity): string {
   return path.length === 0 ? message : `${describePath(path)}: ${message}`;
 }
 

@@ -2,7 +2,7 @@ import { Console } from 'node:console';
 import { setFlagsFromString } from 'node:v8';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { Provider } from '../provider.ts';
-import { chooseAddress, type ListenAddress } from './address.ts';
+import { chooseAddress, type PluginAddress } from './address.ts';
 import { ProviderCalls } from './calls.ts';
 import { describeError } from './diagnostics.ts';
 import { clientCertificateOf, handshakeLine, reattachValue } from './handshake.ts';
@@ -41,7 +41,7 @@ export async function servePlugin(options: PluginOptions): Promise<void> {
 class PluginProcess {
   readonly #options: PluginOptions;
   readonly #log = createPluginLog((line) => process.stderr.write(line));
-  readonly #address: ListenAddress;
+  readonly #address: PluginAddress;
   readonly #server: PluginServer;
   #provider: Promise<Provider> | null = null;
   #isEnding = false;

@@ -1,4 +1,4 @@
-import type { Schema, SchemaAttribute, Setting } from '../schema.ts';
+import type { Schema, SchemaAttribute, SetBy } from '../schema.ts';
 import type { Message } from './messages.ts';
 
 /** Of descriptions: 0 plain, 1 Markdown. */
@@ -6,7 +6,7 @@ const MARKDOWN = 1;
 /** Of nested blocks: 1 single, 2 list, 3 set, 4 map, 5 group. */
 const LIST = 2;
 
-const FLAGS: Readonly<Record<Setting, Message<'Attribute'>>> = {
+const FLAGS: Readonly<Record<SetBy, Message<'Attribute'>>> = {
   required: { required: true },
   optional: { optional: true },
   computed: { computed: true },

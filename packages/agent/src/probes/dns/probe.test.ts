@@ -278,7 +278,7 @@ test('a dead server in the first place makes one check slow, not every one', asy
   const once = () => probe.run(check, { timeoutMs: 400, signal: new AbortController().signal });
   await once();
   const asked = dead.requests.length;
-  for (let again = 0; again < 10; again++) expect((await once()).outcome).toBe('passed');
+  for (let again = 0; again < 10; again += 1) expect((await once()).outcome).toBe('passed');
   expect(dead.requests.length).toBe(asked);
 });
 

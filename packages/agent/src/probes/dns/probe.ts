@@ -163,7 +163,7 @@ class Lookup {
       this.#ask({ name: next, type });
       return;
     }
-    this.#unanswered--;
+    this.#unanswered -= 1;
     this.#judge();
   }
 
@@ -187,7 +187,7 @@ class Lookup {
   }
 
   #lost(failure: Failure): void {
-    this.#unanswered--;
+    this.#unanswered -= 1;
     if (this.#check.record_assertions.length > 0) this.#fail(failure);
     else {
       this.#failure ??= failure;

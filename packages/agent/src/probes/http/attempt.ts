@@ -20,14 +20,14 @@ import { firstHop, type Hop, hostOf, isRedirect, portOf, redirectedHop } from '.
 import { type KeptBodies, NoRoomError } from './kept-bodies.ts';
 import { renderRequest } from './request.ts';
 import type { ResponseHead } from './response-head.ts';
+import type { Semaphore } from './semaphore.ts';
 import { type Phase, Stopwatch } from './stopwatch.ts';
-import type { Turns } from './turns.ts';
 
 export type AttemptParts = {
   resolver: Resolver;
   egress: EgressGuard;
   keptBodies: KeptBodies;
-  heavyDecoders: Turns;
+  heavyDecoders: Semaphore;
   userAgent: string;
   secureContext: () => SecureContext;
   proxyFor: ProxyFor | undefined;
@@ -38,7 +38,7 @@ export type AttemptParts = {
  * `#settle` exactly once, whatever happens first: verdict, failure, time-out or abort; nothing of it is
  * left behind then.
  */
-export class Attempt implements ExchangeListener, BodyListener {
+export class HttpAttempt implements ExchangeListener, BodyListener {
   readonly #check: HttpCheck;
   readonly #context: ProbeContext;
   readonly #parts: AttemptParts;

@@ -12,7 +12,7 @@ import { LIMITS } from '@svc/shared/limits.ts';
 import { type BodyEnd, type BodyListener, type BodySink, COMPLETE, NO_ROOM, TRUNCATED } from './body.ts';
 import { gzipDataStart } from './gzip-member.ts';
 import { type KeptBodies, KeptBytes } from './kept-bodies.ts';
-import type { Turns } from './turns.ts';
+import type { Semaphore } from './semaphore.ts';
 
 const MAX_CODINGS = 2;
 
@@ -59,7 +59,7 @@ export const HEAVY_DECODERS = 8;
 export class DecodedBody implements BodySink {
   readonly #codings: readonly string[];
   readonly #listener: BodyListener;
-  readonly #turns: Turns;
+  readonly #turns: Semaphore;
   readonly #encoded: KeptBytes;
   readonly #decoded: KeptBytes;
   #decoders: Duplex[] = [];
@@ -70,7 +70,7 @@ export class DecodedBody implements BodySink {
   #isReleased = false;
 
   /** @param codings as {@link parseCodings} returns them, at least one */
-  constructor(codings: readonly string[], listener: BodyListener, budget: KeptBodies, turns: Turns) {
+  constructor(codings: readonly string[], listener: BodyListener, budget: KeptBodies, turns: Semaphore) {
     this.#codings = codings;
     this.#listener = listener;
     this.#turns = turns;

@@ -6,11 +6,11 @@ import { trustedContext } from '@svc/shared/trusted-authorities.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { Resolver } from '../../resolve/resolver.ts';
 import type { Probe, ProbeOutcome } from '../probe.ts';
-import { Attempt, type AttemptParts } from './attempt.ts';
+import { type AttemptParts, HttpAttempt } from './attempt.ts';
 import { HEAVY_DECODERS } from './decoded-body.ts';
 import { KeptBodies } from './kept-bodies.ts';
+import { Semaphore } from './semaphore.ts';
 import type { TlsOptions } from './tls.ts';
-import { Turns } from './turns.ts';
 
 export type HttpProbeOptions = {
   resolver: Resolver;
@@ -33,7 +33,7 @@ export function createHttpProbe(options: HttpProbeOptions): Probe<HttpCheck> {
     resolver: options.resolver,
     egress: options.egress,
     keptBodies: options.keptBodies ?? new KeptBodies(),
-    heavyDecoders: new Turns(HEAVY_DECODERS),
+    heavyDecoders: new Semaphore(HEAVY_DECODERS),
     userAgent: options.userAgent ?? `svc/${VERSION}`,
     proxyFor: options.proxyFor,
     secureContext: () => {
@@ -43,7 +43,7 @@ export function createHttpProbe(options: HttpProbeOptions): Probe<HttpCheck> {
   };
   return {
     run: (check, probeContext) =>
-      new Promise<ProbeOutcome>((resolve) => new Attempt(check, probeContext, parts, resolve).start()),
+      new Promise<ProbeOutcome>((resolve) => new HttpAttempt(check, probeContext, parts, resolve).start()),
     async close() {},
   };
 }

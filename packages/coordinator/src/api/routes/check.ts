@@ -1,6 +1,6 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import { check } from '@svc/shared/messages/check.ts';
-import type { RunNowResult } from '../../dispatch/run-now.ts';
+import type { RunNowResult } from '../../dispatch/manual-runs.ts';
 import { checkView } from '../answers.ts';
 import { AtOnce } from '../at-once.ts';
 import type { ApiDependencies } from '../dependencies.ts';

@@ -1,5 +1,5 @@
 /** Lets a bounded number of tasks be in progress; the others wait in line. */
-export class Turns {
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

@@ -9,7 +9,7 @@ import { DEFAULT_FAILURE_RATE, DEFAULT_RATE, RateLimit } from './rate-limit.ts';
 type Parts = Pick<ApiDependencies, 'tokens' | 'clock' | 'rate' | 'failureRate'>;
 
 /** Who is let in: whose request it is, whether it may do that, and whether too many came. */
-export class Admission {
+export class RequestGate {
   readonly #parts: Parts;
   readonly #requests: RateLimit<number>;
   readonly #failures: RateLimit<string>;

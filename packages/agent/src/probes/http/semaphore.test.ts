@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { Turns } from './turns.ts';
+import { Semaphore } from './semaphore.ts';
 
 test('as many start at once as allowed, the others in order as turns are given back', () => {
-  const turns = new Turns(2);
+  const turns = new Semaphore(2);
   const started: string[] = [];
   for (const name of ['a', 'b', 'c', 'd']) turns.take(() => started.push(name));
   expect(started).toEqual(['a', 'b']);

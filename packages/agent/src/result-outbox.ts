@@ -65,7 +65,7 @@ type Entry = Batch & {
  *
  * Bounded: when it is full the oldest batch goes, because the newest say what is true now.
  */
-export class Outbox {
+export class ResultOutbox {
   readonly #options: OutboxOptions;
   readonly #warnings: ThrottledLog;
   readonly #inbox: string;
@@ -143,9 +143,9 @@ export class Outbox {
     if (!bus.isConnected) return;
     try {
       bus.publish(entry.subject, entry.text, { reply: `${this.#inbox}.${number}`, messageId: entry.id });
-      metrics.batchesSent++;
-      if (entry.sends > 0) metrics.batchesResent++;
-      entry.sends++;
+      metrics.batchesSent += 1;
+      if (entry.sends > 0) metrics.batchesResent += 1;
+      entry.sends += 1;
     } catch (error) {
       this.#warnings.warn('could not send results; they stay in the outbox', { error: messageOf(error) });
     }
@@ -175,19 +175,19 @@ export class Outbox {
     if (entry === undefined) return;
     const answer = answerIn(message);
     if (answer.is === 'refused') {
-      this.#options.metrics.batchesRefused++;
+      this.#options.metrics.batchesRefused += 1;
       this.#warnings.warn('the stream did not keep results', { problem: answer.why });
       if (answer.isFinal) this.#settle(number, 'dropped');
     } else if (answer.is === 'repeated' && entry.sends === 1) {
       this.#idWasTaken(number, entry);
     } else {
-      this.#options.metrics.batchesAcknowledged++;
+      this.#options.metrics.batchesAcknowledged += 1;
       this.#settle(number, 'kept');
     }
   }
 
   #idWasTaken(number: number, entry: Entry): void {
-    this.#options.metrics.batchesDisowned++;
+    this.#options.metrics.batchesDisowned += 1;
     this.#warnings.warn(
       'the stream has results under an id that was never used: somebody tampers with this region',
       {

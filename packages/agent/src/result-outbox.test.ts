@@ -5,7 +5,7 @@ import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { type NatsServer, startNatsServer } from '../../../test/support/nats-server.ts';
 import { RegionStream } from '../../../test/support/region-stream.ts';
 import { createMetrics } from './metrics.ts';
-import { Outbox } from './outbox.ts';
+import { ResultOutbox } from './result-outbox.ts';
 
 const log = pino({ level: 'silent' });
 const SUBJECT = 'svc.results.hosta-fra';
@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 type Bench = {
-  outbox: Outbox;
+  outbox: ResultOutbox;
   clock: FakeClock;
   metrics: ReturnType<typeof createMetrics>;
   settled: string[];
@@ -37,7 +37,7 @@ function bench(mostBytes?: number): Bench {
   const clock = new FakeClock();
   const metrics = createMetrics();
   const settled: string[] = [];
-  const outbox = new Outbox({
+  const outbox = new ResultOutbox({
     bus,
     clock,
     metrics,

@@ -29,7 +29,7 @@ export class TooManyRuns extends SvcError {
 type Run = { answers: Map<Region, RegionAnswer>; waiting: Set<Region>; end: () => void };
 
 /** Checks run by hand: one attempt per region, whose outcomes are collected and not recorded. */
-export class RunNow {
+export class ManualRuns {
   readonly #bus: Bus;
   readonly #clock: Clock;
   readonly #runs = new Map<string, Run>();
