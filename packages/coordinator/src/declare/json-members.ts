@@ -11,7 +11,8 @@ export type JsonMembers = {
 
 /**
  * @param text valid JSON
- * @returns null: some key is written with an escape, so that it is not known without reading it
+ * @returns null: some key is written with an escape, so that it is not known without reading it, or a carriage return
+ *   stands alone, which ends no line in YAML
  */
 export function jsonMembers(text: string): JsonMembers | null {
   const places = new Map<string, Place>();
@@ -27,6 +28,9 @@ export function jsonMembers(text: string): JsonMembers | null {
       case NEW_LINE:
         line += 1;
         lineStart = at + 1;
+        break;
+      case CARRIAGE_RETURN:
+        if (text.charCodeAt(at + 1) !== NEW_LINE) return null;
         break;
       case QUOTE: {
         const end = endOfText(text, at);
@@ -59,6 +63,7 @@ export function jsonMembers(text: string): JsonMembers | null {
 }
 
 const NEW_LINE = 10;
+const CARRIAGE_RETURN = 13;
 const QUOTE = 34;
 const COMMA = 44;
 const OPEN_BRACKET = 91;

@@ -135,6 +135,8 @@ test.each([
   ['with a bad name', `{"svc_tcp_monitor": {"a b": ${ENTRY}}}`],
   ['with a merge', `{"svc_tcp_monitor": {"a": {"<<": ${ENTRY}}}}`],
   ['with __proto__', `{"svc_tcp_monitor": {"a": {"__proto__": ${ENTRY}}}}`],
+  ['with lines that end with CR', `{"svc_tcp_monitor": {\r"a": ${ENTRY}\r}}`],
+  ['with entries that are merged in', `svc_tcp_monitor:\n  a: ${ENTRY}\n  <<: { b: ${ENTRY} }\n`],
   ['with an escaped key', `{"svc_tcp_monitor": {"\\u0061": ${ENTRY}}}`],
   ['with a bad value', '{"svc_tcp_monitor": {"a": {"name":"a","uri":"a","periodicity":"1m"}}}'],
   [
@@ -148,6 +150,10 @@ test.each([
   [
     'with a reference out of place',
     `{"svc_tcp_monitor": {"a": ${ENTRY}, "b": {"name":"\${svc_tcp_monitor.a.id}","uri":"a:1","periodicity":"1m"}}}`,
+  ],
+  [
+    'with a reference out of place, and one that is inserted',
+    `{"svc_tcp_monitor": {"a": ${ENTRY}}, "svc_notification": {"n": {"name":"\${svc_tcp_monitor.a.id}","provider_type":"webhook","webhook":{"endpoint":"https://a.example"},"monitor_ids":["$\${svc_tcp_monitor.a.id}"]}}}`,
   ],
   [
     'with two pages of one slug',

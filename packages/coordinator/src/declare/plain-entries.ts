@@ -73,7 +73,10 @@ class Inserting {
       this.hasFailed = true;
       return text;
     }
-    if (text === inserted.text && referenceIn(text) !== null) this.references += 1;
+    if (referenceIn(inserted.text) === null) return inserted.text;
+    if (text === inserted.text) this.references += 1;
+    // Where it stands decides whether what was inserted is a reference: numbers do not tell.
+    else this.hasFailed = true;
     return inserted.text;
   }
 }

@@ -1,5 +1,5 @@
 import { isResourceKind, type ResourceKind } from '@svc/shared/resources/registry.ts';
-import { isMap } from 'yaml';
+import { isMap, isScalar } from 'yaml';
 import type { RawEntry } from './declaration.ts';
 import { SourceDocument } from './document.ts';
 
@@ -30,7 +30,8 @@ export function plainYamlEntries(text: string): RawEntry[] | null {
   for (const piece of pieces) {
     const found = entriesOf(text, piece);
     if (found === null) return null;
-    entries.push(...found);
+    // In flow style they are all in one piece: too many for arguments of a call.
+    for (const entry of found) entries.push(entry);
   }
   const addresses = new Set(entries.map(({ kind, name }) => `${kind}.${name}`));
   return addresses.size === entries.length ? entries : null;
@@ -111,7 +112,8 @@ function entriesOf(text: string, piece: Piece): RawEntry[] | null {
   if (piece.entries === 0) return [];
   const document = new SourceDocument(text.slice(piece.start, piece.end));
   const { root } = document;
-  if (!isMap(root)) return null;
+  // What is merged in comes before all entries, also before those of the pieces before.
+  if (!isMap(root) || root.items.some(({ key }) => isScalar(key) && key.value === '<<')) return null;
   const entries = document.members(root).map(({ key, keyOffset, value }): RawEntry => {
     const { line, column } = document.position(keyOffset);
     const plain = document.plain(value, (written) => written);
