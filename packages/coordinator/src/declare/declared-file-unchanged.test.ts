@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { unlink, utimes, writeFile } from 'node:fs/promises';
+import { rename, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -10,7 +10,7 @@ import {
   temporaryFolder,
 } from '../../../../test/support/configured-store.ts';
 import { ScaledClock } from '../../../../test/support/scaled-clock.ts';
-import { changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
+import { addRows, changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import { writeFact } from '../store/facts.ts';
 import { removeMonitors } from '../store/monitors.ts';
 import { DeclaredFile, type DeclaredFileParts } from './declared-file.ts';
@@ -122,6 +122,16 @@ describe('at a start', () => {
       },
     ],
     [
+      'of which a row was made anew',
+      async () => {
+        const [row] = await monitorRows();
+        if (row === undefined) throw new TypeError('there is no monitor');
+        const { id, ...columns } = row;
+        await parts.store.transaction((tx) => removeMonitors(tx, [id]));
+        await addRows(parts.store, 'monitors', columns);
+      },
+    ],
+    [
       'that an older svc has applied another one since',
       () => parts.store.transaction(({ db }) => writeFact(db, 'declared_digest', '0'.repeat(64))),
     ],
@@ -139,6 +149,15 @@ describe('at a start', () => {
     await file.stop();
     await started(again);
     expect(reads).toBe(1);
+  });
+
+  test('warnings of an unchanged file name it as it is called now', async () => {
+    await appliedOnce();
+    const renamed = join(folder.path, 'renamed.yaml');
+    await rename(path, renamed);
+    const file = await started({ path: renamed });
+    expect(reads).toBe(0);
+    expect(file.status().warnings).toMatchObject([{ file: 'renamed.yaml', line: 3 }]);
   });
 
   test('a variable that is not set any more is an error, and what was applied goes on', async () => {
@@ -220,6 +239,13 @@ test('who asks for it has an unchanged file read and compared', async () => {
   await file.reload();
   expect(reads).toBe(1);
   expect(await monitorRows()).toMatchObject([{ name: 'a' }, { name: 'b' }]);
+});
+
+test('who asks for it while the file is being applied has it read once more', async () => {
+  await appliedOnce();
+  const file = await started();
+  await Promise.all([file.reload(), file.reload()]);
+  expect(reads).toBe(2);
 });
 
 test('the database tells nothing of what was inserted', async () => {

@@ -148,20 +148,23 @@ export class DeclaredFile {
     do {
       this.#isAskedAgain = false;
       if (this.#stopping.signal.aborted) return;
+      const isToBeRead = this.#isToBeRead;
+      // Whoever asks from now on asks for the next apply.
+      this.#isToBeRead = false;
       try {
-        await this.#apply();
+        await this.#apply(isToBeRead);
       } catch (error) {
         if (this.#stopping.signal.aborted) return;
-        if (error instanceof StoreError && error.retryable) this.#wait(error);
-        else this.#refused(error);
+        if (error instanceof StoreError && error.retryable) {
+          this.#isToBeRead ||= isToBeRead;
+          this.#wait(error);
+        } else this.#refused(error);
       }
     } while (this.#isAskedAgain);
   }
 
-  async #apply(): Promise<void> {
-    if (!this.#isToBeRead && (await this.#isApplied())) return;
-    // Also where the database makes it wait.
-    this.#isToBeRead = true;
+  async #apply(isToBeRead: boolean): Promise<void> {
+    if (!isToBeRead && (await this.#isApplied())) return;
     const { env, read = readDeclaration } = this.#parts;
     // Before reading: a change in between is then seen as one.
     await this.#watch.expect([this.#path, ...this.#insertedFiles]);
@@ -187,13 +190,15 @@ export class DeclaredFile {
     if (!(await areRowsUnchanged(store, workspaceId, applied))) return false;
     const channels = await storedChannels(store, workspaceId);
     await this.#transaction((change) => setChannelStates(change, channels, this.#channelStates()));
-    this.#applied(applied, applied.resources);
+    // The file may have had another name.
+    const file = basename(this.#path);
+    const warnings = applied.warnings.map((warning) => ({ ...warning, file }));
+    this.#applied({ digest: applied.digest, warnings }, applied.resources);
     log.info({ file: this.#path, unchanged: applied.resources }, 'declaration unchanged');
     return true;
   }
 
   #applied({ digest, warnings }: Pick<ReadDeclaration, 'digest' | 'warnings'>, resources: number): void {
-    this.#isToBeRead = false;
     this.#status = {
       path: this.#path,
       appliedAt: this.#parts.clock.wall(),
@@ -287,7 +292,6 @@ export class DeclaredFile {
               message: `could not be applied: ${messageOf(error)}`,
             },
           ];
-    this.#isToBeRead = false;
     this.#status = { ...this.#status, errors, waiting: null };
     this.#waits.reset();
     this.#parts.log.error(

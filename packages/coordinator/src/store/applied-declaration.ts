@@ -68,22 +68,24 @@ export async function writeAppliedDeclaration(
 }
 
 /**
- * How many rows the declared file owns and how often they were changed, by table. Equal texts at two moments mean
- * that nobody has changed, removed or released one of them between: versions of rows only grow.
+ * How many rows the declared file owns, which ones, and how often they were changed, by table. Equal texts at two
+ * moments mean that nobody has changed, removed, released or replaced one of them between: versions of rows only grow,
+ * and no id is given twice.
  */
 export async function ownedRows(source: Readable, workspaceId: number): Promise<string> {
   const counts: string[] = [];
   for (const table of RESOURCE_TABLES) {
-    const { count, versions } = await readingOf(source)
+    const { count, ids, versions } = await readingOf(source)
       .selectFrom(table)
       .select(({ fn }) => [
         fn.countAll<number>().as('count'),
+        fn.sum<number | null>('id').as('ids'),
         fn.sum<number | null>('row_version').as('versions'),
       ])
       .where('workspace_id', '=', workspaceId)
       .where('owner', '=', 'file')
       .executeTakeFirstOrThrow();
-    counts.push(`${table} ${count} ${versions ?? 0}`);
+    counts.push(`${table} ${count} ${ids ?? 0} ${versions ?? 0}`);
   }
   return counts.join(', ');
 }
