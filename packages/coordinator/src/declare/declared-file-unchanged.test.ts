@@ -181,6 +181,17 @@ describe('at a start', () => {
     expect((await started()).status().errors).toHaveLength(1);
   });
 
+  test('channels of an unchanged file that cannot be delivered to any more say so', async () => {
+    await appliedOnce();
+    const file = await started({ channelProblem: () => ({ message: 'a setting is missing' }) });
+    expect(reads).toBe(0);
+    const failing = [{ state: 'failing', state_reason: 'a setting is missing' }];
+    expect(await rowsOf(parts.store, 'notifications')).toMatchObject(failing);
+    await file.stop();
+    await started({ channelProblem: () => ({ message: 'a setting is missing' }) });
+    expect(reads).toBe(0);
+  });
+
   test('channels of an unchanged file are tried again', async () => {
     await (await started({ channelProblem: () => ({ message: 'a setting is missing' }) })).stop();
     await started();

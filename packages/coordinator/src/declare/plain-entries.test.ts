@@ -104,6 +104,55 @@ test('an anchor of an entry that is read before is left to reading with position
   expect(parsedWithPositions(text, 'svc.yaml', sources).entries).toHaveLength(251);
 });
 
+/** What may stand in a text that goes over several lines. */
+const BODIES = [
+  '|\n      x\n      y\n',
+  '|+\n      x\n\n\n',
+  '>-\n      x\n\n      y\n',
+  '|-\n      # no comment\n      m: 1\n',
+  '"a\n      b"\n',
+  'plain\n      more\n',
+  '&k z\n',
+  '*k\n',
+];
+/** Lines that belong to nothing, or to what nobody would expect. */
+const BETWEEN = [
+  '\n',
+  '# c\n',
+  '  # c\n',
+  '      # c\n',
+  '   \n',
+  '\t\n',
+  '  ? q\n',
+  '  - a\n',
+  '   x\n',
+  '      z\n',
+  '  "\n',
+];
+
+test('whatever stands where YAML is cut, both ways of reading agree', () => {
+  const entry = fc.record({
+    before: fc.constantFrom('', '', ...BETWEEN),
+    body: fc.constantFrom('x\n', 'x\n', ...BODIES),
+    after: fc.constantFrom('', '', '', ...BETWEEN),
+  });
+  const whole = Array.from(
+    { length: 97 },
+    (_, i) => `  a${i}: { name: a, url: "http://a", periodicity: 1m }\n`,
+  );
+  fc.assert(
+    fc.property(fc.array(entry, { minLength: 2, maxLength: 6 }), fc.boolean(), (entries, isCrlf) => {
+      const last = entries.map(
+        ({ before, body, after }, i) =>
+          `${before}  b${i}:\n    name: b\n    url: http://b\n    method: POST\n    periodicity: 1m\n    body: ${body}${after}`,
+      );
+      const text = `svc_http_monitor:\n${whole.join('')}${last.join('')}`;
+      agrees(isCrlf ? text.replaceAll('\n', '\r\n') : text);
+    }),
+    { numRuns: 100 },
+  );
+});
+
 test('{} declares nothing, and null as a kind neither', () => {
   expect(agrees(' {}\n')).toBe(true);
   expect(agrees('{"svc_http_monitor": null}')).toBe(true);
