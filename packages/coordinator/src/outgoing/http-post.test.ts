@@ -100,6 +100,19 @@ describe('the exchange', () => {
       body: 'half',
     });
   });
+
+  test('says when what answers does not speak HTTP', async () => {
+    const port = await listen(
+      createSocketServer((socket) => {
+        socket.once('data', () => socket.end('220 mail.example ESMTP\r\n'));
+      }),
+    );
+    expect(await poster()(request(`http://127.0.0.1:${port}`))).toEqual({
+      kind: 'unanswered',
+      failure: 'broken',
+      error: 'the receiver answered with something that is not HTTP',
+    });
+  });
 });
 
 describe('no answer', () => {

@@ -228,6 +228,9 @@ function failureOf(error: unknown): { failure: PostFailure; error: string } {
   if (/CERT|SIGNATURE|ERR_TLS_CERT|ISSUER|UNABLE_TO_/.test(code)) {
     return { failure: 'certificate', error: `the receiver's TLS certificate was not accepted (${code})` };
   }
+  // Its code is often undefined.
+  if (error instanceof Error && error.name === 'HTTPParserError')
+    return { failure: 'broken', error: 'the receiver answered with something that is not HTTP' };
   return { failure: 'broken', error: `the connection failed (${code === '' ? 'unknown error' : code})` };
 }
 
