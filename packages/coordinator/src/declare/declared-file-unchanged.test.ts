@@ -9,8 +9,10 @@ import {
   silentLog,
   temporaryFolder,
 } from '../../../../test/support/configured-store.ts';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { ScaledClock } from '../../../../test/support/scaled-clock.ts';
 import { addRows, changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
+import { StoreError } from '../store/errors.ts';
 import { writeFact } from '../store/facts.ts';
 import { removeMonitors } from '../store/monitors.ts';
 import { DeclaredFile, type DeclaredFileParts } from './declared-file.ts';
@@ -256,6 +258,32 @@ test('who asks for it while the file is being applied has it read once more', as
   await appliedOnce();
   const file = await started();
   await Promise.all([file.reload(), file.reload()]);
+  expect(reads).toBe(2);
+});
+
+test('who asks for it has it read also where the database makes it wait', async () => {
+  await appliedOnce();
+  const { configuration } = parts;
+  const clock = new FakeClock();
+  let isBusy = false;
+  const file = await started({
+    clock,
+    configuration: {
+      transaction: (context, work) =>
+        isBusy
+          ? Promise.reject(new StoreError('store-busy', 'another program holds it'))
+          : configuration.transaction(context, work),
+      releaseFileOwnership: () => configuration.releaseFileOwnership(),
+    },
+  });
+  const [row] = await monitorRows();
+  await changeRow(parts.store, 'monitors', row?.id ?? 0, { name: 'x' });
+  isBusy = true;
+  await file.reload();
+  expect(file.status().waiting).toMatchObject({ reason: 'another program holds it', tries: 1 });
+  isBusy = false;
+  clock.advance(1_000);
+  await expect.poll(async () => (await monitorRows()).map(({ name }) => name)).toEqual(['a', 'b']);
   expect(reads).toBe(2);
 });
 
