@@ -212,6 +212,11 @@ const ROWS: Row[] = [
     ['4:14: svc_status_page_component_group.a: must not be a reference: only page_id take an id'],
   ],
   [
+    'a reference that an alias repeats where none may stand',
+    `svc_status_page: { p: { title: p, slug: p } }\nsvc_status_page_component_group:\n  a: { page_id: &p "\${svc_status_page.p.id}", name: *p }\n`,
+    ['3:20: svc_status_page_component_group.a: must not be a reference: only page_id take an id'],
+  ],
+  [
     'a reference inside a text',
     `svc_status_page:\n  a: { title: "no \${svc_status_page.a.id}", slug: a }\n`,
     [

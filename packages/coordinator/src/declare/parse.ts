@@ -122,7 +122,9 @@ function readEntry(
     reported.add(offset);
     document.report(offset, `${[entry.kind, entry.key, ...where].join('.')}: ${message}`);
   };
-  const references: number[] = [];
+  /** Offsets of texts that are references, each with how often it stands where none is looked for; aliases repeat it. */
+  const misplaced = new Map<number, number>();
+  const count = (offset: number, by: number) => misplaced.set(offset, (misplaced.get(offset) ?? 0) + by);
   document.isBroken = false;
   const value = document.plain(entry.value, (text, offset) => {
     const inserted = interpolate(text, sources);
@@ -130,20 +132,19 @@ function readEntry(
       report(offset, [], inserted.message);
       return text;
     }
-    if (text === inserted.text && referenceIn(text) !== null) references.push(offset);
+    if (text === inserted.text && referenceIn(text) !== null) count(offset, 1);
     return inserted.text;
   });
   if (document.isBroken) return null;
   const offsetAt = (path: readonly (string | number)[]) =>
     document.locate(entry.value, path, entry.keyOffset);
-  const misplaced = new Set(references);
   for (const reference of placedReferences(entry.kind, value)) {
     const offset = offsetAt(reference.path);
-    misplaced.delete(offset);
+    count(offset, -1);
     const problem = referenceProblem(entry.kind, reference, declared);
     if (problem !== null) report(offset, reference.path, problem);
   }
-  for (const offset of misplaced) report(offset, [], misplacedReference(entry.kind));
+  for (const [offset, times] of misplaced) if (times > 0) report(offset, [], misplacedReference(entry.kind));
   const parsed = parseResource(entry.kind, value ?? {}, 'file');
   if (!parsed.ok) {
     for (const issue of parsed.issues) reportIssue(document, entry, issue, reported);
