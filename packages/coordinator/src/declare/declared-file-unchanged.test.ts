@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { rename, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -12,9 +12,11 @@ import {
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { ScaledClock } from '../../../../test/support/scaled-clock.ts';
 import { addRows, changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
+import { resealWhereDue } from '../configuration/reseal.ts';
 import { StoreError } from '../store/errors.ts';
 import { writeFact } from '../store/facts.ts';
 import { removeMonitors } from '../store/monitors.ts';
+import { Secrets } from '../store/secrets.ts';
 import { DeclaredFile, type DeclaredFileParts } from './declared-file.ts';
 import { readDeclaredFile } from './read-file.ts';
 
@@ -160,6 +162,21 @@ describe('at a start', () => {
     const file = await started({ path: renamed });
     expect(reads).toBe(0);
     expect(file.status().warnings).toMatchObject([{ file: 'renamed.yaml', line: 3 }]);
+  });
+
+  test('an unchanged file is known under a key that takes the place of another, and read once when that is gone', async () => {
+    await appliedOnce();
+    const key = randomBytes(32);
+    const both = new Secrets(key, parts.secretKey);
+    await (await started({ secrets: both })).stop();
+    expect(reads).toBe(0);
+    await resealWhereDue(parts.store, both, silentLog);
+    const secrets = new Secrets(key);
+    const file = await started({ secrets });
+    expect(file.status()).toMatchObject({ resources: 4, errors: [] });
+    await file.stop();
+    await started({ secrets });
+    expect(reads).toBe(1);
   });
 
   test('a variable that is not set any more is an error, and what was applied goes on', async () => {
