@@ -2,7 +2,7 @@ import { notYet } from '@svc/shared/not-yet.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { presented } from '@svc/shared/resources/present.ts';
 import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
-import type { StatusPage } from '@svc/shared/resources/status-page.ts';
+import { withoutEffect } from '@svc/shared/resources/without-effect.ts';
 import type { Metadata } from '../configuration/rows.ts';
 import type {
   StoredComponent,
@@ -53,18 +53,6 @@ export function pageView(stored: StoredPage): object {
   const { published, theme, kind, attributes } = stored;
   const warnings = [...notYet(kind, attributes), ...withoutEffect(attributes)];
   return view(stored, { published, theme, warnings });
-}
-
-/** Nobody who sets a password means a page that everybody sees. */
-function withoutEffect({ access_type, password, auth_email_domains: domains }: StatusPage): string[] {
-  const found: string[] = [];
-  if (password !== null && access_type !== 'password') {
-    found.push(`password has no effect: access_type is ${access_type}, not password`);
-  }
-  if (domains !== null && domains.length > 0 && access_type !== 'email-domain') {
-    found.push(`auth_email_domains has no effect: access_type is ${access_type}, not email-domain`);
-  }
-  return found;
 }
 
 export function groupView(stored: StoredGroup): object {

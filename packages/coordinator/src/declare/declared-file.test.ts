@@ -141,7 +141,7 @@ describe('at start', () => {
     });
     expect(lines).toMatchObject([
       {
-        msg: 'some of what is declared has no effect yet',
+        msg: 'some of what is declared has no effect',
         warnings: expect.arrayContaining([`svc.yaml:3:3: svc_tcp_monitor.m0: ${why}`]),
         more: 2,
       },

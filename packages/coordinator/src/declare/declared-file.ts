@@ -230,7 +230,7 @@ export class DeclaredFile {
         ...(more > 0 ? { more } : {}),
         warnings: warnings.slice(0, WARNINGS_LOGGED).map(formatError),
       },
-      'some of what is declared has no effect yet',
+      'some of what is declared has no effect',
     );
   }
 

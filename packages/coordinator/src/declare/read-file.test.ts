@@ -37,3 +37,13 @@ test('a pipe that nobody writes to is not waited for', () => {
   execFileSync('mkfifo', [join(folder.path, 'pipe')]);
   expect(saidOf('pipe')).toBe('svc_tcp_monitor.a.name: must not be empty');
 });
+
+test('a password that protects nothing is told, as by the API, and not what it is', () => {
+  const file = join(folder.path, 'svc.json');
+  const page = { title: 'p', slug: 'p', password: 'a-password-of-the-page' };
+  writeFileSync(file, JSON.stringify({ svc_status_page: { p: page } }));
+  expect(readDeclaredFile({ path: file, env: {} }).warnings.map(({ message }) => message)).toEqual([
+    'svc_status_page.p: svc_status_page has no effect yet: this version serves no status pages',
+    'svc_status_page.p: password has no effect: access_type is public, not password',
+  ]);
+});
