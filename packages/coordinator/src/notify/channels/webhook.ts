@@ -1,6 +1,6 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelSettings } from '@svc/shared/channels/settings.ts';
-import { basicAuthorization, credentialsIn } from '@svc/shared/user-info.ts';
+import { basicAuthorization, credentialsIn, unescapePercent } from '@svc/shared/user-info.ts';
 import { mergeHeaders, type PostResult } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 
@@ -64,8 +64,20 @@ function judge(result: PostResult): SendResult {
 /** Shorter segments of a path are words, longer ones may be keys. */
 const SHORTEST_KEY = 8;
 
+/** Each as it was written and with its percent-encoding undone: receivers repeat the one or the other. */
 function pathSecrets({ pathname }: URL): string[] {
-  return pathname.split('/').filter(({ length }) => length >= SHORTEST_KEY);
+  return pathname
+    .split('/')
+    .flatMap((segment) => [segment, unescapePercent(segment)])
+    .filter(({ length }) => length >= SHORTEST_KEY);
+}
+
+/** The query whole and its values, as written and decoded. What has no value may be a key itself: `?0123abcd`. */
+function querySecrets({ search, searchParams }: URL): string[] {
+  const query = search.slice(1);
+  const written = query.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));
+  const decoded = [...searchParams].map(([name, value]) => (value === '' ? name : value));
+  return [query, ...written, ...decoded];
 }
 
 /** Header values, and what people put into the address to authenticate: user information, path and query. */
@@ -78,5 +90,5 @@ function secretsOf(settings: ChannelSettings['webhook']): string[] {
     credentials === null
       ? []
       : [url.username, url.password, credentials.user, credentials.password, basicAuthorization(credentials)];
-  return [...headers, ...url.searchParams.values(), ...userInfo, ...pathSecrets(url)];
+  return [...headers, ...querySecrets(url), ...userInfo, ...pathSecrets(url)];
 }
