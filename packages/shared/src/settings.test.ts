@@ -50,6 +50,16 @@ function file(name: string, content: string): string {
 }
 
 describe('reading the environment', () => {
+  test.each([
+    ['http://ops:hunter2@svc.test', 'http://********@svc.test'],
+    ['ftp://ops:hun@ter2@svc.test/a', 'ftp://********@svc.test/a'],
+    ['http://ops:hunter2@', 'http://********@'],
+  ])('what is wrong with %s is told without its credentials', (value, shown) => {
+    const [problem] = problems({ SVC_REGION: 'hosta-fra', SVC_AGENT_LISTEN: value });
+    expect(problem).toContain(`(got "${shown}")`);
+    expect(problem).not.toMatch(/hun.?ter2/);
+  });
+
   test('takes what is set and the defaults of what is not', () => {
     const { values, warnings } = readEnvironment(table, {
       SVC_REGION: 'hosta-fra',
@@ -101,6 +111,12 @@ describe('reading the environment', () => {
     const found = problems({ SVC_REGION: 'r', ...environment });
     expect(found).toHaveLength(1);
     expect(found[0]).toContain(message);
+  });
+
+  test('a secret that stands where its file is to be named is not told', () => {
+    expect(problems({ SVC_REGION: 'r', SVC_METRICS_TOKEN_FILE: 'hunter2' })).toEqual([
+      'SVC_METRICS_TOKEN_FILE: the file that it names cannot be read (ENOENT)',
+    ]);
   });
 
   test('warns of names that no part knows and names the nearest, but not of other parts’ settings', () => {
