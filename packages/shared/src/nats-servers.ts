@@ -48,6 +48,14 @@ export function parseNatsServers(text: string): NatsServers {
   };
 }
 
+/** The servers as people may see them: with their scheme and without credentials. */
+export function shownServers({
+  addresses,
+  requiresTls,
+}: Pick<NatsServers, 'addresses' | 'requiresTls'>): string {
+  return addresses.map((address) => `${requiresTls ? 'tls' : 'nats'}://${address}`).join();
+}
+
 function parseServer(text: string): Server {
   const [, scheme = 'nats', rest = ''] = /^(?:([a-z]+):\/\/)?(.+)$/i.exec(text) ?? [];
   const isTls = /^tls$/i.test(scheme);
