@@ -22,6 +22,7 @@ describe('a list of NATS servers', () => {
     ['nats://user:123@h:4222', { user: 'user', password: '123' }],
     ['tls://token@h', { token: 'token' }],
     ['tls://a,tls://user:p@b', { user: 'user', password: 'p' }],
+    ['nats://user:100%@h:1', { user: 'user', password: '100%' }],
     ['user:p@ss@h:1', { user: 'user', password: 'p@ss' }],
   ])('%s carries credentials, which are no part of the address', (text, credentials) => {
     const servers = parseNatsServers(text);

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { unescapePercent } from './user-info.ts';
 
 /** What `SVC_NATS_URL` says. */
 export type NatsServers = {
@@ -10,7 +11,7 @@ export type NatsServers = {
   readonly requiresTls: boolean;
   /** All of them lie on this machine. */
   readonly areLoopback: boolean;
-  /** From the first address that has any: `user:password@` or `token@`. */
+  /** From the first address that has any: `user:password@` or `token@`. A stray `%` stands for itself. */
   readonly credentials:
     | { readonly user: string; readonly password: string }
     | { readonly token: string }
@@ -68,8 +69,8 @@ function parseServer(text: string): Server {
 }
 
 function credentialsIn({ username, password }: URL): NatsServers['credentials'] {
-  const user = decodeURIComponent(username);
-  return password === '' ? { token: user } : { user, password: decodeURIComponent(password) };
+  const user = unescapePercent(username);
+  return password === '' ? { token: user } : { user, password: unescapePercent(password) };
 }
 
 function isLoopback(host: string): boolean {
