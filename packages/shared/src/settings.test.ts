@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { SELF_SIGNED } from '../../../test/support/self-signed.ts';
-import { certificateFile, commaList, listenAddress, urlOf, wholeNumber } from './setting-schemas.ts';
+import {
+  bearerToken,
+  certificateFile,
+  commaList,
+  listenAddress,
+  urlOf,
+  wholeNumber,
+} from './setting-schemas.ts';
 import { describeSettings, readEnvironment, SettingsError, type SettingsTable } from './settings.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-settings-'));
@@ -157,6 +164,14 @@ describe('schemas', () => {
   );
 
   test('comma list', () => expect(commaList.parse(' a, b,,c ')).toEqual(['a', 'b', 'c']));
+
+  test.each([
+    ['t0ken/+=~', true],
+    ['two words', false],
+    ['tökén', false],
+    ['line\n', false],
+    ['a'.repeat(1_025), false],
+  ])('bearer token "%s": %s', (text, isTaken) => expect(bearerToken.safeParse(text).success).toBe(isTaken));
 
   test('URL of given protocols', () => {
     expect(urlOf(['http:', 'https:']).safeParse('https://a.example').success).toBe(true);
