@@ -86,7 +86,7 @@ async function filesWithSecrets(folder: string): Promise<string[]> {
 const MONITOR = {
   type: 'http',
   name: 'Web',
-  url: `http://probe:${MARK}-probe@web.test/health`,
+  url: `http://probe:${MARK}-probe@web.test/health?key=${MARK}-key%2f`,
   method: 'POST',
   body: `{"key":"${MARK}-body"}`,
   headers: [{ key: 'X-Key', value: `${MARK}-header` }],
@@ -184,7 +184,11 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
   const [alert] = await hook.received(1);
   expect(alert).toMatchObject({
     path: `/hook/${MARK}-path?sig=${MARK}%2fquery`,
-    json: { monitor: { name: 'Web', url: 'http://web.test/health' }, status: 'error', statusCode: 500 },
+    json: {
+      monitor: { name: 'Web', url: `http://web.test/health?key=${MARK}-key%2f` },
+      status: 'error',
+      statusCode: 500,
+    },
     headers: { authorization: basic('alerts', `${MARK}-alerts`), 'x-key': `${MARK}-hook-header` },
   });
   expect([...probeProxy.authorizations, ...channelProxy.authorizations]).toEqual(

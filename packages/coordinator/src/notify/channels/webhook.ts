@@ -2,6 +2,7 @@ import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelSettings } from '@svc/shared/channels/settings.ts';
 import { basicAuthorization, credentialsIn, unescapePercent } from '@svc/shared/user-info.ts';
 import { mergeHeaders, type PostResult } from '../../outgoing/http-post.ts';
+import { querySecrets } from '../../outgoing/mask.ts';
 import type { Channel, SendResult } from '../channel.ts';
 
 /** Receivers drop by it what comes a second time: a configured one does not take its place. */
@@ -70,14 +71,6 @@ function pathSecrets({ pathname }: URL): string[] {
     .split('/')
     .flatMap((segment) => [segment, unescapePercent(segment)])
     .filter(({ length }) => length >= SHORTEST_KEY);
-}
-
-/** The query whole and its values, as written and decoded. What has no value may be a key itself: `?0123abcd`. */
-function querySecrets({ search, searchParams }: URL): string[] {
-  const query = search.slice(1);
-  const written = query.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));
-  const decoded = [...searchParams].map(([name, value]) => (value === '' ? name : value));
-  return [query, ...written, ...decoded];
 }
 
 /** Header values, and what people put into the address to authenticate: user information, path and query. */
