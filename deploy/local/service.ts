@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseNatsServers, shownServers } from '@svc/shared/nats-servers.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { type DiskState, watchDisk } from './disk-watch.ts';
 import { environmentOf } from './environments.ts';
@@ -262,7 +263,7 @@ export class LocalService {
       `  reference ${publicUrl}/docs`,
       `  declared  ${configFile ?? 'nothing: over the API and with Terraform'}`,
       `  agents    ${regions.join(', ')}`,
-      `  NATS      ${natsUrl.replace(/\/\/[^@/,]*@/g, '//')}`,
+      `  NATS      ${shownServers(parseNatsServers(natsUrl))}`,
       `  data      ${dataDir}`,
     ];
   }
@@ -272,7 +273,11 @@ export class LocalService {
   }
 }
 
+/** The first server's, without credentials. */
 function addressOf(url: string): string {
-  const first = url.split(',')[0] ?? '';
-  return URL.canParse(first) ? new URL(first).host : first;
+  try {
+    return parseNatsServers(url).addresses[0] ?? '';
+  } catch {
+    return ''; // The coordinator and the agents say what is wrong with it.
+  }
 }

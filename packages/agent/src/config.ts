@@ -3,6 +3,7 @@ import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
 import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import {
+  bearerToken,
   cidrList,
   commaList,
   listenAddress,
@@ -15,8 +16,6 @@ import { TRUST_SETTINGS } from '@svc/shared/trust-settings.ts';
 import { z } from 'zod';
 import { parseServer } from './dns/servers.ts';
 import { parseReferenceHost } from './network/reference-list.ts';
-
-const optionalText = z.string().optional();
 
 const dnsServers = commaList.transform((servers, context) =>
   orProblem(context, () => {
@@ -66,7 +65,7 @@ export const AGENT_SETTINGS = {
   metricsToken: {
     name: 'SVC_METRICS_TOKEN',
     description: 'bearer token that /metrics asks for',
-    schema: optionalText,
+    schema: bearerToken.optional(),
   },
   dnsServers: {
     name: 'SVC_DNS_SERVERS',

@@ -1,7 +1,14 @@
 import { LOG_LEVELS } from '@svc/shared/log.ts';
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
 import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
-import { cidrList, listenAddress, onOff, urlOf, wholeNumber } from '@svc/shared/setting-schemas.ts';
+import {
+  bearerToken,
+  cidrList,
+  listenAddress,
+  onOff,
+  urlOf,
+  wholeNumber,
+} from '@svc/shared/setting-schemas.ts';
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
 import { TRUST_SETTINGS } from '@svc/shared/trust-settings.ts';
 import { z } from 'zod';
@@ -120,7 +127,7 @@ export const COORDINATOR_SETTINGS = {
   metricsToken: {
     name: 'SVC_METRICS_TOKEN',
     description: 'bearer token that /metrics asks for',
-    schema: optionalText,
+    schema: bearerToken.optional(),
   },
   logLevel: {
     name: 'SVC_LOG_LEVEL',

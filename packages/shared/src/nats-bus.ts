@@ -18,7 +18,7 @@ import { messageOf, SvcError } from './errors.ts';
 import type { Logger } from './log.ts';
 import { connectApart } from './nats-apart.ts';
 import { guardedHandler } from './nats-message.ts';
-import { type NatsServers, parseNatsServers } from './nats-servers.ts';
+import { type NatsServers, parseNatsServers, shownServers } from './nats-servers.ts';
 import type { Secret } from './secret.ts';
 
 /** Thrown by `publish` and `flush` while there is no connection: nothing was sent. */
@@ -76,9 +76,7 @@ export async function connectBus(options: BusOptions): Promise<NatsBus> {
   };
   const authenticator = authenticatorOf(options);
   if (authenticator !== null) connectionOptions.authenticator = authenticator;
-  const scheme = servers.requiresTls ? 'tls' : 'nats';
-  const shown = servers.addresses.map((address) => `${scheme}://${address}`).join();
-  const connected = explainWaiting(connectionOptions, shown, options.log);
+  const connected = explainWaiting(connectionOptions, shownServers(servers), options.log);
   try {
     return new NatsBus(await connect(connectionOptions), connectionOptions, options.log);
   } finally {

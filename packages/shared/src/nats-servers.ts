@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { unescapePercent } from './user-info.ts';
 
 /** What `SVC_NATS_URL` says. */
 export type NatsServers = {
@@ -10,7 +11,7 @@ export type NatsServers = {
   readonly requiresTls: boolean;
   /** All of them lie on this machine. */
   readonly areLoopback: boolean;
-  /** From the first address that has any: `user:password@` or `token@`. */
+  /** From the first address that has any: `user:password@` or `token@`. A stray `%` stands for itself. */
   readonly credentials:
     | { readonly user: string; readonly password: string }
     | { readonly token: string }
@@ -48,6 +49,14 @@ export function parseNatsServers(text: string): NatsServers {
   };
 }
 
+/** The servers as people may see them: with their scheme and without credentials. */
+export function shownServers({
+  addresses,
+  requiresTls,
+}: Pick<NatsServers, 'addresses' | 'requiresTls'>): string {
+  return addresses.map((address) => `${requiresTls ? 'tls' : 'nats'}://${address}`).join();
+}
+
 function parseServer(text: string): Server {
   const [, scheme = 'nats', rest = ''] = /^(?:([a-z]+):\/\/)?(.+)$/i.exec(text) ?? [];
   const isTls = /^tls$/i.test(scheme);
@@ -60,8 +69,8 @@ function parseServer(text: string): Server {
 }
 
 function credentialsIn({ username, password }: URL): NatsServers['credentials'] {
-  const user = decodeURIComponent(username);
-  return password === '' ? { token: user } : { user, password: decodeURIComponent(password) };
+  const user = unescapePercent(username);
+  return password === '' ? { token: user } : { user, password: unescapePercent(password) };
 }
 
 function isLoopback(host: string): boolean {

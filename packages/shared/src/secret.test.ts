@@ -61,3 +61,13 @@ test('it reads as the mask, and is had by its one method', () => {
   expect([`${secret}`, JSON.stringify(secret), inspect(secret)]).toEqual([MASK, `"${MASK}"`, MASK]);
   expect(secret.reveal()).toBe('hunter2');
 });
+
+test('tests compare secrets by their values', () => {
+  const job = (value: unknown) => ({ id: 1, check: new Secret(value) });
+  expect(job({ a: ['b'] })).toEqual(job({ a: ['b'] }));
+  for (const other of [job({ a: ['c'] }), { id: 1, check: MASK }, { id: 1, check: {} }]) {
+    expect(job({ a: ['b'] })).not.toEqual(other);
+    expect(other).not.toEqual(job({ a: ['b'] }));
+    expect(job({ a: ['b'] })).not.toMatchObject(other);
+  }
+});

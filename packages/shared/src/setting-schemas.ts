@@ -66,6 +66,11 @@ export const certificateFile = z.string().transform((path, context) =>
   }),
 );
 
+/** What a header can carry after `Bearer ` (RFC 9110, 5.5). With anything else every request would be refused. */
+export const bearerToken = z
+  .string()
+  .regex(/^[\u0021-\u007e]{1,1024}$/, 'must be at most 1024 ASCII characters without blanks');
+
 /** What `parse` returns; what it throws is the problem with the setting. */
 export function orProblem<T>(context: z.core.$RefinementCtx, parse: () => T): T {
   try {

@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { SELF_SIGNED } from '../../../test/support/self-signed.ts';
-import { certificateFile, commaList, listenAddress, urlOf, wholeNumber } from './setting-schemas.ts';
+import {
+  bearerToken,
+  certificateFile,
+  commaList,
+  listenAddress,
+  urlOf,
+  wholeNumber,
+} from './setting-schemas.ts';
 import { describeSettings, readEnvironment, SettingsError, type SettingsTable } from './settings.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'svc-settings-'));
@@ -50,6 +57,16 @@ function file(name: string, content: string): string {
 }
 
 describe('reading the environment', () => {
+  test.each([
+    ['http://ops:hunter2@svc.test', 'http://********@svc.test'],
+    ['ftp://ops:hun@ter2@svc.test/a', 'ftp://********@svc.test/a'],
+    ['http://ops:hunter2@', 'http://********@'],
+  ])('what is wrong with %s is told without its credentials', (value, shown) => {
+    const [problem] = problems({ SVC_REGION: 'hosta-fra', SVC_AGENT_LISTEN: value });
+    expect(problem).toContain(`(got "${shown}")`);
+    expect(problem).not.toMatch(/hun.?ter2/);
+  });
+
   test('takes what is set and the defaults of what is not', () => {
     const { values, warnings } = readEnvironment(table, {
       SVC_REGION: 'hosta-fra',
@@ -103,6 +120,12 @@ describe('reading the environment', () => {
     expect(found[0]).toContain(message);
   });
 
+  test('a secret that stands where its file is to be named is not told', () => {
+    expect(problems({ SVC_REGION: 'r', SVC_METRICS_TOKEN_FILE: 'hunter2' })).toEqual([
+      'SVC_METRICS_TOKEN_FILE: the file that it names cannot be read (ENOENT)',
+    ]);
+  });
+
   test('warns of names that no part knows and names the nearest, but not of other parts’ settings', () => {
     const { warnings } = readEnvironment(table, {
       SVC_REGION: 'r',
@@ -141,6 +164,14 @@ describe('schemas', () => {
   );
 
   test('comma list', () => expect(commaList.parse(' a, b,,c ')).toEqual(['a', 'b', 'c']));
+
+  test.each([
+    ['t0ken/+=~', true],
+    ['two words', false],
+    ['tökén', false],
+    ['line\n', false],
+    ['a'.repeat(1_025), false],
+  ])('bearer token "%s": %s', (text, isTaken) => expect(bearerToken.safeParse(text).success).toBe(isTaken));
 
   test('URL of given protocols', () => {
     expect(urlOf(['http:', 'https:']).safeParse('https://a.example').success).toBe(true);

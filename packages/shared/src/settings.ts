@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
-import { messageOf, SvcError } from './errors.ts';
+import { SvcError } from './errors.ts';
 import { nearest } from './nearest.ts';
-import { Secret } from './secret.ts';
+import { MASK, Secret } from './secret.ts';
 import {
   fileVariantOf,
   isSecretSetting,
@@ -131,7 +131,9 @@ function textOf(name: SettingName, environment: NodeJS.ProcessEnv): Text {
     const content = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
     return content === '' ? { problem: `${variant}: the file is empty` } : { value: content };
   } catch (error) {
-    return { problem: `${variant}: ${messageOf(error)}` };
+    // Without the path: who mistakes the one setting for the other has put the secret there.
+    const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
+    return { problem: `${variant}: the file that it names cannot be read (${why})` };
   }
 }
 
@@ -140,7 +142,12 @@ function problemOf(setting: Setting, value: string | undefined, error: z.ZodErro
   const what = error.issues.map((issue) => issue.message).join('; ');
   return isSecretSetting(setting.name)
     ? `${setting.name}: ${what}`
-    : `${setting.name}: ${what} (got ${JSON.stringify(value)})`;
+    : `${setting.name}: ${what} (got ${JSON.stringify(withoutCredentials(value))})`;
+}
+
+/** Addresses that stand where no credentials belong may have some all the same. */
+function withoutCredentials(value: string): string {
+  return value.replace(/:\/\/[^\s/?#]*@/g, `://${MASK}@`);
 }
 
 function unknownNames(environment: NodeJS.ProcessEnv): string[] {

@@ -42,7 +42,8 @@ export function basicAuthorization({ user, password }: { user: string; password:
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 }
 
-function unescapePercent(text: string): string {
+/** `text` with its percent-encoding undone; as it is where that cannot be done. */
+export function unescapePercent(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

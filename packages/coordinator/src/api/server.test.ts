@@ -383,6 +383,46 @@ describe('notifications', () => {
   });
 });
 
+test('a monitor names the channels that deliver nothing for it', async () => {
+  const monitor = await created('/v1/monitors', MONITOR);
+  const other = await created('/v1/monitors', MONITOR);
+  const linked = { monitor_ids: [monitor.id] };
+  const hook = await created('/v1/notifications', {
+    ...linked,
+    name: 'Ops',
+    provider_type: 'webhook',
+    webhook: { endpoint: `${receiver.url}/ops?key=hush-hush` },
+  });
+  const path = `/v1/monitors/${monitor.id}`;
+  const quiet = await api.call('GET', path);
+  expect(quiet.body).toMatchObject({ warnings: [] });
+  receiver.answerWith((_request, response) => response.writeHead(410).end('gone'));
+  await api.call('POST', `/v1/notifications/${hook.id}/test`);
+  const sms = { ...linked, provider_type: 'sms', sms: { phone_number: '+4915112345678' } };
+  const first = await created('/v1/notifications', sms);
+  const warnings = [
+    `alerts are not delivered to notification ${hook.id} (Ops): the receiver answered 410: gone`,
+    `alerts are not delivered to notification ${first.id}: sms channels are not available in this version`,
+  ];
+  const told = await api.call('GET', path, undefined, asReader());
+  expect(told.body).toMatchObject({ warnings });
+  expect(told.headers.get('etag')).not.toBe(quiet.headers.get('etag'));
+  expect((await api.call('GET', `/v1/monitors/${other.id}`)).body).toMatchObject({ warnings: [] });
+  const list = (await api.call('GET', '/v1/monitors?limit=100')).body as { data: Json[] };
+  expect(list.data.find(({ id }) => id === monitor.id)).toMatchObject({ warnings });
+
+  for (let more = 0; more < 10; more += 1) await created('/v1/notifications', sms);
+  const many = (await api.call('GET', path)).body as { warnings: string[] };
+  expect(many.warnings).toHaveLength(11);
+  expect(many.warnings.at(-1)).toBe('alerts are not delivered to 2 more notifications');
+
+  receiver.answerWith((_request, response) => response.end());
+  await api.call('POST', `/v1/notifications/${hook.id}/test`);
+  expect((await api.call('GET', path)).body).not.toMatchObject({
+    warnings: expect.arrayContaining([expect.stringContaining('(Ops)')]),
+  });
+});
+
 test('a channel that is removed while its test is under way is not found', async () => {
   const { id } = await created('/v1/notifications', {
     provider_type: 'webhook',

@@ -12,6 +12,7 @@ import type {
   StoredPage,
 } from '../configuration/stored.ts';
 import type { Vote } from '../domain/status.ts';
+import type { FailingChannel, FailingChannels } from '../store/links.ts';
 import type { MonitorStates } from './dependencies.ts';
 
 /**
@@ -29,16 +30,39 @@ function view(stored: Declared, computed: object): object {
   };
 }
 
-/** @param now epoch ms */
-export function monitorView(stored: StoredMonitor, states: MonitorStates, now: number): object {
+/** What a monitor is answered with beside what is declared. */
+export type MonitorSurroundings = {
+  readonly states: MonitorStates;
+  /** By monitor. */
+  readonly failing: ReadonlyMap<number, FailingChannels>;
+  /** Epoch ms. */
+  readonly now: number;
+};
+
+export function monitorView(stored: StoredMonitor, { states, failing, now }: MonitorSurroundings): object {
   const state = states.get(stored.id);
   return view(stored, {
     status: state?.status ?? 'unknown',
     regions_status: (state?.votes ?? [])
       .toSorted((one, other) => REGIONS.indexOf(one.region) - REGIONS.indexOf(other.region))
       .map((vote) => regionStatus(vote, now)),
-    warnings: notYet(stored.kind, stored.attributes),
+    warnings: [...notYet(stored.kind, stored.attributes), ...undelivered(failing.get(stored.id))],
   });
+}
+
+function undelivered(failing: FailingChannels | undefined): string[] {
+  if (failing === undefined) return [];
+  const { first, total } = failing;
+  const more = total - first.length;
+  return [
+    ...first.map(undeliveredBy),
+    ...(more === 0 ? [] : [`alerts are not delivered to ${more} more notification${more === 1 ? '' : 's'}`]),
+  ];
+}
+
+function undeliveredBy({ id, name, reason }: FailingChannel): string {
+  const named = name === null ? '' : ` (${name})`;
+  return `alerts are not delivered to notification ${id}${named}${reason === null ? '' : `: ${reason}`}`;
 }
 
 function regionStatus({ region, outcome, slot, at }: Vote, now: number): object {

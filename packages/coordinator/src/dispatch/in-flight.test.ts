@@ -162,6 +162,15 @@ test('whatever agents say, every job ends once: recorded or abstained', () => {
   );
 });
 
+test('answers about jobs that nobody waits for are not counted', () => {
+  const model = new Model();
+  const agent = model.agents.seen(FRA, 'agent 0') as KnownAgent;
+  const answer = { v: 1, kind: 'acceptance', agent: agent.id, batch: '1' } as const;
+  const unknown: JobKey = [1, 99];
+  model.inFlight.acceptance(agent, { ...answer, accepted: [unknown], refused: [[...unknown, 'full']] }, 0);
+  expect(model.counters.answers).toEqual({ accepted: 0, refused: 0 });
+});
+
 test('what nobody accepts is over within its bound, whatever is refused', () => {
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 4 }), { maxLength: 60 }), (flags) => {

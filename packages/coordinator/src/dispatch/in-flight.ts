@@ -147,9 +147,10 @@ export class InFlight {
       this.#accept(job, agent, now);
     }
     for (const [monitorId, slot, reason] of refused) {
-      this.#options.counters.answers.refused += 1;
       const job = this.#find(monitorId, slot, agent.region);
-      if (job === null || job.state === 'accepted') continue;
+      if (job === null) continue;
+      this.#options.counters.answers.refused += 1;
+      if (job.state === 'accepted') continue;
       switch (reason) {
         case 'held':
         case 'finished':

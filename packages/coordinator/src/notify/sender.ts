@@ -3,6 +3,7 @@ import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings
 import type { Secret } from '@svc/shared/secret.ts';
 import type { SettingsTable } from '@svc/shared/settings.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
+import { querySecrets } from '../outgoing/mask.ts';
 import type { SendContext, SendResult } from './channel.ts';
 import { CHANNELS, type Channels } from './registry.ts';
 
@@ -58,8 +59,15 @@ export function createSender(
     const missing = settingMissing(kind, channel.operatorSettings, operator);
     // The operator may set it within the day for which a delivery is tried.
     if (missing !== null) return { outcome: 'retry', error: missing.message };
-    return channel.send(settings.reveal(), alert, context, { post, operator });
+    return channel.send(settings.reveal(), alert, context, { post: withSecretsOf(alert, post), operator });
   };
+}
+
+/** What of the alert is a secret is not to be said either, when a receiver repeats what it was sent. */
+function withSecretsOf({ monitor }: Alert, post: HttpPost): HttpPost {
+  const url = URL.parse(monitor.url);
+  const secrets = url === null ? [] : querySecrets(url);
+  return (request) => post({ ...request, secrets: [...request.secrets, ...secrets] });
 }
 
 function noSender(kind: ChannelKind): ChannelProblem {

@@ -25,6 +25,14 @@ function addForms(patterns: Set<string>, secret: string): void {
   patterns.add(JSON.stringify(secret).slice(1, -1));
 }
 
+/** The query of an address whole and its values, as written and decoded. What has no value may be a key itself: `?0123abcd`. */
+export function querySecrets({ search, searchParams }: URL): string[] {
+  const query = search.slice(1);
+  const written = query.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));
+  const decoded = [...searchParams].map(([name, value]) => (value === '' ? name : value));
+  return [query, ...written, ...decoded];
+}
+
 /** At most `length` UTF-16 code units of `text`, on one line, without control characters. */
 export function excerptOf(text: string, length: number): string {
   const line = text

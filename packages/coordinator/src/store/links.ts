@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { type Readable, readingOf } from './reading-of.ts';
 import type { Transaction } from './store.ts';
 
@@ -25,6 +26,44 @@ export async function linkedMonitors(
     else ids.push(monitor_id);
   }
   return linked;
+}
+
+/** A channel that delivers nothing to the people of a monitor. */
+export type FailingChannel = {
+  readonly id: number;
+  readonly name: string | null;
+  readonly reason: string | null;
+};
+
+/** The failing channels of one monitor: the first of them by id, and how many there are. */
+export type FailingChannels = { readonly first: readonly FailingChannel[]; readonly total: number };
+
+/**
+ * The failing channels that these monitors are linked to; a monitor without any is missing.
+ *
+ * @param most so many are told of one monitor, > 0
+ */
+export async function failingChannels(
+  source: Readable,
+  monitorIds: readonly number[],
+  most: number,
+): Promise<ReadonlyMap<number, FailingChannels>> {
+  const failing = new Map<number, { first: FailingChannel[]; total: number }>();
+  if (monitorIds.length === 0) return failing;
+  const { rows } = await sql<FailingChannel & { monitorId: number; total: number }>`
+    SELECT * FROM (
+      SELECT l.monitor_id AS "monitorId", n.id, n.name, n.state_reason AS reason,
+        row_number() OVER (PARTITION BY l.monitor_id ORDER BY n.id) AS place,
+        count(*) OVER (PARTITION BY l.monitor_id) AS total
+      FROM links l JOIN notifications n ON n.id = l.notification_id
+      WHERE l.monitor_id IN (${sql.join(monitorIds)}) AND n.state = 'failing') AS told
+    WHERE place <= ${most} ORDER BY "monitorId", id`.execute(readingOf(source));
+  for (const { monitorId, total, id, name, reason } of rows) {
+    const known = failing.get(monitorId);
+    if (known === undefined) failing.set(monitorId, { first: [{ id, name, reason }], total });
+    else known.first.push({ id, name, reason });
+  }
+  return failing;
 }
 
 /** A channel's link to a monitor. */

@@ -1,5 +1,6 @@
 import { MONITOR_KINDS } from '@svc/shared/resources/registry.ts';
 import type { StoredMonitor } from '../../configuration/stored.ts';
+import { failingChannels } from '../../store/links.ts';
 import { type Collection, collectionEndpoints } from '../collection.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -9,8 +10,11 @@ import { monitorView } from '../views.ts';
 
 const TYPES = Object.keys(MONITOR_KINDS) as [keyof typeof MONITOR_KINDS, ...(keyof typeof MONITOR_KINDS)[]];
 
+/** Failing channels that a monitor's warnings name; the others are counted. */
+const MOST_NAMED = 10;
+
 export function monitorEndpoints(dependencies: ApiDependencies): Endpoint[] {
-  const { reading, states, slotNow } = dependencies;
+  const { reading, store, states, slotNow } = dependencies;
   const collection: Collection<StoredMonitor> = {
     path: '/v1/monitors',
     tag: 'Monitors',
@@ -30,9 +34,11 @@ export function monitorEndpoints(dependencies: ApiDependencies): Endpoint[] {
     },
     find: ({ workspaceId }, id, shown) => reading.monitor(workspaceId, id, shown),
     page: ({ workspaceId }, page, shown, filter) => reading.monitors(workspaceId, page, shown, filter),
-    present(stored) {
-      const now = slotNow();
-      return stored.map((monitor) => monitorView(monitor, states, now));
+    async present(stored) {
+      const ids = stored.map(({ id }) => id);
+      const failing = await failingChannels(store, ids, MOST_NAMED);
+      const surroundings = { states, failing, now: slotNow() };
+      return stored.map((monitor) => monitorView(monitor, surroundings));
     },
   };
   return collectionEndpoints(collection, dependencies);

@@ -35,6 +35,22 @@ test.each([
   }
 });
 
+test.each([
+  ['a value in the encoding that it was written in', '/hook?sig=Ab%2fCd%3d-9', 'Ab%2fCd%3d-9'],
+  ['a value that is written with plus signs', '/hook?phrase=red+dog+sun', 'red+dog+sun'],
+  ['a key that is the whole query', '/hook?0123abcd', '0123abcd'],
+  ['a key without a value', '/hook?v=1&0123abcd', '0123abcd'],
+  ['a key in the path, decoded', '/hook/T0%2d89%2dkey', 'T0-89-key'],
+])('%s is not repeated', async (_, path, secret) => {
+  const echo = (text: string) => `${text} ${decodeURIComponent(text)}`;
+  receiver.answerWith((request, response) => response.writeHead(404).end(echo(request.path)));
+  const endpoint = new URL(path, receiver.url).href;
+  const result = await loopbackSender()(channelTo({ endpoint, headers: [] }), FULL_ALERT, sendContext());
+  expect(receiver.requests[0]?.path).toBe(path);
+  expect(result).toMatchObject({ outcome: 'retry', statusCode: 404 });
+  for (const form of [secret, decodeURIComponent(secret)]) expect(JSON.stringify(result)).not.toContain(form);
+});
+
 test('optional members are left out when they do not apply; ours and the configured headers', async () => {
   const alert: Alert = { ...FULL_ALERT, status: 'recovered', test: true, closure: 'monitor-deleted' };
   delete alert.statusCode;

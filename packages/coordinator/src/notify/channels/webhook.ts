@@ -1,7 +1,8 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import type { ChannelSettings } from '@svc/shared/channels/settings.ts';
-import { basicAuthorization, credentialsIn } from '@svc/shared/user-info.ts';
+import { basicAuthorization, credentialsIn, unescapePercent } from '@svc/shared/user-info.ts';
 import { mergeHeaders, type PostResult } from '../../outgoing/http-post.ts';
+import { querySecrets } from '../../outgoing/mask.ts';
 import type { Channel, SendResult } from '../channel.ts';
 
 /** Receivers drop by it what comes a second time: a configured one does not take its place. */
@@ -64,8 +65,12 @@ function judge(result: PostResult): SendResult {
 /** Shorter segments of a path are words, longer ones may be keys. */
 const SHORTEST_KEY = 8;
 
+/** Each as it was written and with its percent-encoding undone: receivers repeat the one or the other. */
 function pathSecrets({ pathname }: URL): string[] {
-  return pathname.split('/').filter(({ length }) => length >= SHORTEST_KEY);
+  return pathname
+    .split('/')
+    .flatMap((segment) => [segment, unescapePercent(segment)])
+    .filter(({ length }) => length >= SHORTEST_KEY);
 }
 
 /** Header values, and what people put into the address to authenticate: user information, path and query. */
@@ -78,5 +83,5 @@ function secretsOf(settings: ChannelSettings['webhook']): string[] {
     credentials === null
       ? []
       : [url.username, url.password, credentials.user, credentials.password, basicAuthorization(credentials)];
-  return [...headers, ...url.searchParams.values(), ...userInfo, ...pathSecrets(url)];
+  return [...headers, ...querySecrets(url), ...userInfo, ...pathSecrets(url)];
 }

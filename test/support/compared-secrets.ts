@@ -1,0 +1,21 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Secret } from '@svc/shared/secret.ts';
+import { expect } from 'vitest';
+
+/**
+ * For all tests: two secrets are equal where their values are. A {@link Secret} has no members, so that a comparison
+ * without this takes any two of them for equal. Undefined: neither is a secret.
+ */
+function areSameSecrets(one: unknown, other: unknown): boolean | undefined {
+  if (one instanceof Secret && other instanceof Secret) {
+    return isDeepStrictEqual(one.reveal(), other.reveal());
+  }
+  return one instanceof Secret || other instanceof Secret ? false : undefined;
+}
+
+// Test files that share a worker share what is added, and each of them loads this file again.
+const REGISTERED = Symbol.for('svc.compared-secrets');
+if (Reflect.get(globalThis, REGISTERED) !== Secret) {
+  Reflect.set(globalThis, REGISTERED, Secret);
+  expect.addEqualityTesters([areSameSecrets]);
+}
