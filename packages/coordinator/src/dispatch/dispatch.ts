@@ -256,7 +256,7 @@ export class Dispatch implements SlotOutcomes {
     // for their half of the agents' places, and the others begin in time.
     if (tookMs !== null && job?.slot === slot && job.offers === 1 && !this.#slowChecks.has(job.key)) {
       const delayMs = this.#options.clock.monotonic() - job.startAt - tookMs;
-      this.#overload.arrived(region, delayMs);
+      this.#overload.arrived(region, job.agent, delayMs);
     }
     this.#inFlight.recorded(monitorId, slot, region);
   }

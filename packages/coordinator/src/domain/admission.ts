@@ -220,7 +220,7 @@ export function regionPressure({ offers, unanswered, turnedAway, held, capacity 
 
 /** From an instant at which a check was to begin until its result is here, the check itself not counted. */
 export type Delays = {
-  /** Results that came in the last second. */
+  /** Results that came lately, mostly in the last second. */
   readonly results: number;
   /** Of these, those that were delayed by {@link LATE_RESULT_MS} or more. */
   readonly late: number;
@@ -235,13 +235,48 @@ export const VERY_LATE_RESULT_MS = 1_500;
 export const OUTAGE_RESULT_MS = 12_000;
 const LATE_PART = 0.1;
 const VERY_LATE_PART = 0.5;
-const LEAST_RESULTS = 20;
+/** Fewer results tell nothing. */
+export const LEAST_RESULTS = 20;
+/** So many tell whether it is as elsewhere. */
+export const LEAST_BESIDE_OTHERS = 5;
 
-/** What results show by when they come; null: there are too few to tell. */
-export function delayPressure({ results, late, veryLate }: Delays): 'free' | 'late' | 'overloaded' | null {
-  if (results < LEAST_RESULTS) return null;
+/** Where this part of the results comes in time, from other agents, those that are late are slow for themselves. */
+const IN_TIME_ELSEWHERE_PART = 1 / 3;
+
+export type DelayPressure = 'free' | 'late' | 'overloaded';
+
+/** What results show by when they come; null: there are fewer than `least`, too few to tell. */
+export function delayPressure(
+  { results, late, veryLate }: Delays,
+  least = LEAST_RESULTS,
+): DelayPressure | null {
+  if (results < least) return null;
   if (veryLate > results * VERY_LATE_PART) return 'overloaded';
   return late > results * LATE_PART ? 'late' : 'free';
+}
+
+/**
+ * As {@link delayPressure}, of a region with several agents. One that alone is slow would not be faster if all
+ * were given less to do: what it cannot take it refuses, and others are offered that.
+ */
+export function agentsPressure(agents: readonly Delays[]): DelayPressure | null {
+  const all = sumOf(agents);
+  const pressure = delayPressure(all);
+  if (pressure === null || pressure === 'free') return pressure;
+  const few = sumOf(agents.filter(({ results }) => results < LEAST_BESIDE_OTHERS));
+  const groups = [...agents.filter(({ results }) => results >= LEAST_BESIDE_OTHERS), few];
+  const inTime = sumOf(groups.filter((group) => delayPressure(group, 1) === 'free'));
+  return inTime.results >= all.results * IN_TIME_ELSEWHERE_PART ? 'free' : pressure;
+}
+
+export function sumOf(all: readonly Delays[]): Delays {
+  let [results, late, veryLate] = [0, 0, 0];
+  for (const each of all) {
+    results += each.results;
+    late += each.late;
+    veryLate += each.veryLate;
+  }
+  return { results, late, veryLate };
 }
 
 /** Most ticks are late: there is more to do than this thread can. A single late one is a pause. */
