@@ -40,6 +40,10 @@ const BELIEVED_AGAIN = 0.8;
 /** Of what was done so much is admitted when what runs is late, and never less than this part of the former limit. */
 const LATE_CUT = 0.88;
 const DEEPEST_LATE_CUT = 0.85;
+/** Of what can be done at least so much is admitted whatever is late: half of it works off any backlog within seconds. */
+const LEAST_LATE_PART = 0.5;
+/** Who does less than this part of what is admitted cannot do it; more comes and goes with the slots of monitors. */
+const KEEPS_UP_PART = 0.7;
 /** What a lower limit has brought about shows after this time, ms. */
 const LATE_CUT_AGAIN_MS = 1_000;
 /** The limit ends when it is so many times what is asked. */
@@ -66,6 +70,8 @@ export type Admission =
       readonly perSecond: number;
       /** The limit before the last cut: what could be done before. */
       readonly formerPerSecond: number;
+      /** The limit does not fall below it only because what runs is late. */
+      readonly leastLatePerSecond: number;
       /** Time in this state, ms. */
       readonly forMs: number;
     };
@@ -107,31 +113,50 @@ function closed(load: Load): Admission {
   if (load.pressure === 'overloaded') return firstCut(load);
   if (load.pressure !== 'late') return OPEN;
   const perSecond = cut(load.askedPerSecond, { ...load, donePerSecond: load.donePerSecond * LATE_CUT });
-  return { is: 'limited', perSecond, formerPerSecond: perSecond, forMs: 0 };
+  return {
+    is: 'limited',
+    perSecond,
+    formerPerSecond: perSecond,
+    leastLatePerSecond: leastLate(perSecond),
+    forMs: 0,
+  };
 }
 
-/** What waits is worked off beside what is admitted. */
+/**
+ * What waits is worked off beside what is admitted. Lateness that goes on at half of what can be done has other
+ * reasons (an agent's machine that stands still now and then, slow storage of NATS): skipping more ends none of them.
+ */
 function lowered(before: Limit, { donePerSecond }: Load): Admission {
   if (before.forMs < LATE_CUT_AGAIN_MS) return before;
   const { perSecond: was } = before;
+  const keepsUp = donePerSecond >= was * KEEPS_UP_PART;
+  const leastLatePerSecond = keepsUp
+    ? before.leastLatePerSecond
+    : Math.min(before.leastLatePerSecond, leastLate(donePerSecond));
   const perSecond = Math.min(
     was,
-    Math.max(was * DEEPEST_LATE_CUT, donePerSecond * LATE_CUT, LEAST_PER_SECOND),
+    Math.max(was * DEEPEST_LATE_CUT, donePerSecond * LATE_CUT, leastLatePerSecond, LEAST_PER_SECOND),
   );
-  return { is: 'limited', perSecond, formerPerSecond: perSecond, forMs: 0 };
+  return { is: 'limited', perSecond, formerPerSecond: perSecond, leastLatePerSecond, forMs: 0 };
 }
 
 /** Of what is asked nobody knows how much could ever be done; what was usual is known. */
 function firstCut(load: Load): Admission {
   const perSecond = cut(load.askedPerSecond, load);
   const usual = Math.min(load.usualPerSecond, load.askedPerSecond);
-  return { is: 'draining', perSecond, formerPerSecond: Math.max(perSecond, usual), forMs: 0 };
+  const formerPerSecond = Math.max(perSecond, usual);
+  return { is: 'draining', perSecond, formerPerSecond, leastLatePerSecond: leastLate(perSecond), forMs: 0 };
 }
 
 function cutAgain(before: Limit, load: Load): Admission {
   const was = Math.min(before.perSecond, load.askedPerSecond);
   const formerPerSecond = Math.max(was, before.formerPerSecond * BELIEVED_AGAIN);
-  return { is: 'draining', perSecond: cut(was, load), formerPerSecond, forMs: 0 };
+  const perSecond = cut(was, load);
+  return { is: 'draining', perSecond, formerPerSecond, leastLatePerSecond: leastLate(perSecond), forMs: 0 };
+}
+
+function leastLate(perSecond: number): number {
+  return perSecond * LEAST_LATE_PART;
 }
 
 function cut(was: number, { donePerSecond }: Load): number {
