@@ -73,6 +73,14 @@ describe('the limit', () => {
     expect(admitted).toBeLessThanOrEqual(0.6 * 1_000);
   });
 
+  test('and that is half of what can be done by then', () => {
+    const service = new Service();
+    service.run(30, 2_000, 400);
+    service.run(60, 2_000, 1_000);
+    const admitted = admittedPerSecond(lateFor(600, service.admission, 2_000, 1_000));
+    expect(admitted).toBeGreaterThanOrEqual(0.4 * 1_000);
+  });
+
   test('a machine that can do a tenth is given no more than that, although it shows by lateness only', () => {
     const slower = lateFor(60, lateFor(10, OPEN, 1_000, 1_000), 1_000, 100);
     expect(admittedPerSecond(slower)).toBeLessThanOrEqual(100);

@@ -12,7 +12,8 @@
  * it is admitted until the backlog is gone, so that what runs is in time again; then the limit grows:
  * fast until it is near the one before, which was too much but lately enough; from there slowly at first,
  * until overload shows again or everything is admitted. Where nothing is the matter but that what runs is
- * late, the limit is what was done, less a little: that works off what waits, and little is given away.
+ * late, the limit is what was done, less a little, and no less than half of it: that works off what waits,
+ * and little is given away.
  */
 
 /** Fewer jobs a second than these are never refused: no machine that runs this is too weak for them. */
@@ -164,7 +165,8 @@ function cut(was: number, { donePerSecond }: Load): number {
   return Math.max(LEAST_PER_SECOND, perSecond);
 }
 
-function grown(before: Limit, { pressure, askedPerSecond }: Load, elapsedMs: number): Admission {
+function grown(before: Limit, load: Load, elapsedMs: number): Admission {
+  const { pressure, askedPerSecond, donePerSecond } = load;
   const { perSecond: was, formerPerSecond, forMs } = before;
   const near = formerPerSecond * NEAR_FORMER;
   const isFast = pressure === 'free' && was < near;
@@ -173,7 +175,11 @@ function grown(before: Limit, { pressure, askedPerSecond }: Load, elapsedMs: num
   const more = was * (1 + (growth * elapsedMs) / 1_000);
   const perSecond = isFast ? Math.min(more, near) : more;
   // The time of slow growth begins near the former limit.
-  return perSecond >= askedPerSecond * ENOUGH ? OPEN : { ...before, perSecond, forMs: isFast ? 0 : forMs };
+  if (perSecond >= askedPerSecond * ENOUGH) return OPEN;
+  // What is done in time can be done.
+  const inTime = pressure === 'free' ? leastLate(Math.min(was, donePerSecond)) : 0;
+  const leastLatePerSecond = Math.max(before.leastLatePerSecond, inTime);
+  return { ...before, perSecond, leastLatePerSecond, forMs: isFast ? 0 : forMs };
 }
 
 /** What waits to be recorded. */
