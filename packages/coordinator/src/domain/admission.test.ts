@@ -76,9 +76,12 @@ describe('the limit', () => {
   test('and that is half of what can be done by then', () => {
     const service = new Service();
     service.run(30, 2_000, 400);
-    service.run(60, 2_000, 1_000);
-    const admitted = admittedPerSecond(lateFor(600, service.admission, 2_000, 1_000));
-    expect(admitted).toBeGreaterThanOrEqual(0.4 * 1_000);
+    service.run(14, 2_000, 5_000);
+    const before = admittedPerSecond(service.admission);
+    expect(before).toBeGreaterThan(800);
+    expect(before).toBeLessThan(2_200);
+    const admitted = admittedPerSecond(lateFor(600, service.admission, 2_000, 5_000));
+    expect(admitted).toBeGreaterThanOrEqual(0.4 * before);
   });
 
   test('a machine that can do a tenth is given no more than that, although it shows by lateness only', () => {
