@@ -96,6 +96,8 @@ export class Recording {
   recorder!: Recorder;
   states!: States;
   slotClock!: SlotClock;
+  /** What dispatch was told of results as they came. */
+  readonly arrivals: Parameters<SlotOutcomes['arrived']>[] = [];
   isOfferedAgain: SlotOutcomes['isOfferedAgain'] = () => false;
   /** Nothing is announced about monitors while it says so. */
   isHeld: (monitorId: number) => boolean = () => false;
@@ -141,7 +143,7 @@ export class Recording {
       tokens: { isValid: (token) => token === 'good' },
       slots: {
         isOfferedAgain: (...job) => this.isOfferedAgain(...job),
-        arrived: () => {},
+        arrived: (...arrival) => this.arrivals.push(arrival),
         settled: (outcome) => this.outcomes.push(outcome),
       },
       clock,

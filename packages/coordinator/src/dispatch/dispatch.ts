@@ -249,12 +249,14 @@ export class Dispatch implements SlotOutcomes {
     return this.#inFlight.isOfferedAgain(monitorId, slot, region, this.#options.clock.monotonic());
   }
 
-  arrived(monitorId: number, slot: number, region: Region, tookMs: number): void {
+  arrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void {
     this.#earlyReports?.arrived({ monitorId, slot, region });
     const job = this.#inFlight.get(monitorId, region);
-    // Who took it at once: an offer that nobody took delays it for other reasons.
-    if (job?.slot === slot && job.offers === 1) {
-      this.#overload.arrived(region, this.#options.clock.monotonic() - job.startAt - tookMs);
+    // Who took it at once: an offer that nobody took delays it for other reasons. Checks that timed out before wait
+    // for their half of the agents' places, and the others begin in time.
+    if (tookMs !== null && job?.slot === slot && job.offers === 1 && !this.#slowChecks.has(job.key)) {
+      const delayMs = this.#options.clock.monotonic() - job.startAt - tookMs;
+      this.#overload.arrived(region, job.agent, delayMs);
     }
     this.#inFlight.recorded(monitorId, slot, region);
   }

@@ -1,8 +1,9 @@
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Lateness } from './lateness.ts';
 
 const [NEAR, FAR] = REGIONS as readonly [Region, Region, ...Region[]];
+const AGENT = {};
 
 let lateness: Lateness;
 beforeEach(() => {
@@ -10,12 +11,19 @@ beforeEach(() => {
 });
 
 /** Steps of half a second, each with a hundred results whose delays are spread over what agents collect for. */
-function pass(steps: number, delays: Partial<Record<Region, number>>, isExcused = false): void {
+function pass(
+  steps: number,
+  delays: Partial<Record<Region, number>>,
+  isExcused = false,
+  results = 100,
+): void {
   for (let step = 0; step < steps; step += 1) {
     for (const region of REGIONS) {
       const delayMs = delays[region];
       if (delayMs === undefined) continue;
-      for (let result = 0; result < 100; result += 1) lateness.arrived(region, delayMs + result * 2.5);
+      for (let result = 0; result < results; result += 1) {
+        lateness.arrived(region, AGENT, delayMs + (result * 250) / results);
+      }
     }
     lateness.step(isExcused);
   }
@@ -50,7 +58,7 @@ test('a region that alone is late answers for itself alone', () => {
 });
 
 test.each([
-  ['a few results', () => lateness.arrived(NEAR, 3_000)],
+  ['a few results', () => lateness.arrived(NEAR, AGENT, 3_000)],
   ['results of an outage', () => pass(1, { [NEAR]: 60_000 })],
 ])('%s tell nothing', (_, arrive) => {
   pass(10, { [NEAR]: 10 });
@@ -65,4 +73,67 @@ test('what something else has kept back is excused', () => {
   pass(10, { [NEAR]: 10 });
   pass(10, { [NEAR]: 3_000 }, true);
   expect(seen(false)).toEqual(['free', 'free', 'free']);
+});
+
+describe('regions with too few results to be judged for themselves', () => {
+  const [large, ...small] = REGIONS;
+  const beside = (largeMs: number, smallMs: number, count = 10) => {
+    for (let step = 0; step < 10; step += 1) {
+      for (let result = 0; result < 100; result += 1) lateness.arrived(large, AGENT, largeMs);
+      for (const region of small.slice(0, count)) lateness.arrived(region, AGENT, smallMs);
+      lateness.step(false);
+    }
+  };
+
+  test('are not late with the large one beside them', () => {
+    beside(10, 10);
+    beside(2_000, 10);
+    expect([lateness.everywhere(true), lateness.of(large, true)]).toEqual(['free', 'overloaded']);
+  });
+
+  test('are late with it where all are', () => {
+    beside(10, 10);
+    beside(2_000, 2_000);
+    expect([lateness.everywhere(true), lateness.of(large, true)]).toEqual(['overloaded', 'busy']);
+  });
+
+  test('are judged together where there are no others', () => {
+    pass(10, Object.fromEntries(REGIONS.map((region) => [region, 10])), false, 5);
+    pass(10, Object.fromEntries(REGIONS.map((region) => [region, 700])), false, 5);
+    expect(lateness.everywhere(true)).toBe('late');
+  });
+});
+
+describe('of several agents in a region', () => {
+  const agents = [{}, {}, {}];
+  const delayed = (...delaysMs: readonly number[]) => {
+    for (let step = 0; step < 10; step += 1) {
+      agents.forEach((agent, index) => {
+        for (let result = 0; result < 30; result += 1) {
+          lateness.arrived(NEAR, agent, (delaysMs[index] as number) + (result * 250) / 30);
+        }
+      });
+      lateness.step(false);
+    }
+  };
+  beforeEach(() => delayed(10, 10, 10));
+
+  test.each([
+    ['one that is slow', [10, 700, 10], 'free'],
+    ['one that is very slow', [10, 10, 3_000], 'free'],
+    ['all', [700, 700, 700], 'late'],
+    ['all, and very slow', [3_000, 2_000, 3_000], 'overloaded'],
+  ] as const)('%s', (_, delaysMs, pressure) => {
+    delayed(...delaysMs);
+    expect(lateness.everywhere(true)).toBe(pressure);
+  });
+
+  test('many of which each says little are judged together', () => {
+    const many = Array.from({ length: 40 }, () => ({}));
+    for (let step = 0; step < 10; step += 1) {
+      for (const agent of many) lateness.arrived(NEAR, agent, 700);
+      lateness.step(false);
+    }
+    expect(lateness.everywhere(true)).toBe('late');
+  });
 });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { CAPABILITIES } from '@svc/shared/messages/heartbeat.ts';
+import { CAPABILITIES, type JobKey } from '@svc/shared/messages/heartbeat.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
@@ -38,6 +38,9 @@ class World {
   readonly agents: ReadonlyMap<Region, TestAgent>;
   /** Jobs per second that each region's agent runs. */
   readonly runs = new Map<Region, number>();
+  /** Monitors that wait for a place behind those that time out, and whether they time out themselves. */
+  isSlow: (id: number) => boolean = () => false;
+  timesOut = false;
   /** Regions whose agents stand still. */
   readonly still = new Set<Region>();
   /** Of each check that was begun: how late, ms. */
@@ -72,7 +75,8 @@ class World {
   #runJobs(agent: TestAgent): void {
     const now = rig.slotClock.now();
     const most = Math.ceil(((this.runs.get(agent.region) ?? 1e6) * TICK_MS) / 1_000);
-    const started = agent.held.filter(([, slot]) => slot <= now).slice(0, most);
+    const isBegun = ([id, slot]: JobKey) => slot <= now - (this.isSlow(id) ? 3_000 : 0);
+    const started = agent.held.filter(isBegun).slice(0, most);
     const ended = new Set(started);
     agent.held = agent.held.filter((key) => !ended.has(key));
     const { region } = agent;
@@ -81,7 +85,7 @@ class World {
     for (const [id, slot] of started) {
       late.push(now - slot);
       this.#toRecord.push({ id, slot, region, at: now });
-      rig.dispatch.arrived(id, slot, region, 0);
+      rig.dispatch.arrived(id, slot, region, this.isSlow(id) && this.timesOut ? null : 0);
     }
     // What does not fit is refused, as agents do from four times their capacity on.
     agent.answer = agent.held.length >= 4 * agent.capacity ? 'full' : 'accept';
@@ -92,7 +96,8 @@ class World {
     const recorded = this.#toRecord.splice(0, Math.floor(this.#earned));
     this.#earned -= recorded.length;
     for (const { id, slot, region } of recorded) {
-      rig.dispatch.settled({ monitorId: id, slot, region, is: 'reported', timedOut: false });
+      const timedOut = this.isSlow(id) && this.timesOut;
+      rig.dispatch.settled({ monitorId: id, slot, region, is: 'reported', timedOut });
     }
     const [oldest] = this.#toRecord;
     const oldestMs = oldest === undefined ? 0 : rig.slotClock.now() - oldest.at;
@@ -152,6 +157,18 @@ describe('below capacity nothing is skipped', () => {
     await world.run(60);
     expect(rig.dispatch.counters.jobsSkipped['recording-overloaded']).toBe(0);
   });
+});
+
+test('checks that wait behind those that time out are no overload, and none either when targets answer again', async () => {
+  const world = await begin(monitors(6_000));
+  await world.run(45);
+  world.isSlow = (id) => id % 4 === 0;
+  world.timesOut = true;
+  await world.run(60);
+  expect(shed()).toBe(0);
+  world.timesOut = false;
+  await world.run(28);
+  expect(shed()).toBe(0);
 });
 
 describe('beyond the capacity of the recording', () => {

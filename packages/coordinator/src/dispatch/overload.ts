@@ -139,10 +139,11 @@ export class Overload {
   /**
    * A result has come.
    *
+   * @param agent who ran the check; null: he has not said so
    * @param delayMs from the slot on, less the time that the check took
    */
-  arrived(region: Region, delayMs: number): void {
-    this.#lateness.arrived(region, delayMs);
+  arrived(region: Region, agent: object | null, delayMs: number): void {
+    this.#lateness.arrived(region, agent, delayMs);
   }
 
   /** For so long nobody's silence means anything. */

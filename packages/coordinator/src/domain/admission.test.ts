@@ -53,9 +53,42 @@ class Service {
   }
 }
 
+/** What is asked is done, and it is late all the same. */
+function lateFor(seconds: number, before: Admission, asked: number, capacity: number): Admission {
+  let admission = before;
+  for (let step = 0; step < seconds * 2; step += 1) {
+    const donePerSecond = Math.min(asked, capacity, admittedPerSecond(admission));
+    const load = { pressure: 'late', donePerSecond, usualPerSecond: 0, askedPerSecond: asked } as const;
+    admission = nextAdmission(admission, load, STEP_MS);
+  }
+  return admission;
+}
+
 const capacities = fc.integer({ min: 200, max: 20_000 });
 
 describe('the limit', () => {
+  test('lateness that skipping does not end takes about half of what can be done, and no more', () => {
+    const admitted = admittedPerSecond(lateFor(600, OPEN, 1_000, 1_000));
+    expect(admitted).toBeGreaterThanOrEqual(0.4 * 1_000);
+    expect(admitted).toBeLessThanOrEqual(0.6 * 1_000);
+  });
+
+  test('and that is half of what can be done by then', () => {
+    const service = new Service();
+    service.run(30, 2_000, 400);
+    service.run(14, 2_000, 5_000);
+    const before = admittedPerSecond(service.admission);
+    expect(before).toBeGreaterThan(800);
+    expect(before).toBeLessThan(2_200);
+    const admitted = admittedPerSecond(lateFor(600, service.admission, 2_000, 5_000));
+    expect(admitted).toBeGreaterThanOrEqual(0.4 * before);
+  });
+
+  test('a machine that can do a tenth is given no more than that, although it shows by lateness only', () => {
+    const slower = lateFor(60, lateFor(10, OPEN, 1_000, 1_000), 1_000, 100);
+    expect(admittedPerSecond(slower)).toBeLessThanOrEqual(100);
+  });
+
   test('below capacity nothing is ever limited', () => {
     fc.assert(
       fc.property(capacities, fc.double({ min: 0.01, max: 1, noNaN: true }), (capacity, part) => {

@@ -12,7 +12,8 @@
  * it is admitted until the backlog is gone, so that what runs is in time again; then the limit grows:
  * fast until it is near the one before, which was too much but lately enough; from there slowly at first,
  * until overload shows again or everything is admitted. Where nothing is the matter but that what runs is
- * late, the limit is what was done, less a little: that works off what waits, and little is given away.
+ * late, the limit is what was done, less a little, and no less than half of it: that works off what waits,
+ * and little is given away.
  */
 
 /** Fewer jobs a second than these are never refused: no machine that runs this is too weak for them. */
@@ -40,6 +41,10 @@ const BELIEVED_AGAIN = 0.8;
 /** Of what was done so much is admitted when what runs is late, and never less than this part of the former limit. */
 const LATE_CUT = 0.88;
 const DEEPEST_LATE_CUT = 0.85;
+/** Of what can be done at least so much is admitted whatever is late: half of it works off any backlog within seconds. */
+const LEAST_LATE_PART = 0.5;
+/** Who does less than this part of what is admitted cannot do it; more comes and goes with the slots of monitors. */
+const KEEPS_UP_PART = 0.7;
 /** What a lower limit has brought about shows after this time, ms. */
 const LATE_CUT_AGAIN_MS = 1_000;
 /** The limit ends when it is so many times what is asked. */
@@ -66,6 +71,8 @@ export type Admission =
       readonly perSecond: number;
       /** The limit before the last cut: what could be done before. */
       readonly formerPerSecond: number;
+      /** The limit does not fall below it only because what runs is late. */
+      readonly leastLatePerSecond: number;
       /** Time in this state, ms. */
       readonly forMs: number;
     };
@@ -107,31 +114,50 @@ function closed(load: Load): Admission {
   if (load.pressure === 'overloaded') return firstCut(load);
   if (load.pressure !== 'late') return OPEN;
   const perSecond = cut(load.askedPerSecond, { ...load, donePerSecond: load.donePerSecond * LATE_CUT });
-  return { is: 'limited', perSecond, formerPerSecond: perSecond, forMs: 0 };
+  return {
+    is: 'limited',
+    perSecond,
+    formerPerSecond: perSecond,
+    leastLatePerSecond: leastLate(perSecond),
+    forMs: 0,
+  };
 }
 
-/** What waits is worked off beside what is admitted. */
+/**
+ * What waits is worked off beside what is admitted. Lateness that goes on at half of what can be done has other
+ * reasons (an agent's machine that stands still now and then, slow storage of NATS): skipping more ends none of them.
+ */
 function lowered(before: Limit, { donePerSecond }: Load): Admission {
   if (before.forMs < LATE_CUT_AGAIN_MS) return before;
   const { perSecond: was } = before;
+  const keepsUp = donePerSecond >= was * KEEPS_UP_PART;
+  const leastLatePerSecond = keepsUp
+    ? before.leastLatePerSecond
+    : Math.min(before.leastLatePerSecond, leastLate(donePerSecond));
   const perSecond = Math.min(
     was,
-    Math.max(was * DEEPEST_LATE_CUT, donePerSecond * LATE_CUT, LEAST_PER_SECOND),
+    Math.max(was * DEEPEST_LATE_CUT, donePerSecond * LATE_CUT, leastLatePerSecond, LEAST_PER_SECOND),
   );
-  return { is: 'limited', perSecond, formerPerSecond: perSecond, forMs: 0 };
+  return { is: 'limited', perSecond, formerPerSecond: perSecond, leastLatePerSecond, forMs: 0 };
 }
 
 /** Of what is asked nobody knows how much could ever be done; what was usual is known. */
 function firstCut(load: Load): Admission {
   const perSecond = cut(load.askedPerSecond, load);
   const usual = Math.min(load.usualPerSecond, load.askedPerSecond);
-  return { is: 'draining', perSecond, formerPerSecond: Math.max(perSecond, usual), forMs: 0 };
+  const formerPerSecond = Math.max(perSecond, usual);
+  return { is: 'draining', perSecond, formerPerSecond, leastLatePerSecond: leastLate(perSecond), forMs: 0 };
 }
 
 function cutAgain(before: Limit, load: Load): Admission {
   const was = Math.min(before.perSecond, load.askedPerSecond);
   const formerPerSecond = Math.max(was, before.formerPerSecond * BELIEVED_AGAIN);
-  return { is: 'draining', perSecond: cut(was, load), formerPerSecond, forMs: 0 };
+  const perSecond = cut(was, load);
+  return { is: 'draining', perSecond, formerPerSecond, leastLatePerSecond: leastLate(perSecond), forMs: 0 };
+}
+
+function leastLate(perSecond: number): number {
+  return perSecond * LEAST_LATE_PART;
 }
 
 function cut(was: number, { donePerSecond }: Load): number {
@@ -139,7 +165,8 @@ function cut(was: number, { donePerSecond }: Load): number {
   return Math.max(LEAST_PER_SECOND, perSecond);
 }
 
-function grown(before: Limit, { pressure, askedPerSecond }: Load, elapsedMs: number): Admission {
+function grown(before: Limit, load: Load, elapsedMs: number): Admission {
+  const { pressure, askedPerSecond, donePerSecond } = load;
   const { perSecond: was, formerPerSecond, forMs } = before;
   const near = formerPerSecond * NEAR_FORMER;
   const isFast = pressure === 'free' && was < near;
@@ -148,7 +175,11 @@ function grown(before: Limit, { pressure, askedPerSecond }: Load, elapsedMs: num
   const more = was * (1 + (growth * elapsedMs) / 1_000);
   const perSecond = isFast ? Math.min(more, near) : more;
   // The time of slow growth begins near the former limit.
-  return perSecond >= askedPerSecond * ENOUGH ? OPEN : { ...before, perSecond, forMs: isFast ? 0 : forMs };
+  if (perSecond >= askedPerSecond * ENOUGH) return OPEN;
+  // What is done in time can be done.
+  const inTime = pressure === 'free' ? leastLate(Math.min(was, donePerSecond)) : 0;
+  const leastLatePerSecond = Math.max(before.leastLatePerSecond, inTime);
+  return { ...before, perSecond, leastLatePerSecond, forMs: isFast ? 0 : forMs };
 }
 
 /** What waits to be recorded. */
@@ -220,7 +251,7 @@ export function regionPressure({ offers, unanswered, turnedAway, held, capacity 
 
 /** From an instant at which a check was to begin until its result is here, the check itself not counted. */
 export type Delays = {
-  /** Results that came in the last second. */
+  /** Results that came lately, mostly in the last second. */
   readonly results: number;
   /** Of these, those that were delayed by {@link LATE_RESULT_MS} or more. */
   readonly late: number;
@@ -235,13 +266,48 @@ export const VERY_LATE_RESULT_MS = 1_500;
 export const OUTAGE_RESULT_MS = 12_000;
 const LATE_PART = 0.1;
 const VERY_LATE_PART = 0.5;
-const LEAST_RESULTS = 20;
+/** Fewer results tell nothing. */
+export const LEAST_RESULTS = 20;
+/** So many tell whether it is as elsewhere. */
+export const LEAST_BESIDE_OTHERS = 5;
 
-/** What results show by when they come; null: there are too few to tell. */
-export function delayPressure({ results, late, veryLate }: Delays): 'free' | 'late' | 'overloaded' | null {
-  if (results < LEAST_RESULTS) return null;
+/** Where this part of the results comes in time, from other agents, those that are late are slow for themselves. */
+const IN_TIME_ELSEWHERE_PART = 1 / 3;
+
+export type DelayPressure = 'free' | 'late' | 'overloaded';
+
+/** What results show by when they come; null: there are fewer than `least`, too few to tell. */
+export function delayPressure(
+  { results, late, veryLate }: Delays,
+  least = LEAST_RESULTS,
+): DelayPressure | null {
+  if (results < least) return null;
   if (veryLate > results * VERY_LATE_PART) return 'overloaded';
   return late > results * LATE_PART ? 'late' : 'free';
+}
+
+/**
+ * As {@link delayPressure}, of a region with several agents. One that alone is slow would not be faster if all
+ * were given less to do: what it cannot take it refuses, and others are offered that.
+ */
+export function agentsPressure(agents: readonly Delays[]): DelayPressure | null {
+  const all = sumOf(agents);
+  const pressure = delayPressure(all);
+  if (pressure === null || pressure === 'free') return pressure;
+  const few = sumOf(agents.filter(({ results }) => results < LEAST_BESIDE_OTHERS));
+  const groups = [...agents.filter(({ results }) => results >= LEAST_BESIDE_OTHERS), few];
+  const inTime = sumOf(groups.filter((group) => delayPressure(group, 1) === 'free'));
+  return inTime.results >= all.results * IN_TIME_ELSEWHERE_PART ? 'free' : pressure;
+}
+
+export function sumOf(all: readonly Delays[]): Delays {
+  let [results, late, veryLate] = [0, 0, 0];
+  for (const each of all) {
+    results += each.results;
+    late += each.late;
+    veryLate += each.veryLate;
+  }
+  return { results, late, veryLate };
 }
 
 /** Most ticks are late: there is more to do than this thread can. A single late one is a pause. */

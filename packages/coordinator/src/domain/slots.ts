@@ -48,9 +48,10 @@ export interface SlotOutcomes {
    * The region's outcome has come and waits to be recorded; the stream keeps it until then. Its check runs no
    * more, so the next slot waits for nothing, least of all for a disk.
    *
-   * @param tookMs from the beginning of the check to its end
+   * @param tookMs from the beginning of the check to its end; null where its agent may have kept the report back for
+   * reasons of its own: it finds out first whether a failure is its own network's
    */
-  arrived(monitorId: number, slot: number, region: Region, tookMs: number): void;
+  arrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void;
   /** After the commit. A job that was given back is offered again now, or abstains when its bound has passed. */
   settled(outcome: SlotOutcome): void;
 }

@@ -34,7 +34,9 @@ export class Intake {
     if (region === null) return;
     for (const result of results) {
       const { outcome, monitor, slot } = result;
-      if (outcome !== 'not_run') this.#parts.slots.arrived(monitor, slot, region, lastedMs(result));
+      if (outcome === 'not_run') continue;
+      const tookMs = outcome === 'failed' ? null : lastedMs(result);
+      this.#parts.slots.arrived(monitor, slot, region, tookMs);
     }
   }
 

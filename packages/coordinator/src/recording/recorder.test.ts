@@ -139,3 +139,14 @@ describe('after a restart', () => {
     expect(it.alerts()).toEqual(['error']);
   });
 });
+
+test('what a failure took tells dispatch nothing, because its agent may have kept it back', async () => {
+  const attempts = [{ outcome: 'passed', started_ms: 300, latency: 20 }] as const;
+  await it.report(1, it.clock.wall(), A, { outcome: 'passed', attempts: [...attempts] });
+  await it.report(1, it.clock.wall(), B, 'failed');
+  await it.report(1, it.clock.wall(), C, { outcome: 'not_run', reason: 'overloaded' });
+  expect(it.arrivals.map(([, , region, tookMs]) => [region, tookMs])).toEqual([
+    [A, 320],
+    [B, null],
+  ]);
+});

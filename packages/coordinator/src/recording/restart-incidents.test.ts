@@ -1,0 +1,127 @@
+import type { Outcome } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { liveMonitor, PERIOD, Recording, THREE } from '../../../../test/support/coordinator/recording.ts';
+
+/* What a start does to an incident that is open, and to what an earlier life did not tell. */
+
+const HOUR = 3_600_000;
+const all = (outcome: Outcome) => Object.fromEntries(THREE.map((region: Region) => [region, outcome]));
+let it: Recording;
+
+beforeEach(async () => {
+  it = await Recording.open();
+  await it.declare(liveMonitor(1));
+  await it.channel(10, 'webhook', [1]);
+  it.recorder.resumed();
+});
+afterEach(() => it.dispose());
+
+async function period(outcome: Outcome): Promise<void> {
+  await it.slot(1, all(outcome));
+  await it.pass(PERIOD);
+}
+
+const incidents = () => it.rows<{ key: string; closed_at: number | null }>('SELECT * FROM incidents');
+
+describe('a status whose votes a start sets aside', () => {
+  beforeEach(async () => {
+    it.clock.advance(HOUR);
+    await period('passed');
+    await period('failed');
+    await it.recorder.stop();
+    it.clock.stepWall(-HOUR);
+    await it.restart();
+  });
+
+  test.each([
+    ['recovers once', ['failed', 'passed', 'passed'], ['error', 'recovered']],
+    ['stays one', ['failed', 'failed'], ['error']],
+    ['becomes degraded, and recovers', ['degraded', 'passed'], ['error', 'degraded', 'recovered']],
+  ] as const)('leaves an incident open, which %s', async (_, outcomes, alerts) => {
+    it.recorder.resumed([1]);
+    await it.recorder.flushed();
+    expect(it.status(1)).toBe('unknown');
+    it.recorder.resumed();
+    await it.pass(35_000);
+    expect(it.alerts()).toEqual(['error']);
+    for (const outcome of outcomes) await period(outcome);
+    expect(it.alerts()).toEqual(alerts);
+    expect(new Set(it.enqueued.map(({ alert }) => alert.incident)).size).toBe(1);
+    const isOver = outcomes.at(-1) === 'passed';
+    expect((await incidents()).map(({ closed_at }) => closed_at !== null)).toEqual([isOver]);
+  });
+
+  test('is left alone where results are read in the same batch', async () => {
+    const slot = it.clock.wall();
+    it.recorder.resumed();
+    for (const region of THREE) void it.recorder.record(it.message(1, slot, region, { outcome: 'passed' }));
+    await it.recorder.flushed();
+    await it.pass(PERIOD);
+    expect(it.alerts()).toEqual(['error', 'recovered']);
+    expect((await incidents()).map(({ closed_at }) => closed_at !== null)).toEqual([true]);
+  });
+
+  test('keeps its incident over further crashes', async () => {
+    for (let life = 0; life < 3; life += 1) {
+      it.recorder.resumed([1]);
+      await it.recorder.flushed();
+      await it.restart();
+    }
+    it.recorder.resumed();
+    await period('passed');
+    await period('passed');
+    expect(it.alerts()).toEqual(['error', 'recovered']);
+    expect(await incidents()).toHaveLength(1);
+  });
+});
+
+describe('what an earlier life held back', () => {
+  beforeEach(async () => {
+    await period('passed');
+    it.isHeld = () => true;
+    await period('failed');
+    expect(it.status(1)).toBe('error');
+    expect(it.alerts()).toEqual([]);
+    await it.restart();
+    it.isHeld = () => false;
+  });
+
+  test('is told once, however often the start is said to be over', async () => {
+    await it.pass(5_000);
+    expect(it.alerts()).toEqual([]);
+    it.recorder.resumed([1]);
+    it.recorder.resumed([1]);
+    it.recorder.resumed();
+    await it.pass(40_000);
+    expect(it.alerts()).toEqual(['error']);
+    await it.restart();
+    it.recorder.resumed([1]);
+    await it.pass(40_000);
+    expect(it.alerts()).toEqual(['error']);
+  });
+
+  test('is told 30 s later where nobody says that it is over', async () => {
+    await it.pass(29_000);
+    expect(it.alerts()).toEqual([]);
+    await it.pass(2_000);
+    expect(it.alerts()).toEqual(['error']);
+  });
+
+  test('is told by the next life where this one ends before it is committed', async () => {
+    it.recorder.resumed([1]);
+    await it.restart();
+    it.recorder.resumed();
+    await it.pass(1_000);
+    const told = (await it.rows<{ n: number }>('SELECT count(*) AS n FROM deliveries'))[0]?.n;
+    expect(told).toBe(1);
+  });
+
+  test('is told to nobody where it is over by then', async () => {
+    for (const region of THREE) await it.report(1, it.clock.wall(), region, 'passed');
+    it.recorder.resumed();
+    await it.pass(40_000);
+    expect(it.status(1)).toBe('active');
+    expect(it.alerts()).toEqual([]);
+  });
+});
