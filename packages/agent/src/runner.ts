@@ -312,10 +312,8 @@ export class Runner {
   }
 
   #giveUp(run: CheckRun): void {
-    this.#options.log.error(
-      { type: run.check.reveal().type, timeoutMs: run.check.reveal().timeout },
-      'a probe never settled',
-    );
+    const { type, timeout: timeoutMs } = run.check.reveal();
+    this.#options.log.error({ type, timeoutMs }, 'a probe never settled');
     const elapsed = this.#options.clock.monotonic() - run.attemptStartedAt;
     const found = internalError(new SvcError('probe-stuck', 'the probe never settled'), elapsed);
     this.#onAttemptEnd(run, run.attempts.length, found);

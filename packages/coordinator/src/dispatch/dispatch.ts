@@ -3,6 +3,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { type AgentMessage, HEARTBEAT_INTERVAL_MS } from '@svc/shared/messages/heartbeat.ts';
+import { pause } from '@svc/shared/pause.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { Backlog } from '../domain/admission.ts';
@@ -392,13 +393,8 @@ export class Dispatch implements SlotOutcomes {
   }
 
   async #hearAgents(): Promise<void> {
-    const { clock } = this.#options;
     this.#isHearingAgents = true;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = clock.after(HEARTBEAT_ROUND_MS, resolve);
-    this.#stopping.signal.addEventListener('abort', () => resolve(), { once: true });
-    await promise;
-    cancel();
+    await pause(this.#options.clock, HEARTBEAT_ROUND_MS, this.#stopping.signal);
     // What starts beside this may have held the thread: heartbeats that have arrived are handled first.
     await this.allHeard();
     this.#isHearingAgents = false;

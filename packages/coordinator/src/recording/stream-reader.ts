@@ -169,15 +169,14 @@ export class StreamReader {
     this.#waiting = [];
     this.#waitingResults = 0;
     const end = Promise.withResolvers<unknown>();
-    const stop = () => end.resolve(null);
     const { signal } = this.#stopping;
-    signal.addEventListener('abort', stop);
+    const unregister = onAbort(signal, () => end.resolve(null));
     this.#setRecorded(this.#expected - 1);
     const reading = await streams.read(stream, from, (message) => this.#handle(message), end.resolve);
     if (this.#hasFailed) log.info({ event: 'recovered', stream }, 'results are read again');
     this.#hasFailed = false;
     const error = signal.aborted ? null : await end.promise;
-    signal.removeEventListener('abort', stop);
+    unregister();
     await reading.close();
     if (error !== null) {
       log.info({ stream, reason: messageOf(error) }, 'reading results ended; it starts again');
