@@ -43,7 +43,9 @@ describe('an Idempotency-Key', () => {
     const again = await api.call('POST', '/v1/monitors', MONITOR, key('removed-1'));
     expect(again).toMatchObject({
       status: 409,
-      body: { detail: `monitor ${idOf(made)}, which this made, was removed since` },
+      body: {
+        detail: `monitor ${idOf(made)}, which the first request with this Idempotency-Key created, was removed since`,
+      },
     });
   });
 

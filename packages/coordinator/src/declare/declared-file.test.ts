@@ -141,7 +141,7 @@ describe('at start', () => {
     });
     expect(lines).toMatchObject([
       {
-        msg: 'some of what is declared has no effect',
+        msg: 'parts of the declared file have no effect',
         warnings: expect.arrayContaining([`svc.yaml:3:3: svc_tcp_monitor.m0: ${why}`]),
         more: 2,
       },
@@ -257,7 +257,7 @@ describe('a reload', () => {
     expect(file.status()).toMatchObject({
       appliedAt,
       digest,
-      errors: [{ line: 1, column: 1, message: 'the file is empty: write {} for a declaration of nothing' }],
+      errors: [{ line: 1, column: 1, message: 'the file is empty: write {} to declare nothing' }],
     });
     expect(await names()).toEqual(['svc_tcp_monitor.a']);
     await writeFile(path, monitors('a', 'b'));

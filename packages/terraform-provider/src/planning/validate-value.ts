@@ -75,7 +75,7 @@ function inexact(
   if (number >= minimum && number <= maximum) {
     return `is ${shortened(text)}, which has more digits than are kept: write at most 15`;
   }
-  return `is ${shortened(text)}: ${minimum} to ${maximum} is allowed`;
+  return `is ${shortened(text)}, but must be from ${minimum} to ${maximum}`;
 }
 
 function shortened(text: string): string {
