@@ -261,7 +261,7 @@ const ROWS: Row[] = [
   [
     'a file that is not there',
     `svc_status_page:\n  a: { title: a, slug: a, access_type: password, password: "\${file.secrets/none}" }\n`,
-    ['2:60: svc_status_page.a: cannot read secrets/none: there is no such file'],
+    ['2:60: svc_status_page.a: cannot read secrets/none: the file does not exist'],
   ],
   [
     'an unknown insertion',
@@ -302,7 +302,7 @@ const ROWS: Row[] = [
 const sources = {
   env: {},
   readFile: (path: string) => {
-    throw new Error(`cannot read ${path}: there is no such file`);
+    throw new Error(`cannot read ${path}: the file does not exist`);
   },
 };
 

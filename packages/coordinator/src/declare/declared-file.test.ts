@@ -198,7 +198,7 @@ describe('at start', () => {
 
   test('a file that is not there is an error', async () => {
     await expect(declaredFile().start()).rejects.toThrow(
-      `svc.yaml:1:1: cannot read ${path}: there is no such file`,
+      `svc.yaml:1:1: cannot read ${path}: the file does not exist`,
     );
   });
 
@@ -272,7 +272,7 @@ describe('a reload', () => {
     await writeFile(path, monitors('a', 'b', 'c', 'd'));
     await file.reload();
     expect(file.status().errors[0]?.message).toBe(
-      'would delete 6 of the 10 resources that it declared before: set SVC_CONFIG_ALLOW_DELETE=1 if that is meant',
+      'the file would delete 6 of the 10 resources that it declared before: set SVC_CONFIG_ALLOW_DELETE=1 to allow that',
     );
     expect(await names()).toHaveLength(10);
     await file.stop();

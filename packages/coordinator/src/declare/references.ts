@@ -79,7 +79,7 @@ export function misplacedReference(kind: ResourceKind): string {
   const names = ID_ATTRIBUTES[kind].map(([name]) => name);
   return names.length === 0
     ? 'must not be a reference: no attribute of this resource takes an id'
-    : X;
+    : `must not be a reference: only these attributes take an id: ${names.join(', ')}`;
 }
 
 /**
