@@ -168,7 +168,11 @@ const ROWS: Row[] = [
   [
     'a form',
     ['POST', '/v1/monitors', 'name=x', { 'content-type': 'application/x-www-form-urlencoded' }],
-    [415, 'unsupported-media-type', 'send the body as application/json; the request has another content-type'],
+    [
+      415,
+      'unsupported-media-type',
+      'send the body as application/json; the request has another content-type',
+    ],
   ],
   [
     'a compressed body',

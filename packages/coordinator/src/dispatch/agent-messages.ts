@@ -59,7 +59,7 @@ export class AgentMessages {
     this.#logAgainAt = clock.monotonic() + LOG_EVERY_MS;
     log.warn(
       { subject, bytes: data.length, reason, dropped: counters.messagesDropped },
-      "dropped a message from an agent",
+      'dropped a message from an agent',
     );
   }
 }

@@ -249,7 +249,10 @@ export class Agents {
       agents.delete(keyOf(agent.id, agent.bootId));
       this.#sickAgents.gone(agent);
       this.#options.counters.agentsGone += 1;
-      this.#options.log.warn({ region, agent: agent.id, jobs: agent.jobs.size }, 'an agent is gone: it missed its heartbeats');
+      this.#options.log.warn(
+        { region, agent: agent.id, jobs: agent.jobs.size },
+        'an agent is gone: it missed its heartbeats',
+      );
       this.#options.onGone(agent);
     }
     if (lastSeenAt === 0) return;

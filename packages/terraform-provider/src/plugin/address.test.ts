@@ -31,7 +31,7 @@ test.each([
     'where no directory can be made',
     'linux',
     MISSING,
-    `set TMPDIR to a folder that can be written, ${MISSING}`,
+    `set TMPDIR to a writable folder; ${MISSING}`,
   ],
 ] as const)('%s a port, but not for whoever has no certificate', (_, platform, temporary, advice) => {
   const address = chooseAddress({ hasClientCertificate: true, platform, temporary });
