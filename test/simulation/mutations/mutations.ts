@@ -62,8 +62,8 @@ const SECOND_NOT_RUN: Partial<World> = {
 };
 
 /*
- * The oracle is worth something only if it can fail. Each of these is a defect that somebody could make. What random
- * worlds show too seldom has a story.
+ * The oracle is useful only if it can fail. Each entry is a defect that a programmer could make. A defect
+ * that random worlds show too seldom has a story.
  */
 export const MUTATIONS: readonly Mutation[] = [
   {
