@@ -11,6 +11,7 @@ import {
   understands,
 } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import type { DispatchCounters } from './counters.ts';
 import type { Job } from './job.ts';
 import { SickAgents } from './sick-agents.ts';
@@ -24,6 +25,11 @@ export const SILENCE_MS = HEARTBEATS_MISSED * HEARTBEAT_INTERVAL_MS + 500;
 const REPLACED_SILENCE_MS = 2 * HEARTBEAT_INTERVAL_MS + 500;
 /** Most agents known per region; further ones are dropped, so that nobody can make us remember without bound. */
 export const MAX_AGENTS_PER_REGION = 1_000;
+/**
+ * Lines of one text about the agents of a region in 10 s: a fleet that starts says them all, and ids that somebody
+ * invents fill no log.
+ */
+export const MOST_LINES = 20;
 /** Disowned batches of a region are logged at most this often, ms. */
 const TELL_DISOWNED_EVERY_MS = 10_000;
 /** The set of regions counts as settled when none has come to life for this long, ms. */
@@ -105,6 +111,7 @@ type RegionAgents = {
 export class Agents {
   readonly #options: AgentsOptions;
   readonly #regions = new Map<Region, RegionAgents>();
+  readonly #log: ThrottledLog;
   readonly #sickAgents: SickAgents;
   #live: readonly Region[] = [];
   #liveSince = Number.NEGATIVE_INFINITY;
@@ -113,7 +120,9 @@ export class Agents {
 
   constructor(options: AgentsOptions) {
     this.#options = options;
-    this.#sickAgents = new SickAgents(options);
+    const { clock, counters } = options;
+    this.#log = new ThrottledLog(options.log, clock, MOST_LINES);
+    this.#sickAgents = new SickAgents({ clock, counters, log: this.#log });
     for (const region of REGIONS) {
       this.#regions.set(region, {
         agents: new Map(),
@@ -205,7 +214,7 @@ export class Agents {
     const agent = this.seen(region, message.agent, message.boot);
     if (agent === null) return null;
     if (agent.serial === 0) {
-      this.#options.log.info({ region, agent: agent.id, version: message.version }, 'an agent is there');
+      this.#log.info('an agent is there', { region, agent: agent.id, version: message.version }, region);
     }
     agent.serial += 1;
     agent.version = message.version;
@@ -241,7 +250,7 @@ export class Agents {
       agents.delete(keyOf(agent.id, agent.bootId));
       this.#sickAgents.gone(agent);
       this.#options.counters.agentsGone += 1;
-      this.#options.log.warn({ region, agent: agent.id, jobs: agent.jobs.size }, 'an agent is gone');
+      this.#log.warn('an agent is gone', { region, agent: agent.id, jobs: agent.jobs.size }, region);
       this.#options.onGone(agent);
     }
     if (lastSeenAt === 0) return;
@@ -263,10 +272,7 @@ export class Agents {
     sharedIds.add(agent.id);
     this.#options.counters.sharedAgentIds += 1;
     const { region, id } = agent;
-    this.#options.log.warn(
-      { region, agent: id },
-      'several agents have the same id: give each its own SVC_AGENT_ID',
-    );
+    this.#log.warn(SHARED_ID, { region, agent: id }, region);
   }
 
   #disowned(agent: KnownAgent, batches: number): void {
@@ -334,6 +340,8 @@ export class Agents {
     return this.#regions.get(region) as RegionAgents;
   }
 }
+
+const SHARED_ID = 'several agents have the same id: give each its own SVC_AGENT_ID';
 
 function isSilent(agent: KnownAgent, asOf: number): boolean {
   return asOf - agent.lastSeenAt >= (agent.isReplaced ? REPLACED_SILENCE_MS : SILENCE_MS);
