@@ -9,8 +9,8 @@ type Level = 'info' | 'warn' | 'error';
 type Told = { until: number; lines: number; leftOut: number };
 
 /**
- * Log lines about what others send us: at most so many about one thing in 10 s. The first line after that says in
- * `leftOut` how many there were beyond, if any. Whoever sends more fills no log.
+ * Logs lines about foreign input: at most so many about one thing in 10 s. The first line after that has the number of
+ * lines that were left out (`leftOut`), if any were.
  */
 export class ThrottledLog {
   readonly #log: Logger;
@@ -30,9 +30,9 @@ export class ThrottledLog {
   }
 
   /**
-   * @param message a constant: lines of different texts are different things
-   * @param about tells things of one text apart: one of a few that we know, such as a region, never what others
-   *   invent, because each is remembered
+   * @param message a constant: lines of different texts are about different things
+   * @param about tells apart things of one text. One of a few names that we know, such as a region, and never a
+   *   name that others invent, because each is remembered
    */
   warn(message: string, details: object, about?: string): void {
     this.#write('warn', message, details, about);
