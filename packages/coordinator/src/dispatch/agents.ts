@@ -26,8 +26,8 @@ const REPLACED_SILENCE_MS = 2 * HEARTBEAT_INTERVAL_MS + 500;
 /** Most agents known per region; further ones are dropped, so that nobody can make us remember without bound. */
 export const MAX_AGENTS_PER_REGION = 1_000;
 /**
- * Lines of one text about the agents of a region in 10 s: a fleet that starts says them all, and ids that somebody
- * invents fill no log.
+ * Log lines of one text about the agents of one region in 10 s. A fleet of twenty agents is told in full, and agents
+ * that somebody invents fill no log.
  */
 export const MOST_LINES = 20;
 /** Disowned batches of a region are logged at most this often, ms. */
