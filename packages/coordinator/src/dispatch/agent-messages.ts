@@ -17,7 +17,7 @@ export type AgentMessagesOptions = {
 };
 
 /**
- * Reads what comes on the agents' subjects; what cannot be read is dropped, counted and logged.
+ * Reads the messages on the agents' subjects. A message that cannot be read is dropped, counted and logged.
  */
 export class AgentMessages {
   readonly #options: AgentMessagesOptions;
@@ -28,21 +28,21 @@ export class AgentMessages {
     this.#log = new ThrottledLog(options.log, options.clock);
   }
 
-  /** @param region whose subject the message came on: the accounts of NATS bind an agent to its region's */
+  /** @param region of the message's subject: the accounts of NATS bind an agent to its region's subjects */
   handle(region: Region, message: BusMessage): void {
     if (message.data.length > MAX_AGENT_MESSAGE_BYTES) {
       this.#drop(message, 'oversized');
       return;
     }
     if (!isWorthParsing(message.data)) {
-      this.#drop(message, 'no known message has so many parts');
+      this.#drop(message, 'more parts than any known message has');
       return;
     }
     let value: unknown;
     try {
       value = JSON.parse(utf8.decode(message.data));
     } catch {
-      // What it was helps nobody; that it came is counted.
+      // The content helps nobody; the message is counted.
       this.#drop(message, 'not JSON');
       return;
     }
@@ -55,6 +55,6 @@ export class AgentMessages {
     const { counters } = this.#options;
     counters.messagesDropped += 1;
     const details = { subject, bytes: data.length, reason, dropped: counters.messagesDropped };
-    this.#log.warn("dropped an agent's message", details);
+    this.#log.warn('dropped a message from an agent', details);
   }
 }
