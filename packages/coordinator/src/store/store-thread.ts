@@ -1,14 +1,14 @@
-import { setFlagsFromString } from 'node:v8';
-import { Worker, type WorkerOptions } from 'node:worker_threads';
 import type { Logger } from '@svc/shared/log.ts';
 import { type StoreError, storeErrorOf } from './errors.ts';
+import type { StoreWorker } from './store-workers.ts';
 import type { Numbered, Reply } from './thread-protocol.ts';
 
 type Waiting<Answer> = { resolve: (answer: Answer) => void; reject: (error: StoreError) => void };
 
 type Parts<Notice> = {
-  readonly url: URL;
-  readonly options: WorkerOptions;
+  readonly worker: StoreWorker;
+  /** Of the thread, for logs. */
+  readonly name: string;
   /** What waiting requests are rejected with when the thread ends by itself. */
   readonly lost: () => StoreError;
   /** Takes messages that answer no request. */
@@ -17,36 +17,28 @@ type Parts<Notice> = {
 };
 
 /**
- * MiB. The threads keep little in V8's memory: the rows of one request. Without a limit V8 lets garbage of
- * young objects grow to 16 to 64 MiB in each thread before it looks after it.
- */
-const LIMITS = { maxYoungGenerationSizeMb: 4 };
-
-/**
  * The main thread's side of one worker thread that answers requests in the order of asking. Once it has
  * ended it stays so: who needs another makes another.
  */
 export class StoreThread<Request, Answer, Notice extends object = never> {
-  readonly #worker: Worker;
+  readonly #worker: StoreWorker;
   readonly #waiting = new Map<number, Waiting<Answer>>();
   #lastId = 0;
   #end: (() => StoreError) | null = null;
 
   constructor(parts: Parts<Notice>) {
-    // A size on the command line is meant for the main thread, which has taken it by now; V8 would put it
-    // above this thread's own.
-    setFlagsFromString('--max-semi-space-size=0');
-    this.#worker = new Worker(parts.url, { ...parts.options, resourceLimits: LIMITS });
-    // An open store alone keeps no process alive; somebody who waits for an answer does.
-    this.#worker.unref();
-    this.#worker.on('message', (message: Reply<Answer> | Notice) => {
+    this.#worker = parts.worker;
+    this.#worker.on('message', (received) => {
+      const message = received as Reply<Answer> | Notice;
       if ('id' in message) this.#settle(message);
       else parts.onNotice?.(message);
     });
+    // An open store alone keeps no process alive; somebody who waits for an answer does.
+    this.#worker.unref();
     this.#worker.on('error', (error) => {
-      parts.log.error({ error, thread: parts.options.name }, 'a thread of the database failed');
+      parts.log.error({ error, thread: parts.name }, 'a thread of the database failed');
     });
-    this.#worker.once('exit', () => this.#finish(parts.lost));
+    this.#worker.on('exit', () => this.#finish(parts.lost));
   }
 
   get hasEnded(): boolean {
