@@ -8,6 +8,7 @@ import type { Store } from '@svc/coordinator/store/store.ts';
 import type { StoreWorker, StoreWorkers } from '@svc/coordinator/store/store-workers.ts';
 import type { ServedPort } from '@svc/coordinator/store/thread-protocol.ts';
 import { serveWrites } from '@svc/coordinator/store/write-serving.ts';
+import { type Clock, systemClock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 
 /**
@@ -16,10 +17,15 @@ import type { Logger } from '@svc/shared/log.ts';
  * While a statement waits for a lock of another connection the whole process waits, and no thread can be killed:
  * tests of that start real threads.
  */
-export const STORE_IN_PROCESS: StoreWorkers = {
-  writer: (data) => servedHere((port) => serveWrites(port, data)),
-  reader: (data) => servedHere((port) => serveReads(port, data)),
-};
+export const STORE_IN_PROCESS: StoreWorkers = storeInProcess(systemClock);
+
+/** @param clock of its checkpoints */
+export function storeInProcess(clock: Clock): StoreWorkers {
+  return {
+    writer: (data) => servedHere((port) => serveWrites(port, data, clock)),
+    reader: (data) => servedHere((port) => serveReads(port, data)),
+  };
+}
 
 function servedHere(serve: (port: ServedPort) => () => void): StoreWorker {
   const { port1, port2 } = new MessageChannel();

@@ -165,7 +165,10 @@ export class Recording {
 
   /** Ends without recording what is queued, and starts from the file. */
   async restart(): Promise<void> {
+    const { recorder } = this;
     await this.store.close();
+    // A process that has ended has no timers.
+    if (this.#realClock !== null) await recorder.stop();
     await this.start();
   }
 
