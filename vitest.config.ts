@@ -42,7 +42,8 @@ export default defineConfig({
         name: 'unit',
         include: BESIDE_THE_CODE,
         exclude: STARTING_PROCESSES,
-        maxWorkers: 2,
+        // A third works while two wait.
+        maxWorkers: 3,
         isolate: false,
       }),
       project(2, { name: 'processes', include: STARTING_PROCESSES, maxWorkers: 2 }),
