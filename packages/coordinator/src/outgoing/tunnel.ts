@@ -3,7 +3,7 @@ import { SvcError } from '@svc/shared/errors.ts';
 import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
 import { openTunnel, type TunnelEnd } from '@svc/shared/proxy/tunnel.ts';
 
-/** The proxy cannot be reached or opens no tunnel. The message is fit for the ledger. */
+/** The proxy cannot be reached or did not open a tunnel. The message may be stored in the ledger. */
 export class ProxyError extends SvcError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('proxy-failed', message, options);
@@ -11,11 +11,11 @@ export class ProxyError extends SvcError {
 }
 
 /**
- * Opens a connection to the target through a tunnel of the proxy, whose own address is exempt from the guard: the
- * operator has set it.
+ * Opens a connection to the target through a tunnel of the proxy. The proxy's own address is exempt from the
+ * guard, because the operator has set it.
  *
- * @param target its host is a name, which the proxy resolves, or an IP literal without brackets. The signal ends what
- *   does not wait for an answer any more; whoever dials has the time-out.
+ * @param target its host is a name, which the proxy resolves, or an IP literal without brackets. The signal ends a
+ *   dial that nobody waits for any more; the caller keeps the time-out.
  */
 export function connectBy(
   proxy: HttpProxy,
@@ -24,7 +24,7 @@ export function connectBy(
 ): void {
   const socket = connect({ host: proxy.host, port: proxy.port, signal: target.signal });
   const unreachable = (cause: NodeJS.ErrnoException) => {
-    const message = `the proxy cannot be reached (${cause.code ?? 'unknown error'})`;
+    const message = `svc cannot reach the proxy (${cause.code ?? 'unknown error'})`;
     done(new ProxyError(message, { cause }), null);
   };
   socket.once('error', unreachable);
@@ -39,7 +39,7 @@ export function connectBy(
 }
 
 function said(end: Exclude<TunnelEnd, { kind: 'open' }>): string {
-  if (end.kind === 'broken') return `the proxy opens no tunnel: ${end.message}`;
+  if (end.kind === 'broken') return `the proxy did not open a tunnel: ${end.message}`;
   const answer = `${end.statusCode}${end.reason === '' ? '' : ` ${end.reason}`}`;
-  return `the proxy opens no tunnel to the receiver (${answer})`;
+  return `the proxy did not open a tunnel to the receiver (${answer})`;
 }

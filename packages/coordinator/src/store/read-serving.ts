@@ -5,8 +5,8 @@ import { Statements } from './statements.ts';
 import { type Numbered, replyTo, type ServedPort } from './thread-protocol.ts';
 
 /**
- * Answers what comes to `port` on one read-only connection. It writes nothing, temporary files included,
- * so that a disk that does not take writes delays no read.
+ * Answers what comes to `port` on one read-only connection. It writes nothing, not even temporary
+ * files, so that a disk that takes no writes delays no read.
  *
  * @returns closes the connection
  */

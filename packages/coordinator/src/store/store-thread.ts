@@ -7,9 +7,9 @@ type Waiting<Answer> = { resolve: (answer: Answer) => void; reject: (error: Stor
 
 type Parts<Notice> = {
   readonly worker: StoreWorker;
-  /** Of the thread, for logs. */
+  /** The thread's name in logs. */
   readonly name: string;
-  /** What waiting requests are rejected with when the thread ends by itself. */
+  /** The error for waiting requests when the thread ends by itself. */
   readonly lost: () => StoreError;
   /** Takes messages that answer no request. */
   readonly onNotice?: (notice: Notice) => void;
@@ -17,8 +17,8 @@ type Parts<Notice> = {
 };
 
 /**
- * The main thread's side of one worker thread that answers requests in the order of asking. Once it has
- * ended it stays so: who needs another makes another.
+ * The main thread's side of one worker thread, which answers requests in the order in which they were made. A
+ * thread that has ended is not restarted; the caller makes another one.
  */
 export class StoreThread<Request, Answer, Notice extends object = never> {
   readonly #worker: StoreWorker;
@@ -33,10 +33,10 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
       if ('id' in message) this.#settle(message);
       else parts.onNotice?.(message);
     });
-    // An open store alone keeps no process alive; somebody who waits for an answer does.
+    // An open store alone keeps no process alive; a request without an answer does.
     this.#worker.unref();
     this.#worker.on('error', (error) => {
-      parts.log.error({ error, thread: parts.name }, 'a thread of the database failed');
+      parts.log.error({ error, thread: parts.name }, 'a database thread failed');
     });
     this.#worker.on('exit', () => this.#finish(parts.lost));
   }
@@ -50,19 +50,21 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
     return this.#waiting.size;
   }
 
-  /** @throws StoreError what SQLite answered, or the one of a thread that has ended */
+  /** @throws StoreError SQLite's error, or the error of a thread that has ended */
   ask(request: Request): Promise<Answer> {
     if (this.#end !== null) return Promise.reject(this.#end());
     return new Promise((resolve, reject) => {
       const id = ++this.#lastId;
-      // Before the bookkeeping: what cannot be cloned throws here.
+      // Before the bookkeeping, because a request that cannot be cloned throws here.
       this.#worker.postMessage({ id, request } satisfies Numbered<Request>);
       this.#waiting.set(id, { resolve, reject });
       if (this.#waiting.size === 1) this.#worker.ref();
     });
   }
 
-  /** Rejects what waits with `error`, and waits for the statement in progress, which cannot be interrupted. */
+  /**
+   * Rejects waiting requests with `error`, and waits for the running statement, which cannot be interrupted.
+   */
   async end(error: () => StoreError): Promise<void> {
     this.#finish(error);
     await this.#worker.terminate();

@@ -19,8 +19,8 @@ export type StoreWorkers = {
 };
 
 /**
- * MiB. The threads keep little in V8's memory: the rows of one request. Without a limit V8 lets garbage of
- * young objects grow to 16 to 64 MiB in each thread before it looks after it.
+ * MiB. The threads keep little in V8's memory: the rows of one request. Without a limit V8 lets the garbage
+ * of young objects grow to 16 to 64 MiB in each thread before it collects it.
  */
 const LIMITS = { maxYoungGenerationSizeMb: 4 };
 
@@ -33,8 +33,8 @@ export const STORE_THREADS: StoreWorkers = {
 };
 
 function start(url: URL, options: WorkerOptions): Worker {
-  // A size on the command line is meant for the main thread, which has taken it by now; V8 would put it
-  // above this thread's own.
+  // A size on the command line is meant for the main thread, which has already read it. V8 would prefer it
+  // to this thread's own limit.
   setFlagsFromString('--max-semi-space-size=0');
   return new Worker(url, { ...options, resourceLimits: LIMITS });
 }

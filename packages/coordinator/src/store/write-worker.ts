@@ -3,6 +3,6 @@ import { systemClock } from '@svc/shared/clock.ts';
 import type { WriterData } from './write-protocol.ts';
 import { serveWrites } from './write-serving.ts';
 
-/** The writing thread: every commit, every checkpoint and every wait for another program's lock is here. */
+/** The writing thread: every commit, every checkpoint and every wait for another program's lock happens here. */
 if (parentPort === null) throw new TypeError('this is the entry of a worker thread');
 serveWrites(parentPort, workerData as WriterData, systemClock);
