@@ -37,13 +37,14 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 30_000,
     globalSetup: ['test/support/temporary-folder.ts'],
-    setupFiles: ['test/support/compared-secrets.ts'],
+    setupFiles: ['test/support/leaks/no-leaks.ts', 'test/support/compared-secrets.ts'],
     projects: [
       project(1, {
         name: 'unit',
         include: BESIDE_THE_CODE,
         exclude: STARTING_PROCESSES,
-        maxWorkers: 2,
+        // A third works while two wait.
+        maxWorkers: 3,
         isolate: false,
       }),
       project(2, { name: 'processes', include: STARTING_PROCESSES, maxWorkers: 2 }),
