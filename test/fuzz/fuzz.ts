@@ -60,7 +60,8 @@ async function findingOf(target: FuzzTarget, seed: number): Promise<Finding | nu
 }
 
 /** What is the same while an input is made shorter. */
-const kindOf = (problem: string | null): string | undefined => problem?.slice(0, 40).replaceAll(/[\d.]+/g, '');
+const kindOf = (problem: string | null): string | undefined =>
+  problem?.slice(0, 40).replaceAll(/[\d.]+/g, '');
 
 /** What an input shows; null: nothing. */
 async function problemWith(target: FuzzTarget, input: Buffer, seed: number): Promise<string | null> {

@@ -1,6 +1,7 @@
 import type { FuzzTarget } from './target.ts';
 import { ADDRESS, ADDRESS_LISTS, HOST_PORT } from './targets/addresses.ts';
 import { API_BODY } from './targets/api-body.ts';
+import { HTTP2_PREFACE, PROXY_TUNNEL } from './targets/connections.ts';
 import { DECLARED_FILE, INSERTION } from './targets/declared-file.ts';
 import { DNS_NAME, DNS_PACKET } from './targets/dns.ts';
 import { HTTP_BODY } from './targets/http-body.ts';
@@ -16,6 +17,8 @@ import { COOKIES, MASKING, PROXIES, URL_SECRETS } from './targets/urls.ts';
 export const TARGETS: readonly FuzzTarget[] = [
   HTTP_RESPONSE,
   HTTP_BODY,
+  HTTP2_PREFACE,
+  PROXY_TUNNEL,
   COOKIES,
   DNS_PACKET,
   DNS_NAME,
