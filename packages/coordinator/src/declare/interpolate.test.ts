@@ -20,11 +20,11 @@ test.each([
 });
 
 test.each([
-  [`\${envs}`, 'is not known'],
-  [`\${file1}`, 'is not known'],
-  [`\${env}`, 'is not known'],
-  [`\${}`, 'is not known'],
-  [`a \${svc_x}`, 'must be the whole text'],
+  [`\${envs}`, 'is unknown'],
+  [`\${file1}`, 'is unknown'],
+  [`\${env}`, 'is unknown'],
+  [`\${}`, 'is unknown'],
+  [`a \${svc_x}`, 'must be the whole string'],
   [`\${env.NONE} \${vault.a} \${`, 'the environment variable NONE is not set'],
   [`\${env.NAME} \${`, 'has no closing'],
 ])('%s is refused', (text, message) => {
