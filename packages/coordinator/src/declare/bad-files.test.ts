@@ -14,7 +14,11 @@ const ROWS: Row[] = [
   ['comments only', '# later\n', ['1:1: the file is empty: write {} to declare nothing']],
   ['null', 'null\n', ['1:1: the file is empty: write {} to declare nothing']],
   ['a text', 'hello\n', ['1:1: the file must be a mapping of resource types, like svc_http_monitor']],
-  ['a list', '\n- svc_http_monitor\n', ['2:1: the file must be a mapping of resource types, like svc_http_monitor']],
+  [
+    'a list',
+    '\n- svc_http_monitor\n',
+    ['2:1: the file must be a mapping of resource types, like svc_http_monitor'],
+  ],
   [
     'an open bracket',
     'svc_http_monitor: {\n',
@@ -209,12 +213,16 @@ const ROWS: Row[] = [
   [
     'a reference where another attribute takes one',
     `svc_status_page:\n  a: { title: a, slug: a }\nsvc_status_page_component_group:\n  a: { name: "\${svc_status_page.a.id}", page_id: "\${svc_status_page.a.id}" }\n`,
-    ['4:14: svc_status_page_component_group.a: must not be a reference: only these attributes take an id: page_id'],
+    [
+      '4:14: svc_status_page_component_group.a: must not be a reference: only these attributes take an id: page_id',
+    ],
   ],
   [
     'a reference that an alias repeats where none may stand',
     `svc_status_page: { p: { title: p, slug: p } }\nsvc_status_page_component_group:\n  a: { page_id: &p "\${svc_status_page.p.id}", name: *p }\n`,
-    ['3:20: svc_status_page_component_group.a: must not be a reference: only these attributes take an id: page_id'],
+    [
+      '3:20: svc_status_page_component_group.a: must not be a reference: only these attributes take an id: page_id',
+    ],
   ],
   [
     'a reference inside a text',

@@ -19,7 +19,8 @@ export async function openStore({ path, log }: { path: string; log: Logger }): P
   const writer = new Writer(path, log);
   try {
     const applied = await migrate((sql, parameters) => writer.run(sql, parameters), path);
-    if (applied.length > 0) log.info({ path, migrations: applied }, 'migrated the database to this version of svc');
+    if (applied.length > 0)
+      log.info({ path, migrations: applied }, 'migrated the database to this version of svc');
     return new SqliteStore({ writer, reader: new Reader(path, log), unlock, log });
   } catch (error) {
     await writer.close().finally(unlock);

@@ -28,7 +28,10 @@ export class Reader {
     if (this.#closed) throw closedError();
     if (this.#thread === null || this.#thread.hasEnded) this.#thread = this.#start();
     if (this.#thread.waiting >= MAX_WAITING_READS)
-      throw new StoreError('store-overloaded', `the database has ${MAX_WAITING_READS} waiting reads, the most it takes: try again later`);
+      throw new StoreError(
+        'store-overloaded',
+        `the database has ${MAX_WAITING_READS} waiting reads, the most it takes: try again later`,
+      );
     return this.#thread.ask({ sql, parameters });
   }
 

@@ -84,9 +84,13 @@ export class WriterThread {
     } catch (error) {
       if (Atomics.load(this.#commits, 0) === before) throw error;
       if (ifUnanswered !== undefined) return ifUnanswered;
-      throw new StoreError('store-unanswered', 'the database committed the transaction, but the answer was lost', {
-        cause: error,
-      });
+      throw new StoreError(
+        'store-unanswered',
+        'the database committed the transaction, but the answer was lost',
+        {
+          cause: error,
+        },
+      );
     }
   }
 }
