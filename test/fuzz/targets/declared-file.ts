@@ -143,10 +143,10 @@ export const DECLARED_FILE: FuzzTarget = {
   },
 };
 
-/** Undefined: it is no YAML any more. */
+/** As plain data; undefined: it is no YAML any more, or a value that contains itself. */
 function asYaml(text: string): unknown {
   try {
-    return parse(text, { maxAliasCount: 100, logLevel: 'silent' });
+    return JSON.parse(JSON.stringify(parse(text, { maxAliasCount: 100, logLevel: 'silent' })));
   } catch {
     return undefined;
   }
