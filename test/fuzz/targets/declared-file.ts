@@ -194,5 +194,5 @@ function source(inner: string): string | null {
     return Object.hasOwn(ENV, name) ? (ENV[name] as string) : null;
   }
   if (!inner.startsWith('file.') || inner.includes('missing')) return null;
-  return `content of ${inner.slice(5)}`;
+  return SOURCES.readFile(inner.slice(5)).replace(/\r?\n$/, '');
 }
