@@ -4,12 +4,12 @@ import { dirname, join, normalize } from 'node:path';
 /** A file of the tests: a test, or what supports tests. What production imports is not looked at. */
 const OF_TESTS = /\.test\.ts$|^test\//;
 
-/** Importing them is starting processes. */
+/** Modules whose importers start processes. */
 const STARTING: ReadonlySet<string> = new Set(['node:child_process', 'esbuild']);
 
 /**
- * Those of the test files that start processes: `node:child_process` or esbuild is imported by them or by the support that
- * they import. The quick check leaves them out.
+ * The test files that start processes: they, or the support code that they import, import
+ * `node:child_process` or esbuild. The quick check leaves them out.
  *
  * @param patterns globs, from `root`
  */

@@ -7,8 +7,8 @@ const IN_MEMORY = '/dev/shm';
 const ROOM_BYTES = 2 ** 30;
 
 /**
- * Gives a whole run of tests one temporary folder, and one in memory (`folder-in-memory.ts`), which go with it: what
- * a killed process or a failed test leaves does not pile up in the system's.
+ * Gives a whole run of tests one temporary folder, and one in memory (`folder-in-memory.ts`). Both are removed at
+ * the end: the remains of killed processes and failed tests do not pile up in the system's folders.
  */
 export default function setup(): (() => void) | undefined {
   if (process.env.TESTS_TMPDIR !== undefined) return undefined; // Every project of the run comes here.
