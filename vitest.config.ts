@@ -12,6 +12,7 @@ const BESIDE_THE_CODE = [
   'deploy/**/*.test.ts',
   'test/*.test.ts',
   'test/conformance/**/*.test.ts',
+  'test/loaded/*.test.ts',
   'test/simulation/oracle/*.test.ts',
 ];
 const STARTING_PROCESSES = processStarters(ROOT, BESIDE_THE_CODE);
@@ -33,16 +34,19 @@ const project = (
 export default defineConfig({
   test: {
     pool: 'forks',
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // Time-outs end what hangs. On a busy machine everything else takes many times longer than on a quiet one.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     globalSetup: ['test/support/temporary-folder.ts'],
-    setupFiles: ['test/support/compared-secrets.ts'],
+    setupFiles: ['test/support/leaks/no-leaks.ts', 'test/support/compared-secrets.ts'],
     projects: [
       project(1, {
         name: 'unit',
         include: BESIDE_THE_CODE,
         exclude: STARTING_PROCESSES,
-        maxWorkers: 2,
+        // A third works while two wait.
+        maxWorkers: 3,
         isolate: false,
       }),
       project(2, { name: 'processes', include: STARTING_PROCESSES, maxWorkers: 2 }),

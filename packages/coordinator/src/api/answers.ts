@@ -22,12 +22,9 @@ export const id = z
 export const instant = z.iso.datetime().meta({ description: 'Instant in UTC (RFC 3339).' });
 const region = z.enum(REGIONS);
 
-const warnings = z
-  .array(z.string())
-  .meta({
-    description:
-      'Warnings about parts of the resource that do not work as declared, in sentences for people.',
-  });
+const warnings = z.array(z.string()).meta({
+  description: 'Warnings about parts of the resource that do not work as declared, in sentences for people.',
+});
 
 const monitorMembers = {
   regions_status: z

@@ -168,7 +168,11 @@ const ROWS: Row[] = [
   [
     'a form',
     ['POST', '/v1/monitors', 'name=x', { 'content-type': 'application/x-www-form-urlencoded' }],
-    [415, 'unsupported-media-type', 'send the body as application/json; the request has another content-type'],
+    [
+      415,
+      'unsupported-media-type',
+      'send the body as application/json; the request has another content-type',
+    ],
   ],
   [
     'a compressed body',
@@ -382,7 +386,7 @@ const ROWS: Row[] = [
     [
       409,
       'conflict',
-      'component group GROUP cannot be changed over the API: it is declared in svc.yaml as "main", where it is to be changed',
+      'component group GROUP cannot be changed over the API: it is declared in svc.yaml as "main": change it there',
     ],
   ],
   [
@@ -391,7 +395,7 @@ const ROWS: Row[] = [
     [
       409,
       'conflict',
-      'monitor SHOWN is shown by component 1 of status page PAGE: remove what shows it first, or repeat with ?cascade=true to remove that too, or with ?components=keep to leave it in place, showing nothing',
+      'monitor SHOWN is shown by component 1 of status page PAGE: remove the components first, or repeat with ?cascade=true to remove them too, or with ?components=keep to leave it in place, showing nothing',
     ],
   ],
   [

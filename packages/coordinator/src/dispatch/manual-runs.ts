@@ -22,7 +22,10 @@ export class TooManyRuns extends SvcError {
   readonly retryable = true;
 
   constructor() {
-    super('too-many-runs', `${MAX_RUNS} checks are already being run by hand, the most at once: try again later`);
+    super(
+      'too-many-runs',
+      `${MAX_RUNS} checks are already being run by hand, the most at once: try again later`,
+    );
   }
 }
 

@@ -37,7 +37,10 @@ async function refuseUnknown(db: Kysely<Database>, path: string): Promise<void> 
   const tables = await sql<{ name: string }>`SELECT name FROM sqlite_master WHERE type = 'table'`.execute(db);
   if (tables.rows.length === 0) return;
   if (!tables.rows.some(({ name }) => name === MIGRATION_TABLE)) {
-    throw new StoreError('store-foreign', `${path} is a database, but svc did not create it: set SVC_DATA_DIR or SVC_DATABASE_URL to another path`);
+    throw new StoreError(
+      'store-foreign',
+      `${path} is a database, but svc did not create it: set SVC_DATA_DIR or SVC_DATABASE_URL to another path`,
+    );
   }
   const applied = await sql<{ name: string }>`SELECT name FROM ${sql.table(MIGRATION_TABLE)}`.execute(db);
   const newer = applied.rows.map(({ name }) => name).filter((name) => !Object.hasOwn(MIGRATIONS, name));

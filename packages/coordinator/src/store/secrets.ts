@@ -67,7 +67,11 @@ export class Secrets {
     } catch (error) {
       const previous = this.#previous === null ? null : openedOrNull(this.#previous, purpose, sealed);
       if (previous !== null) return new Secret(previous);
-      throw new StoreError('store-key', `cannot open the secret sealed for ${purpose}: it was sealed with another key, or changed`, { cause: error });
+      throw new StoreError(
+        'store-key',
+        `cannot open the secret sealed for ${purpose}: it was sealed with another key, or changed`,
+        { cause: error },
+      );
     }
   }
 
