@@ -78,7 +78,7 @@ describe('the files', () => {
     const again = await temporaryFolder();
     const lines: string[] = [];
     await buildAll({ root: ROOT, outDir: again, withStandalone: false, report: (line) => lines.push(line) });
-    expect(lines).toContain('no standalone provider: it was not asked for');
+    expect(lines).toContain('no standalone provider: it was not requested');
     const files = ['coordinator.mjs', 'agent.mjs', 'THIRD-PARTY-LICENSES.txt', `release/${ZIPS[0]}`];
     for (const file of [...files, 'terraform-provider/provider.cjs']) {
       const first = await readFile(join(dist, file));

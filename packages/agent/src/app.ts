@@ -152,7 +152,7 @@ export class Agent {
     } catch (error) {
       log.warn(
         { error: messageOf(error) },
-        'the connection to NATS was lost at the start; the agent goes on when it is back',
+        'the connection to NATS was lost at the start; the agent continues when it is back',
       );
     }
     if (this.#stopped === null) this.#heartbeats.start();

@@ -399,7 +399,7 @@ describe('Ctrl-C', () => {
     svc.provider.stop();
     const outcome = await creating;
     expect(outcome.state).toBeNull();
-    expect(errorOf(outcome).detail).toContain('given up');
+    expect(errorOf(outcome).detail).toContain('cancelled');
     expect(await monitorsNamed('stopped')).toEqual([]);
     expect(svc.clock.pendingTimers).toBe(0);
   });

@@ -295,7 +295,9 @@ export const regionView = z
         running: z.number().int(),
         load: z
           .number()
-          .meta({ description: 'Running attempts as a part of what the agent can run at once, 0 to 1.' }),
+          .meta({
+            description: 'Running attempts as a share of the most that the agent runs at once, 0 to 1.',
+          }),
         loop_delay_ms: z.number(),
         last_seen_at: z.number().int(),
         draining: z.boolean(),
@@ -380,7 +382,7 @@ export const auditView = z
     workspace_id: id.nullable().meta({ description: 'Null where the request had no valid token.' }),
     actor: z.enum(AUDIT_ACTORS).meta({
       description:
-        'Who acted: an API token, somebody unknown, the declared file, or the settings (`SVC_API_TOKEN`).',
+        'Who acted: an API token, an unknown caller, the declared file, or the settings (`SVC_API_TOKEN`).',
     }),
     token: z
       .object({ id, name: z.string() })

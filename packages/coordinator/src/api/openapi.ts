@@ -21,7 +21,7 @@ const HEADERS: Readonly<Record<string, Json>> = {
     description: 'Version of the object, and a digest of the answer.',
     schema: { type: 'string', pattern: '^"\\d+-[\\w-]+"$' },
   },
-  Location: { description: 'Path of what was created.', schema: { type: 'string', format: 'uri-reference' } },
+  Location: { description: 'Path of the new object.', schema: { type: 'string', format: 'uri-reference' } },
   'Idempotency-Replayed': {
     description: '`true`: an earlier request with this key created the object.',
     schema: { const: 'true' },

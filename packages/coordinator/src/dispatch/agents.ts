@@ -26,8 +26,8 @@ const REPLACED_SILENCE_MS = 2 * HEARTBEAT_INTERVAL_MS + 500;
 /** Most agents known in a region. Further ones are dropped, so that no sender can fill the memory. */
 export const MAX_AGENTS_PER_REGION = 1_000;
 /**
- * Log lines of one text about the agents of one region in 10 s. A fleet of twenty agents is told in full, and agents
- * that somebody invents fill no log.
+ * Most log lines of one text about the agents of one region in 10 s. A fleet of twenty agents is logged in full, and
+ * invented agents fill no log.
  */
 export const MOST_LINES = 20;
 /** Least time between two log lines about disowned batches of a region, ms. */

@@ -75,7 +75,7 @@ export const statusPage = {
         form: 'domain names',
         maximumItems: LIMITS.emailDomains,
       }),
-      'E-mail domains: whoever has an address at one of them may see the page. They are required when `access_type` is `email-domain`.',
+      'E-mail domains: people with an address at one of them may see the page. They are required when `access_type` is `email-domain`.',
     ),
     id: computed(text(), 'Id: a decimal number as a string.'),
     published: computed(

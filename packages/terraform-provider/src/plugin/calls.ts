@@ -42,7 +42,7 @@ export class ProviderCalls implements Calls {
   async GetMetadata(): Promise<Response<'GetMetadata'>> {
     const names = (all: object) => Object.keys(all).map((name) => ({ type_name: name }));
     let found: Response<'GetMetadata'> = {};
-    const answer = await this.#attempt('Listing what the provider has', async () => {
+    const answer = await this.#attempt('Listing the contents of the provider', async () => {
       const { resources, dataSources } = await this.#options.load();
       found = { resources: names(resources), data_sources: names(dataSources) };
       return NOTHING_SAID;

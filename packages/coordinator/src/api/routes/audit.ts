@@ -16,7 +16,7 @@ const filters = {
   token_id: id.optional().meta({ description: 'Only lines of this token.' }),
   object: z.string().max(300, 'may have at most 300 characters').optional().meta({
     description:
-      'Only lines about this object and what lies below it, for example `monitors/12` or `monitors`.',
+      'Only lines about this object and the objects below it, for example `monitors/12` or `monitors`.',
   }),
 };
 

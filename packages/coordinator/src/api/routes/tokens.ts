@@ -17,7 +17,7 @@ const newToken = z
     name: nameSchema('Purpose of the token.'),
     scope: z.enum(TOKEN_SCOPES, SCOPE_MESSAGE).meta({
       description:
-        '`read` sees everything but secrets. `write` sees secrets too, and changes what is declared. `admin` also manages tokens and reads the audit trail.',
+        '`read` sees everything but secrets. `write` sees secrets too, and changes the declarations. `admin` also manages tokens and reads the audit trail.',
     }),
     expires_at: z.iso
       .datetime({ offset: true, error: 'must be an instant as in 2027-01-01T00:00:00Z' })
