@@ -12,6 +12,7 @@ const BESIDE_THE_CODE = [
   'deploy/**/*.test.ts',
   'test/*.test.ts',
   'test/conformance/**/*.test.ts',
+  'test/refusals/*.test.ts',
   'test/simulation/oracle/*.test.ts',
 ];
 const STARTING_PROCESSES = processStarters(ROOT, BESIDE_THE_CODE);

@@ -4,19 +4,15 @@ import { Problem } from './problem.ts';
 
 /** A whole number in a query. */
 export function wholeNumber(minimum: number, maximum: number) {
+  const message = `must be a whole number from ${minimum} to ${maximum}`;
   return (
     z
       .string()
-      .regex(/^\d{1,15}$/, `must be a whole number from ${minimum} to ${maximum}`)
+      .regex(/^\d{1,15}$/, message)
       // A query is text; to those who read the document it is a number.
       .meta({ type: 'integer', pattern: undefined, minimum, maximum })
       .transform(Number)
-      .pipe(
-        z
-          .number()
-          .min(minimum, `must be ${minimum} to ${maximum}`)
-          .max(maximum, `must be ${minimum} to ${maximum}`),
-      )
+      .pipe(z.number().min(minimum, message).max(maximum, message))
   );
 }
 

@@ -1,6 +1,7 @@
 import { MASK } from '../secret.ts';
 import type { Attributes, SecretPart } from './definition.ts';
-import { DEFINITIONS, type ResourceKind } from './registry.ts';
+import { DEFINITIONS, type ResourceKind } from './definitions.ts';
+import type { Issue } from './input.ts';
 
 /** A secret of a resource, and where it is. */
 export type SecretPlace = {
@@ -12,6 +13,8 @@ export type SecretPlace = {
   /** What is secret of the value; undefined: all of it. */
   readonly part: SecretPart | undefined;
 };
+
+type MaskIssue = Issue & Pick<SecretPlace, 'isMember'>;
 
 /**
  * The secrets that are set in a resource as users write it, which need not be valid. A single block may
@@ -74,6 +77,17 @@ export function maskOf({ value, part }: Pick<SecretPlace, 'value' | 'part'>): st
 export function isMask({ value, part }: Pick<SecretPlace, 'value' | 'part'>): boolean {
   if (part?.isMasked !== undefined && typeof value === 'string') return part.isMasked(value, MASK);
   return value === maskOf({ value, part });
+}
+
+/** Every secret of a resource, as users write it, that is the mask: somebody sends back what was shown to a read token. */
+export function maskIssues(kind: ResourceKind, resource: unknown): MaskIssue[] {
+  return secretsIn(kind, resource)
+    .filter(isMask)
+    .map(({ path, isMember, part }) => ({
+      path,
+      isMember,
+      message: `${part === undefined ? 'is' : 'has in it'} the mask that read tokens are shown: write the secret itself`,
+    }));
 }
 
 /** A copy of a resource as users write it (blocks under their names) with its secrets masked; null stays null. */

@@ -3,8 +3,9 @@ import { domainToASCII } from 'node:url';
 import { userInfo } from '../user-info.ts';
 
 /**
- * Forms of text values. Each function answers what is wrong with the text and what to do, or null
- * when nothing is. Texts are kept as they were written: nothing here trims or changes case.
+ * Forms of text values. Each function answers what is wrong with the text and what to do, or null when
+ * nothing is. The answer never repeats the text or a part of it, which may be a secret. Texts are kept as
+ * they were written: nothing here trims or changes case.
  */
 export type TextCheck = (text: string) => string | null;
 
@@ -86,14 +87,14 @@ export const hostAndPort: TextCheck = (text) => {
       : 'must be host:port, like example.com:443';
   }
   if (!/^\d{1,5}$/.test(parts.port) || Number(parts.port) < 1 || Number(parts.port) > 65_535) {
-    return `has the port "${parts.port}": ports are whole numbers from 1 to 65535`;
+    return 'has a port that is none: ports are whole numbers from 1 to 65535';
   }
   if (parts.isBracketed) {
-    return isIPv6(parts.host) ? null : `has "${parts.host}" in brackets, which is not an IPv6 address`;
+    return isIPv6(parts.host) ? null : 'has brackets around what is not an IPv6 address';
   }
   return isIPv4(parts.host) || isHostName(parts.host)
     ? null
-    : `has the host "${parts.host}", which is neither a host name nor an IP address`;
+    : 'has a host that is neither a host name nor an IP address';
 };
 
 /** Splits at the last colon outside brackets; null when there is none. Does not judge the parts. */
@@ -202,19 +203,16 @@ const FRAMING_HEADERS = new Set([
   'upgrade',
 ]);
 
+const OF_THE_CONNECTION = 'names a header that the connection itself sets';
+
 /** For requests that probe: `Host` may be set there, to reach one of several sites of an address. */
 export const probeHeaderName: TextCheck = (text) => {
-  // First: what is no name is not repeated, as it may be a header's value in the wrong place.
   const wrong = headerName(text);
   if (wrong !== null) return wrong;
   const name = text.toLowerCase();
-  return FRAMING_HEADERS.has(name) || name.startsWith('proxy-')
-    ? `must not be "${text}": that header is set by the connection itself`
-    : null;
+  return FRAMING_HEADERS.has(name) || name.startsWith('proxy-') ? OF_THE_CONNECTION : null;
 };
 
 /** For requests to channels and exporters. */
 export const outgoingHeaderName: TextCheck = (text) =>
-  text.toLowerCase() === 'host'
-    ? `must not be "${text}": that header is set by the connection itself`
-    : probeHeaderName(text);
+  text.toLowerCase() === 'host' ? OF_THE_CONNECTION : probeHeaderName(text);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nearest } from '../nearest.ts';
 
 /**
  * Messages about values of the wrong kind. They are written to follow the attribute's name:
@@ -30,6 +31,17 @@ export function listOf<T>(schema: z.ZodType<T>, maximum: number): z.ZodType<T[]>
 
 export function tooMany(count: number, maximum: number): string {
   return `has ${count} entries, at most ${maximum} are allowed`;
+}
+
+/** Follows a value that is none of these, or a name. */
+export function notOneOf(options: readonly unknown[]): string {
+  return `is not one of ${options.join(', ')}`;
+}
+
+/** For a text that is none of these: what was given, what is allowed, and what was probably meant. */
+export function wrongChoice(given: string, options: readonly string[]): string {
+  const meant = nearest(given, options);
+  return `${quoted(given)} ${notOneOf(options)}${meant === null ? '' : `: did you mean "${meant}"?`}`;
 }
 
 /** A value as it is repeated in a message; not for secrets. */
