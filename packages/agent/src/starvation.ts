@@ -6,7 +6,7 @@ import { type CpuSample, isStarvedBy, waitingParts } from './waiting.ts';
 /** How often the event loop is asked whether it is late. */
 const SAMPLE_MS = 100;
 /** From this delay on, the agent's time-outs mean nothing. */
-export const STARVED_MS = 500;
+const STARVED_MS = 500;
 /** Stalls and counters are remembered this long: longer than any attempt (120 s) may take. */
 const REMEMBERED_MS = 180_000;
 /** The kernel's counters are read this often: by every third sample of the loop, and no sooner for an attempt. */

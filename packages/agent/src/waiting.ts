@@ -60,7 +60,7 @@ export function waitingParts(samples: readonly CpuSample[], from: number, to: nu
  * wait is in that; the throttling of the cgroup is summed over the CPUs and over all that share the quota, and says
  * more than the agent waited. It is taken where nothing else is there.
  */
-export function waitedBetween(before: CpuSample, after: CpuSample): number {
+function waitedBetween(before: CpuSample, after: CpuSample): number {
   return after.waitedMs === null
     ? grown(before.throttledMs, after.throttledMs)
     : grown(before.waitedMs, after.waitedMs);

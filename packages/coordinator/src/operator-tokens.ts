@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { Tokens } from './store/tokens.ts';
 
 /** Shorter ones are warned about; the next version refuses them. */
-export const SHORT_TOKEN = 32;
+const SHORT_TOKEN = 32;
 
 /**
  * What SVC_API_TOKEN or its file holds: one token, or two in two lines that are valid at once, so that one can

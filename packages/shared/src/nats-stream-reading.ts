@@ -5,7 +5,7 @@ import type { NatsBus } from './nats-bus.ts';
 import { messageIdOf } from './nats-headers.ts';
 
 /** Reading of a stream ended without being asked to: look at the stream again and read anew. */
-export class StreamReadEnded extends SvcError {
+class StreamReadEnded extends SvcError {
   readonly retryable = true;
 
   constructor(stream: string, why: string, options?: { cause?: unknown }) {

@@ -1,6 +1,6 @@
 /** How a supervised process tells its supervisor that it does its work now: over their channel. */
 
-export const READY_MESSAGE = { event: 'ready' } as const;
+const READY_MESSAGE = { event: 'ready' } as const;
 
 export function isReadyMessage(message: unknown): boolean {
   return typeof message === 'object' && message !== null && 'event' in message && message.event === 'ready';

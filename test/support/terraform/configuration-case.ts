@@ -10,7 +10,7 @@ export type ConfigurationCase = {
 };
 
 /** The smallest valid body of each resource. */
-export const SMALLEST: Readonly<Record<ResourceKind, Readonly<Record<string, unknown>>>> = {
+const SMALLEST: Readonly<Record<ResourceKind, Readonly<Record<string, unknown>>>> = {
   svc_http_monitor: { name: 'a', url: 'https://example.com', periodicity: '1m' },
   svc_tcp_monitor: { name: 'a', uri: 'example.com:443', periodicity: '1m' },
   svc_dns_monitor: { name: 'a', uri: 'example.com', periodicity: '1m' },

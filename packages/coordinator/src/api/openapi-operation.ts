@@ -59,7 +59,7 @@ export function operation(endpoint: Endpoint): Json {
 }
 
 /** What an endpoint may refuse: it follows from what it is, and from what it says of itself. */
-export function problemCodes({ access, path, headers = [], body, problems = [] }: Endpoint): ProblemCode[] {
+function problemCodes({ access, path, headers = [], body, problems = [] }: Endpoint): ProblemCode[] {
   const isPublic = access === 'public';
   return [
     'malformed-request',

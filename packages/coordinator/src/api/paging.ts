@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Problem } from './problem.ts';
 
 /** A whole number in a query. */
-export function wholeNumber(minimum: number, maximum: number) {
+function wholeNumber(minimum: number, maximum: number) {
   const message = `must be a whole number from ${minimum} to ${maximum}`;
   return (
     z
@@ -54,7 +54,7 @@ function exampleOf(member: z.ZodType, envelope: object): { examples?: object[] }
 }
 
 /** Where the next page begins: after the row with these keys. Opaque to callers. */
-export function encodeCursor(keys: readonly (number | string)[]): string {
+function encodeCursor(keys: readonly (number | string)[]): string {
   return Buffer.from(JSON.stringify(keys)).toString('base64url');
 }
 

@@ -20,7 +20,7 @@ export class NotFound extends ConfigurationError {
   }
 }
 
-export const CONFLICT_REASONS = [
+const CONFLICT_REASONS = [
   /** Slug or custom domain belongs to another page, of whatever workspace. */
   'taken',
   /** Owned by the declared file and written by the API. */

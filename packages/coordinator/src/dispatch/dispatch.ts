@@ -26,7 +26,7 @@ import { SlowChecks } from './slow-checks.ts';
 import { isSameToken, type JobTokens } from './tokens.ts';
 
 /** Slots are opened and jobs published this often, ms. */
-export const TICK_MS = 50;
+const TICK_MS = 50;
 /** A tick later than this says that the process stood still: what seems silence may wait in the socket, ms. */
 const LATE_TICK_MS = 250;
 /** No silence is judged for this long after a late tick, ms. */

@@ -41,23 +41,23 @@ export type StringComparator = (typeof STRING_COMPARATORS)[number];
 export type RecordComparator = (typeof RECORD_COMPARATORS)[number];
 export type RecordType = (typeof RECORD_TYPES)[number];
 
-export const statusCodeAssertion = z.object({
+const statusCodeAssertion = z.object({
   target: z.number().int(),
   comparator: z.enum(NUMBER_COMPARATORS),
 });
-export const bodyAssertion = z.object({ target: z.string(), comparator: z.enum(STRING_COMPARATORS) });
-export const headerAssertion = z.object({
+const bodyAssertion = z.object({ target: z.string(), comparator: z.enum(STRING_COMPARATORS) });
+const headerAssertion = z.object({
   key: z.string(),
   target: z.string(),
   comparator: z.enum(STRING_COMPARATORS),
 });
-export const recordAssertion = z.object({
+const recordAssertion = z.object({
   record: z.enum(RECORD_TYPES),
   target: z.string(),
   comparator: z.enum(RECORD_COMPARATORS),
 });
 
-export const httpCheck = z.object({
+const httpCheck = z.object({
   type: z.literal('http'),
   url: z.string().max(2 * LIMITS.target),
   method: z.enum(HTTP_METHODS),
@@ -72,13 +72,13 @@ export const httpCheck = z.object({
   ...attempts,
 });
 
-export const tcpCheck = z.object({
+const tcpCheck = z.object({
   type: z.literal('tcp'),
   uri: z.string().max(2 * LIMITS.target),
   ...attempts,
 });
 
-export const dnsCheck = z.object({
+const dnsCheck = z.object({
   type: z.literal('dns'),
   uri: z.string().max(2 * LIMITS.target),
   record_assertions: z.array(recordAssertion).max(LIMITS.assertions),

@@ -10,16 +10,10 @@ import { maskIssues } from './secrets.ts';
 import { statusPage } from './status-page.ts';
 import { tcpMonitor } from './tcp-monitor.ts';
 
-export type { StatusPageComponent } from './component.ts';
-export type { StatusPageComponentGroup } from './component-group.ts';
 export type { Monitor, ResourceKind, Resources } from './definitions.ts';
 export { DEFINITIONS, isResourceKind, MONITOR_KINDS, RESOURCE_KINDS } from './definitions.ts';
-export type { DnsMonitor } from './dns-monitor.ts';
-export type { HttpMonitor } from './http-monitor.ts';
 export type { Issue, Surface } from './input.ts';
-export type { Notification, NotificationOf } from './notification.ts';
-export type { StatusPage } from './status-page.ts';
-export type { TcpMonitor } from './tcp-monitor.ts';
+export type { Notification } from './notification.ts';
 
 const schemas = {
   api: schemasFor('api'),

@@ -5,7 +5,7 @@ import protobuf from 'protobufjs/light.js';
  * with `list` or `map` (keys are strings) where it is repeated. Only numbers and types are on the wire;
  * a field that the other side knows and this table does not is skipped on reading.
  */
-export const MESSAGES = {
+const MESSAGES = {
   Empty: {},
   DynamicValue: { msgpack: [1, 'bytes'], json: [2, 'bytes'] },
   RawState: { json: [1, 'bytes'] },
