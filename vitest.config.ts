@@ -37,7 +37,7 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 30_000,
     globalSetup: ['test/support/temporary-folder.ts'],
-    setupFiles: ['test/support/compared-secrets.ts'],
+    setupFiles: ['test/support/compared-secrets.ts', 'test/support/secrets-in-texts.ts'],
     projects: [
       project(1, {
         name: 'unit',

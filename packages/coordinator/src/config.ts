@@ -1,5 +1,5 @@
-import { LOG_LEVELS } from '@svc/shared/log.ts';
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
+import { PROCESS_SETTINGS } from '@svc/shared/process-settings.ts';
 import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
 import {
   bearerToken,
@@ -129,19 +129,7 @@ export const COORDINATOR_SETTINGS = {
     description: 'bearer token that /metrics asks for',
     schema: bearerToken.optional(),
   },
-  logLevel: {
-    name: 'SVC_LOG_LEVEL',
-    description: `least level that is logged: ${LOG_LEVELS.join(', ')}`,
-    default: 'info',
-    schema: z.enum(LOG_LEVELS),
-  },
-  isSupervised: {
-    name: 'SVC_SUPERVISED',
-    description: 'ends when the supervisor is gone',
-    default: '0',
-    isInternal: true,
-    schema: onOff,
-  },
+  ...PROCESS_SETTINGS,
 } as const satisfies SettingsTable;
 
 export type CoordinatorConfig = SettingsOf<typeof COORDINATOR_SETTINGS>;

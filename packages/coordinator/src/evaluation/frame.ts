@@ -1,8 +1,7 @@
-import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
 import type { RegionSet } from '../domain/region-set.ts';
-import type { TransitionReason } from '../domain/transition.ts';
 import type { MonitorState } from './state.ts';
-import type { CountedVote, Writes } from './writes.ts';
+import type { ChangeOfStatus, Writes } from './writes.ts';
 
 /** The instants of one evaluation: everything in it happens at once. */
 export type Instants = {
@@ -19,17 +18,7 @@ export type Instants = {
 };
 
 /** A change of status, told after its commit. */
-export type StatusChange = {
-  readonly monitor: LiveMonitor;
-  readonly from: MonitorStatus;
-  readonly to: MonitorStatus;
-  readonly reason: TransitionReason;
-  /** Epoch ms. */
-  readonly at: number;
-  /** The slot that made it; null when none did (ageing, a changed declaration). */
-  readonly slot: number | null;
-  readonly votes: readonly CountedVote[];
-};
+export type StatusChange = ChangeOfStatus & { readonly monitor: LiveMonitor };
 
 /** What the parts of one evaluation share. */
 export type Frame = {

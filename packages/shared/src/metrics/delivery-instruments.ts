@@ -8,7 +8,8 @@ export const DELIVERY_COUNTERS = {
       name: 'outcome',
       values: {
         delivered: 'The receiver took it.',
-        retry: 'It failed in a way that may pass. An alert is tried again until it is a day old, a test is not.',
+        retry:
+          'It failed in a way that may pass. An alert is tried again until it is a day old, a test is not.',
         'permanent-message': 'The receiver refused this alert for good; others may pass.',
         'permanent-channel':
           'The receiver refuses all of this channel until its settings are changed, or the channel cannot send.',
