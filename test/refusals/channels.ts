@@ -13,7 +13,7 @@ const CHANNEL = 'svc_notification';
 const KINDS = CHANNEL_KINDS.join(', ');
 const ENDPOINT = 'https://example.com';
 const NO_NUMBER =
-  'is not a phone number in international format: + and 7 to 15 digits without blanks, like +4915112345678';
+  'is not a phone number in international format: + and 7 to 15 digits without spaces, like +4915112345678';
 const NO_URL = 'must be a URL that starts with https:// or http://';
 
 /** A channel with only the block of its kind; what is said follows the name of the block. */
@@ -72,12 +72,12 @@ export const CHANNEL_ROWS: readonly Row[] = [
     'email: must be a mapping, not a list',
     { terraform: /Too many email blocks/ },
   ],
-  [CHANNEL, { name: x(257) }, 'name: has 257 characters, at most 256 are allowed'],
+  [CHANNEL, { name: x(257) }, 'name: has 257 characters, but at most 256 are allowed'],
   ...['api', '012'].map(
     (id): Row => [
       CHANNEL,
       { monitor_ids: ['12', id] },
-      'monitor_ids.1: is not an id: a decimal number as a string, like "12"',
+      'monitor_ids.1: is not an id: use a decimal number as a string, like "12"',
       { file: `monitor_ids.1: is not a reference like \${svc_http_monitor.api.id}, nor an id like "12"` },
     ],
   ),
@@ -106,12 +106,12 @@ export const CHANNEL_ROWS: readonly Row[] = [
   wrong(
     'webhook',
     { endpoint: ENDPOINT, headers: [{ key: 'X-A', value: 'hunter2\nb' }] },
-    'headers.0.value: must not contain line ends or NUL',
+    'headers.0.value: must not contain line breaks or NUL',
   ),
   wrong(
     'webhook',
     { endpoint: ENDPOINT, headers: times(21, header) },
-    'headers: has 21 entries, at most 20 are allowed',
+    'headers: has 21 entries, but at most 20 are allowed',
   ),
   wrong(
     'webhook',
@@ -124,7 +124,7 @@ export const CHANNEL_ROWS: readonly Row[] = [
   wrong(
     'messenger_a',
     { chat_id: 'ops' },
-    'chat_id: is not a chat id: a number like -1001234567890, or @name of a public channel',
+    'chat_id: is not a chat id: use a number like -1001234567890, or the @name of a public channel',
   ),
   secretRequired('chat_a', 'webhook_url'),
   wrong('chat_a', { webhook_url: 'hunter2' }, `webhook_url: ${NO_URL}`),
@@ -133,12 +133,12 @@ export const CHANNEL_ROWS: readonly Row[] = [
   wrong(
     'chat_c',
     { webhook_url: 'https://example.com/hunter2 ' },
-    'webhook_url: must not contain blanks or control characters: write a blank as %20',
+    'webhook_url: must not contain spaces or control characters: write a space as %20',
   ),
   wrong(
     'incident_a',
     { integration_key: 'hunter2 ' },
-    'integration_key: must be printable ASCII without blanks',
+    'integration_key: must be printable ASCII characters without spaces',
   ),
   wrong('incident_a', { integration_key: '********' }, `integration_key: ${MASK_SENT}`),
   wrong('incident_b', { api_key: 'a', region: 'us-east' }, 'region: "us-east" is not one of us, eu'),
@@ -149,8 +149,8 @@ export const CHANNEL_ROWS: readonly Row[] = [
   wrong(
     'push_a',
     { topic: 'a/b' },
-    'topic: is not a topic: 1 to 64 letters, digits, hyphens and underscores',
+    'topic: is not a topic: use 1 to 64 letters, digits, hyphens and underscores',
   ),
   wrong('push_a', { topic: 'a', server_url: 'push' }, `server_url: ${NO_URL}`),
-  wrong('push_a', { topic: 'a', token: x(1_025) }, 'token: has 1025 characters, at most 1024 are allowed'),
+  wrong('push_a', { topic: 'a', token: x(1_025) }, 'token: has 1025 characters, but at most 1024 are allowed'),
 ];

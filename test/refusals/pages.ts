@@ -6,26 +6,26 @@ const COMPONENT = 'svc_status_page_component';
 const GROUP = 'svc_status_page_component_group';
 
 const NO_URL = 'must be a URL that starts with https:// or http://';
-const NO_ID = 'is not an id: a decimal number as a string, like "12"';
+const NO_ID = 'is not an id: use a decimal number as a string, like "12"';
 const NO_REFERENCE = `is not a reference like \${svc_http_monitor.api.id}, nor an id like "12"`;
 /** In the API the page stands in the path. */
-const OF_THE_PATH = 'page_id: must be 1, the page of the path, or left out';
+const OF_THE_PATH = 'page_id: must be 1, the page in the path, or omitted';
 
 /** Each rule of status pages and of what stands on them, broken. */
 export const PAGE_ROWS: readonly Row[] = [
   [PAGE, { title: '' }, 'title: must not be empty'],
-  [PAGE, { title: x(257) }, 'title: has 257 characters, at most 256 are allowed'],
+  [PAGE, { title: x(257) }, 'title: has 257 characters, but at most 256 are allowed'],
   [PAGE, { slug: undefined }, 'slug: is required', terraformRequires('slug')],
   [PAGE, { slug: '' }, 'slug: must not be empty'],
-  [PAGE, { slug: x(257) }, 'slug: has 257 characters, at most 256 are allowed'],
+  [PAGE, { slug: x(257) }, 'slug: has 257 characters, but at most 256 are allowed'],
   ...['A', 'a b', '-a', 'a/b', 'ü'].map(
     (slug): Row => [
       PAGE,
       { slug },
-      'slug: may contain lower-case letters a to z, digits and, between them, hyphens',
+      'slug: must consist of the letters a to z, digits, and hyphens between them',
     ],
   ),
-  [PAGE, { description: x(1_025) }, 'description: has 1025 characters, at most 1024 are allowed'],
+  [PAGE, { description: x(1_025) }, 'description: has 1025 characters, but at most 1024 are allowed'],
   [PAGE, { homepage_url: 'javascript:alert(1)' }, `homepage_url: ${NO_URL}`],
   [PAGE, { contact_url: 'tel:1' }, `contact_url: ${NO_URL} or mailto:`],
   [PAGE, { icon: 'icon.png' }, `icon: ${NO_URL}`],
@@ -46,7 +46,7 @@ export const PAGE_ROWS: readonly Row[] = [
   [
     PAGE,
     { access_type: 'password', password: `hunter2${x(250)}` },
-    'password: has 257 characters, at most 256 are allowed',
+    'password: has 257 characters, but at most 256 are allowed',
   ],
   [PAGE, { access_type: 'password', password: '********' }, `password: ${MASK_SENT}`],
   [
@@ -83,17 +83,17 @@ export const PAGE_ROWS: readonly Row[] = [
     { file: `monitor_id: ${NO_REFERENCE}` },
   ],
   [COMPONENT, { group_id: '' }, `group_id: ${NO_ID}`, { file: `group_id: ${NO_REFERENCE}` }],
-  [COMPONENT, { name: x(257) }, 'name: has 257 characters, at most 256 are allowed'],
-  [COMPONENT, { description: x(1_025) }, 'description: has 1025 characters, at most 1024 are allowed'],
-  [COMPONENT, { order: 1.5 }, 'order: is 1.5: must be a whole number'],
+  [COMPONENT, { name: x(257) }, 'name: has 257 characters, but at most 256 are allowed'],
+  [COMPONENT, { description: x(1_025) }, 'description: has 1025 characters, but at most 1024 are allowed'],
+  [COMPONENT, { order: 1.5 }, 'order: is 1.5, but must be a whole number'],
   [
     COMPONENT,
     { group_order: 2_147_483_648 },
-    'group_order: is 2147483648: -2147483648 to 2147483647 is allowed',
+    'group_order: is 2147483648, but must be from -2147483648 to 2147483647',
   ],
   [GROUP, { name: undefined }, 'name: is required', terraformRequires('name')],
   [GROUP, { name: '' }, 'name: must not be empty'],
-  [GROUP, { name: x(257) }, 'name: has 257 characters, at most 256 are allowed'],
+  [GROUP, { name: x(257) }, 'name: has 257 characters, but at most 256 are allowed'],
   [GROUP, { page_id: '01' }, `page_id: ${NO_ID}`, { api: OF_THE_PATH, file: `page_id: ${NO_REFERENCE}` }],
   [
     GROUP,

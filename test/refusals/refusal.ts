@@ -64,7 +64,7 @@ export function terraformRequires(name: string): { readonly terraform: RegExp } 
 /** Of a member that the service sets: the API ignores it, so that an answer can be sent back. */
 export const IGNORED_BY_THE_API = { api: null };
 
-export const MASK_SENT = 'is the mask that read tokens are shown: write the secret itself';
+export const MASK_SENT = 'is the mask that read tokens see: write the secret itself';
 
 /** The path and the message of what is said; the path of the resource itself is empty. */
 export function split(said: string): [path: string, message: string] {

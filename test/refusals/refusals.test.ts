@@ -74,7 +74,7 @@ describe('the declared file', () => {
     const { errors } = parseDeclaration(text, 'svc.yaml', sources);
     const expected = says.map((said) => {
       const [path, message] = split(said);
-      const atKey = /^is (?:not known here|set by the service)/.test(message);
+      const atKey = /^is (?:unknown|set by the service)/.test(message);
       const where = path === '' ? `${kind}.one` : `${kind}.one.${path}`;
       return {
         file: 'svc.yaml',

@@ -17,7 +17,10 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** Insertions, deletions, substitutions of one code unit, and swaps of two neighbours (optimal string alignment). */
+/**
+ * Distance in insertions, deletions and substitutions of one code unit and swaps of two neighbours (optimal
+ * string alignment).
+ */
 function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

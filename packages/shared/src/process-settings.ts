@@ -7,13 +7,13 @@ import type { SettingsTable } from './settings.ts';
 export const PROCESS_SETTINGS = {
   logLevel: {
     name: 'SVC_LOG_LEVEL',
-    description: `least level that is logged: ${LOG_LEVELS.join(', ')}`,
+    description: `lowest level that is logged: ${LOG_LEVELS.join(', ')}`,
     default: 'info',
     schema: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }),
   },
   isSupervised: {
     name: 'SVC_SUPERVISED',
-    description: 'ends when the supervisor is gone',
+    description: '1: the process ends when its supervisor is gone',
     default: '0',
     isInternal: true,
     schema: onOff,

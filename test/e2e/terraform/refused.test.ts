@@ -26,13 +26,13 @@ const ALONE: readonly Alone[] = [
     'a threshold of more digits than are kept',
     'svc_tcp_monitor.digits',
     { ...VALID.svc_tcp_monitor, degraded_at: '0.12345678901234567890123' },
-    'degraded_at: has more digits than are kept: write at most 15',
+    'degraded_at: has too many digits: write at most 15',
   ],
   [
     'a time-out beyond 64 bits',
     'svc_tcp_monitor.beyond',
     { ...VALID.svc_tcp_monitor, timeout: '18446744073709551616' },
-    'timeout: is 18446744073709552000: 0 to 120000 is allowed',
+    'timeout: is 18446744073709552000, but must be from 0 to 120000',
   ],
   [
     'two forms of one secret',
@@ -51,13 +51,13 @@ const ALONE: readonly Alone[] = [
     'an id that is none',
     'data.svc_monitor.named',
     { id: 'api' },
-    'id: is not an id: a decimal number as a string, like "12"',
+    'id: is not an id: use a decimal number as a string, like "12"',
   ],
   [
     'an empty id',
     'data.svc_notification.empty',
     { id: '' },
-    'id: is not an id: a decimal number as a string, like "12"',
+    'id: is not an id: use a decimal number as a string, like "12"',
   ],
   ['no id', 'data.svc_status_page.none', {}, /The argument "id" is required/],
 ];

@@ -7,5 +7,5 @@ export const CONNECT_FAILURES = {
   EHOSTDOWN: 'host is down',
   ENETUNREACH: 'network unreachable',
   ENETDOWN: 'network is down',
-  EADDRNOTAVAIL: 'no local address for it',
+  EADDRNOTAVAIL: 'no local address',
 } as const;

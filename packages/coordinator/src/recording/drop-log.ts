@@ -1,23 +1,36 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
-import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 
-/** Counts what is dropped or wrong, and says so in the log without flooding it. */
+/** Shortest interval between log lines of one kind, ms. */
+const QUIET_MS = 10_000;
+
+/** Counts dropped or wrong input and logs it without flooding the log. */
 export class DropLog<Kind extends string> {
   /** Since the start, per kind. */
   readonly counts: Readonly<Record<Kind, number>>;
   readonly #counts: Record<Kind, number>;
-  readonly #warnings: ThrottledLog;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  /** By kind: when the next line may be logged (monotonic ms), and how much was not logged since. */
+  readonly #quiet = new Map<Kind, { until: number; untold: number }>();
 
   constructor(kinds: readonly Kind[], clock: Clock, log: Logger) {
     this.#counts = Object.fromEntries(kinds.map((kind) => [kind, 0])) as Record<Kind, number>;
     this.counts = this.#counts;
-    this.#warnings = new ThrottledLog(log, clock);
+    this.#clock = clock;
+    this.#log = log;
   }
 
-  /** `details` of the first one and of the first after each quiet time are logged. */
+  /** Counts an event. It logs the first one and the first after each quiet time, with `details`. */
   add(kind: Kind, details: object, message: string, count = 1): void {
     this.#counts[kind] += count;
-    this.#warnings.warn(message, { ...details, kind }, { about: kind, count });
+    const now = this.#clock.monotonic();
+    const quiet = this.#quiet.get(kind);
+    if (quiet !== undefined && now < quiet.until) {
+      quiet.untold += count;
+      return;
+    }
+    this.#quiet.set(kind, { until: now + QUIET_MS, untold: 0 });
+    this.#log.warn({ ...details, kind, count: count + (quiet?.untold ?? 0) }, message);
   }
 }

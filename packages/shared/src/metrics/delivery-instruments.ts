@@ -1,6 +1,6 @@
 import { counter, gauge, histogram } from './instrument.ts';
 
-/** What the coordinator counts while it delivers alerts; from the beginning of its leading on. */
+/** The counters of the delivery of alerts. They count from the moment when the coordinator began to lead. */
 export const DELIVERY_COUNTERS = {
   /** The outcomes are those that the ledger keeps of each attempt, and the API answers. */
   attempts: counter('svc_delivery_attempts_total', 'Attempts to deliver an alert, or a test of a channel.', {
@@ -25,10 +25,10 @@ export const DELIVERY_COUNTERS = {
   ),
 };
 
-/** What the delivery measures at the moment of reading. */
+/** The gauges of the delivery of alerts. They are measured when they are read. */
 export const DELIVERY_GAUGES = {
   lanes: gauge('svc_delivery_lanes', 'Pairs of monitor and channel with alerts that wait to be delivered.', {
-    advice: 'Steady growth: receivers do not take alerts. See `svc_delivery_attempts_total`.',
+    advice: 'Steady growth: receivers do not accept alerts. See `svc_delivery_attempts_total`.',
   }),
   sending: gauge('svc_deliveries_sending', 'Deliveries that are being sent.'),
 };

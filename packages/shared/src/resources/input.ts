@@ -10,7 +10,7 @@ import { expected, listOf, notOneOf, quoted } from './wording.ts';
  */
 export type Surface = 'api' | 'file';
 
-/** One thing wrong with an input; `path` leads to the member at fault, also when that is not there. */
+/** One problem of an input. `path` leads to the wrong member, even when that member is missing. */
 export type Issue = {
   readonly path: readonly (string | number)[];
   readonly message: string;
@@ -21,9 +21,9 @@ export type Issue = {
 };
 
 /**
- * The schema of a resource as users write it: unknown members are refused, `null` equals omitted,
- * the output is normalized. Rules over several attributes are checked also when other members are
- * wrong, so that everything is reported at once.
+ * The schema of a resource as users write it. Unknown members are refused, `null` means omitted, and the
+ * output is normalized. Rules over several attributes are checked even when other members are wrong, so that
+ * everything is reported at once.
  */
 export function inputSchema<T>(definition: ResourceDefinition, surface: Surface): z.ZodType<T> {
   const written: z.ZodRawShape = {
@@ -119,7 +119,7 @@ function readOnlyNames({ attributes, apiMembers }: ResourceDefinition): string[]
 
 /** Of a member that nobody may set. */
 export const SET_BY_THE_SERVICE = 'is set by the service: remove it';
-const NOT_KNOWN = 'is not known here';
+const NOT_KNOWN = 'is unknown';
 /** Unknown members that are told what was probably meant: looking for that takes its time. */
 const MOST_HINTS = 20;
 
@@ -139,8 +139,8 @@ function strictObject(shape: z.ZodRawShape, known: readonly string[], readOnly: 
 function unknownMember(name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
   return meant === null
-    ? `is not known here: allowed are ${known.join(', ')}`
-    : `is not known here: did you mean "${meant}"?`;
+    ? `is unknown: allowed are ${known.join(', ')}`
+    : `is unknown: did you mean "${meant}"?`;
 }
 
 /** The rules see the constants wherever the resource was written: the API has them in the body, the file has not. */
@@ -149,7 +149,7 @@ function breaches({ rules, constants }: ResourceDefinition, value: unknown) {
   return rules.flatMap((rule) => [...rule.check({ ...value, ...constants })]);
 }
 
-/** What is wrong, one issue per member, in the order of the paths' discovery. */
+/** The problems of an input, one issue for each member, in the order in which they were found. */
 export function issuesOf(error: z.ZodError): Issue[] {
   return error.issues.flatMap((issue): Issue[] => {
     const path = issue.path.map((step) => (typeof step === 'number' ? step : String(step)));

@@ -32,7 +32,7 @@ function schemasFor(surface: Surface): { readonly [K in ResourceKind]: z.ZodType
   };
 }
 
-/** The zod schema that validates and normalizes; its input side is what OpenAPI shows. */
+/** The zod schema that validates and normalizes a resource. OpenAPI shows its input side. */
 export function resourceSchema<K extends ResourceKind>(kind: K, surface: Surface): z.ZodType<Resources[K]> {
   return schemas[surface][kind];
 }

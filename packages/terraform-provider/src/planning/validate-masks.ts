@@ -5,7 +5,7 @@ import type { Diagnostic } from '../provider.ts';
 import type { TerraformObject } from '../value.ts';
 import { diagnosticOf } from './diagnostic-text.ts';
 
-/** Secrets configured as the mask that the API shows in their place, which it refuses to be sent. */
+/** Secrets that are configured as the mask that the API shows in their place; the API refuses the mask. */
 export function maskProblems({ kind }: ResourceDefinition, config: TerraformObject): Diagnostic[] {
   if (!isResourceKind(kind)) return [];
   return maskIssues(kind, config).map(({ path, isMember, message }) => {

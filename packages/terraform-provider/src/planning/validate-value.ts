@@ -6,7 +6,7 @@ import { ExactNumber, isObject, type TerraformValue, UNKNOWN } from '../value.ts
 import type { AttributeProblem } from './diagnostic-text.ts';
 
 /** Of a number that is within its bounds and that a double does not hold. */
-const INEXACT = 'has more digits than are kept: write at most 15';
+const INEXACT = 'has too many digits: write at most 15';
 
 /** What is wrong with the value of an attribute by the definition's own schema; paths start at the attribute. */
 export function valueProblems({ value, secret }: Attribute, given: TerraformValue): AttributeProblem[] {
@@ -22,8 +22,8 @@ export function valueProblems({ value, secret }: Attribute, given: TerraformValu
 }
 
 /**
- * Unknown members are stood in for by an empty text, so that the others are judged. What is then found
- * wrong with it is dropped, save in maps: there it is a value like any other, and only the key can be wrong.
+ * Replaces unknown members by an empty string, so that the other members are judged. Problems of the
+ * replacement are dropped, except in maps: there it is a value like any other, and only the key can be wrong.
  */
 function withStandIns(value: TerraformValue): unknown {
   if (value === UNKNOWN) return '';
@@ -49,8 +49,8 @@ function problemOf(
   const path = pathIn(value, issue.path);
   if (at === null) {
     return value.type === 'objects' && issue.path.length > 1
-      ? { path, message: 'is required, and null here', isMissing: true }
-      : { path, message: 'has a member that is null: leave it out' };
+      ? { path, message: 'is required, but it is null', isMissing: true }
+      : { path, message: 'has a member that is null: remove it' };
   }
   if (isSecret || typeof at !== 'string') return { path, message: issue.message };
   // A member of a set has no place that a path could lead to.
