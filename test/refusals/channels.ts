@@ -152,5 +152,9 @@ export const CHANNEL_ROWS: readonly Row[] = [
     'topic: is not a topic: use 1 to 64 letters, digits, hyphens and underscores',
   ),
   wrong('push_a', { topic: 'a', server_url: 'push' }, `server_url: ${NO_URL}`),
-  wrong('push_a', { topic: 'a', token: x(1_025) }, 'token: has 1025 characters, but at most 1024 are allowed'),
+  wrong(
+    'push_a',
+    { topic: 'a', token: x(1_025) },
+    'token: has 1025 characters, but at most 1024 are allowed',
+  ),
 ];

@@ -62,7 +62,11 @@ const EVERY_MONITOR: readonly Row[] = [
     { terraform: /a number is required/ },
   ],
   [MONITORS, { degraded_at: -0.5 }, 'degraded_at: is -0.5, but must be 0 or more'],
-  [MONITORS, { degraded_at: 2 ** 53 }, 'degraded_at: is 9007199254740992, but must be from 0 to 9007199254740991'],
+  [
+    MONITORS,
+    { degraded_at: 2 ** 53 },
+    'degraded_at: is 9007199254740992, but must be from 0 to 9007199254740991',
+  ],
   [MONITORS, { retry: 11 }, 'retry: is 11, but must be from 0 to 10'],
   [MONITORS, { retry: -1 }, 'retry: is -1, but must be from 0 to 10'],
   [MONITORS, { retry: 0.5 }, 'retry: is 0.5, but must be a whole number'],
@@ -159,7 +163,11 @@ const HTTP_MONITORS: readonly Row[] = [
     'url: must not contain spaces or control characters: write a space as %20',
   ],
   [HTTP, { url: ' https://a' }, 'url: must not contain spaces or control characters: write a space as %20'],
-  [HTTP, { url: 'https:///user:hunter2@a/' }, 'url: is not a valid URL: there are too many slashes after the scheme'],
+  [
+    HTTP,
+    { url: 'https:///user:hunter2@a/' },
+    'url: is not a valid URL: there are too many slashes after the scheme',
+  ],
   [
     HTTP,
     { url: 'https://********@a/' },

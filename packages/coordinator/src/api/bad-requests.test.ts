@@ -109,12 +109,22 @@ const ROWS: Row[] = [
   [
     'a limit of 0',
     ['GET', '/v1/monitors?limit=0'],
-    [400, 'malformed-request', QUERY, [{ pointer: '', parameter: 'limit', message: 'must be a whole number from 1 to 100' }]],
+    [
+      400,
+      'malformed-request',
+      QUERY,
+      [{ pointer: '', parameter: 'limit', message: 'must be a whole number from 1 to 100' }],
+    ],
   ],
   [
     'a limit of 101',
     ['GET', '/v1/monitors?limit=101'],
-    [400, 'malformed-request', QUERY, [{ pointer: '', parameter: 'limit', message: 'must be a whole number from 1 to 100' }]],
+    [
+      400,
+      'malformed-request',
+      QUERY,
+      [{ pointer: '', parameter: 'limit', message: 'must be a whole number from 1 to 100' }],
+    ],
   ],
   [
     'an offset that is no number',
