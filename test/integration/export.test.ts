@@ -218,7 +218,7 @@ describe('a file that was exported', () => {
     await api.call('POST', '/v1/status-pages', { title: 'p', slug: 'p' });
     const yaml = await exported(api);
     await expect(declare(api, yaml)).rejects.toMatchObject({
-      errors: [{ message: 'svc_status_page.p.slug: "p" is the slug of another status page' }],
+      errors: [{ message: 'svc_status_page.p.slug: another status page has this slug' }],
     });
     await api.call('DELETE', '/v1/status-pages/1');
     await declare(api, yaml);

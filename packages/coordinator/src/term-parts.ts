@@ -33,18 +33,21 @@ import { createRecordingStore } from './store/recording-store.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 
+/** Settings that only matter to who leads. */
+export type TermSettings = Pick<
+  CoordinatorConfig,
+  | 'config'
+  | 'allowsDelete'
+  | 'channelEgressAllow'
+  | 'probeCa'
+  | 'channelProxy'
+  | 'noProxy'
+  | 'retentionDays'
+  | 'resultsMaxBytes'
+>;
+
 export type TermOptions = {
-  readonly config: Pick<
-    CoordinatorConfig,
-    | 'config'
-    | 'allowsDelete'
-    | 'channelEgressAllow'
-    | 'probeCa'
-    | 'channelProxy'
-    | 'noProxy'
-    | 'retentionDays'
-    | 'resultsMaxBytes'
-  > & { readonly publicUrl: string };
+  readonly config: TermSettings & { readonly publicUrl: string };
   /** Values of the settings that kinds of channel read. */
   readonly operator: OperatorValues;
   readonly store: Store;

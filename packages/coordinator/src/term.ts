@@ -13,7 +13,7 @@ import { StartedParts } from './started-parts.ts';
 import { buildTermParts, type TermOptions, type TermParts } from './term-parts.ts';
 
 /** The term was stopped before its start had ended. */
-export class TermEnded extends SvcError {
+class TermEnded extends SvcError {
   constructor() {
     super('term-ended', 'leading was stopped while it was starting');
   }

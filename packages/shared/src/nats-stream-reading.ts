@@ -5,7 +5,7 @@ import type { NatsBus } from './nats-bus.ts';
 import { messageIdOf } from './nats-headers.ts';
 
 /** The reading of a stream ended without `close`. The caller looks at the stream again and reads anew. */
-export class StreamReadEnded extends SvcError {
+class StreamReadEnded extends SvcError {
   readonly retryable = true;
 
   constructor(stream: string, why: string, options?: { cause?: unknown }) {

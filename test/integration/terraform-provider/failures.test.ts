@@ -165,12 +165,15 @@ describe('what the API refuses', () => {
       detail: expect.stringMatching(detail),
     });
     const created = await pages.calls.create(pages.planned({ title: 'Three', slug: 'taken' }));
-    expect(created).toMatchObject({ state: null, diagnostics: [refused(/another status page\.$/)] });
+    expect(created).toMatchObject({
+      state: null,
+      diagnostics: [refused(/another status page has this slug\.$/)],
+    });
     // Only a page that was there before may be part of an exchange.
     const updated = await pages.calls.update(second, pages.planned({ title: 'Two', slug: 'taken' }, second));
     expect(updated).toMatchObject({
       state: second,
-      diagnostics: [refused(/another status page\. .* in the same apply, apply again\./)],
+      diagnostics: [refused(/another status page has this slug\. .* in the same apply, apply again\./)],
     });
     for (const page of [first, second]) await pages.calls.remove(page);
   });

@@ -7,6 +7,7 @@ import { type Bounded, Deadline } from '../deadline.ts';
 import { localFailureOf } from '../local-failure.ts';
 import { noIpv6For, noLocalRoute } from '../network/local-route.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
+import { CONNECT_FAILURES } from './connect-failures.ts';
 
 /** An address without an answer for this long gets company, ms (RFC 8305, section 5). */
 const STAGGER_MS = 250;
@@ -269,15 +270,8 @@ type WithoutTimes = DialResult extends infer R
 type Failure = { address: ResolvedAddress; code: string; text: string };
 
 const PLAIN: Record<string, string> = {
-  ECONNREFUSED: 'connection refused',
+  ...CONNECT_FAILURES,
   ECONNRESET: 'connection reset',
-  ECONNABORTED: 'connection aborted',
-  ETIMEDOUT: 'connection timed out',
-  EHOSTUNREACH: 'no route to host',
-  EHOSTDOWN: 'host is down',
-  ENETUNREACH: 'network unreachable',
-  ENETDOWN: 'network is down',
-  EADDRNOTAVAIL: 'no local address',
   EACCES: 'not permitted',
   EPERM: 'not permitted',
   EINVAL: 'not a valid address to connect to',

@@ -181,6 +181,11 @@ export const checkView = z
     ],
   });
 
+const attemptOutcome = z.string().meta({
+  description:
+    '`delivered`; `retry`: it failed in a way that may pass; `permanent-message`: the receiver refused this alert for good; `permanent-channel`: it refuses all of this channel until its settings are changed.',
+});
+
 export const deliveryView = z
   .object({
     id,
@@ -199,7 +204,7 @@ export const deliveryView = z
         number: z.number().int(),
         at: z.number().int(),
         duration: z.number().meta({ description: 'Duration, ms.' }),
-        outcome: z.string(),
+        outcome: attemptOutcome,
         status_code: z.number().int().nullable(),
         error: z.string().nullable(),
       }),
@@ -254,7 +259,7 @@ export const testView = z
   .object({
     delivered: z.boolean(),
     delivery_id: id,
-    outcome: z.string(),
+    outcome: attemptOutcome,
     status_code: z.number().int().nullable(),
     error: z.string().nullable(),
     duration: z.number().meta({ description: 'Duration, ms.' }),

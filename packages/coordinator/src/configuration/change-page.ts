@@ -77,7 +77,7 @@ export async function setPageAppearance(
 async function refuseTaken(scope: ChangeScope, attributes: StatusPage, exceptId: number): Promise<void> {
   const name = await takenName(scope.tx, attributes, exceptId);
   if (name === null) return;
-  throw new Conflict('taken', `"${attributes[name]}" is the ${name} of another status page`, [name]);
+  throw new Conflict('taken', `another status page has this ${name.replace('_', ' ')}`, [name]);
 }
 
 function find({ tx, context }: ChangeScope, id: number) {

@@ -2,7 +2,6 @@ import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts'
 import type { ResourceTable } from '../store/resources.ts';
 
 export type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
-export { RESOURCE_KINDS } from '@svc/shared/resources/registry.ts';
 
 /** Normalized attributes of one kind. */
 export type AttributesOf<K extends ResourceKind> = Resources[K];
@@ -13,7 +12,7 @@ export function isMonitorKind(kind: ResourceKind): kind is MonitorKind {
   return TABLE_OF[kind] === 'monitors';
 }
 
-export const TABLE_OF = {
+const TABLE_OF = {
   svc_http_monitor: 'monitors',
   svc_tcp_monitor: 'monitors',
   svc_dns_monitor: 'monitors',

@@ -26,7 +26,7 @@ import { SlowChecks } from './slow-checks.ts';
 import { isSameToken, type JobTokens } from './tokens.ts';
 
 /** Interval at which slots are opened and jobs are published, ms. */
-export const TICK_MS = 50;
+const TICK_MS = 50;
 /**
  * Delay of a tick after which the process counts as having stood still, ms: messages may then wait in the
  * socket, and silence means nothing.

@@ -39,7 +39,7 @@ export type PostReply = {
 };
 
 /** Why there was no answer. */
-export const POST_FAILURES = [
+const POST_FAILURES = [
   'invalid-request',
   'egress-denied',
   'unresolved',

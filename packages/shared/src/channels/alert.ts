@@ -3,11 +3,11 @@ import { LIMITS } from '../limits.ts';
 import { OUTCOMES } from '../messages/check-result.ts';
 import { REGIONS } from '../regions.ts';
 
-export const ALERT_STATUSES = ['error', 'degraded', 'recovered'] as const;
+const ALERT_STATUSES = ['error', 'degraded', 'recovered'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
 /** Why an incident was closed without a recovery; told to incident kinds only. */
-export const CLOSURES = ['monitor-deleted', 'monitor-deactivated', 'channel-unlinked'] as const;
+const CLOSURES = ['monitor-deleted', 'monitor-deactivated', 'channel-unlinked'] as const;
 export type Closure = (typeof CLOSURES)[number];
 
 /**

@@ -41,17 +41,17 @@ export type StringComparator = (typeof STRING_COMPARATORS)[number];
 export type RecordComparator = (typeof RECORD_COMPARATORS)[number];
 export type RecordType = (typeof RECORD_TYPES)[number];
 
-export const statusCodeAssertion = z.object({
+const statusCodeAssertion = z.object({
   target: z.number().int(),
   comparator: z.enum(NUMBER_COMPARATORS),
 });
-export const bodyAssertion = z.object({ target: z.string(), comparator: z.enum(STRING_COMPARATORS) });
-export const headerAssertion = z.object({
+const bodyAssertion = z.object({ target: z.string(), comparator: z.enum(STRING_COMPARATORS) });
+const headerAssertion = z.object({
   key: z.string(),
   target: z.string(),
   comparator: z.enum(STRING_COMPARATORS),
 });
-export const recordAssertion = z.object({
+const recordAssertion = z.object({
   record: z.enum(RECORD_TYPES),
   target: z.string(),
   comparator: z.enum(RECORD_COMPARATORS),

@@ -12,7 +12,7 @@ import {
 import { contactUrl, customDomain, emailDomain, httpUrl, oneLine, slug } from './texts.ts';
 import { bool, choice, text, textList } from './values.ts';
 
-export const ACCESS_TYPES = ['public', 'password', 'email-domain'] as const;
+const ACCESS_TYPES = ['public', 'password', 'email-domain'] as const;
 export const THEMES = ['system', 'light', 'dark'] as const;
 
 const passwordOfAccess: Rule = {

@@ -23,7 +23,7 @@ export const MONITOR_TYPES = Object.keys(MONITOR_KINDS) as [
   ...(keyof typeof MONITOR_KINDS)[],
 ];
 
-export const type = computed(choice(MONITOR_TYPES), 'Type of the monitor.');
+const type = computed(choice(MONITOR_TYPES), 'Type of the monitor.');
 
 export const monitorDataSource: ObjectKind = {
   name: 'svc_monitor',
