@@ -34,8 +34,10 @@ const project = (
 export default defineConfig({
   test: {
     pool: 'forks',
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // Time-outs end what hangs. On a busy machine everything else takes many times longer than on a quiet one.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     globalSetup: ['test/support/temporary-folder.ts'],
     setupFiles: ['test/support/leaks/no-leaks.ts', 'test/support/compared-secrets.ts'],
     projects: [
