@@ -13,7 +13,7 @@ import { createEgressGuard } from '@svc/shared/egress.ts';
 import { measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { API_COUNTERS } from '@svc/shared/metrics/serving-instruments.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import { type ConfiguredStore, configuredStore, silentLog } from './configured-store.ts';
+import { type ConfiguredStore, configuredStore, DECLARED_FILE, silentLog } from './configured-store.ts';
 
 export type ApiAnswer = { status: number; headers: Headers; body: unknown };
 
@@ -59,6 +59,7 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
     store,
     secrets,
     reading: configured.reading,
+    declaredFile: DECLARED_FILE,
     tokens,
     configuration: configured.configuration,
     monitors: configured.monitors,

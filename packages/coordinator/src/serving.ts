@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
@@ -18,7 +19,7 @@ import type { Store } from './store/store.ts';
 import type { Tokens } from './store/tokens.ts';
 
 export type ServingOptions = {
-  readonly config: Pick<CoordinatorConfig, 'listen' | 'metricsToken'> & {
+  readonly config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'config'> & {
     readonly publicUrl: string;
     readonly tls: TlsFiles | null;
   };
@@ -55,6 +56,7 @@ export class Serving {
     const { config, operator, store, secrets, tokens, effects, live, isLeading, isConnected, clock, log } =
       options;
     this.#startedAt = clock.wall();
+    const declaredFile = config.config === undefined ? undefined : basename(config.config);
     const served = servedLive(live, isLeading, clock);
     this.#live = served;
     this.#api = createApi({
@@ -65,7 +67,8 @@ export class Serving {
       secrets,
       reading: new Reading(store, secrets),
       tokens,
-      configuration: new StoredConfiguration({ store, secrets, effects, clock }),
+      declaredFile,
+      configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, clock }),
       channelProblem: channelProblems(operator),
       ...served,
       counters: this.#counters,

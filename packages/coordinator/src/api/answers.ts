@@ -2,6 +2,7 @@ import { alert } from '@svc/shared/channels/alert.ts';
 import { attempt, NOT_RUN_REASONS, OUTCOMES, phases } from '@svc/shared/messages/check-result.ts';
 import { SICKNESSES } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
+import { forMonitors } from '@svc/shared/resources/monitors.ts';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
 import { MONITOR_STATUSES } from '../domain/monitor.ts';
@@ -42,9 +43,7 @@ const monitorMembers = {
 
 /** What declared resources are answered with beside their attributes: `apiMembers` of their definitions. */
 export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<string, z.ZodType>> } = {
-  svc_http_monitor: monitorMembers,
-  svc_tcp_monitor: monitorMembers,
-  svc_dns_monitor: monitorMembers,
+  ...forMonitors(() => monitorMembers),
   svc_notification: {
     state: z.enum(['ok', 'failing']).meta({ description: 'Whether alerts are delivered.' }),
     state_reason: z

@@ -34,6 +34,8 @@ export type ApiDependencies = {
   readonly secrets: Secrets;
   readonly reading: Reading;
   readonly tokens: Tokens;
+  /** Name of the declared file; left out: there is none. */
+  readonly declaredFile?: string | undefined;
   readonly configuration: Configuration;
   readonly monitors: Pick<LiveMonitors, 'get'>;
   readonly states: MonitorStates;

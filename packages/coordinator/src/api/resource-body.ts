@@ -1,7 +1,7 @@
 import type { SecretPart } from '@svc/shared/resources/definition.ts';
 import { parseResource, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { isMask, secretsIn } from '@svc/shared/resources/secrets.ts';
-import type { AttributesOf } from '../configuration/kinds.ts';
+import type { AttributesOf } from '../configuration/kinds/kinds.ts';
 
 export type BodyIssue = { readonly path: readonly (string | number)[]; readonly message: string };
 

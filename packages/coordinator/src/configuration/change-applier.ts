@@ -33,7 +33,11 @@ type Parts = {
 };
 
 /** The change is at fault, or the rows that it names: trying again would fail for ever. */
-const OWN_FAULTS: ReadonlySet<StoreErrorCode> = new Set(['store-constraint', 'store-key']);
+const OWN_FAULTS: ReadonlySet<StoreErrorCode> = new Set([
+  'store-constraint',
+  'store-key',
+  'store-unreadable',
+]);
 
 /**
  * Applies the log of changes, in its order and in steps.

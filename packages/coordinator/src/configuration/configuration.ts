@@ -1,6 +1,6 @@
 import type { THEMES } from '@svc/shared/resources/status-page.ts';
 import type { Transaction } from '../store/store.ts';
-import type { AttributesOf, MonitorKind, ResourceKind } from './kinds.ts';
+import type { AttributesOf, ResourceKind } from './kinds/kinds.ts';
 
 /**
  * What becomes of the components that show a removed monitor: they keep it from being removed, go with it, or stay
@@ -79,8 +79,8 @@ export interface ConfigurationChange {
    *
    * @throws NotFound, PreconditionFailed, Conflict `in-use` or `declared-in-file`
    */
-  remove(
-    kind: ResourceKind,
+  remove<K extends ResourceKind>(
+    kind: K,
     id: number,
     options?: { shownBy?: ShownBy; expectedVersions?: readonly number[] },
   ): Promise<void>;
@@ -88,7 +88,7 @@ export interface ConfigurationChange {
   /**
    * As {@link create} for each of the entries, in a few statements for all of them. The ids are in their order.
    */
-  createMonitors<K extends MonitorKind>(
+  createAll<K extends ResourceKind>(
     kind: K,
     entries: readonly { attributes: AttributesOf<K>; declared?: { localName: string } }[],
   ): Promise<number[]>;

@@ -1,4 +1,4 @@
-import type { ResourceKind } from '../configuration/kinds.ts';
+import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { AuditLine } from '../store/audit.ts';
 import { type Address, addressOf } from './declaration.ts';
 import type { Plan } from './plan.ts';
@@ -6,16 +6,11 @@ import type { Plan } from './plan.ts';
 /** Changes of one apply that get a line each; of more, the line of the whole tells the number. */
 const MOST_LINES = 1_000;
 
-/** Path of the API under which objects of a kind stand; those of pages below their page. */
-const COLLECTIONS: { readonly [K in ResourceKind]: string } = {
-  svc_http_monitor: 'monitors',
-  svc_tcp_monitor: 'monitors',
-  svc_dns_monitor: 'monitors',
-  svc_notification: 'notifications',
-  svc_status_page: 'status-pages',
-  svc_status_page_component_group: 'component-groups',
-  svc_status_page_component: 'components',
-};
+/** `monitors/12`: the list of the API that has objects of the kind, and the id. */
+function objectOf(kind: ResourceKind, id: number | undefined): string {
+  const { path } = DEFINITIONS[kind];
+  return `${path.slice(path.lastIndexOf('/') + 1)}/${id}`;
+}
 
 /** What an apply of the declared file leaves in the audit trail: a line for the whole, and one for each change. */
 export function auditLines(
@@ -47,12 +42,10 @@ export function auditLines(
   if (count > MOST_LINES) return [whole];
   return [
     whole,
-    ...removals.map(({ kind, id, localName }) =>
-      line('remove', `${COLLECTIONS[kind]}/${id}`, `${kind}.${localName}`),
-    ),
+    ...removals.map(({ kind, id, localName }) => line('remove', objectOf(kind, id), `${kind}.${localName}`)),
     ...plan.writes.map(({ entry, id }) => {
       const address = addressOf(entry);
-      const object = `${COLLECTIONS[entry.kind]}/${id ?? ids.get(address)}`;
+      const object = objectOf(entry.kind, id ?? ids.get(address));
       return line(id === null ? 'create' : 'replace', object, address);
     }),
   ];

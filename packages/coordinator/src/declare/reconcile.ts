@@ -1,6 +1,6 @@
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 import { ConfigurationError } from '../configuration/errors.ts';
-import { type AttributesOf, isMonitorKind } from '../configuration/kinds.ts';
+import { type AttributesOf, isMonitorKind } from '../configuration/kinds/kinds.ts';
 import { ownedByFile, releasedByFile } from '../configuration/owned-by-file.ts';
 import type { AnyStored } from '../configuration/stored.ts';
 import {
@@ -177,7 +177,7 @@ async function createdTogether(
     attributes: entry.attributes as AttributesOf<typeof kind>,
     declared: { localName: entry.name },
   }));
-  return change.createMonitors(kind, entries);
+  return change.createAll(kind, entries);
 }
 
 async function writeOne(

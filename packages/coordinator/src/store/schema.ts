@@ -1,3 +1,4 @@
+import type { CheckKind } from '@svc/shared/messages/check.ts';
 import type { Generated } from 'kysely';
 
 type RollupRow = {
@@ -30,7 +31,7 @@ export interface Database {
   monitors: {
     id: Generated<number>;
     workspace_id: number;
-    type: 'http' | 'tcp' | 'dns';
+    type: CheckKind;
     name: string;
     active: number;
     attributes: string;

@@ -7,6 +7,10 @@ import type { z } from 'zod';
 export type ResourceDefinition = {
   /** As in Terraform and in the declared file: `svc_http_monitor`. */
   readonly kind: string;
+  /** For messages: `monitor`. */
+  readonly noun: string;
+  /** List of the API that has them; one stands under `/{id}`. */
+  readonly path: `/v1/${string}`;
   /** For headings: `HTTP monitor`. */
   readonly title: string;
   readonly description: string;
@@ -20,6 +24,13 @@ export type ResourceDefinition = {
   readonly rules: readonly Rule[];
   /** Last step of normalization, where the normalized form is not simply the members by name. */
   arrange?(members: Readonly<Record<string, unknown>>): Record<string, unknown>;
+  /** The inverse of {@link arrange}. */
+  present?(normalized: Readonly<Record<string, unknown>>): Record<string, unknown>;
+  /**
+   * What of a normalized resource has no effect beside its other attributes, for people, without a full stop. Nobody
+   * who sets a password means a page that everybody sees.
+   */
+  withoutEffect?(normalized: Readonly<Record<string, unknown>>): readonly string[];
 };
 
 export type Attributes = Readonly<Record<string, Attribute>>;

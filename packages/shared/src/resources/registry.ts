@@ -2,41 +2,37 @@ import type { z } from 'zod';
 import { component, type StatusPageComponent } from './component.ts';
 import { componentGroup, type StatusPageComponentGroup } from './component-group.ts';
 import type { ResourceDefinition } from './definition.ts';
-import { type DnsMonitor, dnsMonitor } from './dns-monitor.ts';
-import { type HttpMonitor, httpMonitor } from './http-monitor.ts';
 import { type Issue, inputSchema, issuesOf, type Surface } from './input.ts';
+import { forMonitors, type KindOfType, MONITORS, type Monitors } from './monitors.ts';
 import { type Notification, notification } from './notification.ts';
 import { type StatusPage, statusPage } from './status-page.ts';
-import { type TcpMonitor, tcpMonitor } from './tcp-monitor.ts';
 
 export type { StatusPageComponent } from './component.ts';
 export type { StatusPageComponentGroup } from './component-group.ts';
 export type { DnsMonitor } from './dns-monitor.ts';
 export type { HttpMonitor } from './http-monitor.ts';
 export type { Issue, Surface } from './input.ts';
+export { MONITOR_KINDS, type MonitorKind } from './monitors.ts';
 export type { Notification, NotificationOf } from './notification.ts';
 export type { StatusPage } from './status-page.ts';
 export type { TcpMonitor } from './tcp-monitor.ts';
 
-export type Monitor = HttpMonitor | TcpMonitor | DnsMonitor;
+export type Monitor = Monitors[keyof Monitors];
+
+type MonitorResources = { [T in keyof Monitors as KindOfType<T>]: Monitors[T] };
 
 /** Normalized attributes by kind of resource, named as in Terraform and the declared file. */
-export type Resources = {
-  svc_http_monitor: HttpMonitor;
-  svc_tcp_monitor: TcpMonitor;
-  svc_dns_monitor: DnsMonitor;
+export interface Resources extends MonitorResources {
   svc_notification: Notification;
   svc_status_page: StatusPage;
   svc_status_page_component_group: StatusPageComponentGroup;
   svc_status_page_component: StatusPageComponent;
-};
+}
 export type ResourceKind = keyof Resources;
 
 /** Every kind, in an order in which a resource follows those that it can refer to. */
 export const DEFINITIONS: { readonly [K in ResourceKind]: ResourceDefinition } = {
-  svc_http_monitor: httpMonitor,
-  svc_tcp_monitor: tcpMonitor,
-  svc_dns_monitor: dnsMonitor,
+  ...forMonitors((type) => MONITORS[type].definition),
   svc_notification: notification,
   svc_status_page: statusPage,
   svc_status_page_component_group: componentGroup,
@@ -49,27 +45,16 @@ export function isResourceKind(value: string): value is ResourceKind {
   return Object.hasOwn(DEFINITIONS, value);
 }
 
-export const MONITOR_KINDS = {
-  http: 'svc_http_monitor',
-  tcp: 'svc_tcp_monitor',
-  dns: 'svc_dns_monitor',
-} as const;
+type Schemas = { readonly [K in ResourceKind]: z.ZodType<Resources[K]> };
 
 const schemas = {
   api: schemasFor('api'),
   file: schemasFor('file'),
 };
 
-function schemasFor(surface: Surface): { readonly [K in ResourceKind]: z.ZodType<Resources[K]> } {
-  return {
-    svc_http_monitor: inputSchema(httpMonitor, surface),
-    svc_tcp_monitor: inputSchema(tcpMonitor, surface),
-    svc_dns_monitor: inputSchema(dnsMonitor, surface),
-    svc_notification: inputSchema(notification, surface),
-    svc_status_page: inputSchema(statusPage, surface),
-    svc_status_page_component_group: inputSchema(componentGroup, surface),
-    svc_status_page_component: inputSchema(component, surface),
-  };
+function schemasFor(surface: Surface): Schemas {
+  const each = RESOURCE_KINDS.map((kind) => [kind, inputSchema(DEFINITIONS[kind], surface)]);
+  return Object.fromEntries(each) as Schemas;
 }
 
 /** The zod schema that validates and normalizes; its input side is what OpenAPI shows. */

@@ -96,6 +96,11 @@ export const hostAndPort: TextCheck = (text) => {
     : `has the host "${parts.host}", which is neither a host name nor an IP address`;
 };
 
+/** A name as name servers are asked for it. Only one with other characters changes: `domainToASCII` would also lower the case of the rest. */
+export function asciiName(name: string): string {
+  return /^[\u0000-\u007f]*$/.test(name) ? name : domainToASCII(name);
+}
+
 /** Splits at the last colon outside brackets; null when there is none. Does not judge the parts. */
 export function splitHostAndPort(text: string): { host: string; port: string; isBracketed: boolean } | null {
   const match = /^(?:\[([^\]]*)\]|([^:[\]]*)):([^:]*)$/.exec(text);

@@ -6,12 +6,6 @@ export type ResourceAtApi = {
   readonly definition: ResourceDefinition;
   /** For messages: `monitor`. */
   readonly noun: string;
-  /**
-   * The list that it is a member of; members stand under `/{id}`.
-   *
-   * @param ids the attributes of {@link idAttributes} but `id`, all of them valid
-   */
-  collection(ids: Readonly<Record<string, string>>): string;
   /** What an import gives, in its order and separated by slashes; the last one is `id`. */
   readonly idAttributes: readonly ['id'] | readonly ['page_id', 'id'];
   /** How the parts of an import are called: `<page_id>/<component_id>`. */
@@ -41,6 +35,15 @@ export function idsOf(
     ids[name] = value;
   }
   return ids;
+}
+
+/**
+ * The list that a resource is a member of; members stand under `/{id}`.
+ *
+ * @param ids the attributes that its path names, all of them valid
+ */
+export function listPath({ path }: ResourceDefinition, ids: Readonly<Record<string, string>>): string {
+  return path.replace(/\{(\w+)\}/g, (_all, name: string) => ids[name] ?? '');
 }
 
 /** As the API numbers its objects. */

@@ -1,5 +1,5 @@
 import { COMPONENT_TYPES } from '@svc/shared/resources/component.ts';
-import type { StoredComponent, StoredGroup } from '../../configuration/stored.ts';
+import type { StoredComponent } from '../../configuration/stored.ts';
 import { hiddenMonitors as idsOfHidden } from '../../store/monitors.ts';
 import { type Collection, type CollectionScope, collectionEndpoints } from '../collection.ts';
 import type { ApiDependencies } from '../dependencies.ts';
@@ -16,20 +16,15 @@ export function componentEndpoints(dependencies: ApiDependencies): Endpoint[] {
   ];
 }
 
-function components({ reading, store }: ApiDependencies): Collection<StoredComponent> {
+function components({ reading, store }: ApiDependencies): Collection<'components'> {
   return {
-    path: '/v1/status-pages/{page_id}/components',
+    table: 'components',
     tag: 'Status pages',
-    noun: 'component',
     kinds: ['svc_status_page_component'],
     named: 'own name',
     type: typeFilter(COMPONENT_TYPES),
     requireParent: (scope) => requirePage(reading, scope),
-    kindFor: () => 'svc_status_page_component',
     completed: onPage,
-    find: ({ workspaceId, ids }, id) => reading.component(workspaceId, pageOf(ids), id),
-    page: ({ workspaceId, ids }, page, _shown, filter) =>
-      reading.components(workspaceId, pageOf(ids), page, filter),
     async present(stored) {
       const hidden = await hiddenMonitors(store, reading, stored);
       return stored.map((component) => {
@@ -41,20 +36,15 @@ function components({ reading, store }: ApiDependencies): Collection<StoredCompo
   };
 }
 
-function groups({ reading }: ApiDependencies): Collection<StoredGroup> {
+function groups({ reading }: ApiDependencies): Collection<'component_groups'> {
   return {
-    path: '/v1/status-pages/{page_id}/component-groups',
+    table: 'component_groups',
     tag: 'Status pages',
-    noun: 'component group',
     kinds: ['svc_status_page_component_group'],
     named: 'name',
     removal: 'The components of the group stay on the page, without a group.',
     requireParent: (scope) => requirePage(reading, scope),
-    kindFor: () => 'svc_status_page_component_group',
     completed: onPage,
-    find: ({ workspaceId, ids }, id) => reading.group(workspaceId, pageOf(ids), id),
-    page: ({ workspaceId, ids }, page, _shown, filter) =>
-      reading.groups(workspaceId, pageOf(ids), page, filter),
     present: (stored) => stored.map(groupView),
   };
 }
@@ -71,7 +61,7 @@ async function hiddenMonitors(
   const [first] = components;
   const shown = components.flatMap(({ attributes }) => attributes.monitor_id ?? []);
   if (first === undefined || shown.length === 0) return new Set();
-  const page = await reading.statusPage(first.workspaceId, Number(first.attributes.page_id), 'masked');
+  const page = await reading.find('status_pages', first, Number(first.attributes.page_id), 'masked');
   if (page?.attributes.access_type !== 'public') return new Set();
   return idsOfHidden(store, shown.map(Number));
 }
@@ -81,7 +71,7 @@ async function requirePage(
   reading: ApiDependencies['reading'],
   { workspaceId, ids }: CollectionScope,
 ): Promise<void> {
-  const page = await reading.statusPage(workspaceId, pageOf(ids), 'masked');
+  const page = await reading.find('status_pages', { workspaceId }, pageOf(ids), 'masked');
   if (page === null) throw new Problem('not-found', `there is no status page ${pageOf(ids)}`);
 }
 

@@ -1,6 +1,6 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { z } from 'zod';
-import type { SecretsShown } from '../../configuration/rows.ts';
+import type { SecretsShown } from '../../configuration/stored.ts';
 import {
   type AttemptRow,
   attemptsOf,
@@ -8,7 +8,7 @@ import {
   findDelivery,
   newestDeliveries,
 } from '../../store/deliveries.ts';
-import { hasResource } from '../../store/resources.ts';
+import { existingResources } from '../../store/resources.ts';
 import type { Store } from '../../store/store.ts';
 import { openAlert, readMasked } from '../../store/stored-alerts.ts';
 import { type DeliveryView, deliveryView, testView } from '../answers.ts';
@@ -124,7 +124,7 @@ export function deliveryEndpoints({
 
 /** @throws Problem when it is not there, or another workspace's. */
 async function requireNotification(store: Store, workspaceId: number, id: number): Promise<number> {
-  if (await hasResource(store, 'notifications', workspaceId, id)) return id;
+  if ((await existingResources(store, 'notifications', workspaceId, [id])).has(id)) return id;
   throw new Problem('not-found', `there is no notification ${id}`);
 }
 
