@@ -129,6 +129,15 @@ describe('every kind', () => {
     });
   });
 
+  test('a monitor of a type that a newer version has is told as that', async () => {
+    const id = await create('svc_tcp_monitor');
+    await parts.store.transaction((tx) => tx.query("UPDATE monitors SET type = 'ping'"));
+    expect(await errorOf(MonitorsInMemory.load(parts.store, parts.secrets))).toMatchObject({
+      code: 'store-unreadable',
+      message: `database: monitor ${id} is of the type "ping", which this version of svc does not know`,
+    });
+  });
+
   test('equal attributes write nothing', async () => {
     await createAll();
     const before = await ownedByFile(parts.store, parts.secrets, parts.workspaceId);

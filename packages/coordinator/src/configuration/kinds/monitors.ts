@@ -1,6 +1,7 @@
 import { probeFingerprint, targetOf } from '@svc/shared/resources/check.ts';
-import { kindOfType } from '@svc/shared/resources/monitors.ts';
+import { kindOfType, MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { componentsOfMonitors, removeComponents, showNothing } from '../../store/components.ts';
+import { StoreError } from '../../store/errors.ts';
 import { standingsOf } from '../../store/monitors.ts';
 import { reviseChannels } from '../../store/notifications.ts';
 import type { Row } from '../../store/resources.ts';
@@ -64,8 +65,16 @@ export const monitors: Kind<'monitors'> = {
 /** @throws StoreError `store-key`, `store-unreadable` */
 export function monitorAttributes(secrets: Secrets, row: Row<'monitors'>, shown: SecretsShown): Monitor {
   const { type, name, active } = row;
+  if (!MONITOR_TYPES.includes(type)) throw unknownType(row);
   const opening = { secrets, purpose: sealOf(type), shown };
   return openedAttributesOf(opening, kindOfType(type), row, { type, name, active: active === 1 });
+}
+
+function unknownType({ id, type }: Pick<Row<'monitors'>, 'id' | 'type'>): StoreError {
+  return new StoreError(
+    'store-unreadable',
+    `database: monitor ${id} is of the type "${type}", which this version of svc does not know`,
+  );
 }
 
 function sealOf(type: Row<'monitors'>['type']): SealPurpose {
