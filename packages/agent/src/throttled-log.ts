@@ -3,7 +3,10 @@ import type { Logger } from '@svc/shared/log.ts';
 
 const INTERVAL_MS = 10_000;
 
-/** Warnings about what others send us: at most one line per message text and 10 s, with how many were left out. */
+/**
+ * Logs warnings about foreign input: at most one line for each message text in 10 s, with the number of lines
+ * that were left out.
+ */
 export class ThrottledLog {
   readonly #log: Logger;
   readonly #clock: Clock;
@@ -14,7 +17,7 @@ export class ThrottledLog {
     this.#clock = clock;
   }
 
-  /** @param message a constant: each different text is remembered */
+  /** @param message a constant, because each different text is remembered */
   warn(message: string, details: object): void {
     const now = this.#clock.monotonic();
     const line = this.#lines.get(message);

@@ -126,18 +126,18 @@ export const COORDINATOR_SETTINGS = {
   },
   metricsToken: {
     name: 'SVC_METRICS_TOKEN',
-    description: 'bearer token that /metrics asks for',
+    description: 'bearer token that /metrics requires',
     schema: bearerToken.optional(),
   },
   logLevel: {
     name: 'SVC_LOG_LEVEL',
-    description: `least level that is logged: ${LOG_LEVELS.join(', ')}`,
+    description: `lowest level that is logged: ${LOG_LEVELS.join(', ')}`,
     default: 'info',
     schema: z.enum(LOG_LEVELS),
   },
   isSupervised: {
     name: 'SVC_SUPERVISED',
-    description: 'ends when the supervisor is gone',
+    description: '1: the process ends when its supervisor is gone',
     default: '0',
     isInternal: true,
     schema: onOff,

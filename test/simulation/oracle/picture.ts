@@ -253,15 +253,16 @@ export class Picture {
       upSlot: outcome === 'failed' ? 0 : slot,
       endedAt: slot + tookMs(result),
     };
-    this.#given.add(region);
     if (!this.#isOver(slot)) {
+      this.#given.add(region);
       const open = this.#openSlot(slot, now);
       open.answered.add(region);
       open.reports.push(vote);
       return;
     }
     // "A report that comes after its slot was decided becomes its region's vote at once."
-    // It enters with a slot that is decided: a late report of before it was taken out and added again is none.
+    // A region enters with a slot that is given to it or decided. A late report from before it was removed and
+    // declared again gives it no part in the electorate.
     if (!this.#castInto(this.votes, vote, now)) return;
     this.#agesAt = Math.min(this.#agesAt, freshUntil);
     // "After it the open slot's certainty is looked at again": what follows from both is one verdict.

@@ -8,16 +8,16 @@ const GROUP = 'svc_status_page_component_group';
 /** Each rule of status pages and of what stands on them, broken once. */
 export const INVALID_PAGES: readonly InvalidRow[] = [
   [PAGE, 'an empty title', { title: '' }, ['title'], 'title must not be empty.'],
-  [PAGE, 'a title too long', { title: x(257) }, ['title'], 'has 257 characters, at most 256 are allowed'],
+  [PAGE, 'a title too long', { title: x(257) }, ['title'], 'has 257 characters, but at most 256 are allowed'],
   [PAGE, 'an empty slug', { slug: '' }, ['slug'], 'slug must not be empty.'],
-  [PAGE, 'a slug too long', { slug: x(257) }, ['slug'], 'has 257 characters, at most 256 are allowed'],
-  [PAGE, 'a slug in capitals', { slug: 'Status' }, ['slug'], 'lower-case letters a to z'],
+  [PAGE, 'a slug too long', { slug: x(257) }, ['slug'], 'has 257 characters, but at most 256 are allowed'],
+  [PAGE, 'a slug in capitals', { slug: 'Status' }, ['slug'], 'the letters a to z'],
   [
     PAGE,
     'a description too long',
     { description: x(1_025) },
     ['description'],
-    'has 1025 characters, at most 1024 are allowed',
+    'has 1025 characters, but at most 1024 are allowed',
   ],
   [
     PAGE,
@@ -87,7 +87,7 @@ export const INVALID_PAGES: readonly InvalidRow[] = [
     'a password too long',
     { password: `hunter2${x(250)}` },
     ['password'],
-    'has 257 characters, at most 256 are allowed',
+    'has 257 characters, but at most 256 are allowed',
   ],
   [
     PAGE,
@@ -140,15 +140,21 @@ export const INVALID_PAGES: readonly InvalidRow[] = [
     ['monitor_id'],
     'is not an id',
   ],
-  [COMPONENT, 'a name too long', { name: x(257) }, ['name'], 'has 257 characters, at most 256 are allowed'],
+  [
+    COMPONENT,
+    'a name too long',
+    { name: x(257) },
+    ['name'],
+    'has 257 characters, but at most 256 are allowed',
+  ],
   [
     COMPONENT,
     'a description too long',
     { description: x(1_025) },
     ['description'],
-    'has 1025 characters, at most 1024 are allowed',
+    'has 1025 characters, but at most 1024 are allowed',
   ],
-  [COMPONENT, 'half a place', { order: 1.5 }, ['order'], 'order is 1.5: must be a whole number.'],
+  [COMPONENT, 'half a place', { order: 1.5 }, ['order'], 'order is 1.5, but must be a whole number.'],
   [
     COMPONENT,
     'a place too far',
@@ -158,7 +164,7 @@ export const INVALID_PAGES: readonly InvalidRow[] = [
   ],
   [COMPONENT, 'a group that is no id', { group_id: '' }, ['group_id'], 'is not an id'],
   [GROUP, 'an empty name', { name: '' }, ['name'], 'name must not be empty.'],
-  [GROUP, 'a name too long', { name: x(257) }, ['name'], 'has 257 characters, at most 256 are allowed'],
+  [GROUP, 'a name too long', { name: x(257) }, ['name'], 'has 257 characters, but at most 256 are allowed'],
   [GROUP, 'a page that is no id', { page_id: '01' }, ['page_id'], 'is not an id'],
   [
     GROUP,

@@ -176,7 +176,7 @@ function methodsAt(endpoints: readonly Endpoint[], path: string): string[] {
 
 function parseQuery(endpoint: Endpoint, parameters: URLSearchParams): unknown {
   const schema = z.strictObject(endpoint.query?.shape ?? {}, {
-    error: (issue) => (issue.code === 'unrecognized_keys' ? 'is not known here' : undefined),
+    error: (issue) => (issue.code === 'unrecognized_keys' ? 'is unknown' : undefined),
   });
   const given = new Map<string, string>();
   const errors: { pointer: string; parameter: string; message: string }[] = [];
@@ -208,7 +208,7 @@ function parseBody(endpoint: Endpoint, body: unknown): unknown {
   throw invalid(
     parsed.error.issues.flatMap(({ code, path, message, ...issue }) =>
       code === 'unrecognized_keys' && 'keys' in issue && Array.isArray(issue.keys)
-        ? issue.keys.map((key: string) => ({ path: [...path, key], message: 'is not known here' }))
+        ? issue.keys.map((key: string) => ({ path: [...path, key], message: 'is unknown' }))
         : [{ path, message }],
     ),
   );

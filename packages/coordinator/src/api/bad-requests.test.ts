@@ -59,7 +59,7 @@ type Row = [
 const ONE = 'one thing is wrong; nothing was changed';
 const QUERY = 'the query is not valid';
 const UNKNOWN =
-  'is not known here: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions';
+  'is unknown: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions';
 const big = (bytes: number) => JSON.stringify({ ...MONITOR, description: 'x'.repeat(bytes) });
 
 const ROWS: Row[] = [
@@ -127,17 +127,12 @@ const ROWS: Row[] = [
   [
     'an unknown parameter',
     ['GET', '/v1/monitors?page=2'],
-    [400, 'malformed-request', QUERY, [{ pointer: '', parameter: 'page', message: 'is not known here' }]],
+    [400, 'malformed-request', QUERY, [{ pointer: '', parameter: 'page', message: 'is unknown' }]],
   ],
   [
     'a parameter called as what objects have',
     ['GET', '/v1/monitors?__proto__=1'],
-    [
-      400,
-      'malformed-request',
-      QUERY,
-      [{ pointer: '', parameter: '__proto__', message: 'is not known here' }],
-    ],
+    [400, 'malformed-request', QUERY, [{ pointer: '', parameter: '__proto__', message: 'is unknown' }]],
   ],
   [
     'a parameter given twice',
@@ -247,7 +242,7 @@ const ROWS: Row[] = [
   [
     'a misspelt member',
     ['POST', '/v1/monitors', { ...MONITOR, timeut: 1 }],
-    [422, 'invalid', ONE, [{ pointer: '/timeut', message: 'is not known here: did you mean "timeout"?' }]],
+    [422, 'invalid', ONE, [{ pointer: '/timeut', message: 'is unknown: did you mean "timeout"?' }]],
   ],
   [
     'a member with a slash in its name',
@@ -257,7 +252,7 @@ const ROWS: Row[] = [
   [
     'a time-out beyond the maximum',
     ['POST', '/v1/monitors', { ...MONITOR, timeout: 120_001 }],
-    [422, 'invalid', ONE, [{ pointer: '/timeout', message: 'is 120001: 0 to 120000 is allowed' }]],
+    [422, 'invalid', ONE, [{ pointer: '/timeout', message: 'is 120001, but must be from 0 to 120000' }]],
   ],
   [
     'a period that is none',
@@ -304,7 +299,7 @@ const ROWS: Row[] = [
       [
         { pointer: '/type', message: 'is "tcp", but this resource\'s type is "http" and cannot be changed' },
         { pointer: '/url', message: 'is required' },
-        { pointer: '/uri', message: 'is not known here: did you mean "url"?' },
+        { pointer: '/uri', message: 'is unknown: did you mean "url"?' },
       ],
     ],
   ],
@@ -418,7 +413,7 @@ const ROWS: Row[] = [
   [
     'a token with an unknown member',
     ['POST', '/v1/tokens', { name: 'x', scope: 'read', admin: true }],
-    [422, 'invalid', ONE, [{ pointer: '/admin', message: 'is not known here' }]],
+    [422, 'invalid', ONE, [{ pointer: '/admin', message: 'is unknown' }]],
   ],
 ];
 

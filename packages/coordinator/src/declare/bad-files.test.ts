@@ -100,15 +100,15 @@ const ROWS: Row[] = [
     'an unknown attribute',
     `svc_http_monitor:\n  a: { name: a, intervall: 3, ${MONITOR}, retyr: 1 }\n`,
     [
-      '2:17: svc_http_monitor.a.intervall: is not known here: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
-      '2:73: svc_http_monitor.a.retyr: is not known here: did you mean "retry"?',
+      '2:17: svc_http_monitor.a.intervall: is unknown: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
+      '2:73: svc_http_monitor.a.retyr: is unknown: did you mean "retry"?',
     ],
   ],
   [
     'read-only attributes',
     `svc_http_monitor:\n  a: { name: a, ${MONITOR}, status: active }\n`,
     [
-      '2:59: svc_http_monitor.a.status: is not known here: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
+      '2:59: svc_http_monitor.a.status: is unknown: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
     ],
   ],
   [
@@ -130,10 +130,10 @@ const ROWS: Row[] = [
       '4:10: svc_http_monitor.api.url: must be a URL that starts with https:// or http://',
       '5:18: svc_http_monitor.api.periodicity: "2m" is not one of 30s, 1m, 5m, 10m, 30m, 1h',
       '6:13: svc_http_monitor.api.active: must be a boolean, not a string',
-      '8:19: svc_http_monitor.api.status_code_assertions.0.target: is 20: 100 to 599 is allowed',
+      '8:19: svc_http_monitor.api.status_code_assertions.0.target: is 20, but must be from 100 to 599',
       '9:36: svc_http_monitor.api.status_code_assertions.1.comparator: "equals" is not one of eq, neq, gt, gte, lt, lte',
       '11:28: svc_dns_monitor.zone.uri: must be a domain name without a scheme, like example.com',
-      '11:73: svc_dns_monitor.zone.retry: is 11: 0 to 10 is allowed',
+      '11:73: svc_dns_monitor.zone.retry: is 11, but must be from 0 to 10',
     ],
   ],
   [
@@ -255,7 +255,7 @@ const ROWS: Row[] = [
     `svc_status_page:\n  a: { title: "\${env.TITLE}", slug: "A B" }\n`,
     [
       '2:15: svc_status_page.a: the environment variable TITLE is not set',
-      '2:37: svc_status_page.a.slug: may contain lower-case letters a to z, digits and, between them, hyphens',
+      '2:37: svc_status_page.a.slug: must consist of the letters a to z, digits, and hyphens between them',
     ],
   ],
   [

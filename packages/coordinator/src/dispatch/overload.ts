@@ -44,6 +44,13 @@ const ADVICE = {
     'the agents of a region cannot run all its checks: some are skipped there; add agents in the region',
 } as const;
 
+/** Counted with this reason when the gate of the whole was closed by that sign. */
+const SKIPPED_BY = {
+  recording: 'recording-overloaded',
+  scheduling: 'scheduling-overloaded',
+  lateness: 'lateness-overloaded',
+} as const;
+
 export type OverloadOptions = {
   clock: Clock;
   log: Logger;
@@ -97,8 +104,7 @@ export class Overload {
   /** Whether the slot is run at all. To be asked once per slot; counts what is not run. */
   admitsSlot({ id, workspaceId }: LiveMonitor, jobs: number): boolean {
     if (this.#gate.isOpen || this.#gate.admits(id, workspaceId)) return true;
-    const { jobsSkipped } = this.#options.counters;
-    jobsSkipped[`${this.#cause}-overloaded`] += jobs;
+    this.#options.counters.jobsSkipped[SKIPPED_BY[this.#cause]] += jobs;
     return false;
   }
 

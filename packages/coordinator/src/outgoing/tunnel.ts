@@ -42,7 +42,7 @@ export function connectBy(
 }
 
 function said(end: Exclude<TunnelEnd, { kind: 'open' }>): string {
-  if (end.kind === 'broken') return `the proxy opens no tunnel: ${end.message}`;
+  if (end.kind === 'broken') return `the proxy did not open a tunnel: ${end.message}`;
   const answer = `${end.statusCode}${end.reason === '' ? '' : ` ${end.reason}`}`;
   return `the proxy opens no tunnel to the receiver (${answer})`;
 }

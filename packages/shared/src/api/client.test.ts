@@ -189,7 +189,7 @@ describe('errors', () => {
     script(answer);
     const error = await failure(client().get('/v1/monitors/5'));
     expect(error).toMatchObject({ code: 'not-the-api', status });
-    expect(error.message).toContain('not the svc API');
+    expect(error.message).toContain('not from the svc API');
     expect(server.requests).toHaveLength(1);
   });
 
@@ -223,7 +223,9 @@ describe('errors', () => {
     const one = client({ baseUrl: server.url.replace('http:', 'https:') });
     expect(await failure(one.get('/v1/monitors/5'))).toMatchObject({
       code: 'certificate',
-      message: expect.stringMatching(/does not speak TLS: is it http:\/\/ and not https:\/\/\?$/),
+      message: expect.stringMatching(
+        /does not speak TLS on this port: if it serves plain HTTP, use http:\/\/$/,
+      ),
     });
     expect(retries.seen).toEqual([]);
   });
@@ -474,7 +476,7 @@ describe('the end', () => {
     const error = await got;
     expect(error.code).toBe('aborted');
     expect(error.message).toMatch(
-      /may have been carried out .*: look for what it makes before you do it again/,
+      /may have been carried out .*: check whether the object exists before you try again/,
     );
     expect(clock.pendingTimers).toBe(0);
   });

@@ -24,7 +24,7 @@ test.each([
 test.each([
   ['svc_0123456789', null],
   ['', /is empty/],
-  ['sec ret', /blanks/],
+  ['sec ret', /a blank/],
   ['secret\n', /line ends/],
   ['sécret', /ASCII/],
   ['s'.repeat(1_025), /1024/],

@@ -4,8 +4,8 @@ import { MONITORS, type Monitors } from './monitors.ts';
 import type { Monitor } from './registry.ts';
 
 /**
- * What probes need of a monitor, as it travels in jobs: the time-out's default resolved, international
- * names in their ASCII form. Carries header values in clear.
+ * The part of a monitor that probes need, as it travels in jobs. The default time-out is resolved, and
+ * international names are in their ASCII form. It holds header values in clear text.
  */
 export function toCheck(monitor: Monitor): Check {
   return checkOf(monitor.type, monitor);
@@ -27,9 +27,11 @@ function targetOfType<T extends CheckKind>(type: T, monitor: Monitors[T]): strin
 }
 
 /**
- * Exactly what is probed and how it is judged, as text: when it changes, the monitor's version grows
- * and earlier votes end. Name, description, visibility, export and whether it runs are no part of it;
- * periodicity and regions decide when and where, not what. Contains header values in clear.
+ * Everything that decides what is probed and how it is judged, as text. When it changes, the monitor's
+ * version grows and earlier votes end.
+ *
+ * Name, description, visibility, export and `active` are not part of it. Nor are periodicity and regions,
+ * which decide when and where the probe runs. It holds header values in clear text.
  */
 export function probeFingerprint(monitor: Monitor): string {
   return JSON.stringify(toCheck(monitor));

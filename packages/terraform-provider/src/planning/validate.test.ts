@@ -134,7 +134,7 @@ describe('what is unknown is not judged', () => {
       'but how many there are is',
       'svc_notification',
       channel('webhook', { endpoint: 'https://a', headers: Array(21).fill(UNKNOWN) }),
-      ['webhook.0.headers: webhook[0].headers has 21 entries, at most 20 are allowed.'],
+      ['webhook.0.headers: webhook[0].headers has 21 entries, but at most 20 are allowed.'],
     ],
     [
       'but another rule is',

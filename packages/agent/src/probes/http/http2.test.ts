@@ -207,7 +207,7 @@ describe('a target that speaks HTTP/2 only', () => {
   test('that redirects to several places is refused', async () => {
     const port = await serveFrames([redirectWith(['location', '/a'], ['location', '/b'])]);
     const outcome = await run(`https://127.0.0.1:${port}/`);
-    expect(outcome.errorMessage).toBe('redirected by several Location lines that differ');
+    expect(outcome.errorMessage).toBe('redirected by several Location headers that differ');
   });
 
   test('is sent a header twice that is configured twice', async () => {
@@ -293,7 +293,7 @@ describe('a target that speaks HTTP/2 only', () => {
     });
     const outcome = await run(`https://127.0.0.1:${port}/`);
     expect(outcome).toMatchObject({ outcome: 'failed' });
-    expect(outcome.errorMessage).toBe('the target sends more of HTTP/2 itself than of an answer');
+    expect(outcome.errorMessage).toBe('the target sends too many HTTP/2 frames without content');
   });
 
   test('one whose head is beyond the bounds fails', async () => {
@@ -439,7 +439,7 @@ describe('HTTP/2 that nobody agreed on', () => {
     other.destroy();
     const outcome = await run(`http://127.0.0.1:${port}/`);
     expect(outcome.outcome).toBe('failed');
-    expect(outcome.errorMessage).toMatch(/speaks HTTP\/2 without TLS, which is not probed/);
+    expect(outcome.errorMessage).toMatch(/speaks HTTP\/2 without TLS, which svc does not probe/);
   });
 
   test('with TLS is said', async () => {
