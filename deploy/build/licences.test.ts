@@ -51,5 +51,5 @@ test('lists what is in the bundle once, and nothing else', async () => {
 
 test('a package without a licence fails the build', async () => {
   const root = await project({ used: { license: 'MIT' }, '@scope/deep': {} });
-  await expect(packagesOf(root)).rejects.toThrow('@scope/deep/package.json names no licence');
+  await expect(packagesOf(root)).rejects.toThrow('@scope/deep/package.json states no licence');
 });

@@ -39,7 +39,7 @@ test('a token is made, listed, and revoked with what it made', async () => {
 });
 
 test.each([
-  [[], 'say what to do with tokens: list, create or revoke'],
+  [[], 'the action is missing: use "token list", "token create" or "token revoke"'],
   [['create'], '--name is required'],
   [['create', '--name', 'a', '--expires', 'soon'], 'it must be a number of days'],
   [['revoke'], 'say which token is revoked by its id'],

@@ -148,7 +148,7 @@ describe('trouble on the way', () => {
     const elsewhere = configuredProvider(`${proxy.url}/api`, api.operator).resource('svc_http_monitor');
     for (const outcome of [await elsewhere.calls.read(state), await elsewhere.calls.remove(state)]) {
       expect(outcome.state).toEqual(state);
-      expect(errorOf(outcome).detail).toContain('there is nothing at this path');
+      expect(errorOf(outcome).detail).toContain('the API has no such path');
       expect(errorOf(outcome).detail).toContain(`The base URL ${proxy.url}/api comes from`);
     }
   });

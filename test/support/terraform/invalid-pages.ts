@@ -160,7 +160,7 @@ export const INVALID_PAGES: readonly InvalidRow[] = [
     'a place too far',
     { group_order: 2_147_483_648 },
     ['group_order'],
-    'is 2147483648: -2147483648 to 2147483647 is allowed',
+    'is 2147483648, but must be from -2147483648 to 2147483647',
   ],
   [COMPONENT, 'a group that is no id', { group_id: '' }, ['group_id'], 'is not an id'],
   [GROUP, 'an empty name', { name: '' }, ['name'], 'name must not be empty.'],

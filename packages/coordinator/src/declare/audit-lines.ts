@@ -3,16 +3,18 @@ import type { AuditLine } from '../store/audit.ts';
 import { type Address, addressOf } from './declaration.ts';
 import type { Plan } from './plan.ts';
 
-/** Changes of one apply that get a line each; of more, the line of the whole tells the number. */
+/** Most changes of one apply that get a line each. The line of the whole apply gives the number of all. */
 const MOST_LINES = 1_000;
 
-/** `monitors/12`: the list of the API that has objects of the kind, and the id. */
+/** The object as `monitors/12`: the last part of the list's path in the API, and the id. */
 function objectOf(kind: ResourceKind, id: number | undefined): string {
   const { path } = DEFINITIONS[kind];
   return `${path.slice(path.lastIndexOf('/') + 1)}/${id}`;
 }
 
-/** What an apply of the declared file leaves in the audit trail: a line for the whole, and one for each change. */
+/**
+ * The lines of an apply of the declared file in the audit trail: one for the whole, and one for each change.
+ */
 export function auditLines(
   workspaceId: number,
   { file, digest }: { file: string; digest: string },

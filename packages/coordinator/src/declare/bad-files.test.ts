@@ -10,11 +10,15 @@ type Row = [name: string, text: string, errors: string[]];
 const MONITOR = 'url: "http://a.example", periodicity: 1m';
 
 const ROWS: Row[] = [
-  ['nothing', '', ['1:1: the file is empty: write {} for a declaration of nothing']],
-  ['comments only', '# later\n', ['1:1: the file is empty: write {} for a declaration of nothing']],
-  ['null', 'null\n', ['1:1: the file is empty: write {} for a declaration of nothing']],
-  ['a text', 'hello\n', ['1:1: must be a mapping of resource types, like svc_http_monitor']],
-  ['a list', '\n- svc_http_monitor\n', ['2:1: must be a mapping of resource types, like svc_http_monitor']],
+  ['nothing', '', ['1:1: the file is empty: write {} to declare nothing']],
+  ['comments only', '# later\n', ['1:1: the file is empty: write {} to declare nothing']],
+  ['null', 'null\n', ['1:1: the file is empty: write {} to declare nothing']],
+  ['a text', 'hello\n', ['1:1: the file must be a mapping of resource types, like svc_http_monitor']],
+  [
+    'a list',
+    '\n- svc_http_monitor\n',
+    ['2:1: the file must be a mapping of resource types, like svc_http_monitor'],
+  ],
   [
     'an open bracket',
     'svc_http_monitor: {\n',
@@ -58,13 +62,13 @@ const ROWS: Row[] = [
   [
     'a name that is a number',
     'svc_tcp_monitor:\n  1: {}\n',
-    ['2:3: keys must be texts: put quotes around it'],
+    ['2:3: a key must be a string: put it in quotes'],
   ],
   [
     'a name with a blank',
     'svc_tcp_monitor:\n  a b: {}\n',
     [
-      '2:3: "a b" is not a name: up to 128 letters, digits, underscores and hyphens, a letter or underscore first',
+      '2:3: "a b" is not a name: use up to 128 letters, digits, underscores and hyphens, with a letter or underscore first',
     ],
   ],
   [
@@ -84,17 +88,17 @@ const ROWS: Row[] = [
   [
     'a resource type twice',
     'svc_tcp_monitor: {}\nsvc_dns_monitor: {}\nsvc_tcp_monitor: {}\n',
-    ['3:1: "svc_tcp_monitor" stands here again: it was given in line 1 already'],
+    ['3:1: "svc_tcp_monitor" is given twice: it is already in line 1'],
   ],
   [
     'a name twice',
     `svc_http_monitor:\n  a: { name: a, ${MONITOR} }\n  a: { name: b, ${MONITOR} }\n`,
-    ['3:3: "a" stands here again: it was given in line 2 already'],
+    ['3:3: "a" is given twice: it is already in line 2'],
   ],
   [
     'an attribute twice',
     `svc_http_monitor:\n  a: { name: a, name: b, ${MONITOR} }\n`,
-    ['2:17: "name" stands here again: it was given in line 2 already'],
+    ['2:17: "name" is given twice: it is already in line 2'],
   ],
   [
     'an unknown attribute',
@@ -204,23 +208,27 @@ const ROWS: Row[] = [
   [
     'a reference where none may stand',
     `svc_http_monitor:\n  a: { name: "\${svc_http_monitor.a.id}", ${MONITOR} }\n`,
-    ['2:14: svc_http_monitor.a: must not be a reference: nothing of this resource takes an id'],
+    ['2:14: svc_http_monitor.a: must not be a reference: no attribute of this resource takes an id'],
   ],
   [
     'a reference where another attribute takes one',
     `svc_status_page:\n  a: { title: a, slug: a }\nsvc_status_page_component_group:\n  a: { name: "\${svc_status_page.a.id}", page_id: "\${svc_status_page.a.id}" }\n`,
-    ['4:14: svc_status_page_component_group.a: must not be a reference: only page_id take an id'],
+    [
+      '4:14: svc_status_page_component_group.a: must not be a reference: only these attributes take an id: page_id',
+    ],
   ],
   [
     'a reference that an alias repeats where none may stand',
     `svc_status_page: { p: { title: p, slug: p } }\nsvc_status_page_component_group:\n  a: { page_id: &p "\${svc_status_page.p.id}", name: *p }\n`,
-    ['3:20: svc_status_page_component_group.a: must not be a reference: only page_id take an id'],
+    [
+      '3:20: svc_status_page_component_group.a: must not be a reference: only these attributes take an id: page_id',
+    ],
   ],
   [
     'a reference inside a text',
     `svc_status_page:\n  a: { title: "no \${svc_status_page.a.id}", slug: a }\n`,
     [
-      `2:15: svc_status_page.a: the reference "\${svc_status_page.a.id}" must be the whole text, without anything around it`,
+      `2:15: svc_status_page.a: the reference "\${svc_status_page.a.id}" must be the whole string, without other text around it`,
     ],
   ],
   [
@@ -261,19 +269,19 @@ const ROWS: Row[] = [
   [
     'a file that is not there',
     `svc_status_page:\n  a: { title: a, slug: a, access_type: password, password: "\${file.secrets/none}" }\n`,
-    ['2:60: svc_status_page.a: cannot read secrets/none: there is no such file'],
+    ['2:60: svc_status_page.a: cannot read secrets/none: the file does not exist'],
   ],
   [
     'an unknown insertion',
     `svc_status_page:\n  a: { title: "\${vault.a}", slug: a }\n`,
     [
-      `2:15: svc_status_page.a: "\${vault.a}" is not known: there are \${env.NAME}, \${file.PATH} and \${svc_http_monitor.name.id}; write "$\${" for a literal "\${"`,
+      `2:15: svc_status_page.a: "\${vault.a}" is unknown: use \${env.NAME}, \${file.PATH} or \${svc_http_monitor.name.id}, or write "$\${" for a literal "\${"`,
     ],
   ],
   [
     'an insertion without end',
     `svc_status_page:\n  a: { title: "\${env.A", slug: a }\n`,
-    [`2:15: svc_status_page.a: "\${" has no closing "}": write "$\${" for a literal "\${"`],
+    [`2:15: svc_status_page.a: "\${" has no closing "}": add it, or write "$\${" for a literal "\${"`],
   ],
   [
     'an alias that contains itself',
@@ -283,13 +291,13 @@ const ROWS: Row[] = [
   [
     'a merge of what is no mapping',
     'svc_http_monitor:\n  a: { <<: [1] }\n',
-    ['2:8: "<<" needs an alias of a mapping, or a list of such'],
+    ['2:8: "<<" needs an alias of a mapping, or a list of such aliases'],
   ],
   [
     'an escaped reference is no name',
     `svc_tcp_monitor:\n  "$\${a}": {}\n`,
     [
-      `2:3: "$\${a}" is not a name: up to 128 letters, digits, underscores and hyphens, a letter or underscore first`,
+      `2:3: "$\${a}" is not a name: use up to 128 letters, digits, underscores and hyphens, with a letter or underscore first`,
     ],
   ],
   [
@@ -302,7 +310,7 @@ const ROWS: Row[] = [
 const sources = {
   env: {},
   readFile: (path: string) => {
-    throw new Error(`cannot read ${path}: there is no such file`);
+    throw new Error(`cannot read ${path}: the file does not exist`);
   },
 };
 

@@ -1,23 +1,26 @@
 import { REFERENCE } from '@svc/shared/resources/texts.ts';
 
-/** What `${env.NAME}` and `${file.PATH}` insert. */
+/** The sources that `${env.NAME}` and `${file.PATH}` insert. */
 export type Sources = {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Told the name of each variable whose value is inserted. */
+  /** Called with the name of each inserted variable. */
   readonly onVariable?: (name: string) => void;
-  /** The text of a file, by its path as written. Throws an Error whose message says why it cannot be read. */
+  /**
+   * Returns the text of a file by its path as written. It throws an Error whose message says why the file
+   * cannot be read.
+   */
   readonly readFile: (path: string) => string;
 };
 
 export type Interpolated = { ok: true; text: string } | { ok: false; message: string };
 
-/** A literal `${`, an insertion, or `${` without an end. */
+/** Matches a literal `${`, an insertion, or `${` without an end. */
 const TOKEN = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
 
 /**
- * Inserts settings and files into a text of the declared file. A text that is one reference and
- * nothing else (`${svc_http_monitor.api.id}`) is left as it is, to be resolved when the declaration
- * is applied. What is inserted is not looked at again.
+ * Inserts settings and files into a string of the declared file. A string that is exactly one reference
+ * (`${svc_http_monitor.api.id}`) stays as it is until the declaration is applied. Inserted text is not
+ * interpolated again.
  */
 export function interpolate(text: string, sources: Sources): Interpolated {
   if (!text.includes('${')) return { ok: true, text };
@@ -35,7 +38,7 @@ export function interpolate(text: string, sources: Sources): Interpolated {
 
 const missingEnd: Interpolated = {
   ok: false,
-  message: `"\${" has no closing "}": write "$\${" for a literal "\${"`,
+  message: `"\${" has no closing "}": add it, or write "$\${" for a literal "\${"`,
 };
 
 function reference(text: string): Interpolated {
@@ -51,12 +54,12 @@ function insertion(inner: string, sources: Sources): Interpolated {
   if (source.startsWith('svc_')) {
     return {
       ok: false,
-      message: `the reference "\${${inner}}" must be the whole text, without anything around it`,
+      message: `the reference "\${${inner}}" must be the whole string, without other text around it`,
     };
   }
   return {
     ok: false,
-    message: `"\${${inner}}" is not known: there are \${env.NAME}, \${file.PATH} and \${svc_http_monitor.name.id}; write "$\${" for a literal "\${"`,
+    message: `"\${${inner}}" is unknown: use \${env.NAME}, \${file.PATH} or \${svc_http_monitor.name.id}, or write "$\${" for a literal "\${"`,
   };
 }
 
@@ -69,7 +72,7 @@ function environment(name: string, { env, onVariable }: Sources): Interpolated {
 
 function fileText(path: string, { readFile }: Sources): Interpolated {
   try {
-    // Editors and `echo` end files with a line end that nobody means to be part of a secret.
+    // Editors and `echo` end files with a line break that is not part of the secret.
     return { ok: true, text: readFile(path).replace(/\r?\n$/, '') };
   } catch (error) {
     return { ok: false, message: error instanceof Error ? error.message : String(error) };

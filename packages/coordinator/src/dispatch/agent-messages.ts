@@ -6,7 +6,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { DispatchCounters } from './counters.ts';
 import { isWorthParsing } from './message-outline.ts';
 
-/** Dropped messages are logged at most this often, ms. */
+/** Least time between two log lines about dropped messages, ms. */
 const LOG_EVERY_MS = 10_000;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -19,7 +19,7 @@ export type AgentMessagesOptions = {
 };
 
 /**
- * Reads what comes on the agents' subjects; what cannot be read is dropped, counted and logged.
+ * Reads the messages on the agents' subjects. A message that cannot be read is dropped, counted and logged.
  */
 export class AgentMessages {
   readonly #options: AgentMessagesOptions;
@@ -29,21 +29,21 @@ export class AgentMessages {
     this.#options = options;
   }
 
-  /** @param region whose subject the message came on: the accounts of NATS bind an agent to its region's */
+  /** @param region of the message's subject: the accounts of NATS bind an agent to its region's subjects */
   handle(region: Region, message: BusMessage): void {
     if (message.data.length > MAX_AGENT_MESSAGE_BYTES) {
       this.#drop(message, 'oversized');
       return;
     }
     if (!isWorthParsing(message.data)) {
-      this.#drop(message, 'no known message has so many parts');
+      this.#drop(message, 'more parts than any known message has');
       return;
     }
     let value: unknown;
     try {
       value = JSON.parse(utf8.decode(message.data));
     } catch {
-      // What it was helps nobody; that it came is counted.
+      // The content helps nobody; the message is counted.
       this.#drop(message, 'not JSON');
       return;
     }
@@ -59,7 +59,7 @@ export class AgentMessages {
     this.#logAgainAt = clock.monotonic() + LOG_EVERY_MS;
     log.warn(
       { subject, bytes: data.length, reason, dropped: counters.messagesDropped },
-      "dropped an agent's message",
+      'dropped a message from an agent',
     );
   }
 }

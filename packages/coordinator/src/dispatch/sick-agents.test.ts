@@ -30,7 +30,7 @@ test('two agents with one id are told apart', () => {
   agents.heard(agent({ sicknesses: ['starved'] }));
   agents.heard(agent({ bootId: 'b2' }));
   expect(agents.counts()).toMatchObject({ starved: 1 });
-  expect(lines.filter(({ msg }) => msg === 'an agent is well again')).toEqual([]);
+  expect(lines.filter(({ msg }) => msg === 'an agent has recovered')).toEqual([]);
 });
 
 test('an agent that begins to be sick raises the alarm once, which names its machine', () => {
@@ -48,7 +48,7 @@ test('an agent that begins to be sick raises the alarm once, which names its mac
   expect(alarms().map(({ sick }) => sick)).toEqual(['starved', 'network-down']);
   expect(agents.counts()).toEqual({ starved: 1, 'network-down': 1 });
   agents.heard(agent());
-  expect(lines.at(-1)?.msg).toBe('an agent is well again');
+  expect(lines.at(-1)?.msg).toBe('an agent has recovered');
   expect(agents.counts()).toEqual({ starved: 0, 'network-down': 0 });
   expect(counters.sicknesses).toEqual({ starved: 1, 'network-down': 1 });
 });

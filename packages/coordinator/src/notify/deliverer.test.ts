@@ -436,7 +436,7 @@ describe('the ledger', () => {
     await bench.deliverer.start();
     await bench.recorded(2);
     expect(await deliveries()).toMatchObject([
-      { state: 'dead', last_error: 'the stored alert cannot be read' },
+      { state: 'dead', last_error: 'this version of svc cannot read the stored alert' },
       { state: 'delivered' },
     ]);
   });

@@ -6,8 +6,8 @@ import type { Store } from '../store/store.ts';
 import type { ChannelSource } from './deliverer.ts';
 
 /**
- * The declared channels. Each is looked up for every attempt, so that a corrected address counts from the next
- * attempt on and settings in clear are not kept.
+ * The declared channels. A channel is looked up for every attempt, so that a corrected address counts from
+ * the next attempt on, and settings in clear text are not kept.
  */
 export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
   return {

@@ -8,23 +8,25 @@ import { buildConnector } from 'undici';
 import { fairly, type Resolve } from './names.ts';
 import { connectBy } from './tunnel.ts';
 
-/** ms */
+/** Age at which a socket that nobody waits for ends, ms. */
 const ABANDONED_AFTER_MS = 10_000;
 
 export type GuardedDial = {
   readonly guard: EgressGuard;
   readonly resolve: Resolve;
-  /** Asked for once, at the first connection. */
+  /** Called once, at the first connection. */
   readonly secureContext: () => SecureContext;
-  /** Undefined: everything goes directly. */
+  /** Chooses the proxy; undefined: every connection is direct. */
   readonly proxyFor: ProxyFor | undefined;
 };
 
 /**
- * Connector for undici that asks the guard about the address that is dialled. A `lookup` alone is not
- * enough: sockets never call it for IP literals. Where a proxy is set for the host, names are the proxy's to
- * resolve and to allow, and the guard judges literals only (decision 0175). TLS is verified, HTTP/1.1 only.
- * Whoever dials has the time-out; the one here only ends sockets that nobody waits for any more.
+ * A connector for undici that asks the guard about the address that is really dialled. A `lookup` alone is
+ * not enough, because sockets never call it for IP literals.
+ *
+ * Where a proxy is set for the host, the proxy resolves and allows names, and the guard judges only literals
+ * (decision 0175). TLS is verified, and only HTTP/1.1 is spoken. The caller keeps the time-out; the one here
+ * only ends sockets that nobody waits for any more.
  */
 export function guardedConnector(dial: GuardedDial): buildConnector.connector {
   const { guard, resolve, secureContext, proxyFor } = dial;
@@ -65,7 +67,10 @@ function targetOf({ hostname, port, protocol }: buildConnector.Options): { host:
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? defaultPort : Number(port) };
 }
 
-/** Offers only the allowed addresses of a name to the socket; none left is {@link EgressDeniedError}. */
+/**
+ * Gives the socket only the allowed addresses of a name. When none is left, the error is {@link
+ * EgressDeniedError}.
+ */
 function guardedLookup(guard: EgressGuard, resolve: Resolve): LookupFunction {
   const lookup = fairly(resolve);
   return (hostname, options, callback) => {

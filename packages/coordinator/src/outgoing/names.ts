@@ -3,7 +3,7 @@ import { type LookupAddress, lookup } from 'node:dns';
 /** Resolves a name to all its addresses. */
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
-/** As the system does: hosts file, search list, system servers. */
+/** Resolves names as the system does: hosts file, search list, system servers. */
 export const resolveAsSystem: Resolve = (hostname) =>
   new Promise((resolve, reject) => {
     lookup(hostname, { all: true }, (error, addresses) => {
@@ -12,14 +12,14 @@ export const resolveAsSystem: Resolve = (hostname) =>
     });
   });
 
-/** Of the four threads that the system's resolver has for the whole process. */
+/** Places for suspects among the four threads that the system's resolver has for the whole process. */
 const PLACES_FOR_SUSPECTS = 2;
-/** Suspects remembered; beyond it they are all forgotten, which costs some threads once. */
+/** Most suspects that are remembered. Beyond this all are forgotten, which costs some threads once. */
 const MAX_SUSPECTS = 10_000;
 
 /**
- * Keeps channels whose zone is dead from holding up all the others: one query per name at a time, and
- * names whose last query failed share two places.
+ * Keeps channels with a dead zone from delaying all others: one query for each name at a time, and names
+ * whose last query failed share two places.
  */
 export function fairly(resolve: Resolve): Resolve {
   const running = new Map<string, Promise<LookupAddress[]>>();
@@ -28,7 +28,7 @@ export function fairly(resolve: Resolve): Resolve {
   let places = PLACES_FOR_SUSPECTS;
 
   async function asSuspect(hostname: string): Promise<LookupAddress[]> {
-    // A place that becomes free is handed on without being counted as free in between.
+    // A free place is handed on directly and is not counted as free in between.
     if (places === 0) await new Promise<void>((resume) => queue.push(resume));
     else places -= 1;
     try {

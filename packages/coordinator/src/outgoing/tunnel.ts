@@ -3,19 +3,19 @@ import { SvcError } from '@svc/shared/errors.ts';
 import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
 import { openTunnel, type TunnelEnd } from '@svc/shared/proxy/tunnel.ts';
 
-/** The proxy cannot be reached or opens no tunnel. The message is fit for the ledger. */
+/** The proxy cannot be reached or did not open a tunnel. The message may be stored in the ledger. */
 export class ProxyError extends SvcError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('proxy-failed', message, options);
   }
 }
 
-/** Whoever dials has the time-out; this one only ends sockets that nobody waits for any more, ms. */
+/** Age at which a socket that nobody waits for ends, ms. The caller keeps the time-out. */
 const ABANDONED_AFTER_MS = 10_000;
 
 /**
- * Opens a connection to the target through a tunnel of the proxy, whose own address is exempt from the guard: the
- * operator has set it.
+ * Opens a connection to the target through a tunnel of the proxy. The proxy's own address is exempt from the
+ * guard, because the operator has set it.
  *
  * @param target its host is a name, which the proxy resolves, or an IP literal without brackets
  */
@@ -25,9 +25,9 @@ export function connectBy(
   done: (error: ProxyError | null, socket: Socket | null) => void,
 ): void {
   const socket = connect({ host: proxy.host, port: proxy.port, timeout: ABANDONED_AFTER_MS });
-  socket.on('timeout', () => socket.destroy(new ProxyError('the proxy cannot be reached (ETIMEDOUT)')));
+  socket.on('timeout', () => socket.destroy(new ProxyError('svc cannot reach the proxy (ETIMEDOUT)')));
   const unreachable = (cause: NodeJS.ErrnoException) => {
-    const message = `the proxy cannot be reached (${cause.code ?? 'unknown error'})`;
+    const message = `svc cannot reach the proxy (${cause.code ?? 'unknown error'})`;
     done(cause instanceof ProxyError ? cause : new ProxyError(message, { cause }), null);
   };
   socket.once('error', unreachable);
@@ -44,5 +44,5 @@ export function connectBy(
 function said(end: Exclude<TunnelEnd, { kind: 'open' }>): string {
   if (end.kind === 'broken') return `the proxy did not open a tunnel: ${end.message}`;
   const answer = `${end.statusCode}${end.reason === '' ? '' : ` ${end.reason}`}`;
-  return `the proxy opens no tunnel to the receiver (${answer})`;
+  return `the proxy did not open a tunnel to the receiver (${answer})`;
 }

@@ -16,7 +16,7 @@ export function monitorsAfter(store: Store, afterId: number, limit: number): Pro
     .execute();
 }
 
-/** Those of these monitors that are there, of whatever workspace, in no order. */
+/** Those of these monitors that exist, of any workspace, in no order. */
 export async function monitorsOf(source: Readable, ids: readonly number[]): Promise<Row<'monitors'>[]> {
   const rows: Row<'monitors'>[] = [];
   for (const some of idChunks(ids)) {
@@ -26,7 +26,7 @@ export async function monitorsOf(source: Readable, ids: readonly number[]): Prom
   return rows;
 }
 
-/** Epoch ms when the monitor was declared; null: it is not there, or another workspace's. */
+/** Epoch ms at which the monitor was declared; null when it does not exist or belongs to another workspace. */
 export async function monitorCreatedAt(
   store: Store,
   workspaceId: number,
@@ -59,7 +59,7 @@ export async function hiddenMonitors(store: Store, ids: readonly number[]): Prom
   return hidden;
 }
 
-/** What is open about a monitor, and what its channels were told. */
+/** A monitor's open incident, and the statuses that its channels were told. */
 export type AlertedState = {
   readonly incident: string | null;
   readonly links: readonly {
@@ -70,7 +70,7 @@ export type AlertedState = {
   }[];
 };
 
-/** Of each of these monitors that is there; links by ascending id of the channel. */
+/** The states of those monitors that exist; links by ascending id of the channel. */
 export async function standingsOf(
   { db }: Transaction,
   monitorIds: readonly number[],

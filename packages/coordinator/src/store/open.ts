@@ -9,9 +9,9 @@ import type { Store } from './store.ts';
 import { Writer } from './writer.ts';
 
 /**
- * Opens the SQLite file at `path`, makes it when it is not there, and brings it up to date.
+ * Opens the SQLite file at `path`, creates it when there is none, and migrates it to this version.
  *
- * @throws StoreError `store-in-use`, `store-newer`, `store-foreign`, or what SQLite answered
+ * @throws StoreError `store-in-use`, `store-newer`, `store-foreign`, or SQLite's error
  */
 export async function openStore({ path, log }: { path: string; log: Logger }): Promise<Store> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -19,7 +19,8 @@ export async function openStore({ path, log }: { path: string; log: Logger }): P
   const writer = new Writer(path, log);
   try {
     const applied = await migrate((sql, parameters) => writer.run(sql, parameters), path);
-    if (applied.length > 0) log.info({ path, migrations: applied }, 'database brought up to date');
+    if (applied.length > 0)
+      log.info({ path, migrations: applied }, 'migrated the database to this version of svc');
     return new SqliteStore({ writer, reader: new Reader(path, log), unlock, log });
   } catch (error) {
     await writer.close().finally(unlock);

@@ -6,8 +6,8 @@ import { Statements } from './statements.ts';
 import { type Numbered, replyTo } from './thread-protocol.ts';
 
 /**
- * The reading thread: runs queries on a read-only connection. It writes nothing, temporary files included,
- * so that a disk that does not take writes delays no read.
+ * The reading thread: runs queries on a read-only connection. It writes nothing, not even temporary files, so
+ * that a disk that takes no writes delays no read.
  */
 const { path } = workerData as ReaderData;
 const port = parentPort;

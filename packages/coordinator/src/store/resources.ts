@@ -28,13 +28,16 @@ export type Row<T extends ResourceTable> = Rows[T];
 export type NewRow<T extends ResourceTable> = Insertable<Database[T]>;
 export type RowChange<T extends ResourceTable> = Updateable<Database[T]>;
 
-/** What a row says about who may write it. */
+/** The columns of a row that say who may write it. */
 export type OwnedRow = Pick<Row<ResourceTable>, 'id' | 'owner' | 'local_name'>;
 
 /** Rows in a page of {@link namedByFile}: opening their secrets takes some 2 ms. */
 const PAGE_ROWS = 100;
 
-/** What all tables of declared resources have in common. Undefined: it is not there, or another workspace's. */
+/**
+ * Finds a row in any table of declared resources. Undefined: it does not exist, or it belongs to another
+ * workspace.
+ */
 export async function findResource<T extends ResourceTable>(
   source: Readable,
   table: T,
@@ -50,7 +53,7 @@ export async function findResource<T extends ResourceTable>(
   return row as Row<T> | undefined;
 }
 
-/** Those of these that the workspace has, in no order. */
+/** The rows of these ids that the workspace has, in no order. */
 export async function findResources<T extends ResourceTable>(
   source: Readable,
   table: T,
@@ -91,7 +94,7 @@ export async function existingResources(
 }
 
 /**
- * Answers the new ids, in the order of the rows.
+ * Inserts rows. Returns the new ids in the order of the rows.
  *
  * @param rows all with the same columns; the others begin with their defaults
  */
@@ -127,7 +130,10 @@ export async function updateResource<T extends ResourceTable>(
     .execute();
 }
 
-/** What refers to them must be gone, but for links, states and deliveries: they go with them. */
+/**
+ * Removes rows. Rows that refer to them must be gone, except links, states and deliveries: the database
+ * removes those with them.
+ */
 export async function removeResources(
   tx: Transaction,
   table: ResourceTable,
@@ -140,9 +146,9 @@ export async function removeResources(
 }
 
 /**
- * Rows of the workspace that a declared file named, by ascending id, a page at a time.
+ * Yields rows of the workspace that a declared file named, by ascending id, a page at a time.
  *
- * @param owner null: those that a start without a file set free
+ * @param owner null: those that a start without a file released
  */
 export async function* namedByFile<T extends ResourceTable>(
   source: Readable,
@@ -168,7 +174,10 @@ export async function* namedByFile<T extends ResourceTable>(
   }
 }
 
-/** The file owns nothing any more, in any workspace; local names stay. Answers how many rows it owned. */
+/**
+ * Releases all rows of the declared file, in all workspaces; local names stay. Answers how many rows the file
+ * owned.
+ */
 export async function releaseFromFile({ db }: Transaction): Promise<number> {
   let released = 0;
   for (const table of RESOURCE_TABLES) {

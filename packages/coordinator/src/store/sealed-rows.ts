@@ -4,16 +4,16 @@ import type { SealPurpose, Secrets } from './secrets.ts';
 import type { SqlValue, Store } from './store.ts';
 
 /*
- * What is sealed, a page at a time, so that it can be sealed anew. Versions of rows stay: nothing that users
- * see changes.
+ * Pages of sealed values, so that they can be sealed anew. The versions of the rows stay: users see no
+ * change.
  */
 
 const PAGE_ROWS = 200;
 
-/** Fact that names the key and the layout that everything is sealed with. */
+/** Fact that names the key and the layout of all seals. */
 const SEALED_WITH = 'sealed_with';
 
-/** Null: a version wrote it that did not keep this. */
+/** Answers null when a version of svc wrote the database that did not store this. */
 export function sealedWith(store: Store): Promise<string | null> {
   return readFact(store.read, SEALED_WITH);
 }
@@ -22,7 +22,7 @@ export async function writeSealedWith(store: Store, name: string): Promise<void>
   await store.transaction(({ db }) => writeFact(db, SEALED_WITH, name));
 }
 
-/** Meanwhile whole pages that become free are overwritten too: what lay in clear in them is a secret now. */
+/** Runs `work` while SQLite also overwrites whole freed pages: they held secrets in clear. */
 export async function overwritingFreedPages(store: Store, work: () => Promise<void>): Promise<void> {
   await store.transaction((tx) => tx.query('PRAGMA secure_delete = ON'));
   try {

@@ -7,7 +7,7 @@ export type Reply<Answer> =
   | { readonly id: number; readonly ok: true; readonly answer: Answer }
   | { readonly id: number; readonly ok: false; readonly failure: SqliteFailure };
 
-/** Answers one message; an error is an answer. */
+/** Answers one message; an error becomes an answer. */
 export function replyTo<Request, Answer>(
   { id, request }: Numbered<Request>,
   answer: (request: Request) => Answer,
@@ -19,7 +19,7 @@ export function replyTo<Request, Answer>(
   }
 }
 
-/** What crosses threads of an error of SQLite; any other error gets the code of SQLITE_ERROR. */
+/** The part of an SQLite error that crosses threads; any other error gets the code of SQLITE_ERROR. */
 export function failureOf(error: unknown): SqliteFailure {
   const { message = String(error), errcode = 1 } = error as { message?: string; errcode?: number };
   return { message, errcode };

@@ -3,7 +3,9 @@ import { failureOf, type Numbered, replyTo } from './thread-protocol.ts';
 import type { WriterData, WriterNotice, WriterRequest } from './write-protocol.ts';
 import { WriteRequests } from './write-requests.ts';
 
-/** The writing thread: every commit, every checkpoint and every wait for another program's lock is here. */
+/**
+ * The writing thread: every commit, every checkpoint and every wait for another program's lock happens here.
+ */
 const { path, commits } = workerData as WriterData;
 const port = parentPort;
 if (port === null) throw new TypeError('this is the entry of a worker thread');

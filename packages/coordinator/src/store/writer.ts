@@ -6,8 +6,8 @@ import type { RowOutcome, SqlStep } from './store.ts';
 import { WriterThread } from './writer-thread.ts';
 
 /**
- * The main thread's side of the writing thread, which is started by the first request and again when it
- * died. One transaction at a time: who calls sees to that.
+ * The main thread's side of the writing thread. The first request starts the thread; a later one restarts it
+ * if it died. The caller ensures that there is one transaction at a time.
  */
 export class Writer {
   readonly #path: string;
@@ -20,7 +20,7 @@ export class Writer {
     this.#log = log;
   }
 
-  /** A transaction that holds the write lock; to be ended by its `commit` or `rollBack`. */
+  /** Begins a transaction, which holds the write lock; its `commit` or `rollBack` ends it. */
   async begin(): Promise<OpenTransaction> {
     const thread = this.#thread();
     await thread.begin();

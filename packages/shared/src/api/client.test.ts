@@ -150,7 +150,7 @@ describe('a request', () => {
 describe('errors', () => {
   test('an error of the API has its code, status, members at fault and request', async () => {
     const errors = [{ pointer: '/webhook/endpoint', message: 'is not a valid URL' }];
-    script(problem(422, 'invalid', { detail: 'one thing is wrong', request_id: 'r-1', errors }));
+    script(problem(422, 'invalid', { detail: 'the body has 1 error', request_id: 'r-1', errors }));
     const error = await failure(client().put('/v1/notifications/5', { secret: 'hidden' }));
     expect(error).toMatchObject({ code: 'invalid', status: 422, errors, requestId: 'r-1' });
     expect(error.message).toBe(

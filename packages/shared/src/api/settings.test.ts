@@ -25,7 +25,7 @@ test.each([
   ['svc_0123456789', null],
   ['', /is empty/],
   ['sec ret', /a blank/],
-  ['secret\n', /line ends/],
+  ['secret\n', /a line break/],
   ['sécret', /ASCII/],
   ['s'.repeat(1_025), /1024/],
 ])('token %j', (token, expected) => {

@@ -219,7 +219,7 @@ describe('the end', () => {
     answer.catch(() => {});
     await begun;
     await served.server.stop(0);
-    await expect(answer).rejects.toMatchObject({ details: 'the provider ended before this was done' });
+    await expect(answer).rejects.toMatchObject({ details: 'the provider ended before the call was done' });
   });
 
   test('in a crash answers them', async () => {

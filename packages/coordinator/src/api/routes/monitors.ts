@@ -12,7 +12,7 @@ const NAMED_TYPES = new Intl.ListFormat('en', { type: 'disjunction' })
   .format(MONITOR_TYPES)
   .replace(', or', ' or');
 
-/** Failing channels that a monitor's warnings name; the others are counted. */
+/** Most failing channels that a monitor's warnings name; the others are counted. */
 const MOST_NAMED = 10;
 
 export function monitorEndpoints(dependencies: ApiDependencies): Endpoint[] {
