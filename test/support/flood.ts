@@ -1,6 +1,7 @@
 /**
- * A process that says all that a region's key lets it, as fast as it can: `node flood.ts URL SUBJECT BYTES CONNECTIONS`,
- * with the nkey's seed in `SEED`, if there is one. It ends when it is killed, or with the process that started it.
+ * A process that sends all that a region's key allows, as fast as it can: `node flood.ts URL SUBJECT BYTES
+ * CONNECTIONS`, with the nkey's seed in `SEED`, if there is one. It ends when it is killed, or with the
+ * process that started it.
  */
 import { connect, nkeyAuthenticator } from 'nats';
 

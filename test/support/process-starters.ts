@@ -5,8 +5,8 @@ import { dirname, join, normalize } from 'node:path';
 const OF_TESTS = /\.test\.ts$|^test\//;
 
 /**
- * Those of the test files that start processes: `node:child_process` is imported by them or by the support that
- * they import. The quick check leaves them out.
+ * The test files that start processes: they, or the support code that they import, import
+ * `node:child_process`. The quick check leaves them out.
  *
  * @param patterns globs, from `root`
  */

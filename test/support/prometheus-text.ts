@@ -10,8 +10,8 @@ export type Sample = {
 export type MetricFamily = { readonly help: string; readonly type: string; readonly samples: Sample[] };
 
 /**
- * Reads Prometheus' text format 0.0.4, strictly: a line that is none of the format, a sample before its
- * `# TYPE`, and a series that comes twice are errors.
+ * Reads Prometheus' text format 0.0.4 strictly: a line outside the format, a sample before its `# TYPE`, and
+ * a repeated series are errors.
  *
  * @throws Error that names the line
  */

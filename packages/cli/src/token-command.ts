@@ -97,8 +97,7 @@ async function create(args: readonly string[], surroundings: Surroundings): Prom
 }
 
 function expiryIn(days: string): string {
-  if (!/^[1-9]\d{0,4}$/.test(days))
-    throw new UsageError(`--expires must be a number of days, not "${days}"`);
+  if (!/^[1-9]\d{0,4}$/.test(days)) throw new UsageError(`--expires must be a number of days, not "${days}"`);
   return new Date(Date.now() + Number(days) * DAY_MS).toISOString();
 }
 

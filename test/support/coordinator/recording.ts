@@ -81,8 +81,8 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
 export type Facts = Partial<CheckResult> & { outcome: Outcome };
 
 /**
- * A recorder over a real database file and a clock that stands still. `restart` opens the file anew, as
- * after a crash: what was not committed is gone.
+ * A recorder over a real database file, with a clock that stands still. `restart` opens the file again, as
+ * after a crash: uncommitted data is gone.
  */
 export class Recording {
   /** Stands still unless the recording was opened with a real one. */

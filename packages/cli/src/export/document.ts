@@ -43,7 +43,10 @@ export class ExportedSecret {
   /** @throws SvcError when the token may not read it */
   shown(): string {
     if (this.value !== null) return this.value.reveal();
-    throw new SvcError('secrets-hidden', `${this.where} is hidden from this token: use a token of scope write`);
+    throw new SvcError(
+      'secrets-hidden',
+      `${this.where} is hidden from this token: use a token of scope write`,
+    );
   }
 }
 

@@ -395,7 +395,7 @@ const ROWS: Row[] = [
     [
       409,
       'conflict',
-      'monitor SHOWN is shown by component 1 of status page PAGE: remove what shows it first, or repeat with ?cascade=true to remove that too, or with ?components=keep to leave it in place, showing nothing',
+      'monitor SHOWN is shown by component 1 of status page PAGE: remove the components first, or repeat with ?cascade=true to remove them too, or with ?components=keep to leave it in place, showing nothing',
     ],
   ],
   [

@@ -3,7 +3,11 @@ import type { PageTheme } from './configuration.ts';
 import { NotFound } from './errors.ts';
 import { type ChangeScope, requireVersion, revision } from './scope.ts';
 
-/** Not part of the declaration, so pages of the declared file take it too. @throws NotFound, PreconditionFailed */
+/**
+ * Sets the appearance, which is not part of the declaration: pages of the declared file accept it too.
+ *
+ * @throws NotFound, PreconditionFailed
+ */
 export async function setPageAppearance(
   scope: ChangeScope,
   id: number,

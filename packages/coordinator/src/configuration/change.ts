@@ -8,7 +8,7 @@ import { createAll, remove, removeAll, update } from './writing.ts';
 
 type Declared = { localName: string };
 
-/** The change that a transaction's work is given; of no use after the work has ended. */
+/** The change that a transaction's work gets; it is unusable after the work has ended. */
 export class OpenChange implements ConfigurationChange {
   readonly #scope: ChangeScope;
   #isEnded = false;

@@ -6,7 +6,7 @@ import { longestCheckMs } from '../domain/longest-check.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { AttributesOf, MonitorKind } from './kinds/kinds.ts';
 
-/** What a monitor's row knows beside its attributes. */
+/** The columns of a monitor's row beside its attributes. */
 export type MonitorMetadata = {
   readonly id: number;
   readonly workspaceId: number;
@@ -33,7 +33,10 @@ export function liveMonitor(metadata: MonitorMetadata, attributes: AttributesOf<
   };
 }
 
-/** Most monitors name one of few sets of regions: kept once each, a hundred thousand of them stay small. */
+/**
+ * Most monitors use one of few sets of regions. Each set is kept once, so that a hundred thousand monitors
+ * stay small.
+ */
 const SETS_KEPT = 1_000;
 const kept = new Map<string, readonly Region[]>();
 

@@ -10,8 +10,8 @@ import type { SecretsShown, StoredIn } from './stored.ts';
 export type Listed<T> = { readonly data: T[]; readonly total: number };
 
 /**
- * The declared resources as the API answers them, read on the reading thread. Ids of other workspaces
- * are not there (null). `shown` decides about secrets: `open` is for callers who may write.
+ * The declared resources in the form of the API's answers, read on the reading thread. Ids of other
+ * workspaces do not exist (null). `shown` decides about secrets: `open` is for callers that may write.
  */
 export class Reading {
   readonly #store: Store;

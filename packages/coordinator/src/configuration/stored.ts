@@ -4,13 +4,13 @@ import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kinds.ts';
 /** Whether secrets are opened, or shown as a mask without being opened. */
 export type SecretsShown = 'open' | 'masked';
 
-/** What every kind has, as its users see it. */
+/** The attributes of every kind, as users see them. */
 export type Metadata = {
   readonly id: number;
   readonly workspaceId: number;
   /** Grows with every write: the ETag. */
   readonly rowVersion: number;
-  /** 'file': declared there under `localName`, read-only for the API. */
+  /** 'file': declared in the file under `localName`, and read-only for the API. */
   readonly owner: 'file' | null;
   readonly localName: string | null;
   /** Epoch ms. */

@@ -19,10 +19,10 @@ import { sameAttributes } from './same-attributes.ts';
 import { type ChangeScope, changesOwnership, revision, type WriteOptions, writable } from './scope.ts';
 
 /*
- * How declared resources are written, the same for all kinds: what differs between them is asked of KINDS.
+ * Writes declared resources. This is the same for all kinds; KINDS has what differs between them.
  */
 
-/** Rows that are written, or removed, with one statement: each is a few kilobytes. */
+/** Rows that one statement writes or removes; each has a few kilobytes. */
 const ROWS_PER_WRITE = 250;
 
 export type Entry<T extends ResourceTable> = {
@@ -31,7 +31,7 @@ export type Entry<T extends ResourceTable> = {
   readonly declared?: { localName: string } | undefined;
 };
 
-/** Answers the new ids, in the order of the entries. */
+/** Creates resources. Returns the new ids in the order of the entries. */
 export async function createAll<T extends ResourceTable>(
   scope: ChangeScope,
   table: T,
@@ -67,7 +67,7 @@ async function newRow<T extends ResourceTable>(
   } as NewRow<T>;
 }
 
-/** Equal attributes write nothing, unless the owner changes. */
+/** Replaces all attributes. Equal attributes write nothing, unless the owner changes. */
 export async function update<T extends ResourceTable>(
   scope: ChangeScope,
   table: T,
@@ -117,7 +117,11 @@ export async function remove<T extends ResourceTable>(
   await removeRows(scope, table, [row], shownBy);
 }
 
-/** Of whatever kind of the table, with what shows them. @throws NotFound, Conflict `declared-in-file` */
+/**
+ * Removes resources of any kind of the table, with the components that show them.
+ *
+ * @throws NotFound, Conflict `declared-in-file`
+ */
 export async function removeAll<T extends ResourceTable>(
   scope: ChangeScope,
   table: T,
@@ -143,7 +147,7 @@ async function removeRows<T extends ResourceTable>(
   await removeResources(scope.tx, table, ids);
 }
 
-/** A resource of another kind is none of this one. */
+/** A resource of another kind does not belong to this one. */
 async function find<T extends ResourceTable>(
   { tx, context }: ChangeScope,
   table: T,

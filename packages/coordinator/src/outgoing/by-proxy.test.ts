@@ -79,6 +79,6 @@ test('a proxy that denies, and one that is not there, are said', async () => {
   expect(await post('https://a.test/', `http://127.0.0.1:${closedPort}`)).toEqual({
     kind: 'unanswered',
     failure: 'unreachable',
-    error: 'the proxy cannot be reached (ECONNREFUSED)',
+    error: 'svc cannot reach the proxy (ECONNREFUSED)',
   });
 });

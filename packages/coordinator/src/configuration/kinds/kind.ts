@@ -6,7 +6,7 @@ import type { ChangeScope } from '../scope.ts';
 import type { SecretsShown, StoredIn } from '../stored.ts';
 import type { AttributesIn, KindIn } from './kinds.ts';
 
-/** Of a row: who made it, when, and what became of it since. */
+/** Columns that attributes do not make. */
 type OtherColumns =
   | ('id' | 'workspace_id' | 'owner' | 'local_name' | 'row_version' | 'created_at' | 'updated_at')
   | ('probe_version' | 'activated_at' | 'state' | 'state_reason' | 'published' | 'theme');
@@ -23,40 +23,43 @@ interface ColumnsByTable {
 export type AttributeColumns<T extends ResourceTable> = ColumnsByTable[T];
 
 /**
- * What the configuration knows of the resources of one table. What all kinds have in common stands in `writing.ts`
- * and `reading.ts`, which ask here; what users see of a kind, its references and its secrets included, in its
- * definition (`packages/shared/src/resources/`).
+ * Everything that the configuration knows about the resources of one table. `writing.ts` and `reading.ts` have what
+ * is the same for all kinds. The definition (`packages/shared/src/resources/`) has what users see, and which attributes
+ * are references or secrets.
  */
 export type Kind<T extends ResourceTable> = {
   kindOf(row: Row<T>): KindIn<T>;
-  /** An attribute is kept once: in a column where the database must see it, sealed where it is secret, else as JSON. */
+  /**
+   * The columns for these attributes. Each attribute is stored once: in a column when the database must see it, sealed
+   * when it is secret, otherwise in the JSON of `attributes`.
+   */
   columns(secrets: Secrets, attributes: AttributesIn<T>): AttributeColumns<T>;
-  /** The columns that hold secrets, and what lies beside them: they are sealed anew under another key. */
+  /** The columns to write when secrets are sealed anew under another key. */
   readonly sealed: readonly (keyof AttributeColumns<T>)[];
-  /** Ids that attributes name and that another table keeps, ascending, by row; a row without any is missing. */
+  /** Ids in attributes that another table stores, ascending, by row. A row without any is missing. */
   linked?(source: Readable, ids: readonly number[]): Promise<ReadonlyMap<number, readonly number[]>>;
   /**
-   * The resource that a row keeps.
+   * The resource of a row.
    *
-   * @param linked what {@link linked} found for it
+   * @param linked the ids that {@link linked} found for the row
    * @throws StoreError `store-key` when its secrets do not open, `store-unreadable`
    */
   stored(secrets: Secrets, row: Row<T>, shown: SecretsShown, linked: readonly number[]): StoredIn<T>;
   /**
-   * Rules over other rows, beside those that references make.
+   * Checks rules over other rows, except that references exist.
    *
-   * @param id null: it is to be made
+   * @param id null for a new resource
    * @throws InvalidReference, Conflict
    */
   check?(scope: ChangeScope, attributes: AttributesIn<T>, id: number | null): Promise<void>;
-  /** What a new row has beside the columns of its attributes. */
+  /** Columns of a new row beside those of its attributes. */
   begun?(scope: ChangeScope): RowChange<T>;
-  /** What an update writes beside them. */
+  /** Columns that an update writes beside those of its attributes. */
   revised?(scope: ChangeScope, row: Row<T>, before: AttributesIn<T>, after: AttributesIn<T>): RowChange<T>;
   /**
-   * What follows from new attributes: other rows, and entries in the log of changes.
+   * Writes what follows from new attributes: other rows, and entries in the log of changes.
    *
-   * @param before null: it was made
+   * @param before null for a new resource
    */
   written?(
     scope: ChangeScope,
@@ -65,13 +68,13 @@ export type Kind<T extends ResourceTable> = {
     after: AttributesIn<T>,
   ): Promise<void> | void;
   /**
-   * What goes, or is left, before the rows of these resources go; what it enters into the log of changes must say
-   * what the rows said.
+   * Removes or changes what refers to these rows, before they are removed. Its entries in the log of changes must have
+   * the content of the rows.
    *
    * @throws Conflict `in-use`, `declared-in-file`
    */
   removing?(scope: ChangeScope, rows: readonly Row<T>[], shownBy: ShownBy): Promise<void> | void;
 };
 
-/** A resource as it was before it was written. */
+/** A resource before a change. */
 export type Written<T extends ResourceTable> = { readonly row: Row<T>; readonly attributes: AttributesIn<T> };

@@ -16,7 +16,7 @@ import type { AttributesIn } from './kinds.ts';
 
 type Monitor = AttributesIn<'monitors'>;
 
-/** Of the components that keep a monitor from being removed, how many the refusal names. */
+/** Most components that a refusal names, of those that keep a monitor from being removed. */
 const COMPONENTS_NAMED = 5;
 
 /** Monitors of every type. */
@@ -34,7 +34,8 @@ export const monitors: Kind<'monitors'> = {
   begun: ({ now }) => ({ activated_at: now }),
   revised({ now }, { probe_version, activated_at }, before, after) {
     const isSameProbe = probeFingerprint(before) === probeFingerprint(after);
-    // What is probed otherwise is checked at once too, also by a coordinator that starts meanwhile.
+    // A monitor with changed probed attributes is checked at once too, even by a coordinator that starts
+    // meanwhile.
     const isCheckedAnew = !isSameProbe || (after.active && !before.active);
     return {
       probe_version: probe_version + (isSameProbe ? 0 : 1),
@@ -81,7 +82,7 @@ function sealOf(type: Row<'monitors'>['type']): SealPurpose {
   return `monitors.${type}`;
 }
 
-/** What becomes of the components that show monitors which are removed. */
+/** Removes the components that show monitors which are removed, or lets them show nothing. */
 async function settleComponents(
   scope: ChangeScope,
   monitorIds: readonly number[],
@@ -93,7 +94,7 @@ async function settleComponents(
   if (shownBy === 'refuse') {
     throw new Conflict(
       'in-use',
-      `monitor ${first.monitor_id} is shown by ${named(components)}: remove what shows it first, or repeat with ?cascade=true to remove that too, or with ?components=keep to leave it in place, showing nothing`,
+      `monitor ${first.monitor_id} is shown by ${named(components)}: remove the components first, or repeat with ?cascade=true to remove them too, or with ?components=keep to leave it in place, showing nothing`,
     );
   }
   for (const component of components) {

@@ -24,7 +24,7 @@ export const notifications: Kind<'notifications'> = {
     const attributes = formed(KIND, row.id, { settings }, columns);
     return { kind: KIND, ...metadataOf(row), attributes, state, stateReason };
   },
-  // Whatever kept it from delivering may be mended now; it is found out again if not.
+  // The cause of failed deliveries may be fixed now; if not, the next delivery finds it again.
   revised: () => ({ state: 'ok', state_reason: null }),
   async written(scope, id, before, { monitor_ids }) {
     const isLinked = new Set(monitor_ids);
@@ -32,7 +32,7 @@ export const notifications: Kind<'notifications'> = {
     if (before !== null) await unlink(scope, { id, providerType: before.row.provider_type }, isLinked);
     await link(scope, id, monitor_ids.filter((monitorId) => !wasLinked.has(monitorId)).map(Number));
   },
-  // Its links and its deliveries go with it.
+  // The database removes its links and deliveries with it.
   removing(scope, rows) {
     for (const { id } of rows) scope.changed({ kind: 'channel-removed', notificationId: id });
   },

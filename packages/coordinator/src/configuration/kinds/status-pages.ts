@@ -23,7 +23,7 @@ export const statusPages: Kind<'status_pages'> = {
     });
     return { kind: KIND, ...metadataOf(row), attributes, published: row.published === 1, theme };
   },
-  /** Slugs and domains are unique across workspaces; nothing is told of the page that has it. */
+  /** Slugs and domains are unique across workspaces; the message reveals nothing about the other page. */
   async check({ tx }, attributes, id) {
     const name = await takenName(tx, attributes, id ?? 0);
     if (name === null) return;
