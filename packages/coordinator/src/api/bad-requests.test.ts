@@ -386,7 +386,7 @@ const ROWS: Row[] = [
     [
       409,
       'conflict',
-      'component group GROUP cannot be changed over the API: it is declared in monitors.yaml as "main", where it is to be changed',
+      'component group GROUP cannot be changed over the API: it is declared in monitors.yaml as "main": change it there',
     ],
   ],
   [
