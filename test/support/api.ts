@@ -1,5 +1,5 @@
 import { createApiCounters } from '@svc/coordinator/api/api-counters.ts';
-import type { ApiDependencies, LiveAgent } from '@svc/coordinator/api/dependencies.ts';
+import type { ApiParts, LiveAgent } from '@svc/coordinator/api/api-parts.ts';
 import { type Api, createApi } from '@svc/coordinator/api/server.ts';
 import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { Vote } from '@svc/coordinator/domain/status.ts';
@@ -31,7 +31,7 @@ export type RunningApi = ConfiguredStore & {
 };
 
 /** The API on a free port over a new database, with everything behind it but dispatch. */
-export async function startApi(more: Partial<ApiDependencies> = {}): Promise<RunningApi> {
+export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi> {
   const configured = await configuredStore();
   const { store, secrets, clock, workspaceId } = configured;
   const tokens = await Tokens.load(store);

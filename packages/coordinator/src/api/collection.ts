@@ -6,7 +6,7 @@ import type { Metadata, SecretsShown, StoredIn } from '../configuration/stored.t
 import type { ListScope } from '../store/resource-lists.ts';
 import type { ResourceTable } from '../store/resources.ts';
 import { scopeIncludes } from '../store/tokens.ts';
-import type { ApiDependencies } from './dependencies.ts';
+import type { ApiParts } from './api-parts.ts';
 import {
   type ApiRequest,
   type Endpoint,
@@ -80,7 +80,7 @@ function shownByOf({ cascade, components }: Removal): ShownBy {
   });
 }
 
-type Parts = Pick<ApiDependencies, 'configuration' | 'reading' | 'declaredFile' | 'secrets' | 'clock'>;
+type Parts = Pick<ApiParts, 'configuration' | 'reading' | 'declaredFile' | 'secrets' | 'clock'>;
 
 /** A collection with what its endpoints need. */
 type Listed<T extends ResourceTable> = Collection<T> & {

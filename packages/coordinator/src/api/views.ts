@@ -12,7 +12,7 @@ import type {
 } from '../configuration/stored.ts';
 import type { Vote } from '../domain/status.ts';
 import type { FailingChannel, FailingChannels } from '../store/links.ts';
-import type { MonitorStates } from './dependencies.ts';
+import type { MonitorStates } from './api-parts.ts';
 
 /** Declared resources as the API answers them: ids as text, instants in RFC 3339. */
 type Declared = Metadata & { readonly kind: ResourceKind; readonly attributes: Resources[ResourceKind] };

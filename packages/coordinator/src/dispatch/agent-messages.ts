@@ -11,7 +11,7 @@ const LOG_EVERY_MS = 10_000;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-export type AgentMessagesOptions = {
+export type AgentMessagesParts = {
   clock: Clock;
   log: Logger;
   counters: DispatchCounters;
@@ -22,11 +22,11 @@ export type AgentMessagesOptions = {
  * Reads the messages on the agents' subjects. A message that cannot be read is dropped, counted and logged.
  */
 export class AgentMessages {
-  readonly #options: AgentMessagesOptions;
+  readonly #parts: AgentMessagesParts;
   #logAgainAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: AgentMessagesOptions) {
-    this.#options = options;
+  constructor(parts: AgentMessagesParts) {
+    this.#parts = parts;
   }
 
   /** @param region of the message's subject: the accounts of NATS bind an agent to its region's subjects */
@@ -48,12 +48,12 @@ export class AgentMessages {
       return;
     }
     const parsed = agentMessage.safeParse(value);
-    if (parsed.success) this.#options.onMessage(region, parsed.data);
+    if (parsed.success) this.#parts.onMessage(region, parsed.data);
     else this.#drop(message, 'not a known message');
   }
 
   #drop({ subject, data }: BusMessage, reason: string): void {
-    const { clock, counters, log } = this.#options;
+    const { clock, counters, log } = this.#parts;
     counters.messagesDropped += 1;
     if (clock.monotonic() < this.#logAgainAt) return;
     this.#logAgainAt = clock.monotonic() + LOG_EVERY_MS;

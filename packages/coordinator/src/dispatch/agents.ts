@@ -74,7 +74,7 @@ export class KnownAgent {
   }
 }
 
-export type AgentsOptions = {
+export type AgentsParts = {
   clock: Clock;
   log: Logger;
   counters: DispatchCounters;
@@ -108,7 +108,7 @@ type RegionAgents = {
  * draining agent ends soon and takes none.
  */
 export class Agents {
-  readonly #options: AgentsOptions;
+  readonly #parts: AgentsParts;
   readonly #regions = new Map<Region, RegionAgents>();
   readonly #sickAgents: SickAgents;
   #live: readonly Region[] = [];
@@ -116,9 +116,9 @@ export class Agents {
   /** Grows with every region that comes to life. */
   liveSerial = 0;
 
-  constructor(options: AgentsOptions) {
-    this.#options = options;
-    this.#sickAgents = new SickAgents(options);
+  constructor(parts: AgentsParts) {
+    this.#parts = parts;
+    this.#sickAgents = new SickAgents(parts);
     for (const region of REGIONS) {
       this.#regions.set(region, {
         agents: new Map(),
@@ -157,7 +157,7 @@ export class Agents {
 
   /** Whether no region came to life lately, so that the live regions are probably all. */
   isSettled(): boolean {
-    return this.#options.clock.monotonic() - this.#liveSince >= SETTLED_MS;
+    return this.#parts.clock.monotonic() - this.#liveSince >= SETTLED_MS;
   }
 
   /**
@@ -190,7 +190,7 @@ export class Agents {
     let agent = agents.get(key);
     if (agent === undefined) {
       if (agents.size >= MAX_AGENTS_PER_REGION) {
-        this.#options.counters.heartbeatsDropped += 1;
+        this.#parts.counters.heartbeatsDropped += 1;
         return null;
       }
       agent = new KnownAgent(id, region, bootId);
@@ -200,8 +200,8 @@ export class Agents {
     } else if (agent.isReplaced) {
       this.#sharesId(agent);
     }
-    agent.lastSeenAt = this.#options.clock.monotonic();
-    agent.lastSeenWall = this.#options.clock.wall();
+    agent.lastSeenAt = this.#parts.clock.monotonic();
+    agent.lastSeenWall = this.#parts.clock.wall();
     return agent;
   }
 
@@ -210,7 +210,7 @@ export class Agents {
     const agent = this.seen(region, message.agent, message.boot);
     if (agent === null) return null;
     if (agent.serial === 0) {
-      this.#options.log.info({ region, agent: agent.id, version: message.version }, 'an agent has connected');
+      this.#parts.log.info({ region, agent: agent.id, version: message.version }, 'an agent has connected');
     }
     agent.serial += 1;
     agent.version = message.version;
@@ -248,12 +248,12 @@ export class Agents {
       lastSeenAt = Math.max(lastSeenAt, agent.lastSeenWall);
       agents.delete(keyOf(agent.id, agent.bootId));
       this.#sickAgents.gone(agent);
-      this.#options.counters.agentsGone += 1;
-      this.#options.log.warn(
+      this.#parts.counters.agentsGone += 1;
+      this.#parts.log.warn(
         { region, agent: agent.id, jobs: agent.jobs.size },
         'an agent is gone: it missed its heartbeats',
       );
-      this.#options.onGone(agent);
+      this.#parts.onGone(agent);
     }
     if (lastSeenAt === 0) return;
     this.#compareCapabilities(region);
@@ -262,7 +262,7 @@ export class Agents {
 
   /** Restarts the count of silence: without a connection no agent of the region could be heard. */
   excuse(region: Region): void {
-    const now = this.#options.clock.monotonic();
+    const now = this.#parts.clock.monotonic();
     for (const agent of this.#of(region).agents.values()) agent.lastSeenAt = now;
   }
 
@@ -272,9 +272,9 @@ export class Agents {
     const { sharedIds } = this.#of(agent.region);
     if (sharedIds.has(agent.id) || sharedIds.size >= MAX_AGENTS_PER_REGION) return;
     sharedIds.add(agent.id);
-    this.#options.counters.sharedAgentIds += 1;
+    this.#parts.counters.sharedAgentIds += 1;
     const { region, id } = agent;
-    this.#options.log.warn(
+    this.#parts.log.warn(
       { region, agent: id },
       'several agents have the same id: give each its own SVC_AGENT_ID',
     );
@@ -284,15 +284,15 @@ export class Agents {
     const further = batches - agent.disownedBatches;
     agent.disownedBatches = batches;
     if (further <= 0) return;
-    this.#options.counters.batchesDisowned += further;
+    this.#parts.counters.batchesDisowned += further;
     const { region, id } = agent;
     // A manipulated stream can report any number, any number of times.
     const state = this.#of(region);
     state.disownedUntold += further;
-    const now = this.#options.clock.monotonic();
+    const now = this.#parts.clock.monotonic();
     if (now < state.tellDisownedAt) return;
     state.tellDisownedAt = now + TELL_DISOWNED_EVERY_MS;
-    this.#options.log.error(
+    this.#parts.log.error(
       { region, agent: id, batches: state.disownedUntold },
       "somebody tampers with a region's stream of results: the stream refused new batches as repetitions",
     );
@@ -332,11 +332,11 @@ export class Agents {
     state.isLive = isLive;
     this.#live = REGIONS.filter((each) => this.#of(each).isLive);
     if (isLive) {
-      this.#liveSince = this.#options.clock.monotonic();
+      this.#liveSince = this.#parts.clock.monotonic();
       this.liveSerial += 1;
-      this.#options.onRegionLive(region);
+      this.#parts.onRegionLive(region);
     } else {
-      this.#options.onRegionLost(region, lastSeenAt);
+      this.#parts.onRegionLost(region, lastSeenAt);
     }
   }
 

@@ -1,22 +1,19 @@
 import { COMPONENT_TYPES } from '@svc/shared/resources/component.ts';
 import type { StoredComponent } from '../../configuration/stored.ts';
 import { hiddenMonitors as idsOfHidden } from '../../store/monitors.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { type Collection, type CollectionScope, collectionEndpoints } from '../collection.ts';
-import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, idOf } from '../endpoint.ts';
 import { typeFilter } from '../filters.ts';
 import { invalid, Problem } from '../problem.ts';
 import { componentView, groupView } from '../views.ts';
 
 /** The endpoints of the components and groups of status pages. */
-export function componentEndpoints(dependencies: ApiDependencies): Endpoint[] {
-  return [
-    ...collectionEndpoints(components(dependencies), dependencies),
-    ...collectionEndpoints(groups(dependencies), dependencies),
-  ];
+export function componentEndpoints(parts: ApiParts): Endpoint[] {
+  return [...collectionEndpoints(components(parts), parts), ...collectionEndpoints(groups(parts), parts)];
 }
 
-function components({ reading, store }: ApiDependencies): Collection<'components'> {
+function components({ reading, store }: ApiParts): Collection<'components'> {
   return {
     table: 'components',
     tag: 'Status pages',
@@ -36,7 +33,7 @@ function components({ reading, store }: ApiDependencies): Collection<'components
   };
 }
 
-function groups({ reading }: ApiDependencies): Collection<'component_groups'> {
+function groups({ reading }: ApiParts): Collection<'component_groups'> {
   return {
     table: 'component_groups',
     tag: 'Status pages',
@@ -54,8 +51,8 @@ const SHOWS_NOTHING = 'the page does not show this component: its monitor was re
 
 /** Ids of monitors that components of a public page show and that are not public themselves. */
 async function hiddenMonitors(
-  store: ApiDependencies['store'],
-  reading: ApiDependencies['reading'],
+  store: ApiParts['store'],
+  reading: ApiParts['reading'],
   components: readonly StoredComponent[],
 ): Promise<ReadonlySet<number>> {
   const [first] = components;
@@ -68,7 +65,7 @@ async function hiddenMonitors(
 
 /** @throws Problem when it does not exist or belongs to another workspace */
 async function requirePage(
-  reading: ApiDependencies['reading'],
+  reading: ApiParts['reading'],
   { workspaceId, ids }: CollectionScope,
 ): Promise<void> {
   const page = await reading.find('status_pages', { workspaceId }, pageOf(ids), 'masked');

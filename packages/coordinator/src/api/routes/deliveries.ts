@@ -12,9 +12,9 @@ import { existingResources } from '../../store/resources.ts';
 import type { Store } from '../../store/store.ts';
 import { openAlert, readMasked } from '../../store/stored-alerts.ts';
 import { type DeliveryView, deliveryView, testView } from '../answers.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
 import { shownTo } from '../collection.ts';
-import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
 import { Problem } from '../problem.ts';
@@ -34,7 +34,7 @@ export function deliveryEndpoints({
   store,
   secrets,
   deliveries,
-}: Pick<ApiDependencies, 'store' | 'secrets' | 'deliveries'>): Endpoint[] {
+}: Pick<ApiParts, 'store' | 'secrets' | 'deliveries'>): Endpoint[] {
   const alertFor = (shown: SecretsShown) => (text: string) =>
     shown === 'open' ? openAlert(secrets, text) : readMasked(text);
   const atOnce = new AtOnce();

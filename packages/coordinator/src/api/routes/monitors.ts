@@ -1,7 +1,7 @@
 import { kindOfType, MONITOR_KINDS, MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { failingChannels } from '../../store/links.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { type Collection, collectionEndpoints } from '../collection.ts';
-import type { ApiDependencies } from '../dependencies.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { typeFilter } from '../filters.ts';
 import { invalid } from '../problem.ts';
@@ -15,8 +15,8 @@ const NAMED_TYPES = new Intl.ListFormat('en', { type: 'disjunction' })
 /** Most failing channels that a monitor's warnings name; the others are counted. */
 const MOST_NAMED = 10;
 
-export function monitorEndpoints(dependencies: ApiDependencies): Endpoint[] {
-  const { store, states, slotNow } = dependencies;
+export function monitorEndpoints(parts: ApiParts): Endpoint[] {
+  const { store, states, slotNow } = parts;
   const collection: Collection<'monitors'> = {
     table: 'monitors',
     tag: 'Monitors',
@@ -40,5 +40,5 @@ export function monitorEndpoints(dependencies: ApiDependencies): Endpoint[] {
       return stored.map((monitor) => monitorView(monitor, surroundings));
     },
   };
-  return collectionEndpoints(collection, dependencies);
+  return collectionEndpoints(collection, parts);
 }

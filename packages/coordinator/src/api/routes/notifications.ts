@@ -1,14 +1,14 @@
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import type { Notification } from '@svc/shared/resources/registry.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { type Collection, collectionEndpoints } from '../collection.ts';
-import type { ApiDependencies } from '../dependencies.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { typeFilter } from '../filters.ts';
 import { invalid } from '../problem.ts';
 import { notificationView } from '../views.ts';
 
-export function notificationEndpoints(dependencies: ApiDependencies): Endpoint[] {
-  const { channelProblem } = dependencies;
+export function notificationEndpoints(parts: ApiParts): Endpoint[] {
+  const { channelProblem } = parts;
   const collection: Collection<'notifications'> = {
     table: 'notifications',
     tag: 'Notifications',
@@ -25,5 +25,5 @@ export function notificationEndpoints(dependencies: ApiDependencies): Endpoint[]
       await change.setChannelState(id, 'failing', message);
     },
   };
-  return collectionEndpoints(collection, dependencies);
+  return collectionEndpoints(collection, parts);
 }

@@ -1,13 +1,13 @@
 import { THEMES } from '@svc/shared/resources/status-page.ts';
 import { z } from 'zod';
+import type { ApiParts } from '../api-parts.ts';
 import { type Collection, collectionEndpoints, scopeOf, versionOptions } from '../collection.ts';
-import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, idOf, ok } from '../endpoint.ts';
 import { entityTag } from '../entity-tag.ts';
 import { Problem } from '../problem.ts';
 import { pageView } from '../views.ts';
 
-export function statusPageEndpoints(dependencies: ApiDependencies): Endpoint[] {
+export function statusPageEndpoints(parts: ApiParts): Endpoint[] {
   const collection: Collection<'status_pages'> = {
     table: 'status_pages',
     tag: 'Status pages',
@@ -16,7 +16,7 @@ export function statusPageEndpoints(dependencies: ApiDependencies): Endpoint[] {
     removal: 'The components and component groups of the page are removed with it.',
     present: (stored) => stored.map(pageView),
   };
-  return [...collectionEndpoints(collection, dependencies), appearanceEndpoint(dependencies)];
+  return [...collectionEndpoints(collection, parts), appearanceEndpoint(parts)];
 }
 
 const appearance = z
@@ -26,7 +26,7 @@ const appearance = z
   })
   .meta({ examples: [{ published: true, theme: 'dark' }] });
 
-function appearanceEndpoint({ reading, configuration }: ApiDependencies): Endpoint {
+function appearanceEndpoint({ reading, configuration }: ApiParts): Endpoint {
   return endpoint({
     method: 'PATCH',
     path: '/v1/status-pages/{id}/appearance',

@@ -20,7 +20,7 @@ import type { Rate } from './rate-limit.ts';
 import type { TlsFiles } from './tls-files.ts';
 
 /** What the API needs from the other parts of the coordinator. */
-export type ApiDependencies = {
+export type ApiParts = {
   /** `host:port`. Port 0 takes a free port. */
   readonly listen: { readonly host: string; readonly port: number };
   /** Files for TLS; null: no TLS. */
