@@ -101,7 +101,7 @@ async function produceHttp(blackhole: Blackhole): Promise<void> {
 }
 
 async function produceTls(): Promise<void> {
-  const silent = createServer().listen(0, '127.0.0.1');
+  const silent = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   await get('a silent handshake', `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`, {}, 100);
   silent.close();

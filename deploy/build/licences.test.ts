@@ -1,9 +1,13 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { stop } from 'esbuild';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { bundle } from './bundle.ts';
 import { bundledPackages, thirdPartyLicences } from './licences.ts';
+
+// esbuild works in a process of its own.
+afterAll(stop);
 
 /** A project that uses `used`, which uses `@scope/deep`; `unused` is installed too. */
 async function project(manifests: Record<string, object>): Promise<string> {

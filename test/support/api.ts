@@ -81,7 +81,15 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
     log: silentLog,
     ...more,
   });
-  const { url } = await api.start();
+  async function dispose(): Promise<void> {
+    await api.stop();
+    await deliverer.stop();
+    await configured.dispose();
+  }
+  const { url } = await api.start().catch(async (error: unknown) => {
+    await dispose();
+    throw error;
+  });
 
   async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
     const response = await fetch(`${url}${path}`, {
@@ -108,10 +116,6 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
     states,
     agents,
     call,
-    async dispose() {
-      await api.stop();
-      await deliverer.stop();
-      await configured.dispose();
-    },
+    dispose,
   };
 }

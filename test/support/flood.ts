@@ -11,7 +11,7 @@ const AT_ONCE = 8;
 const [url = '', subject = '', bytes = '1', connections = '1'] = process.argv.slice(2);
 const { SEED } = process.env;
 const key = SEED === undefined ? {} : { authenticator: nkeyAuthenticator(new TextEncoder().encode(SEED)) };
-const message = 'x'.repeat(Number(bytes));
+const message = Buffer.alloc(Number(bytes), 'x');
 
 async function flood(): Promise<void> {
   const connection = await connect({ servers: url, ...key });

@@ -18,12 +18,12 @@ import {
   MESSAGE_VERSION,
 } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { notAttempted } from './check-run.ts';
 import type { HeldJobs } from './held-jobs.ts';
 import { readJob, readJobsMessage } from './job-message.ts';
 import type { DropReason, Metrics } from './metrics.ts';
 import { jobOf, type Runner } from './runner.ts';
-import { ThrottledLog } from './throttled-log.ts';
 
 /**
  * Jobs that an agent takes, as a multiple of its concurrency: those attempted, those queued and those between

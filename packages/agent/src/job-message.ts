@@ -1,5 +1,11 @@
 import { checkKind } from '@svc/shared/messages/check.ts';
-import { type CheckJob, checkJob, type JobsMessage, jobsMessage } from '@svc/shared/messages/check-job.ts';
+import {
+  type CheckJob,
+  checkJob,
+  type JobsMessage,
+  jobsMessage,
+  readCheckJob,
+} from '@svc/shared/messages/check-job.ts';
 import { z } from 'zod';
 import type { DropReason } from './metrics.ts';
 
@@ -41,8 +47,8 @@ const unknownKind = checkJob.omit({ check: true }).extend({
 const jobKey = checkJob.pick({ monitor: true, slot: true });
 
 export function readJob(value: unknown): ReadJob {
-  const parsed = checkJob.safeParse(value);
-  if (parsed.success) return { is: 'job', job: parsed.data };
+  const job = readCheckJob(value);
+  if (job !== null) return { is: 'job', job };
   const newer = unknownKind.safeParse(value);
   if (newer.success) return { is: 'unsupported', job: newer.data };
   const key = jobKey.safeParse(value);

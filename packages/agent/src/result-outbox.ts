@@ -3,9 +3,9 @@ import type { Bus, BusMessage, BusSubscription } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { z } from 'zod';
 import type { Metrics } from './metrics.ts';
-import { ThrottledLog } from './throttled-log.ts';
 
 /** Wait for an acknowledgement before the first repetition, ms; it doubles each time. */
 const FIRST_WAIT_MS = 2_000;

@@ -8,6 +8,7 @@ import type { CheckJob } from '@svc/shared/messages/check-job.ts';
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { backoffMs } from './backoff.ts';
+import { Bag } from './bag.ts';
 import { addAttempt, type CheckRun, notAttempted, type RunResult, resultOf } from './check-run.ts';
 import type { Metrics } from './metrics.ts';
 import type { NetworkWatch } from './network/watch.ts';
@@ -55,7 +56,7 @@ export class Runner {
   readonly #queue = new Heap<CheckRun>((run) => run.slot);
   readonly #slowQueue = new Heap<CheckRun>((run) => run.slot);
   readonly #waiting = new Heap<CheckRun>((run) => run.wakeAt);
-  readonly #attempting = new Set<CheckRun>();
+  readonly #attempting = new Bag<CheckRun>();
   readonly #abort = new AbortController();
   #slowAttempts = 0;
   #ahead = 0;
@@ -103,13 +104,14 @@ export class Runner {
   submit(job: CheckJob, receivedAt: number, subject: string | null): void {
     const { clock, onResult } = this.#parts;
     const startAt = receivedAt + (job.wait_ms ?? 0);
+    const { monitor, version, slot, token } = job;
     const run = newRun({
       check: job.check,
-      slot: job.slot,
+      slot,
       startBy: startAt + job.start_within_ms,
       attemptLimit: 1 + job.check.reveal().retry,
       isSlow: job.slow === true,
-      done: (result) => onResult({ ...jobOf(job), ...result }, subject),
+      done: (result) => onResult({ monitor, version, slot, token, ...result }, subject),
     });
     if (startAt > clock.monotonic()) {
       this.#ahead += 1;
@@ -150,7 +152,7 @@ export class Runner {
     await this.#idleWithin(withinMs);
     this.#abort.abort();
     await this.#idleWithin(ABORT_GRACE_MS);
-    for (const run of [...this.#attempting]) this.#leaveAttempt(run, notRun('shutting-down'));
+    for (const run of this.#attempting.all()) this.#leaveAttempt(run, notRun('shutting-down'));
     this.#cancelSweep();
     this.#cancelWake();
   }
@@ -309,7 +311,7 @@ export class Runner {
         this.#finish(run, notRun('overloaded'));
       }
     }
-    for (const run of this.#attempting) {
+    for (const run of this.#attempting.all()) {
       if (run.hasEnded) continue;
       const overdue = now - run.attemptStartedAt - run.check.reveal().timeout - STUCK_MS;
       if (overdue > 0 && overdue > this.#parts.starvation.delaySince(run.attemptStartedAt)) this.#giveUp(run);
@@ -346,9 +348,16 @@ export function jobOf(
 
 type NewRun = Pick<CheckRun, 'check' | 'slot' | 'startBy' | 'attemptLimit' | 'isSlow' | 'done'>;
 
-function newRun(given: NewRun): CheckRun {
+/** Every member at once: a copy that is then added to costs as much again. */
+function newRun({ check, slot, startBy, attemptLimit, isSlow, done }: NewRun): CheckRun {
   return {
-    ...given,
+    check,
+    slot,
+    startBy,
+    attemptLimit,
+    isSlow,
+    done,
+    place: -1,
     state: 'queued',
     wakeAt: 0,
     startedAtWall: 0,

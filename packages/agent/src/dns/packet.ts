@@ -86,10 +86,13 @@ export function encodeQuery(id: number, { name, type }: DnsQuestion, withEdns: b
   return query;
 }
 
+/** A dot at the end that no backslash makes a part of its label. */
+const FINAL_DOT = /(?:^|[^\\])(?:\\\\)*\.$/;
+
 /** @throws DnsFormatError */
 export function encodeName(name: string): Buffer {
   const bytes: number[] = [];
-  const bare = name.endsWith('.') && !name.endsWith('\\.') ? name.slice(0, -1) : name;
+  const bare = FINAL_DOT.test(name) ? name.slice(0, -1) : name;
   for (const label of bare === '' ? [] : splitLabels(bare)) {
     if (label.length === 0) throw new DnsFormatError('the name has an empty label');
     if (label.length > 63) throw new DnsFormatError('the name has a label of more than 63 bytes');

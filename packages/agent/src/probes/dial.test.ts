@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { createEgressGuard } from '@svc/shared/egress.ts';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { startBlackhole } from '../../../../test/support/blackhole.ts';
 import { skipsIpv6 } from '../../../../test/support/ipv6.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
@@ -123,7 +123,7 @@ describe('several addresses', () => {
     const result = await dialled('a', port, options(resolverOf([V4(host), V4('127.0.0.2')])));
     expect(result).toMatchObject({ kind: 'connected', address: V4('127.0.0.2') });
     expect(result.connectMs).toBeGreaterThan(240);
-    await vi.waitFor(() => expect(openSockets()).toBeLessThanOrEqual(before));
+    await expect.poll(() => openSockets()).toBeLessThanOrEqual(before);
   });
 
   test('failures of all of them are in one message', async () => {

@@ -3,7 +3,7 @@ import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { onAbort } from '@svc/shared/on-abort.ts';
-import { afterReading } from '../after-reading.ts';
+import { type Bounded, Deadline } from '../deadline.ts';
 import { localFailureOf } from '../local-failure.ts';
 import { noIpv6For, noLocalRoute } from '../network/local-route.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
@@ -67,7 +67,7 @@ export function dial(host: string, port: number, parts: DialParts): Promise<Dial
 }
 
 /** One call of {@link dial}: it resolves, then connects, until `#finish` was called once. */
-class Dialling {
+class Dialling implements Bounded {
   readonly #host: string;
   readonly #port: number;
   readonly #parts: DialParts;
@@ -79,7 +79,7 @@ class Dialling {
   #next = 0;
   #dnsMs: number | undefined;
   #connectStartedAt: number | undefined;
-  #deadline: NodeJS.Timeout | undefined;
+  #deadline: Deadline | undefined;
   #stagger: NodeJS.Timeout | undefined;
   #lookup: AbortController | undefined;
   #unregister: (() => void) | undefined;
@@ -93,7 +93,7 @@ class Dialling {
   }
 
   start(): void {
-    this.#deadline = setTimeout(afterReading, this.#parts.timeoutMs, this.#timedOut);
+    this.#deadline = new Deadline(this, this.#parts.timeoutMs);
     this.#unregister = onAbort(this.#parts.signal, () => this.#finish({ kind: 'aborted' }));
     if (this.#isDone) return;
     try {
@@ -166,8 +166,6 @@ class Dialling {
     });
     this.#open.set(socket, address);
     socket.once('connect', () => this.#connected(socket, address));
-    // The listener stays for the socket's life: a socket that lost the race or was handed over must not crash
-    // the process.
     socket.on('error', (error) => this.#failed(socket, address, error));
     if (this.#next < this.#addresses.length) {
       this.#stagger = setTimeout(() => this.#dialNext(), STAGGER_MS);
@@ -176,6 +174,7 @@ class Dialling {
 
   #connected(socket: Socket, address: ResolvedAddress): void {
     if (!this.#open.delete(socket)) return;
+    leave(socket);
     this.#finish({ kind: 'connected', socket, address });
   }
 
@@ -209,8 +208,7 @@ class Dialling {
     this.#finish({ kind: 'failed', code, message: describe(this.#failures, this.#port), timedOut: false });
   }
 
-  readonly #timedOut = (): void => {
-    if (this.#isDone) return;
+  onDeadline(): void {
     const { timeoutMs } = this.#parts;
     if (this.#connectStartedAt === undefined) {
       const message = `${this.#host} was not resolved within ${timeoutMs} ms`;
@@ -226,17 +224,20 @@ class Dialling {
     const others = this.#failures.length === 0 ? '' : `; ${describe(this.#failures, this.#port)}`;
     const message = `no connection within ${timeoutMs} ms (ETIMEDOUT ${listed(silent)})${others}`;
     this.#finish({ kind: 'failed', code: 'ETIMEDOUT', message, timedOut: true });
-  };
+  }
 
   /** Settles once and leaves nothing behind: no timers, look-up, listeners or losing sockets. */
   #finish(result: WithoutTimes): void {
     if (this.#isDone) return;
     this.#isDone = true;
-    clearTimeout(this.#deadline);
+    this.#deadline?.end();
     clearTimeout(this.#stagger);
     this.#unregister?.();
     this.#lookup?.abort();
-    for (const socket of this.#open.keys()) socket.destroy();
+    for (const socket of this.#open.keys()) {
+      leave(socket);
+      socket.destroy();
+    }
     this.#open.clear();
     const times: DialTimes = {};
     const now = performance.now();
@@ -246,6 +247,18 @@ class Dialling {
     this.#settle({ ...times, ...result });
   }
 }
+
+/**
+ * Nothing more is heard of the socket, and it keeps nothing of what dialled it (decision 0230). Errors are ignored for its
+ * life: one that lost the race or is handed over must not crash the process.
+ */
+function leave(socket: Socket): void {
+  socket.removeAllListeners('connect');
+  socket.removeAllListeners('error');
+  socket.on('error', ignore);
+}
+
+function ignore(): void {}
 
 type WithoutTimes = DialResult extends infer R
   ? R extends DialTimes

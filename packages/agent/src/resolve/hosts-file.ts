@@ -8,7 +8,8 @@ export type HostsFile = ReadonlyMap<string, readonly ResolvedAddress[]>;
 export function parseHostsFile(text: string): HostsFile {
   const hosts = new Map<string, ResolvedAddress[]>();
   for (const line of text.split('\n')) {
-    const [address = '', ...names] = line.replace(/#.*$/, '').trim().split(/\s+/);
+    const [written = ''] = line.split('#', 1);
+    const [address = '', ...names] = written.trim().split(/\s+/);
     const family = isIP(address);
     if (family !== 4 && family !== 6) continue;
     for (const name of names) {

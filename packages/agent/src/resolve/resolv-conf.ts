@@ -31,10 +31,8 @@ export function parseResolvConf(text: string, hostname: string): ResolvConf {
   let search = dot < 0 ? [] : [hostname.slice(dot + 1)];
   const options = new Map<string, string>();
   for (const line of text.split('\n')) {
-    const [keyword, ...values] = line
-      .replace(/[#;].*$/, '')
-      .trim()
-      .split(/\s+/);
+    const [written = ''] = line.split(/[#;]/, 1);
+    const [keyword, ...values] = written.trim().split(/\s+/);
     if (keyword === 'nameserver' && values[0] !== undefined) {
       const server = serverOf(values[0]);
       if (server !== null && servers.length < MAX_SERVERS) servers.push(server);

@@ -81,7 +81,7 @@ test('a new key takes the place of the former over a start with both', async () 
   await resealWhereDue(parts.store, new Secrets(key, parts.secretKey), silentLog);
   await checkSecretKey(parts.store, other);
   expect(await attributesOf(id, other, 'open')).toMatchObject({ url: URL, body: BODY });
-  await expect(attributesOf(id, parts.secrets, 'open')).rejects.toThrow('does not open');
+  await expect(attributesOf(id, parts.secrets, 'open')).rejects.toThrow('cannot open the secret');
 });
 
 test('a repeated request is known again under the new key', () => {

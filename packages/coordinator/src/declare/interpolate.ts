@@ -14,9 +14,6 @@ export type Sources = {
 
 export type Interpolated = { ok: true; text: string } | { ok: false; message: string };
 
-/** Matches a literal `${`, an insertion, or `${` without an end. */
-const TOKEN = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
-
 /**
  * Inserts settings and files into a string of the declared file. A string that is exactly one reference
  * (`${svc_http_monitor.api.id}`) stays as it is until the declaration is applied. Inserted text is not
@@ -25,21 +22,24 @@ const TOKEN = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
 export function interpolate(text: string, sources: Sources): Interpolated {
   if (!text.includes('${')) return { ok: true, text };
   if (/^\$\{svc_[^}]*\}$/.test(text)) return reference(text);
+  let replaced = '';
   let problem: string | null = null;
-  const replaced = text.replace(TOKEN, (token, inner: string | undefined) => {
-    if (token === '$${') return '${';
-    const inserted = inner === undefined ? missingEnd : insertion(inner, sources);
-    if (inserted.ok) return inserted.text;
-    problem ??= inserted.message;
-    return '';
-  });
-  return problem === null ? { ok: true, text: replaced } : { ok: false, message: problem };
+  let from = 0;
+  for (let at = text.indexOf('${'); at !== -1; at = text.indexOf('${', from)) {
+    const isLiteral = at > from && text[at - 1] === '$';
+    const end = isLiteral ? at + 1 : text.indexOf('}', at);
+    // No later insertion has an end either. The rest is not searched again from each of them.
+    if (end === -1) return { ok: false, message: problem ?? MISSING_END };
+    const inserted = isLiteral ? LITERAL : insertion(text.slice(at + 2, end), sources);
+    if (inserted.ok) replaced += text.slice(from, isLiteral ? at - 1 : at) + inserted.text;
+    else problem ??= inserted.message;
+    from = end + 1;
+  }
+  return problem === null ? { ok: true, text: replaced + text.slice(from) } : { ok: false, message: problem };
 }
 
-const missingEnd: Interpolated = {
-  ok: false,
-  message: `"\${" has no closing "}": add it, or write "$\${" for a literal "\${"`,
-};
+const LITERAL = { ok: true, text: '${' } as const satisfies Interpolated;
+const MISSING_END = `"\${" has no closing "}": add it, or write "$\${" for a literal "\${"`;
 
 function reference(text: string): Interpolated {
   if (REFERENCE.test(text)) return { ok: true, text };
@@ -48,10 +48,10 @@ function reference(text: string): Interpolated {
 
 function insertion(inner: string, sources: Sources): Interpolated {
   const dot = inner.indexOf('.');
-  const [source, name] = [inner.slice(0, dot), inner.slice(dot + 1)];
+  const [source, name] = dot === -1 ? ['', ''] : [inner.slice(0, dot), inner.slice(dot + 1)];
   if (source === 'env') return environment(name, sources);
   if (source === 'file') return fileText(name, sources);
-  if (source.startsWith('svc_')) {
+  if (inner.startsWith('svc_')) {
     return {
       ok: false,
       message: `the reference "\${${inner}}" must be the whole string, without other text around it`,

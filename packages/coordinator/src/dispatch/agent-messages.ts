@@ -3,11 +3,9 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { type AgentMessage, agentMessage, MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import type { DispatchCounters } from './counters.ts';
 import { isWorthParsing } from './message-outline.ts';
-
-/** Least time between two log lines about dropped messages, ms. */
-const LOG_EVERY_MS = 10_000;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -23,10 +21,11 @@ export type AgentMessagesParts = {
  */
 export class AgentMessages {
   readonly #parts: AgentMessagesParts;
-  #logAgainAt = Number.NEGATIVE_INFINITY;
+  readonly #log: ThrottledLog;
 
   constructor(parts: AgentMessagesParts) {
     this.#parts = parts;
+    this.#log = new ThrottledLog(parts.log, parts.clock);
   }
 
   /** @param region of the message's subject: the accounts of NATS bind an agent to its region's subjects */
@@ -53,13 +52,9 @@ export class AgentMessages {
   }
 
   #drop({ subject, data }: BusMessage, reason: string): void {
-    const { clock, counters, log } = this.#parts;
+    const { counters } = this.#parts;
     counters.messagesDropped += 1;
-    if (clock.monotonic() < this.#logAgainAt) return;
-    this.#logAgainAt = clock.monotonic() + LOG_EVERY_MS;
-    log.warn(
-      { subject, bytes: data.length, reason, dropped: counters.messagesDropped },
-      'dropped a message from an agent',
-    );
+    const details = { subject, bytes: data.length, reason, dropped: counters.messagesDropped };
+    this.#log.warn('dropped a message from an agent', details);
   }
 }

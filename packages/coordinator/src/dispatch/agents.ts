@@ -11,6 +11,7 @@ import {
   understands,
 } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import type { DispatchCounters } from './counters.ts';
 import type { Job } from './job.ts';
 import { SickAgents } from './sick-agents.ts';
@@ -24,6 +25,11 @@ export const SILENCE_MS = HEARTBEATS_MISSED * HEARTBEAT_INTERVAL_MS + 500;
 const REPLACED_SILENCE_MS = 2 * HEARTBEAT_INTERVAL_MS + 500;
 /** Most agents known in a region. Further ones are dropped, so that no sender can fill the memory. */
 export const MAX_AGENTS_PER_REGION = 1_000;
+/**
+ * Log lines of one text about the agents of one region in 10 s. A fleet of twenty agents is told in full, and agents
+ * that somebody invents fill no log.
+ */
+export const MOST_LINES = 20;
 /** Least time between two log lines about disowned batches of a region, ms. */
 const TELL_DISOWNED_EVERY_MS = 10_000;
 /** Time without a new live region after which the set of regions counts as settled, ms. */
@@ -110,6 +116,7 @@ type RegionAgents = {
 export class Agents {
   readonly #parts: AgentsParts;
   readonly #regions = new Map<Region, RegionAgents>();
+  readonly #log: ThrottledLog;
   readonly #sickAgents: SickAgents;
   #live: readonly Region[] = [];
   #liveSince = Number.NEGATIVE_INFINITY;
@@ -118,7 +125,9 @@ export class Agents {
 
   constructor(parts: AgentsParts) {
     this.#parts = parts;
-    this.#sickAgents = new SickAgents(parts);
+    const { clock, counters } = parts;
+    this.#log = new ThrottledLog(parts.log, clock, MOST_LINES);
+    this.#sickAgents = new SickAgents({ clock, counters, log: this.#log });
     for (const region of REGIONS) {
       this.#regions.set(region, {
         agents: new Map(),
@@ -210,7 +219,7 @@ export class Agents {
     const agent = this.seen(region, message.agent, message.boot);
     if (agent === null) return null;
     if (agent.serial === 0) {
-      this.#parts.log.info({ region, agent: agent.id, version: message.version }, 'an agent has connected');
+      this.#log.info('an agent has connected', { region, agent: agent.id, version: message.version }, region);
     }
     agent.serial += 1;
     agent.version = message.version;
@@ -249,10 +258,7 @@ export class Agents {
       agents.delete(keyOf(agent.id, agent.bootId));
       this.#sickAgents.gone(agent);
       this.#parts.counters.agentsGone += 1;
-      this.#parts.log.warn(
-        { region, agent: agent.id, jobs: agent.jobs.size },
-        'an agent is gone: it missed its heartbeats',
-      );
+      this.#log.warn(GONE, { region, agent: agent.id, jobs: agent.jobs.size }, region);
       this.#parts.onGone(agent);
     }
     if (lastSeenAt === 0) return;
@@ -274,10 +280,7 @@ export class Agents {
     sharedIds.add(agent.id);
     this.#parts.counters.sharedAgentIds += 1;
     const { region, id } = agent;
-    this.#parts.log.warn(
-      { region, agent: id },
-      'several agents have the same id: give each its own SVC_AGENT_ID',
-    );
+    this.#log.warn(SHARED_ID, { region, agent: id }, region);
   }
 
   #disowned(agent: KnownAgent, batches: number): void {
@@ -345,6 +348,9 @@ export class Agents {
     return this.#regions.get(region) as RegionAgents;
   }
 }
+
+const GONE = 'an agent is gone: it missed its heartbeats';
+const SHARED_ID = 'several agents have the same id: give each its own SVC_AGENT_ID';
 
 function isSilent(agent: KnownAgent, asOf: number): boolean {
   return asOf - agent.lastSeenAt >= (agent.isReplaced ? REPLACED_SILENCE_MS : SILENCE_MS);

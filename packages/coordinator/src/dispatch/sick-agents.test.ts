@@ -1,3 +1,4 @@
+import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
@@ -11,7 +12,7 @@ function bench() {
   const counters = newCounters();
   const lines: Line[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const agents = new SickAgents({ clock, log, counters });
+  const agents = new SickAgents({ clock, log: new ThrottledLog(log, clock, 20), counters });
   const alarms = () => lines.filter(({ level }) => level >= 50);
   return { clock, counters, lines, alarms, agents };
 }

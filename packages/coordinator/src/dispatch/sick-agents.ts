@@ -1,7 +1,7 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import type { Logger } from '@svc/shared/log.ts';
 import { SICKNESSES, type Sickness } from '@svc/shared/messages/heartbeat.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import type { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import type { DispatchCounters } from './counters.ts';
 
 /** Least time between two alarms about one agent and sickness, ms: some sicknesses come and go. */
@@ -28,7 +28,7 @@ export type SickAgent = {
 
 export type SickAgentsParts = {
   readonly clock: Pick<Clock, 'monotonic'>;
-  readonly log: Logger;
+  readonly log: ThrottledLog;
   readonly counters: Pick<DispatchCounters, 'sicknesses'>;
 };
 
@@ -56,7 +56,7 @@ export class SickAgents {
     }
     this.#sick.delete(key);
     const details = { region, agent: id, machine, was: before, event: 'recovered' };
-    this.#parts.log.info(details, 'an agent has recovered');
+    this.#parts.log.info('an agent has recovered', details, region);
   }
 
   gone(agent: SickAgent): void {
@@ -77,7 +77,7 @@ export class SickAgents {
     if (now - (this.#alarmedAt.get(key) ?? Number.NEGATIVE_INFINITY) < ALARM_EVERY_MS) return;
     if (this.#alarmedAt.size >= MAX_REMEMBERED) this.#alarmedAt.clear();
     this.#alarmedAt.set(key, now);
-    log.error({ region, agent: id, machine, sick: sickness }, ADVICE[sickness]);
+    log.error(ADVICE[sickness], { region, agent: id, machine, sick: sickness }, region);
   }
 }
 

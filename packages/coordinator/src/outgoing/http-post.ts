@@ -101,7 +101,7 @@ export function createHttpPost({
       const url = new URL(request.url);
       client = new Client(url.origin, {
         connect: (options, callback) =>
-          connect(options, (...answer) => {
+          connect(options, abort.signal, (...answer) => {
             cancelConnect();
             callback(...answer);
           }),

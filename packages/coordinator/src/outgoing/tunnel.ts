@@ -10,31 +10,28 @@ export class ProxyError extends SvcError {
   }
 }
 
-/** Age at which a socket that nobody waits for ends, ms. The caller keeps the time-out. */
-const ABANDONED_AFTER_MS = 10_000;
-
 /**
  * Opens a connection to the target through a tunnel of the proxy. The proxy's own address is exempt from the
  * guard, because the operator has set it.
  *
- * @param target its host is a name, which the proxy resolves, or an IP literal without brackets
+ * @param target its host is a name, which the proxy resolves, or an IP literal without brackets. The signal ends a
+ *   dial that nobody waits for any more; the caller keeps the time-out.
  */
 export function connectBy(
   proxy: HttpProxy,
-  target: { host: string; port: number },
+  target: { host: string; port: number; signal: AbortSignal },
   done: (error: ProxyError | null, socket: Socket | null) => void,
 ): void {
-  const socket = connect({ host: proxy.host, port: proxy.port, timeout: ABANDONED_AFTER_MS });
-  socket.on('timeout', () => socket.destroy(new ProxyError('svc cannot reach the proxy (ETIMEDOUT)')));
+  const socket = connect({ host: proxy.host, port: proxy.port, signal: target.signal });
   const unreachable = (cause: NodeJS.ErrnoException) => {
     const message = `svc cannot reach the proxy (${cause.code ?? 'unknown error'})`;
-    done(cause instanceof ProxyError ? cause : new ProxyError(message, { cause }), null);
+    done(new ProxyError(message, { cause }), null);
   };
   socket.once('error', unreachable);
   socket.once('connect', () => {
-    socket.off('error', unreachable);
+    // From here on what uses the socket is told by its own end.
+    socket.off('error', unreachable).on('error', () => {});
     openTunnel(socket, proxy, target, (end) => {
-      socket.setTimeout(0);
       if (end.kind === 'open') done(null, socket);
       else done(new ProxyError(said(end)), null);
     });

@@ -1,7 +1,8 @@
+import type { Clock } from '@svc/shared/clock.ts';
 import { StoreError } from './errors.ts';
 
 /** ms from a commit to the checkpoint that moves it, together with all commits in between. */
-const INTERVAL_MS = 3_000;
+export const INTERVAL_MS = 3_000;
 
 /** Frames of 4 KiB (64 MiB) above which the next transaction waits until no read uses the journal. */
 export const JOURNAL_FRAMES_LIMIT = 16_384;
@@ -29,6 +30,7 @@ type Parts = {
   readonly checkpoint: (mode: 'PASSIVE' | 'RESTART') => CheckpointRow;
   readonly isInTransaction: () => boolean;
   readonly onFailure: (error: unknown) => void;
+  readonly clock: Clock;
 };
 
 /**
@@ -42,9 +44,9 @@ type Parts = {
  */
 export class Checkpoints {
   readonly #parts: Parts;
-  #timer: NodeJS.Timeout | null = null;
+  #cancelTimer: (() => void) | null = null;
   #isDue = false;
-  /** No wait for reads before this instant of `performance.now()`; the interval doubles with each failure. */
+  /** No wait for reads before this monotonic instant; the interval doubles with each failure. */
   #restartAt = 0;
   #restartAgainMs = RESTART_AGAIN_MS;
 
@@ -55,11 +57,11 @@ export class Checkpoints {
   /** To be called after every commit; cheap. */
   committed(): void {
     if (this.#isDue) return;
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
+    this.#cancelTimer ??= this.#parts.clock.after(INTERVAL_MS, () => {
+      this.#cancelTimer = null;
       this.#isDue = true;
       this.runIfDue();
-    }, INTERVAL_MS);
+    });
   }
 
   /** To be called when a transaction has ended. */
@@ -68,7 +70,7 @@ export class Checkpoints {
     this.#isDue = false;
     try {
       const { log } = this.#parts.checkpoint('PASSIVE');
-      if (log > JOURNAL_FRAMES_LIMIT && performance.now() >= this.#restartAt) this.#restart();
+      if (log > JOURNAL_FRAMES_LIMIT && this.#parts.clock.monotonic() >= this.#restartAt) this.#restart();
     } catch (error) {
       // The journal is kept and grows; the next commit tries again.
       this.#parts.onFailure(error);
@@ -81,7 +83,7 @@ export class Checkpoints {
       this.#restartAgainMs = RESTART_AGAIN_MS;
       return;
     }
-    this.#restartAt = performance.now() + this.#restartAgainMs;
+    this.#restartAt = this.#parts.clock.monotonic() + this.#restartAgainMs;
     this.#restartAgainMs = Math.min(2 * this.#restartAgainMs, RESTART_AGAIN_LONGEST_MS);
     const mebibytes = Math.round((log * FRAME_BYTES) / 2 ** 20);
     this.#parts.onFailure(
@@ -93,8 +95,8 @@ export class Checkpoints {
   }
 
   stop(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
     this.#isDue = false;
   }
 }

@@ -1,7 +1,8 @@
 import type { Logger } from '@svc/shared/log.ts';
 import { closedError, StoreError } from './errors.ts';
-import type { ReaderData, ReaderRequest } from './read-protocol.ts';
+import type { ReaderRequest } from './read-protocol.ts';
 import { StoreThread } from './store-thread.ts';
+import type { StoreWorkers } from './store-workers.ts';
 
 /** Requests that may wait for the reading thread; a page asks for a few at a time. */
 export const MAX_WAITING_READS = 1_000;
@@ -14,12 +15,14 @@ type Rows = unknown[];
  */
 export class Reader {
   readonly #path: string;
+  readonly #workers: StoreWorkers;
   readonly #log: Logger;
   #thread: StoreThread<ReaderRequest, Rows> | null = null;
   #closed = false;
 
-  constructor(path: string, log: Logger) {
+  constructor(path: string, workers: StoreWorkers, log: Logger) {
     this.#path = path;
+    this.#workers = workers;
     this.#log = log;
   }
 
@@ -46,8 +49,8 @@ export class Reader {
 
   #start(): StoreThread<ReaderRequest, Rows> {
     return new StoreThread({
-      url: new URL('./read-worker.ts', import.meta.url),
-      options: { name: 'store-reader', workerData: { path: this.#path } satisfies ReaderData },
+      worker: this.#workers.reader({ path: this.#path }),
+      name: 'store-reader',
       lost: () => new StoreError('store-reader-lost', 'the thread that reads the database ended'),
       log: this.#log,
     });

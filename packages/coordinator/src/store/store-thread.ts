@@ -1,14 +1,14 @@
-import { setFlagsFromString } from 'node:v8';
-import { Worker, type WorkerOptions } from 'node:worker_threads';
 import type { Logger } from '@svc/shared/log.ts';
 import { type StoreError, storeErrorOf } from './errors.ts';
+import type { StoreWorker } from './store-workers.ts';
 import type { Numbered, Reply } from './thread-protocol.ts';
 
 type Waiting<Answer> = { resolve: (answer: Answer) => void; reject: (error: StoreError) => void };
 
 type Parts<Notice> = {
-  readonly url: URL;
-  readonly options: WorkerOptions;
+  readonly worker: StoreWorker;
+  /** The thread's name in logs. */
+  readonly name: string;
   /** The error for waiting requests when the thread ends by itself. */
   readonly lost: () => StoreError;
   /** Takes messages that answer no request. */
@@ -17,36 +17,28 @@ type Parts<Notice> = {
 };
 
 /**
- * MiB. The threads keep little in V8's memory: the rows of one request. Without a limit V8 lets the garbage
- * of young objects grow to 16 to 64 MiB in each thread before it collects it.
- */
-const LIMITS = { maxYoungGenerationSizeMb: 4 };
-
-/**
  * The main thread's side of one worker thread, which answers requests in the order in which they were made. A
  * thread that has ended is not restarted; the caller makes another one.
  */
 export class StoreThread<Request, Answer, Notice extends object = never> {
-  readonly #worker: Worker;
+  readonly #worker: StoreWorker;
   readonly #waiting = new Map<number, Waiting<Answer>>();
   #lastId = 0;
   #end: (() => StoreError) | null = null;
 
   constructor(parts: Parts<Notice>) {
-    // A size on the command line is meant for the main thread, which has already read it. V8 would prefer it
-    // to this thread's own limit.
-    setFlagsFromString('--max-semi-space-size=0');
-    this.#worker = new Worker(parts.url, { ...parts.options, resourceLimits: LIMITS });
-    // An open store alone keeps no process alive; a request without an answer does.
-    this.#worker.unref();
-    this.#worker.on('message', (message: Reply<Answer> | Notice) => {
+    this.#worker = parts.worker;
+    this.#worker.on('message', (received) => {
+      const message = received as Reply<Answer> | Notice;
       if ('id' in message) this.#settle(message);
       else parts.onNotice?.(message);
     });
+    // An open store alone keeps no process alive; a request without an answer does.
+    this.#worker.unref();
     this.#worker.on('error', (error) => {
-      parts.log.error({ error, thread: parts.options.name }, 'a database thread failed');
+      parts.log.error({ error, thread: parts.name }, 'a database thread failed');
     });
-    this.#worker.once('exit', () => this.#finish(parts.lost));
+    this.#worker.on('exit', () => this.#finish(parts.lost));
   }
 
   get hasEnded(): boolean {

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { SqliteFailure } from './errors.ts';
 
 /** A request to a thread of the store; answered in the order of asking. */
@@ -6,6 +7,11 @@ export type Numbered<Request> = { readonly id: number; readonly request: Request
 export type Reply<Answer> =
   | { readonly id: number; readonly ok: true; readonly answer: Answer }
   | { readonly id: number; readonly ok: false; readonly failure: SqliteFailure };
+
+/** The thread's side: its `parentPort`. */
+export type ServedPort = Pick<MessagePort, 'postMessage'> & {
+  on<Message>(event: 'message', listener: (message: Message) => void): unknown;
+};
 
 /** Answers one message; an error becomes an answer. */
 export function replyTo<Request, Answer>(

@@ -1,3 +1,4 @@
+import type { Clock } from '@svc/shared/clock.ts';
 import { type CheckpointRow, Checkpoints, RESTART_WAIT_MS } from './checkpoints.ts';
 import type { PackedWritten } from './statements.ts';
 import type { SqlStep } from './store.ts';
@@ -9,6 +10,7 @@ type Parts = {
   /** Called after each durable commit. It must not allocate: memory may be at its limit. */
   readonly onDurable: () => void;
   readonly onCheckpointFailure: (error: unknown) => void;
+  readonly clock: Clock;
 };
 
 /**
@@ -29,6 +31,7 @@ export class WriteRequests {
       checkpoint: (mode) => this.#checkpoint(mode),
       isInTransaction: () => this.#connection?.sqlite.isTransaction === true,
       onFailure: parts.onCheckpointFailure,
+      clock: parts.clock,
     });
   }
 

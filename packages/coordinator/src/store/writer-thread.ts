@@ -3,7 +3,8 @@ import { closedError, StoreError } from './errors.ts';
 import type { PackedWritten, StatementOutcome } from './statements.ts';
 import type { RowOutcome, SqlStep } from './store.ts';
 import { StoreThread } from './store-thread.ts';
-import type { WriterAnswer, WriterData, WriterNotice, WriterRequest } from './write-protocol.ts';
+import type { StoreWorkers } from './store-workers.ts';
+import type { WriterAnswer, WriterNotice, WriterRequest } from './write-protocol.ts';
 
 /**
  * One life of the writing thread. A transaction belongs to the life that it began in: when the thread dies,
@@ -16,12 +17,12 @@ export class WriterThread {
   /** Counts the thread's durable commits, including those whose answers never came. */
   readonly #commits: Int32Array;
 
-  constructor(path: string, log: Logger) {
+  constructor(path: string, workers: StoreWorkers, log: Logger) {
     const commits = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
     this.#commits = new Int32Array(commits);
     this.#thread = new StoreThread({
-      url: new URL('./write-worker.ts', import.meta.url),
-      options: { name: 'store-writer', workerData: { path, commits } satisfies WriterData },
+      worker: workers.writer({ path, commits }),
+      name: 'store-writer',
       lost: () => new StoreError('store-writer-lost', 'the thread that writes the database ended'),
       onNotice: ({ checkpointFailed: { message } }) =>
         log.warn({ reason: message }, 'cannot move the journal into the database file'),

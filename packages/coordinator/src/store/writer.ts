@@ -3,6 +3,7 @@ import { closedError } from './errors.ts';
 import { OpenTransaction } from './open-transaction.ts';
 import type { StatementOutcome } from './statements.ts';
 import type { RowOutcome, SqlStep } from './store.ts';
+import type { StoreWorkers } from './store-workers.ts';
 import { WriterThread } from './writer-thread.ts';
 
 /**
@@ -11,12 +12,14 @@ import { WriterThread } from './writer-thread.ts';
  */
 export class Writer {
   readonly #path: string;
+  readonly #workers: StoreWorkers;
   readonly #log: Logger;
   #current: WriterThread | null = null;
   #closed = false;
 
-  constructor(path: string, log: Logger) {
+  constructor(path: string, workers: StoreWorkers, log: Logger) {
     this.#path = path;
+    this.#workers = workers;
     this.#log = log;
   }
 
@@ -46,7 +49,7 @@ export class Writer {
   #thread(): WriterThread {
     if (this.#closed) throw closedError();
     if (this.#current === null || this.#current.hasEnded)
-      this.#current = new WriterThread(this.#path, this.#log);
+      this.#current = new WriterThread(this.#path, this.#workers, this.#log);
     return this.#current;
   }
 }

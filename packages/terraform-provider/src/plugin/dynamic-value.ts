@@ -92,13 +92,24 @@ function rawValue(message: Message<'DynamicValue'> | undefined): unknown {
 
 function unpack(bytes: Uint8Array): unknown {
   try {
-    return withExactDoubles(new Decoder(OPTIONS).decode(bytes));
+    return withExactDoubles(new Decoder({ ...OPTIONS, ...boundsFor(bytes) }).decode(bytes));
   } catch (cause) {
     if (cause instanceof Error && cause.message.includes('__proto__')) {
       throw new ValueError('the key "__proto__" cannot be used in a map', { cause });
     }
     throw new ValueError(`${bytes.length} bytes are not MessagePack`, { cause });
   }
+}
+
+/** Members and characters take a byte at least: a length that says more reserves no memory. */
+function boundsFor({ length }: Uint8Array) {
+  return {
+    maxStrLength: length,
+    maxBinLength: length,
+    maxArrayLength: length,
+    maxMapLength: length,
+    maxExtLength: length,
+  };
 }
 
 function withExactDoubles(raw: unknown): unknown {

@@ -460,7 +460,7 @@ describe('TLS', () => {
   });
 
   test('a handshake that never ends times out', async () => {
-    const server = createTcpServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1');
+    const server = createTcpServer((socket) => socket.on('error', () => {}).resume()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     closing.push(async () => void server.close());
     const { port } = server.address() as AddressInfo;

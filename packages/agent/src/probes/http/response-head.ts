@@ -52,7 +52,8 @@ export function parseHead(text: string): ResponseHead {
   const statusLine = text.slice(0, withoutReturn(text, 0, lineFeed));
   const status = STATUS_LINE.exec(statusLine);
   if (status === null) {
-    if (!beginsAsHttp(text)) throw notHttp(text);
+    // All of it is there: what is shorter than "HTTP/" is none.
+    if (text.length < HTTP.length || !beginsAsHttp(text)) throw notHttp(text);
     throw new ResponseError(`the answer's status line is malformed: ${excerpt(statusLine)}`);
   }
   if (statusLine.includes('\r') && namesFraming(statusLine)) throw malformedLength(statusLine);
