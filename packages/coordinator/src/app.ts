@@ -20,7 +20,7 @@ import { Tokens, takeTokensWithoutAdministration } from './store/tokens.ts';
 import { ensureDefaultWorkspace } from './store/workspaces.ts';
 import type { TermSettings } from './term-parts.ts';
 
-export type CoordinatorOptions = {
+export type CoordinatorParts = {
   config: Pick<CoordinatorConfig, 'listen' | 'metricsToken'> &
     TermSettings & {
       databasePath: string;
@@ -52,15 +52,15 @@ export type CoordinatorOptions = {
  * and closed last.
  */
 export class Coordinator {
-  readonly #options: CoordinatorOptions;
+  readonly #parts: CoordinatorParts;
   readonly #started: StartedParts;
   #leading: Leading | null = null;
   #starting: Promise<{ url: string }> | null = null;
   #stopping: Promise<void> | null = null;
 
-  constructor(options: CoordinatorOptions) {
-    this.#options = options;
-    this.#started = new StartedParts(options.log);
+  constructor(parts: CoordinatorParts) {
+    this.#parts = parts;
+    this.#started = new StartedParts(parts.log);
   }
 
   /**
@@ -109,7 +109,7 @@ export class Coordinator {
   }
 
   async #start(): Promise<{ url: string }> {
-    const { config, operator, bus, streams, clock, log, environment } = this.#options;
+    const { config, operator, bus, streams, clock, log, environment } = this.#parts;
     this.#started.add('bus', () => bus.close());
     const store = await openStore({ path: config.databasePath, log });
     this.#started.add('store', () => store.close());

@@ -41,6 +41,8 @@ const STORE_CODES = {
   'store-newer': 'The database was written by a newer version of svc.',
   'store-foreign': 'The file is not an svc database.',
   'store-key': 'The secret key does not fit the database, or a sealed value was changed.',
+  'store-unreadable':
+    'A row keeps something that this version of svc cannot read. Another version wrote it, or another program.',
   'store-error': 'The database failed in another way.',
 } as const;
 

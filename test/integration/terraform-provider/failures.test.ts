@@ -224,7 +224,7 @@ describe('what the API refuses', () => {
     );
     expect(errorOf(outcome)).toMatchObject({
       path: ['group_id'],
-      detail: `group_id: status page ${String(page.id)} has no component group 999999.`,
+      detail: 'group_id: there is no component group 999999.',
     });
     await svc.resource('svc_status_page').calls.remove(page);
   });
@@ -271,12 +271,12 @@ describe('what the API refuses', () => {
       {
         severity: 'warning',
         summary: 'A component group belongs to the declared file',
-        detail: expect.stringContaining('is declared in svc.yaml as "group"'),
+        detail: expect.stringContaining('is declared in monitors.yaml as "group"'),
       },
     ]);
     for (const outcome of [await groups.calls.update(state, planned), await groups.calls.remove(state)]) {
       expect(outcome.state).toEqual(state);
-      expect(errorOf(outcome).detail).toContain('is declared in svc.yaml as "group"');
+      expect(errorOf(outcome).detail).toContain('is declared in monitors.yaml as "group"');
     }
   });
 });

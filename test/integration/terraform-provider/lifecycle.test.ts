@@ -362,7 +362,7 @@ describe('imports', () => {
     const outcome = await calls.read(state!);
     expect(outcome.state).toEqual(state);
     expect(errorOf(outcome).detail).toBe(
-      `The monitor ${String(tcp.id)} is a TCP monitor: import it as svc_tcp_monitor.`,
+      `The monitor ${String(tcp.id)} is of the type tcp: import it as svc_tcp_monitor.`,
     );
   });
 

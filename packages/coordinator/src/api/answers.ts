@@ -2,6 +2,7 @@ import { alert } from '@svc/shared/channels/alert.ts';
 import { attempt, NOT_RUN_REASONS, OUTCOMES, phases } from '@svc/shared/messages/check-result.ts';
 import { SICKNESSES } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
+import { forMonitors } from '@svc/shared/resources/monitors.ts';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
 import { MONITOR_STATUSES } from '../domain/monitor.ts';
@@ -47,9 +48,7 @@ const monitorMembers = {
  * Members of the answers for declared resources beside their attributes: `apiMembers` of their definitions.
  */
 export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<string, z.ZodType>> } = {
-  svc_http_monitor: monitorMembers,
-  svc_tcp_monitor: monitorMembers,
-  svc_dns_monitor: monitorMembers,
+  ...forMonitors(() => monitorMembers),
   svc_notification: {
     state: z.enum(['ok', 'failing']).meta({ description: 'Whether alerts are delivered.' }),
     state_reason: z
@@ -298,11 +297,9 @@ export const regionView = z
         version: z.string(),
         capacity: z.number().int(),
         running: z.number().int(),
-        load: z
-          .number()
-          .meta({
-            description: 'Running attempts as a share of the most that the agent runs at once, 0 to 1.',
-          }),
+        load: z.number().meta({
+          description: 'Running attempts as a share of the most that the agent runs at once, 0 to 1.',
+        }),
         loop_delay_ms: z.number(),
         last_seen_at: z.number().int(),
         draining: z.boolean(),

@@ -310,7 +310,7 @@ const ROWS: Row[] = [
     [
       409,
       'conflict',
-      'component group GROUP cannot be changed over the API: it is declared in svc.yaml as "main": change it there',
+      'component group GROUP cannot be changed over the API: it is declared in monitors.yaml as "main": change it there',
     ],
   ],
   [

@@ -30,6 +30,10 @@ const HEADERS: Readonly<Record<string, Json>> = {
     description: 'Name of the object in the declared file. The API refuses to change such an object.',
     schema: { type: 'string' },
   },
+  'Svc-Declared-In': {
+    description: 'Name of the declared file, percent-encoded.',
+    schema: { type: 'string' },
+  },
   'Svc-Workspace': { description: 'Workspace of the token.', schema: { type: 'string', pattern: '^\\d+$' } },
   'Retry-After': { description: 'Number of seconds to wait.', schema: { type: 'string', pattern: '^\\d+$' } },
   'WWW-Authenticate': { description: 'The scheme `Bearer`.', schema: { type: 'string' } },

@@ -1,5 +1,5 @@
 import { parseResource, type ResourceKind } from '@svc/shared/resources/registry.ts';
-import type { AttributesOf } from '../configuration/kinds.ts';
+import type { AttributesOf } from '../configuration/kinds/kinds.ts';
 
 export type BodyIssue = { readonly path: readonly (string | number)[]; readonly message: string };
 

@@ -10,7 +10,7 @@ import { addRows, changeRow, rowsOf } from '../../../../test/support/store-rows.
 import { resealWhereDue } from '../configuration/reseal.ts';
 import { StoreError } from '../store/errors.ts';
 import { writeFact } from '../store/facts.ts';
-import { removeMonitors } from '../store/monitors.ts';
+import { removeResources } from '../store/resources.ts';
 import { Secrets } from '../store/secrets.ts';
 import type { DeclaredFile, DeclaredFileParts } from './declared-file.ts';
 import { readDeclaredFile } from './read-file.ts';
@@ -95,7 +95,7 @@ describe('at a start', () => {
       'of which a row is gone',
       async () => {
         const [row] = await monitorRows();
-        await parts.store.transaction((tx) => removeMonitors(tx, [row?.id ?? 0]));
+        await parts.store.transaction((tx) => removeResources(tx, 'monitors', [row?.id ?? 0]));
       },
     ],
     [
@@ -111,7 +111,7 @@ describe('at a start', () => {
         const [row] = await monitorRows();
         if (row === undefined) throw new TypeError('there is no monitor');
         const { id, ...columns } = row;
-        await parts.store.transaction((tx) => removeMonitors(tx, [id]));
+        await parts.store.transaction((tx) => removeResources(tx, 'monitors', [id]));
         await addRows(parts.store, 'monitors', columns);
       },
     ],

@@ -43,7 +43,7 @@ const FORGET_REPORTS_MS = 60_000;
 /** Interval at which declared regions without an agent are checked, ms. */
 const MISS_EVERY_MS = 60_000;
 
-export type DispatchOptions = {
+export type DispatchParts = {
   bus: Bus;
   clock: Clock;
   log: Logger;
@@ -72,7 +72,7 @@ export type DispatchOptions = {
 export class Dispatch implements SlotOutcomes {
   readonly counters: DispatchCounters = newCounters();
   readonly agents: Agents;
-  readonly #options: DispatchOptions;
+  readonly #parts: DispatchParts;
   readonly #overload: Overload;
   readonly #inFlight: InFlight;
   readonly #scheduler: Scheduler;
@@ -101,10 +101,10 @@ export class Dispatch implements SlotOutcomes {
   #expireAt = 0;
   #missAt = 0;
 
-  constructor(options: DispatchOptions) {
-    this.#options = options;
+  constructor(parts: DispatchParts) {
+    this.#parts = parts;
     const { clock, log, events, presence, readerCaughtUp, bus, tokens, monitors, slotClock, newestSlot } =
-      options;
+      parts;
     const { counters } = this;
     this.agents = new Agents({
       clock,
@@ -119,7 +119,7 @@ export class Dispatch implements SlotOutcomes {
       log,
       agents: this.agents,
       counters,
-      backlog: options.backlog,
+      backlog: parts.backlog,
       isDeaf: (region) => this.#deaf.has(region),
     });
     this.#inFlight = new InFlight({ events, counters, readerCaughtUp, overload: this.#overload });
@@ -160,7 +160,7 @@ export class Dispatch implements SlotOutcomes {
     });
     this.#runs = new ManualRuns({ bus, clock });
     this.#restart = new Restart({
-      recovery: options.recovery,
+      recovery: parts.recovery,
       unrecorded: () => this.#earlyReports?.unrecorded() ?? [],
       monitors,
       regions: this.agents,
@@ -191,7 +191,7 @@ export class Dispatch implements SlotOutcomes {
   }
 
   async #listen(): Promise<void> {
-    const { bus, monitors, presence } = this.#options;
+    const { bus, monitors, presence } = this.#parts;
     this.#publisher.start();
     this.#runs.start();
     presence.start();
@@ -211,7 +211,7 @@ export class Dispatch implements SlotOutcomes {
    * Resolves when it has begun, or was stopped before.
    */
   async start(): Promise<void> {
-    const { clock, slotClock } = this.#options;
+    const { clock, slotClock } = this.#parts;
     await this.listen();
     await this.#hearing;
     if (this.#stopping.signal.aborted) return;
@@ -233,7 +233,7 @@ export class Dispatch implements SlotOutcomes {
     await this.#ears.close();
     this.#publisher.stop();
     this.#runs.stop();
-    await this.#options.presence.stop();
+    await this.#parts.presence.stop();
   }
 
   /** Resolves when all messages that agents had sent are handled, in all regions that can be heard. */
@@ -248,12 +248,12 @@ export class Dispatch implements SlotOutcomes {
   isValidToken(token: string, monitorId: number, region: Region, slot: number): boolean {
     const job = this.#inFlight.get(monitorId, region);
     if (job?.slot === slot && job.token !== null) return isSameToken(token, job.token);
-    return this.#options.tokens.isValid(token, monitorId, region, slot);
+    return this.#parts.tokens.isValid(token, monitorId, region, slot);
   }
 
   isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {
     if (reason !== 'shutting-down') return false;
-    return this.#inFlight.isOfferedAgain(monitorId, slot, region, this.#options.clock.monotonic());
+    return this.#inFlight.isOfferedAgain(monitorId, slot, region, this.#parts.clock.monotonic());
   }
 
   arrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void {
@@ -262,7 +262,7 @@ export class Dispatch implements SlotOutcomes {
     // Only agents that took the job at once count: an offer without an answer delays a job for other reasons.
     // Checks that timed out before wait for their half of the agents' places, while the others begin in time.
     if (tookMs !== null && job?.slot === slot && job.offers === 1 && !this.#slowChecks.has(job.key)) {
-      const delayMs = this.#options.clock.monotonic() - job.startAt - tookMs;
+      const delayMs = this.#parts.clock.monotonic() - job.startAt - tookMs;
       this.#overload.arrived(region, job.agent, delayMs);
     }
     this.#inFlight.recorded(monitorId, slot, region);
@@ -278,7 +278,7 @@ export class Dispatch implements SlotOutcomes {
         this.#overload.reported(region, reason !== 'overloaded');
         return;
       case 'given-back':
-        this.#inFlight.givenBack(monitorId, slot, region, this.#options.clock.monotonic());
+        this.#inFlight.givenBack(monitorId, slot, region, this.#parts.clock.monotonic());
         return;
       default:
         is satisfies never;
@@ -298,7 +298,7 @@ export class Dispatch implements SlotOutcomes {
 
   /** The one place that handles dispatch's failures: they are logged, and tried again with the next tick. */
   #tick(): void {
-    const { clock, log } = this.#options;
+    const { clock, log } = this.#parts;
     const now = clock.monotonic();
     const lateMs = now - this.#tickDueAt;
     this.#tickDueAt = now + TICK_MS;
@@ -325,7 +325,7 @@ export class Dispatch implements SlotOutcomes {
    * other.
    */
   #judge(asOf: number): void {
-    const { bus } = this.#options;
+    const { bus } = this.#parts;
     if (asOf < this.#judgeFrom || !bus.isConnected) return;
     const concerned = REGIONS.filter(
       (region) =>
@@ -342,7 +342,7 @@ export class Dispatch implements SlotOutcomes {
    * trip before the verdict.
    */
   async #judgeRegion(region: Region, asOf: number, flushed: Promise<void>): Promise<void> {
-    const { bus, log } = this.#options;
+    const { bus, log } = this.#parts;
     this.#judging.add(region);
     try {
       const [hasCaughtUp] = await Promise.all([this.#ears.caughtUp(region), flushed]);
@@ -357,7 +357,7 @@ export class Dispatch implements SlotOutcomes {
   }
 
   #onMessage(region: Region, message: AgentMessage): void {
-    const now = this.#options.clock.monotonic();
+    const now = this.#parts.clock.monotonic();
     switch (message.kind) {
       case 'heartbeat': {
         const agent = this.agents.heartbeat(region, message);
@@ -388,15 +388,15 @@ export class Dispatch implements SlotOutcomes {
    */
   #heldUnknown(agent: KnownAgent, monitorId: number, slot: number, now: number): void {
     if (!this.#isHearingAgents) return;
-    const monitor = this.#options.monitors.get(monitorId);
-    if (monitor === undefined || slot > this.#options.slotClock.now() + AHEAD_MS) return;
+    const monitor = this.#parts.monitors.get(monitorId);
+    if (monitor === undefined || slot > this.#parts.slotClock.now() + AHEAD_MS) return;
     if (monitor.regions !== null && !monitor.regions.includes(agent.region)) return;
     if (this.#earlyReports?.has({ monitorId, slot, region: agent.region }) === true) return;
     this.#inFlight.adopt(monitor, slot, agent, now);
   }
 
   #mayHaveJobs(): boolean {
-    const { monitors, newestSlot, recovery } = this.#options;
+    const { monitors, newestSlot, recovery } = this.#parts;
     for (const monitor of monitors.values()) {
       if (newestSlot(monitor.id) !== null) return true;
     }
@@ -406,7 +406,7 @@ export class Dispatch implements SlotOutcomes {
 
   async #hearAgents(): Promise<void> {
     this.#isHearingAgents = true;
-    await pause(this.#options.clock, HEARTBEAT_ROUND_MS, this.#stopping.signal);
+    await pause(this.#parts.clock, HEARTBEAT_ROUND_MS, this.#stopping.signal);
     // Parts that start meanwhile may have held the thread: arrived heartbeats are handled first.
     await this.allHeard();
     this.#isHearingAgents = false;
@@ -434,7 +434,7 @@ export class Dispatch implements SlotOutcomes {
 
   #connectionChanged(isConnected: boolean): void {
     if (!isConnected) return;
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     for (const region of REGIONS) this.#hears(region);
     this.#judgeFrom = clock.monotonic() + HEARTBEAT_ROUND_MS;
     this.#overload.excuse(2 * HEARTBEAT_ROUND_MS);
@@ -447,7 +447,7 @@ export class Dispatch implements SlotOutcomes {
   }
 
   #regionLost(region: Region, lastSeenAt: number): void {
-    this.#options.presence.went(region, lastSeenAt);
+    this.#parts.presence.went(region, lastSeenAt);
     this.#alarm(region, 'a region that monitors declare has lost its last agent');
   }
 
@@ -455,7 +455,7 @@ export class Dispatch implements SlotOutcomes {
     const monitors = this.#declared.count(region);
     if (monitors === 0) return;
     this.counters.regionsLost += 1;
-    this.#options.log.error({ region, monitors }, message);
+    this.#parts.log.error({ region, monitors }, message);
   }
 
   #expire(now: number): void {
@@ -467,7 +467,7 @@ export class Dispatch implements SlotOutcomes {
   #miss(now: number): void {
     if (now < this.#missAt) return;
     this.#missAt = now + MISS_EVERY_MS;
-    const missed = this.#options.presence.missAbsent((region) => this.#declared.count(region) > 0);
+    const missed = this.#parts.presence.missAbsent((region) => this.#declared.count(region) > 0);
     for (const region of missed) this.#alarm(region, 'a region that monitors declare has no agent');
   }
 }

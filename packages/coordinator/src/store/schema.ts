@@ -1,3 +1,4 @@
+import type { CheckKind } from '@svc/shared/messages/check.ts';
 import type { Generated } from 'kysely';
 
 type RollupRow = {
@@ -39,7 +40,7 @@ export interface Database {
     revoked_at: number | null;
   };
   monitors: DeclaredRow & {
-    type: 'http' | 'tcp' | 'dns';
+    type: CheckKind;
     name: string;
     active: number;
     attributes: string;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
+import { checkKind } from '../messages/check.ts';
 import { OUTCOMES } from '../messages/check-result.ts';
 import { REGIONS } from '../regions.ts';
 
@@ -21,7 +22,7 @@ export const alert = z.object({
     id: z.number().int(),
     name: z.string(),
     url: z.string(),
-    type: z.enum(['http', 'tcp', 'dns']),
+    type: checkKind,
   }),
   status: z.enum(ALERT_STATUSES),
   /** Slot of the check, epoch ms. */

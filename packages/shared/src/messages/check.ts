@@ -91,4 +91,9 @@ export type HttpCheck = z.infer<typeof httpCheck>;
 export type TcpCheck = z.infer<typeof tcpCheck>;
 export type DnsCheck = z.infer<typeof dnsCheck>;
 export type Check = z.infer<typeof check>;
-export type CheckKind = Check['type'];
+/** `type` of a check, and of the monitor that it is a check of. */
+export const checkKind = z.enum(check.options.map(({ shape }) => shape.type.value));
+export type CheckKind = z.infer<typeof checkKind>;
+export type CheckOf<T extends CheckKind> = Extract<Check, { type: T }>;
+/** What checks of all kinds have in common. */
+export type Attempts = Pick<Check, keyof typeof attempts>;

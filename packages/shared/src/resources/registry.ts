@@ -1,35 +1,27 @@
 import type { z } from 'zod';
-import { component } from './component.ts';
-import { componentGroup } from './component-group.ts';
 import type { ResourceKind, Resources } from './definitions.ts';
-import { dnsMonitor } from './dns-monitor.ts';
-import { httpMonitor } from './http-monitor.ts';
+import { DEFINITIONS, RESOURCE_KINDS } from './definitions.ts';
 import { type Issue, inputSchema, issuesOf, type Surface } from './input.ts';
-import { notification } from './notification.ts';
 import { maskIssues } from './secrets.ts';
-import { statusPage } from './status-page.ts';
-import { tcpMonitor } from './tcp-monitor.ts';
 
+export type { StatusPageComponent } from './component.ts';
+export type { StatusPageComponentGroup } from './component-group.ts';
 export type { Monitor, ResourceKind, Resources } from './definitions.ts';
-export { DEFINITIONS, isResourceKind, MONITOR_KINDS, RESOURCE_KINDS } from './definitions.ts';
+export { DEFINITIONS, isResourceKind, RESOURCE_KINDS } from './definitions.ts';
 export type { Issue, Surface } from './input.ts';
 export type { Notification } from './notification.ts';
+export type { StatusPage } from './status-page.ts';
+
+type Schemas = { readonly [K in ResourceKind]: z.ZodType<Resources[K]> };
 
 const schemas = {
   api: schemasFor('api'),
   file: schemasFor('file'),
 };
 
-function schemasFor(surface: Surface): { readonly [K in ResourceKind]: z.ZodType<Resources[K]> } {
-  return {
-    svc_http_monitor: inputSchema(httpMonitor, surface),
-    svc_tcp_monitor: inputSchema(tcpMonitor, surface),
-    svc_dns_monitor: inputSchema(dnsMonitor, surface),
-    svc_notification: inputSchema(notification, surface),
-    svc_status_page: inputSchema(statusPage, surface),
-    svc_status_page_component_group: inputSchema(componentGroup, surface),
-    svc_status_page_component: inputSchema(component, surface),
-  };
+function schemasFor(surface: Surface): Schemas {
+  const each = RESOURCE_KINDS.map((kind) => [kind, inputSchema(DEFINITIONS[kind], surface)]);
+  return Object.fromEntries(each) as Schemas;
 }
 
 /** The zod schema that validates and normalizes a resource. OpenAPI shows its input side. */

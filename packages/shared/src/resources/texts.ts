@@ -106,6 +106,14 @@ export const hostAndPort: TextCheck = (text) => {
     : 'has a host that is neither a host name nor an IP address';
 };
 
+/**
+ * The name as name servers are asked for it. Converts only names with other characters, because `domainToASCII`
+ * would also change ASCII names to lower case.
+ */
+export function asciiName(name: string): string {
+  return /^[\u0000-\u007f]*$/.test(name) ? name : domainToASCII(name);
+}
+
 /** Splits at the last colon outside brackets; null when there is none. It does not judge the parts. */
 export function splitHostAndPort(text: string): { host: string; port: string; isBracketed: boolean } | null {
   const match = /^(?:\[([^\]]*)\]|([^:[\]]*)):([^:]*)$/.exec(text);

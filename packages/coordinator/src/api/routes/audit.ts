@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AUDIT_OUTCOMES, type AuditRow, newestAudit } from '../../store/audit.ts';
 import { type AuditView, auditView, id } from '../answers.ts';
+import type { ApiParts } from '../api-parts.ts';
 import type { AuditTrail } from '../audit.ts';
-import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, ok, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
 
@@ -21,7 +21,7 @@ const filters = {
 };
 
 export function auditEndpoints(
-  { store }: Pick<ApiDependencies, 'store'>,
+  { store }: Pick<ApiParts, 'store'>,
   trail: Pick<AuditTrail, 'settled'>,
 ): Endpoint[] {
   return [

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { TOKEN_SCOPES, type Token, type Tokens } from '../../store/tokens.ts';
 import { findWorkspace } from '../../store/workspaces.ts';
 import { createdTokenView, tokenView } from '../answers.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { type ApiRequest, type Endpoint, endpoint, idOf, NO_CONTENT, ok, workspaceOf } from '../endpoint.ts';
 import { nameFilter } from '../filters.ts';
 import { idempotencyKey, makeOnce } from '../idempotency.ts';
@@ -46,7 +46,7 @@ export function tokenEndpoints({
   tokens,
   clock,
   secrets,
-}: Pick<ApiDependencies, 'store' | 'tokens' | 'clock' | 'secrets'>): Endpoint[] {
+}: Pick<ApiParts, 'store' | 'tokens' | 'clock' | 'secrets'>): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -160,7 +160,7 @@ function shownBefore(id: number): never {
 
 /** @throws Problem when the workspace does not exist, or the caller may not create tokens for it */
 async function grantedWorkspace(
-  store: ApiDependencies['store'],
+  store: ApiParts['store'],
   { token, body }: ApiRequest<unknown, z.infer<typeof newToken>>,
 ): Promise<number> {
   const own = workspaceOf({ token });
