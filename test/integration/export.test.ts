@@ -150,7 +150,10 @@ describe('the file', () => {
     const [file, secrets] = [join(folder, 'taken.yaml'), join(folder, 'left.env')];
     await writeFile(file, 'mine');
     const refused = await svc(['export', '--output', file, '--secrets-file', secrets]);
-    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(`cannot write ${file}: the file exists`) });
+    expect(refused).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`cannot write ${file}: the file exists`),
+    });
     await expect(stat(secrets)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 

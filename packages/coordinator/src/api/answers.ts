@@ -298,11 +298,9 @@ export const regionView = z
         version: z.string(),
         capacity: z.number().int(),
         running: z.number().int(),
-        load: z
-          .number()
-          .meta({
-            description: 'Running attempts as a share of the most that the agent runs at once, 0 to 1.',
-          }),
+        load: z.number().meta({
+          description: 'Running attempts as a share of the most that the agent runs at once, 0 to 1.',
+        }),
         loop_delay_ms: z.number(),
         last_seen_at: z.number().int(),
         draining: z.boolean(),
