@@ -12,6 +12,7 @@ const BESIDE_THE_CODE = [
   'deploy/**/*.test.ts',
   'test/*.test.ts',
   'test/conformance/**/*.test.ts',
+  'test/refusals/*.test.ts',
   'test/loaded/*.test.ts',
   'test/simulation/oracle/*.test.ts',
 ];
@@ -39,7 +40,11 @@ export default defineConfig({
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
     globalSetup: ['test/support/temporary-folder.ts'],
-    setupFiles: ['test/support/leaks/no-leaks.ts', 'test/support/compared-secrets.ts'],
+    setupFiles: [
+      'test/support/leaks/no-leaks.ts',
+      'test/support/compared-secrets.ts',
+      'test/support/secrets-in-texts.ts',
+    ],
     projects: [
       project(1, {
         name: 'unit',

@@ -1,4 +1,4 @@
-import type { CheckKind } from '@svc/shared/messages/check.ts';
+import { checkKind } from '@svc/shared/messages/check.ts';
 import {
   type CheckJob,
   checkJob,
@@ -39,11 +39,9 @@ export type ReadJob =
   | { is: 'unsupported'; job: Omit<CheckJob, 'check'> }
   | { is: 'invalid'; key: [monitor: number, slot: number] | null };
 
-const KNOWN_KINDS: { readonly [K in CheckKind]: true } = { http: true, tcp: true, dns: true };
-
 /** A job of a kind that only newer agents know. */
 const unknownKind = checkJob.omit({ check: true }).extend({
-  check: z.object({ type: z.string().refine((type) => !Object.hasOwn(KNOWN_KINDS, type)) }),
+  check: z.object({ type: z.string().refine((type) => !checkKind.safeParse(type).success) }),
 });
 
 const jobKey = checkJob.pick({ monitor: true, slot: true });

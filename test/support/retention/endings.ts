@@ -3,7 +3,7 @@ import { createSecureServer } from 'node:http2';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { createDnsProbe } from '@svc/agent/probes/dns/probe.ts';
-import { createHttpProbe, type HttpProbeOptions } from '@svc/agent/probes/http/probe.ts';
+import { createHttpProbe, type HttpProbeParts } from '@svc/agent/probes/http/probe.ts';
 import type { ProbeContext, ProbeOutcome } from '@svc/agent/probes/probe.ts';
 import { createTcpProbe } from '@svc/agent/probes/tcp/probe.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
@@ -130,8 +130,8 @@ type HttpEnding = (
   signal?: AbortSignal,
 ) => Ending;
 
-function httpBy(options: Partial<HttpProbeOptions>): HttpEnding {
-  const probe = createHttpProbe({ resolver, egress, ...options });
+function httpBy(parts: Partial<HttpProbeParts>): HttpEnding {
+  const probe = createHttpProbe({ resolver, egress, ...parts });
   return (url, given = {}, timeoutMs = LONG_MS, signal) =>
     (ballast) =>
       probe.run({ ...httpCheck({ url, ...given }), ...{ ballast } }, lasting(timeoutMs, signal));

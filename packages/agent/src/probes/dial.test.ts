@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { startBlackhole } from '../../../../test/support/blackhole.ts';
 import { skipsIpv6 } from '../../../../test/support/ipv6.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
-import { type DialOptions, type DialResult, dial } from './dial.ts';
+import { type DialParts, type DialResult, dial } from './dial.ts';
 
 const cleanUps: (() => Promise<unknown> | unknown)[] = [];
 
@@ -48,13 +48,13 @@ function resolverOf(found: ResolvedAddress[] | Resolver['resolve']): Resolver {
   return { resolve, isSilentSince: () => false, close: async () => {} };
 }
 
-function options(resolver: Resolver, changes: Partial<DialOptions> = {}): DialOptions {
+function options(resolver: Resolver, changes: Partial<DialParts> = {}): DialParts {
   const egress = createEgressGuard({ base: 'agent', deny: [], allow: [] });
   return { resolver, egress, timeoutMs: 10_000, signal: new AbortController().signal, ...changes };
 }
 
 /** Dials, and destroys the socket that comes of it. */
-async function dialled(host: string, port: number, how: DialOptions): Promise<DialResult> {
+async function dialled(host: string, port: number, how: DialParts): Promise<DialResult> {
   const result = await dial(host, port, how);
   if (result.kind === 'connected') result.socket.destroy();
   return result;

@@ -9,7 +9,7 @@ import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { SELF_SIGNED } from '../../../../test/support/self-signed.ts';
 import { TRUSTED } from '../../../../test/support/tls/certificates.ts';
-import type { ApiDependencies } from './dependencies.ts';
+import type { ApiParts } from './api-parts.ts';
 import { DEFAULT_TIMEOUTS } from './listener-timeouts.ts';
 
 const opened: { close(): Promise<void> }[] = [];
@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one.close();
 });
 
-async function started(more: Partial<ApiDependencies> = {}): Promise<RunningApi> {
+async function started(more: Partial<ApiParts> = {}): Promise<RunningApi> {
   const api = await startApi(more);
   opened.push({ close: () => api.dispose() });
   return api;

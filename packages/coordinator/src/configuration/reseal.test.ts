@@ -13,7 +13,7 @@ import { changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import { insertDeliveries } from '../store/delivery-ledger.ts';
 import { checkSecretKey, Secrets } from '../store/secrets.ts';
 import { openAlert } from '../store/stored-alerts.ts';
-import type { AttributesOf } from './kinds.ts';
+import type { AttributesOf } from './kinds/kinds.ts';
 import { Reading } from './reading.ts';
 import { resealWhereDue } from './reseal.ts';
 
@@ -39,7 +39,12 @@ async function createMonitor(): Promise<number> {
 }
 
 async function attributesOf(id: number, secrets: Secrets, shown: 'open' | 'masked') {
-  const found = await new Reading(parts.store, secrets).monitor(parts.workspaceId, id, shown);
+  const found = await new Reading(parts.store, secrets).find(
+    'monitors',
+    { workspaceId: parts.workspaceId },
+    id,
+    shown,
+  );
   return found?.attributes as AttributesOf<'svc_http_monitor'>;
 }
 

@@ -37,7 +37,9 @@ describe('sealing', () => {
     ['too few bytes', () => secrets.open('a.b', secrets.seal('a.b', 'hush').subarray(0, 5))],
     ['no bytes', () => secrets.open('a.b', new Uint8Array())],
   ])('%s does not open it', (_, open) => {
-    expect(open).toThrow(/^cannot open the secret sealed for \S+: it was sealed with another key, or changed$/);
+    expect(open).toThrow(
+      /^cannot open the secret sealed for \S+: it was sealed with another key, or changed$/,
+    );
   });
 });
 

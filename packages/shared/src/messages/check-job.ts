@@ -97,7 +97,7 @@ export const jobBatch = z.object({
 });
 
 /** `svc.jobs.<region>`, kind `run_now`: one attempt at once. Its outcome is answered, not recorded. */
-export const runNow = z.object({
+const runNow = z.object({
   v: messageVersion,
   kind: z.literal('run_now'),
   run: z.string().max(64),

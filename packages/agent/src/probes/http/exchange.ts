@@ -5,7 +5,7 @@ import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
 import { noLocalRoute } from '../../network/local-route.ts';
 import type { ResolvedAddress, Resolver } from '../../resolve/resolver.ts';
-import { type DialOptions, type DialResult, dial } from '../dial.ts';
+import { type DialParts, type DialResult, dial } from '../dial.ts';
 import { dialBy, type ProxyDialResult } from './dial-by-proxy.ts';
 import { type Hop, hostOf, portOf, serverNameOf } from './hop.ts';
 import { Http2Conversation } from './http2-conversation.ts';
@@ -43,7 +43,7 @@ export type ExchangeFailure =
   /** svc's own code threw the error. */
   | { kind: 'defect'; error: unknown };
 
-export type ExchangeOptions = {
+export type ExchangeParts = {
   hop: Hop;
   /** The request as {@link renderRequest} made it. */
   request: string;
@@ -70,7 +70,7 @@ export type ExchangeOptions = {
  * buffer for all plain sockets, and four listeners. The listener hears nothing after {@link close}.
  */
 export class Exchange implements SocketListener {
-  readonly #options: ExchangeOptions;
+  readonly #parts: ExchangeParts;
   readonly #listener: ExchangeListener;
   readonly #parser: ResponseParser;
   #socket: Socket | undefined;
@@ -89,14 +89,14 @@ export class Exchange implements SocketListener {
   /** Whether the connection has failed and its reason is not known yet. */
   #isAskingForRoute = false;
 
-  constructor(options: ExchangeOptions, listener: ExchangeListener) {
-    this.#options = options;
+  constructor(parts: ExchangeParts, listener: ExchangeListener) {
+    this.#parts = parts;
     this.#listener = listener;
-    this.#parser = new ResponseParser(options.hop.method, listener, options.keptBodies);
+    this.#parser = new ResponseParser(parts.hop.method, listener, parts.keptBodies);
   }
 
   start(): void {
-    const { addresses, by } = this.#options;
+    const { addresses, by } = this.#parts;
     const [only] = addresses;
     if (by !== undefined) this.#openBy(by);
     else if (only !== undefined && addresses.length === 1) this.#openDirectly(only.address);
@@ -124,11 +124,11 @@ export class Exchange implements SocketListener {
   }
 
   get #isTls(): boolean {
-    return this.#options.hop.url.protocol === 'https:';
+    return this.#parts.hop.url.protocol === 'https:';
   }
 
   #openDirectly(address: string): void {
-    const port = portOf(this.#options.hop.url);
+    const port = portOf(this.#parts.hop.url);
     if (this.#isTls) {
       this.#openTls(
         this.#offers === 'h2' ? { address, port } : { address, port, onread: this.#link.onread() },
@@ -138,8 +138,8 @@ export class Exchange implements SocketListener {
     this.#listenTo(connect({ host: address, port, autoSelectFamily: false, onread: this.#link.onread() }));
   }
 
-  #openBy({ proxy, resolver }: NonNullable<ExchangeOptions['by']>): void {
-    const { hop, remainingMs } = this.#options;
+  #openBy({ proxy, resolver }: NonNullable<ExchangeParts['by']>): void {
+    const { hop, remainingMs } = this.#parts;
     const target = { host: hostOf(hop.url), port: portOf(hop.url) };
     // A proxy that never answers is waited for no longer than this exchange lasts.
     this.#wait = new AbortController();
@@ -149,16 +149,16 @@ export class Exchange implements SocketListener {
   }
 
   #openBestOf(addresses: readonly ResolvedAddress[]): void {
-    const { hop, egress, remainingMs: timeoutMs, signal } = this.#options;
+    const { hop, egress, remainingMs: timeoutMs, signal } = this.#parts;
     const host = addresses[0]?.address ?? '';
-    const options: DialOptions = {
+    const dialParts: DialParts = {
       resolver: { resolve: () => [...addresses], isSilentSince: () => false, close: async () => {} },
       egress,
       timeoutMs,
       signal,
     };
-    if (!this.#isTls) options.socketOptions = { onread: this.#link.onread() };
-    dial(host, portOf(hop.url), options).then((result) => this.#guarded(() => this.#dialled(result)));
+    if (!this.#isTls) dialParts.socketOptions = { onread: this.#link.onread() };
+    dial(host, portOf(hop.url), dialParts).then((result) => this.#guarded(() => this.#dialled(result)));
   }
 
   #dialled(result: DialResult | ProxyDialResult): void {
@@ -176,7 +176,7 @@ export class Exchange implements SocketListener {
       this.#openTls({ socket });
     } else {
       this.#listenTo(socket);
-      if (this.#options.by !== undefined) this.#link.readFrom(socket);
+      if (this.#parts.by !== undefined) this.#link.readFrom(socket);
     }
     this.onConnect();
   }
@@ -185,8 +185,8 @@ export class Exchange implements SocketListener {
     const readsItself = 'onread' in via;
     const link = this.#link;
     const socket = openTls({
-      serverName: serverNameOf(hostOf(this.#options.hop.url)),
-      context: this.#options.secureContext(),
+      serverName: serverNameOf(hostOf(this.#parts.hop.url)),
+      context: this.#parts.secureContext(),
       offers: this.#offers,
       via,
       onSecured: (secured) => link.secured(secured, socket, readsItself),
@@ -232,7 +232,7 @@ export class Exchange implements SocketListener {
     const http2 = await import('node:http2');
     if (this.#isClosed) return;
     if (socket.destroyed) throw new ResponseError('the target closed the connection without an answer');
-    const { hop, request } = this.#options;
+    const { hop, request } = this.#parts;
     const { origin } = hop.url;
     this.#conversation = new Http2Conversation(
       { http2, socket, origin, request: http2RequestOf(request) },
@@ -265,7 +265,7 @@ export class Exchange implements SocketListener {
 
   #send(): void {
     this.#listener.onPhase('first_byte');
-    const { request } = this.#options;
+    const { request } = this.#parts;
     this.#hasSent = true;
     // Nagle's algorithm would delay the last packet of a request that needs several.
     if (request.length > ONE_PACKET) this.#socket?.setNoDelay();
@@ -321,7 +321,7 @@ export class Exchange implements SocketListener {
       this.#refusedProtocol();
       return;
     }
-    const message = describeSocketError(error, this.#options.hop.url.host);
+    const message = describeSocketError(error, this.#parts.hop.url.host);
     const local = localFailureIn(error);
     if (local === 'used-up') this.#fail({ kind: 'unable', message, reason: 'network-down' });
     else if (local === 'no-route') void this.#askForRoute(message);
@@ -339,7 +339,7 @@ export class Exchange implements SocketListener {
   }
 
   async #askForRoute(message: string): Promise<void> {
-    const { addresses, by } = this.#options;
+    const { addresses, by } = this.#parts;
     if (by !== undefined) {
       this.#fail({ kind: 'no-proxy', message });
       return;
