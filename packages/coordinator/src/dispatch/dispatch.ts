@@ -9,6 +9,7 @@ import type { Secret } from '@svc/shared/secret.ts';
 import type { Backlog } from '../domain/admission.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../domain/slots.ts';
+import { AbsentRegions } from './absent-regions.ts';
 import { AgentMessages } from './agent-messages.ts';
 import { Agents, type KnownAgent } from './agents.ts';
 import { type DispatchCounters, newCounters } from './counters.ts';
@@ -20,7 +21,8 @@ import { Publisher } from './publisher.ts';
 import { Restart } from './recovery.ts';
 import { RegionEars } from './region-ears.ts';
 import type { RegionPresence } from './region-presence.ts';
-import { AHEAD_MS, DeclaredRegions, Scheduler } from './scheduler.ts';
+import { AHEAD_MS, Scheduler } from './scheduler.ts';
+import { SilenceJudge } from './silence-judge.ts';
 import type { SlotClock } from './slot-clock.ts';
 import { SlowChecks } from './slow-checks.ts';
 import { isSameToken, type JobTokens } from './tokens.ts';
@@ -40,8 +42,6 @@ const HEARTBEAT_ROUND_MS = HEARTBEAT_INTERVAL_MS + 500;
 const EXPIRE_EVERY_MS = 500;
 /** Time by which the slots that were missed over a restart are caught up, ms. */
 const FORGET_REPORTS_MS = 60_000;
-/** Interval at which declared regions without an agent are checked, ms. */
-const MISS_EVERY_MS = 60_000;
 
 export type DispatchParts = {
   bus: Bus;
@@ -81,7 +81,8 @@ export class Dispatch implements SlotOutcomes {
   readonly #runs: ManualRuns;
   readonly #restart: Restart;
   readonly #slowChecks = new SlowChecks();
-  readonly #declared = new DeclaredRegions();
+  readonly #absent: AbsentRegions;
+  readonly #silence: SilenceJudge;
   /** Regions in which the server said that nobody listens. */
   readonly #deaf = new Set<Region>();
   readonly #stopping = new AbortController();
@@ -95,23 +96,20 @@ export class Dispatch implements SlotOutcomes {
   #hearing: Promise<void> = Promise.resolve();
   #isDispatching = false;
   #tickDueAt = 0;
-  #judgeFrom = 0;
-  /** Regions for which a check is under way whether all arrived messages are handled. */
-  readonly #judging = new Set<Region>();
   #expireAt = 0;
-  #missAt = 0;
 
   constructor(parts: DispatchParts) {
     this.#parts = parts;
     const { clock, log, events, presence, readerCaughtUp, bus, tokens, monitors, slotClock, newestSlot } =
       parts;
     const { counters } = this;
+    this.#absent = new AbsentRegions({ log, counters, presence });
     this.agents = new Agents({
       clock,
       log,
       counters,
       onRegionLive: (region) => presence.came(region),
-      onRegionLost: (region, lastSeenAt) => this.#regionLost(region, lastSeenAt),
+      onRegionLost: (region, lastSeenAt) => this.#absent.lost(region, lastSeenAt),
       onGone: (agent) => this.#inFlight.agentGone(agent),
     });
     this.#overload = new Overload({
@@ -158,6 +156,14 @@ export class Dispatch implements SlotOutcomes {
       onMessage: (region, message) => messages.handle(region, message),
       onHearing: (region) => this.#hears(region),
     });
+    this.#silence = new SilenceJudge({
+      bus,
+      log,
+      ears: this.#ears,
+      agents: this.agents,
+      inFlight: this.#inFlight,
+      signal: this.#stopping.signal,
+    });
     this.#runs = new ManualRuns({ bus, clock });
     this.#restart = new Restart({
       recovery: parts.recovery,
@@ -197,7 +203,7 @@ export class Dispatch implements SlotOutcomes {
     presence.start();
     this.#stops.push(bus.onConnection((isConnected) => this.#connectionChanged(isConnected)));
     for (const monitor of monitors.values()) {
-      this.#declared.changed(null, monitor);
+      this.#absent.changed(null, monitor);
       this.#overload.changed(null, monitor);
     }
     this.#stops.push(monitors.onChange((before, after) => this.#declarationChanged(before, after)));
@@ -220,7 +226,7 @@ export class Dispatch implements SlotOutcomes {
     this.#isDispatching = true;
     this.#scheduler.start();
     this.#tickDueAt = clock.monotonic();
-    this.#missAt = clock.monotonic() + MISS_EVERY_MS;
+    this.#absent.start(clock.monotonic());
     this.#stops.push(clock.every(TICK_MS, () => this.#tick()));
     this.#tick();
   }
@@ -304,7 +310,7 @@ export class Dispatch implements SlotOutcomes {
     this.#tickDueAt = now + TICK_MS;
     if (lateMs > LATE_TICK_MS) {
       this.counters.ticksLate += 1;
-      this.#judgeFrom = Math.max(this.#judgeFrom, now + AFTER_LATE_MS);
+      this.#silence.waitUntil(now + AFTER_LATE_MS);
     }
     try {
       this.#overload.tick(now, lateMs);
@@ -313,47 +319,11 @@ export class Dispatch implements SlotOutcomes {
       this.#inFlight.loseMissing(now);
       this.#expire(now);
       this.#publisher.publish(now);
-      this.#miss(now);
+      this.#absent.tick(now);
     } catch (error) {
       log.error({ error }, 'dispatch failed in a tick');
     }
-    this.#judge(now);
-  }
-
-  /**
-   * Asks only regions with something to judge, and judges each by itself: a region that floods delays no
-   * other.
-   */
-  #judge(asOf: number): void {
-    const { bus } = this.#parts;
-    if (asOf < this.#judgeFrom || !bus.isConnected) return;
-    const concerned = REGIONS.filter(
-      (region) =>
-        !this.#judging.has(region) &&
-        (this.#inFlight.hasOverdue(region, asOf) || this.agents.hasSilent(region, asOf)),
-    );
-    if (concerned.length === 0) return;
-    const flushed = bus.flush();
-    for (const region of concerned) void this.#judgeRegion(region, asOf, flushed);
-  }
-
-  /**
-   * Judges a region's silence. Silence counts only when all arrived messages were handled, hence the round
-   * trip before the verdict.
-   */
-  async #judgeRegion(region: Region, asOf: number, flushed: Promise<void>): Promise<void> {
-    const { bus, log } = this.#parts;
-    this.#judging.add(region);
-    try {
-      const [hasCaughtUp] = await Promise.all([this.#ears.caughtUp(region), flushed]);
-      if (!hasCaughtUp || this.#stopping.signal.aborted || asOf < this.#judgeFrom) return;
-      this.agents.judge(region, asOf);
-      this.#inFlight.judge(region, asOf);
-    } catch (error) {
-      if (bus.isConnected) log.error({ error, region }, 'cannot judge the silence of a region');
-    } finally {
-      this.#judging.delete(region);
-    }
+    this.#silence.judge(now);
   }
 
   #onMessage(region: Region, message: AgentMessage): void {
@@ -418,7 +388,7 @@ export class Dispatch implements SlotOutcomes {
   }
 
   #declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
-    this.#declared.changed(before, after);
+    this.#absent.changed(before, after);
     this.#overload.changed(before, after);
     // Before its start the scheduler plans nothing; then it takes the monitors as they are.
     if (this.#isDispatching) this.#scheduler.changed(before, after);
@@ -436,7 +406,7 @@ export class Dispatch implements SlotOutcomes {
     if (!isConnected) return;
     const { clock } = this.#parts;
     for (const region of REGIONS) this.#hears(region);
-    this.#judgeFrom = clock.monotonic() + HEARTBEAT_ROUND_MS;
+    this.#silence.waitUntil(clock.monotonic() + HEARTBEAT_ROUND_MS);
     this.#overload.excuse(2 * HEARTBEAT_ROUND_MS);
   }
 
@@ -446,28 +416,9 @@ export class Dispatch implements SlotOutcomes {
     this.#publisher.callRoll(region);
   }
 
-  #regionLost(region: Region, lastSeenAt: number): void {
-    this.#parts.presence.went(region, lastSeenAt);
-    this.#alarm(region, 'a region that monitors declare has lost its last agent');
-  }
-
-  #alarm(region: Region, message: string): void {
-    const monitors = this.#declared.count(region);
-    if (monitors === 0) return;
-    this.counters.regionsLost += 1;
-    this.#parts.log.error({ region, monitors }, message);
-  }
-
   #expire(now: number): void {
     if (now < this.#expireAt) return;
     this.#expireAt = now + EXPIRE_EVERY_MS;
     this.#inFlight.expireQueued(now);
-  }
-
-  #miss(now: number): void {
-    if (now < this.#missAt) return;
-    this.#missAt = now + MISS_EVERY_MS;
-    const missed = this.#parts.presence.missAbsent((region) => this.#declared.count(region) > 0);
-    for (const region of missed) this.#alarm(region, 'a region that monitors declare has no agent');
   }
 }

@@ -1,4 +1,4 @@
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import {
   dueSlot,
@@ -372,23 +372,4 @@ export class Scheduler {
 /** Whether `after` was activated, or changed in its probed attributes, since `before`. */
 function isCheckedAnew(before: LiveMonitor, after: LiveMonitor): boolean {
   return after.activatedAt !== before.activatedAt || after.version !== before.version;
-}
-
-/** The regions that active monitors declare, with the number of monitors; `null` counts for none. */
-export class DeclaredRegions {
-  readonly #counts = new Map<Region, number>(REGIONS.map((region) => [region, 0]));
-
-  count(region: Region): number {
-    return this.#counts.get(region) ?? 0;
-  }
-
-  changed(before: LiveMonitor | null, after: LiveMonitor | null): void {
-    this.#add(before, -1);
-    this.#add(after, 1);
-  }
-
-  #add(monitor: LiveMonitor | null, by: 1 | -1): void {
-    if (monitor === null || !monitor.active) return;
-    for (const region of monitor.regions ?? []) this.#counts.set(region, this.count(region) + by);
-  }
 }
