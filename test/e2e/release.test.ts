@@ -8,7 +8,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { stop } from 'esbuild';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildAll } from '../../deploy/build/build-all.ts';
 import { startForwardProxy } from '../support/forward-proxy.ts';
 import { openedIn, receiverIn } from '../support/opened.ts';
@@ -36,9 +36,10 @@ const reported: string[] = [];
 beforeAll(async () => {
   dist = await mkdtemp(join(tmpdir(), 'svc dist '));
   await buildAll({ root: ROOT, outDir: dist, withStandalone: true, report: (line) => reported.push(line) });
-  await stop();
-  return () => rm(dist, { recursive: true });
 }, 120_000);
+// A test builds again, and esbuild works in a process of its own.
+afterAll(() => stop());
+afterAll(() => rm(dist, { recursive: true }));
 
 async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'svc release '));

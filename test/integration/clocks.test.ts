@@ -142,7 +142,7 @@ describe.concurrent('the clock', () => {
   });
 
   test(
-    'was set back by an hour before a restart: what is recorded of the future is set aside',
+    'was set back by an hour before a restart: what is recorded of the future is ignored',
     TIMEOUT,
     async (context) => {
       const started = await start(openedIn(context));
@@ -155,7 +155,7 @@ describe.concurrent('the clock', () => {
       await service.startCoordinator();
       await service.decided(id, 3);
       await expectFreshVotes(service, id);
-      expect(said(service, 'set aside')).toBe(true);
+      expect(said(service, 'lie in the future')).toBe(true);
       const later = slotsOf(service, id).filter((slot) => slot < newest - HOUR_MS / 2);
       expect(later.length).toBeGreaterThanOrEqual(3);
       // No vote is left until the next slot, where that comes later than the end of the start.

@@ -2,7 +2,6 @@
  * Leading ends and begins again in one process, while the API is served all the time.
  */
 import type { ServerResponse } from 'node:http';
-import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 import type { Region } from '@svc/shared/regions.ts';
 import { describe, expect, test } from 'vitest';
@@ -33,6 +32,14 @@ const hookOf = (url: string, monitorIds: readonly number[]) => ({
   name: 'Hook',
   provider_type: 'webhook',
   webhook: { endpoint: url },
+  monitor_ids: monitorIds.map(String),
+});
+
+/** The channel as a kind that keeps incidents open. It has no sender yet, so what is queued stays queued. */
+const incidentsOf = (monitorIds: readonly number[]) => ({
+  name: 'Hook',
+  provider_type: 'incident_a',
+  incident_a: { integration_key: 'k'.repeat(32) },
   monitor_ids: monitorIds.map(String),
 });
 
@@ -212,13 +219,14 @@ describe.concurrent('leading ends and begins again', () => {
       const errors = queued(service);
       const incidentOf = new Map(errors.map(({ monitor, incident }) => [monitor, incident]));
 
-      asIncidentKind(service);
+      const put = (monitorIds: readonly number[]) =>
+        write(service, 'PUT', `/v1/notifications/${channel}`, incidentsOf(monitorIds));
+      await put([off, gone, apart, moved]);
       await write(service, 'PUT', `/v1/monitors/${off}`, monitorOf('Off', `${web.url}/a`, { active: false }));
       await write(service, 'DELETE', `/v1/monitors/${gone}`);
-      await write(service, 'PUT', `/v1/notifications/${channel}`, hookOf(hook.url, [off, moved]));
+      await put([off, moved]);
       await write(service, 'PUT', `/v1/monitors/${moved}`, monitorOf('Moved', `${web.url}/good`));
       const made = await add('Made', '/good');
-      asIncidentKind(service);
       expect(logged(service).length).toBeGreaterThanOrEqual(5);
       expect(queued(service)).toEqual(errors);
       expect(await service.get(`/v1/monitors/${made}`)).toMatchObject({ status: 'unknown' });
@@ -390,11 +398,4 @@ test('fifty writers at once: each is answered after its effects', TIMEOUT, async
 function leadingHolds(observed: Pick<HeldResources, 'now'>) {
   const { intervals, subscriptions, connectionListeners } = observed.now;
   return { intervals, subscriptions, connectionListeners };
-}
-
-/** No kind that keeps incidents open can be declared yet: the rows say that the channel is one. */
-function asIncidentKind(service: LocalService): void {
-  const database = new DatabaseSync(service.databasePath, { timeout: 5_000 });
-  database.exec("UPDATE notifications SET provider_type = 'incident_a'");
-  database.close();
 }

@@ -202,7 +202,7 @@ describeBothWays('drift and faults', (way) => {
     await workspace.configure(EVERYTHING);
     const errors = errorsOf(await workspace.apply());
     expect(errors).toHaveLength(1);
-    expect(errors[0]).toMatch(/svc_status_page\.page.*slug.*faults/);
+    expect(errors[0]).toMatch(/svc_status_page\.page.*slug: another status page has this slug/);
     expect(Object.keys(await workspace.state())).toHaveLength(4);
     expect(await workspace.tainted()).toEqual([]);
     await api.call('DELETE', `/v1/status-pages/${(body as { id: string }).id}`);

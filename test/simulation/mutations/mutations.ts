@@ -145,7 +145,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'the end of a hold tells nobody',
     file: 'recording/backlog-hold.ts',
-    from: 'this.#options.onEnd([monitorId]);',
+    from: 'this.#parts.onEnd([monitorId]);',
     to: '',
   },
 ];

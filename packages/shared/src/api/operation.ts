@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 
-export type OperationOptions = {
+export type OperationParts = {
   readonly clock: Clock;
   /** ms */
   readonly deadlineMs: number;
@@ -28,7 +28,7 @@ export class Operation {
   #cancelDeadline: () => void;
   #isAborted = false;
 
-  constructor({ clock, deadlineMs, finishMs, signal, finishes }: OperationOptions) {
+  constructor({ clock, deadlineMs, finishMs, signal, finishes }: OperationParts) {
     this.#clock = clock;
     this.#startedAt = clock.monotonic();
     this.#deadline = this.#startedAt + deadlineMs;
