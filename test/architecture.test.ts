@@ -204,7 +204,7 @@ describe('imports point the right way', () => {
  * files beside the folders wire the parts, and no folder imports them.
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
-  api: ['configuration', 'rollups', 'dispatch', 'notify', 'store', 'domain'],
+  api: ['configuration', 'rollups', 'dispatch', 'notify', 'export', 'store', 'domain'],
   declare: ['configuration', 'store'],
   configuration: ['store', 'evaluation', 'domain'],
   rollups: ['store', 'domain'],
@@ -212,6 +212,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   recording: ['store', 'evaluation', 'domain'],
   dispatch: ['store', 'domain'],
   notify: ['outgoing', 'store', 'domain'],
+  export: ['outgoing', 'store', 'domain'],
   outgoing: [],
   store: ['evaluation', 'domain'],
   evaluation: ['domain'],

@@ -7,6 +7,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Coordinator } from '@svc/coordinator/app.ts';
+import { NO_EXPORT_SETTINGS } from '@svc/coordinator/export/export-settings.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
@@ -53,6 +54,7 @@ async function placeFor(context: TestContext) {
           previousSecretKey: null,
         },
         operator: {},
+        exports: NO_EXPORT_SETTINGS,
         bus,
         streams: new NatsResultStreams(bus),
         clock: systemClock,

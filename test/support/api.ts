@@ -3,6 +3,7 @@ import type { ApiDependencies, LiveAgent } from '@svc/coordinator/api/dependenci
 import { type Api, createApi } from '@svc/coordinator/api/server.ts';
 import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { Vote } from '@svc/coordinator/domain/status.ts';
+import { ExportTestError } from '@svc/coordinator/export/metrics-export.ts';
 import { Deliverer } from '@svc/coordinator/notify/deliverer.ts';
 import { createDeliveries } from '@svc/coordinator/notify/deliveries.ts';
 import { channelProblems, createSender } from '@svc/coordinator/notify/sender.ts';
@@ -70,6 +71,10 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
     },
     checks: { runNow: async () => [] },
     deliveries: createDeliveries({ store, clock, deliverer, publicUrl }),
+    exports: {
+      endpoints: () => [],
+      test: async () => Promise.reject(new ExportTestError('not-exported', 'nothing is exported here')),
+    },
     channelProblem: channelProblems({}),
     readiness: () => ({ database: true }),
     counters,

@@ -7,6 +7,7 @@ import type { Secret } from '@svc/shared/secret.ts';
 import type { TlsFiles } from './api/tls-files.ts';
 import type { CoordinatorConfig } from './config.ts';
 import { resealWhereDue } from './configuration/reseal.ts';
+import type { ExportSettings } from './export/export-settings.ts';
 import { Leading } from './leading.ts';
 import type { OperatorValues } from './notify/sender.ts';
 import { OperatorTokens } from './operator-tokens.ts';
@@ -47,6 +48,7 @@ export type CoordinatorOptions = {
   };
   /** Values of the settings that kinds of channel read. */
   operator: OperatorValues;
+  exports: ExportSettings;
   /** Connected; the coordinator closes it at the end. */
   bus: Bus;
   streams: ResultStreams;
@@ -118,7 +120,7 @@ export class Coordinator {
   }
 
   async #start(): Promise<{ url: string }> {
-    const { config, operator, bus, streams, clock, log, environment } = this.#options;
+    const { config, operator, exports, bus, streams, clock, log, environment } = this.#options;
     this.#started.add('bus', () => bus.close());
     const store = await openStore({ path: config.databasePath, log });
     this.#started.add('store', () => store.close());
@@ -146,7 +148,7 @@ export class Coordinator {
     await sayLostAdministration(store, log);
 
     const shared = { config, operator, store, secrets, clock, log };
-    const leading = new Leading({ ...shared, jobKey, workspaceId, bus, streams, environment });
+    const leading = new Leading({ ...shared, exports, jobKey, workspaceId, bus, streams, environment });
     this.#leading = leading;
     this.#started.add('leading', () => leading.stop());
     const { dispatching } = await leading.start();

@@ -1,5 +1,6 @@
 import { LOG_LEVELS } from '@svc/shared/log.ts';
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
+import { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
 import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
 import {
   bearerToken,
@@ -100,17 +101,19 @@ export const COORDINATOR_SETTINGS = {
   },
   channelEgressAllow: {
     name: 'SVC_CHANNEL_EGRESS_ALLOW',
-    description: 'private CIDRs that channel URLs may reach',
+    description: 'private CIDRs that channel URLs and OTLP endpoints of monitors may reach',
     default: '',
     schema: cidrList,
   },
   ...TRUST_SETTINGS,
   channelProxy: {
     name: 'SVC_CHANNEL_PROXY',
-    description: 'HTTP proxy for alerts, http://[user:password@]host:port; names are resolved by it',
+    description:
+      'HTTP proxy for alerts and exports, http://[user:password@]host:port; names are resolved by it',
     schema: proxyUrl,
   },
   ...NO_PROXY_SETTINGS,
+  ...OTLP_SETTINGS,
   ...CHANNEL_OPERATOR_SETTINGS,
   retentionDays: {
     name: 'SVC_RESULT_RETENTION_DAYS',

@@ -16,6 +16,8 @@ import { SlotClock } from './dispatch/slot-clock.ts';
 import { JobTokens } from './dispatch/tokens.ts';
 import type { Backlog } from './domain/admission.ts';
 import { States } from './evaluation/state.ts';
+import type { ExportSettings } from './export/export-settings.ts';
+import { MetricsExport } from './export/metrics-export.ts';
 import { Deliverer } from './notify/deliverer.ts';
 import { closesIncidents } from './notify/registry.ts';
 import { createSender, type OperatorValues } from './notify/sender.ts';
@@ -47,6 +49,7 @@ export type TermOptions = {
   > & { readonly publicUrl: string };
   /** Values of the settings that kinds of channel read. */
   readonly operator: OperatorValues;
+  readonly exports: ExportSettings;
   readonly store: Store;
   readonly secrets: Secrets;
   /** Signs the tokens of jobs, 32 bytes. */
@@ -75,6 +78,7 @@ export type TermParts = {
   readonly deliverer: Deliverer;
   readonly rollups: Rollups;
   readonly retention: Retention;
+  readonly metricsExport: MetricsExport;
 };
 
 /** What is read from the database before the parts can be built. */
@@ -113,8 +117,10 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
   });
   const backlogHold = new BacklogHold({ clock, slotClock, onEnd: (ids) => told().announce(ids) });
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
+  const metricsExport = createMetricsExport(options, monitors);
   const recorder = createRecorder(options, loaded, {
     states,
+    metricsExport,
     transactionDuration,
     rollups,
     deliverer,
@@ -152,6 +158,7 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
     deliverer,
     rollups,
     retention,
+    metricsExport,
   };
 }
 
@@ -174,6 +181,7 @@ function createRecorder(
     readonly rollups: Rollups;
     readonly deliverer: Deliverer;
     readonly backlogHold: BacklogHold;
+    readonly metricsExport: MetricsExport;
     readonly transactionDuration: Distribution;
     /** Dispatch, which needs the recorder to be built. */
     readonly slots: () => Dispatch;
@@ -197,6 +205,7 @@ function createRecorder(
     log,
     newKey: randomUUID,
     closesIncidents,
+    exports: parts.metricsExport,
     onRead: (result) => backlogHold.read(result),
     isHeld: (monitorId) => backlogHold.isHeld(monitorId),
     onDeclared: (id, monitor) => monitors.replace(monitors.get(id) ?? null, monitor),
@@ -251,6 +260,25 @@ function createDeliverer(
     send: createSender({ post, operator }),
     source: storedChannels(store, secrets),
     workspaceOf,
+  });
+}
+
+function createMetricsExport(
+  { config, exports: settings, store, clock, log }: TermOptions,
+  monitors: MonitorsInMemory,
+): MetricsExport {
+  const proxy = config.channelProxy?.reveal();
+  return new MetricsExport({
+    store,
+    monitors,
+    settings,
+    thread: {
+      egressAllow: config.channelEgressAllow,
+      ca: config.probeCa ?? [],
+      proxy: proxy === undefined ? null : { ...proxy, authorization: proxy.authorization?.reveal() ?? null },
+    },
+    clock,
+    log,
   });
 }
 

@@ -89,9 +89,12 @@ export class Term {
 
   async #start(): Promise<{ dispatching: Promise<void> }> {
     const parts = await buildTermParts(this.#options);
-    const { recorder, backlogHold, deliverer, consumer, rollups, retention, dispatch } = parts;
+    const { recorder, backlogHold, deliverer, consumer, rollups, retention, dispatch, metricsExport } = parts;
+    await this.#begin('export of metrics', metricsExport, () => metricsExport.load());
     await this.#begin('recorder', recorder, () => recorder.load());
     recorder.onTransition((change) => logTransitions(this.#options.log, change));
+    recorder.onTransition(({ monitor, at, to }) => metricsExport.statusChanged(monitor.id, at, to));
+    metricsExport.start();
     this.#live = this.#liveOf(parts);
     await this.#begin('deliverer', deliverer, () => deliverer.start());
     const applier = this.#createApplier(parts);
@@ -169,7 +172,7 @@ export class Term {
   #liveOf(parts: TermParts): Live {
     const { store, clock, config } = this.#options;
     const startedAt = clock.wall();
-    const { monitors, states, dispatch, recorder, deliverer, slotClock } = parts;
+    const { monitors, states, dispatch, recorder, deliverer, slotClock, metricsExport } = parts;
     return {
       monitors,
       states,
@@ -180,6 +183,10 @@ export class Term {
       },
       checks: dispatch,
       deliveries: createDeliveries({ store, clock, deliverer, publicUrl: config.publicUrl }),
+      exports: {
+        endpoints: () => metricsExport.endpoints,
+        test: (monitorId) => metricsExport.test(monitorId),
+      },
       slotNow: () => slotClock.now(),
       isRecording: () => !recorder.isFailing,
       measurements: () => leadingMeasurements(parts, startedAt),

@@ -9,6 +9,7 @@ import type { Reading } from '../configuration/reading.ts';
 import type { RegionAnswer } from '../dispatch/manual-runs.ts';
 import type { LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
+import type { EndpointState, TestAnswer } from '../export/protocol.ts';
 import type { Deliveries } from '../notify/deliveries.ts';
 import type { ChannelProblems } from '../notify/sender.ts';
 import type { Secrets } from '../store/secrets.ts';
@@ -40,6 +41,7 @@ export type ApiDependencies = {
   readonly agents: AgentDirectory;
   readonly checks: CheckRunner;
   readonly deliveries: Deliveries;
+  readonly exports: ExportDirectory;
   readonly channelProblem: ChannelProblems;
   /** Parts by name and whether they work now: ready when all do. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
@@ -88,6 +90,18 @@ export interface AgentDirectory {
   live(): readonly Region[];
   /** Regions whose agents say more than is read, so that none of them is heard for a while. */
   muted(): readonly Region[];
+}
+
+/** What is exported over OTLP; `MetricsExport` has it. */
+export interface ExportDirectory {
+  /** How it stands with each endpoint, a second ago at most. */
+  endpoints(): readonly EndpointState[];
+  /**
+   * Sends the metrics of the monitor to its endpoint, now.
+   *
+   * @throws SvcError `not-exported`, `export-unavailable`, `not-leading`
+   */
+  test(monitorId: number): Promise<TestAnswer>;
 }
 
 /** `Dispatch` is one. */

@@ -4,7 +4,7 @@ import { toCheck } from '@svc/shared/resources/check.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { withoutUserInfo } from '@svc/shared/user-info.ts';
 import { longestCheckMs } from '../domain/longest-check.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
+import type { DeclaredExport, LiveMonitor } from '../domain/monitor.ts';
 import type { AttributesOf, MonitorKind } from './kinds.ts';
 
 /** What a monitor's row knows beside its attributes. */
@@ -31,7 +31,13 @@ export function liveMonitor(metadata: MonitorMetadata, attributes: AttributesOf<
     longestCheckMs: longestCheckMs(check.timeout, check.retry),
     activatedAt: metadata.activatedAt,
     checkText: new Secret(JSON.stringify(check)),
+    declaredExport: exportOf(attributes),
   };
+}
+
+function exportOf({ otlp_endpoint, otlp_headers }: AttributesOf<MonitorKind>): DeclaredExport | null {
+  if (otlp_endpoint === null) return null;
+  return { endpoint: new Secret(otlp_endpoint), headers: new Secret(otlp_headers ?? {}) };
 }
 
 /** URL, without user information, or URI: what a monitor is known by in alerts. */

@@ -5,7 +5,7 @@ import { SvcError } from '@svc/shared/errors.ts';
 import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
 import { checkAlternativeNames } from '@svc/shared/server-identity.ts';
 import { buildConnector } from 'undici';
-import { fairly, type Resolve } from './names.ts';
+import type { Resolve } from './names.ts';
 import { connectBy } from './tunnel.ts';
 
 /** ms */
@@ -13,6 +13,7 @@ const ABANDONED_AFTER_MS = 10_000;
 
 export type GuardedDial = {
   readonly guard: EgressGuard;
+  /** Keeps itself from taking all threads that the process has for names: see `fairly`. */
   readonly resolve: Resolve;
   /** Asked for once, at the first connection. */
   readonly secureContext: () => SecureContext;
@@ -67,9 +68,8 @@ function targetOf({ hostname, port, protocol }: buildConnector.Options): { host:
 
 /** Offers only the allowed addresses of a name to the socket; none left is {@link EgressDeniedError}. */
 function guardedLookup(guard: EgressGuard, resolve: Resolve): LookupFunction {
-  const lookup = fairly(resolve);
   return (hostname, options, callback) => {
-    lookup(hostname).then(
+    resolve(hostname).then(
       (addresses) => {
         let denied: EgressDeniedError | undefined;
         const allowed = addresses.filter(({ address }) => {

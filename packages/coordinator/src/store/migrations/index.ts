@@ -10,6 +10,7 @@ import * as exactRestart from './0008-exact-restart.ts';
 import * as tokens from './0009-tokens.ts';
 import * as audit from './0010-audit.ts';
 import * as streamPositions from './0011-stream-positions.ts';
+import * as exportTotals from './0012-export-totals.ts';
 
 /** All migrations by name, in the order of their names. A list and not a folder: it must survive bundling. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -24,4 +25,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0009-tokens': tokens,
   '0010-audit': audit,
   '0011-stream-positions': streamPositions,
+  '0012-export-totals': exportTotals,
 };

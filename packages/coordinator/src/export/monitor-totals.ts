@@ -1,0 +1,168 @@
+import type { MonitorStatus } from '../domain/monitor.ts';
+import { addTimes, NO_TIMES, type StatusSince, timesBetween } from '../domain/uptime.ts';
+import { Attributes } from './attributes.ts';
+import type { HistogramKind } from './histogram.ts';
+import { ATTRIBUTE } from './metrics.ts';
+import type { ReadResult } from './note.ts';
+import { RegionTotals, type StoredRegion } from './region-totals.ts';
+import type { RequestEncoder } from './request-encoder.ts';
+
+/** What is known of a monitor by its declaration. */
+export type ExportedMonitor = {
+  readonly id: number;
+  readonly name: string;
+  readonly kind: string;
+  /** Without what of it is secret. */
+  readonly target: string;
+};
+
+/** What `export_totals.totals` holds. */
+export type StoredTotals = {
+  readonly v: 1;
+  /** What the attributes and the buckets were made from. */
+  readonly identity: string;
+  /** Epoch ms. */
+  readonly startedAt: number;
+  readonly regions: readonly StoredRegion[];
+};
+
+const STATUSES = ['active', 'degraded', 'error', 'unknown'] as const satisfies MonitorStatus[];
+const UPTIME_MS = 24 * 3_600_000;
+/** Changes of status that are remembered: more than a monitor that flaps every 30 s has in 24 h. */
+const MOST_CHANGES = 3_000;
+
+/**
+ * What is exported of a monitor. The counts begin at `startedAt` and go on over restarts, as long as the
+ * attributes stay the same: another name or target makes other time series, which begin at nothing.
+ */
+export class MonitorTotals {
+  readonly monitor: ExportedMonitor;
+  readonly startedAt: number;
+  /** Notes up to this one are in it. */
+  until: number;
+  readonly #identity: string;
+  readonly #kind: HistogramKind;
+  readonly #attributes: Attributes;
+  readonly #statusAttributes: readonly Attributes[];
+  /** By place in the list of regions; a hole: nothing is counted. */
+  readonly #regions: (RegionTotals | undefined)[] = [];
+  /** Oldest first. */
+  #changes: StatusSince[];
+
+  constructor(
+    monitor: ExportedMonitor,
+    kind: HistogramKind,
+    history: readonly StatusSince[],
+    begin: { readonly startedAt: number; readonly until: number },
+  ) {
+    this.monitor = monitor;
+    this.startedAt = begin.startedAt;
+    this.until = begin.until;
+    this.#kind = kind;
+    this.#identity = identityOf(monitor, kind);
+    this.#attributes = new Attributes([
+      [ATTRIBUTE.monitorId, String(monitor.id)],
+      [ATTRIBUTE.monitorName, monitor.name],
+      [ATTRIBUTE.monitorKind, monitor.kind],
+      [ATTRIBUTE.target, monitor.target],
+    ]);
+    this.#statusAttributes = STATUSES.map((status) => this.#attributes.with([ATTRIBUTE.state, status]));
+    this.#changes = [...history];
+  }
+
+  /** The totals as they were stored; null: they are of other attributes or buckets, or cannot be read. */
+  static restored(
+    monitor: ExportedMonitor,
+    kind: HistogramKind,
+    history: readonly StatusSince[],
+    row: { readonly until: number; readonly text: string },
+  ): MonitorTotals | null {
+    const stored = JSON.parse(row.text) as StoredTotals;
+    if (stored.v !== 1 || stored.identity !== identityOf(monitor, kind)) return null;
+    const { startedAt, regions } = stored;
+    const totals = new MonitorTotals(monitor, kind, history, { startedAt, until: row.until });
+    for (const region of regions) totals.#restore(region);
+    return totals;
+  }
+
+  /** Whether the monitor, as it is declared now, has the same time series. */
+  isOf(monitor: ExportedMonitor): boolean {
+    return identityOf(monitor, this.#kind) === this.#identity;
+  }
+
+  get history(): readonly StatusSince[] {
+    return this.#changes;
+  }
+
+  add(result: ReadResult): void {
+    const region = this.#regions[result.region] ?? this.#newRegion(result.region);
+    region?.add(result);
+  }
+
+  changed(change: StatusSince): void {
+    // A change may be dated back before the last ones: what it overtakes never was.
+    while ((this.#changes.at(-1)?.at ?? Number.NEGATIVE_INFINITY) > change.at) this.#changes.pop();
+    this.#changes.push(change);
+    if (this.#changes.length > MOST_CHANGES) this.#changes.shift();
+  }
+
+  stored(): string {
+    const regions = this.#regions.flatMap((region) => (region === undefined ? [] : [region.stored()]));
+    const { startedAt } = this;
+    return JSON.stringify({ v: 1, identity: this.#identity, startedAt, regions } satisfies StoredTotals);
+  }
+
+  /** @param now epoch ms */
+  encode(encoder: RequestEncoder, now: number): void {
+    encoder.startAt(this.startedAt);
+    for (const region of this.#regions) if (region !== undefined) encodeRegion(encoder, region, now);
+    const status = this.#changes.at(-1)?.status ?? 'unknown';
+    STATUSES.forEach((each, place) => {
+      encoder.gauge('status', this.#statusAttributes[place] as Attributes, Number(each === status));
+    });
+    const uptime = this.#uptime(now);
+    if (uptime !== null) encoder.gauge('uptime', this.#attributes, uptime);
+  }
+
+  /** 0 to 1; null: nothing is known. */
+  #uptime(now: number): number | null {
+    const from = now - UPTIME_MS;
+    while ((this.#changes[1]?.at ?? Number.POSITIVE_INFINITY) <= from) this.#changes.shift();
+    const { active, degraded, error } = timesBetween(this.#changes, [from, now]).reduce(addTimes, NO_TIMES);
+    const known = active + degraded + error;
+    return known === 0 ? null : (active + degraded) / known;
+  }
+
+  #newRegion(place: number): RegionTotals | null {
+    const name = RegionTotals.nameOf(place);
+    if (name === null) return null;
+    const made = new RegionTotals(name, this.#attributes, this.#kind, null);
+    this.#regions[place] = made;
+    return made;
+  }
+
+  #restore(stored: StoredRegion): void {
+    const place = RegionTotals.placeOf(stored.region);
+    // A newer version may have stored a region that this one does not know.
+    if (place < 0) return;
+    this.#regions[place] = new RegionTotals(stored.region, this.#attributes, this.#kind, stored);
+  }
+}
+
+function encodeRegion(encoder: RequestEncoder, region: RegionTotals, now: number): void {
+  const { counts, outcomeAttributes, durations, phases, phaseAttributes, certificateExpiresAt } = region;
+  outcomeAttributes.forEach((attributes, place) => {
+    encoder.sum('checks', attributes, counts[place] ?? 0);
+  });
+  for (const { attributes, histogram } of durations)
+    encoder.histogram('duration', attributes, histogram.data);
+  phases.forEach((histogram, place) => {
+    if (histogram !== null) encoder.histogram('phase', phaseAttributes[place] as Attributes, histogram.data);
+  });
+  if (certificateExpiresAt !== null)
+    encoder.gauge('certificate', region.attributes, (certificateExpiresAt - now) / 1_000);
+}
+
+function identityOf({ name, kind, target }: ExportedMonitor, histograms: HistogramKind): string {
+  return JSON.stringify([name, kind, target, histograms]);
+}

@@ -1,0 +1,166 @@
+import type { Attributes, AttributeValue } from './attributes.ts';
+import { EXPLICIT_BOUNDS, type HistogramData } from './histogram.ts';
+import { EXPORTED_METRICS, METRIC_KEYS, type MetricKey, memberOf } from './metrics.ts';
+import { ProtobufWriter } from './protobuf-writer.ts';
+import type { RequestEncoder, RequestFrame } from './request-encoder.ts';
+
+const CUMULATIVE = 2;
+
+/*
+ * Numbers of fields in opentelemetry/proto/metrics/v1/metrics.proto, common.proto and resource.proto (1.10).
+ */
+const START = 2;
+const TIME = 3;
+const COUNT = 4;
+const SUM = 5;
+const MEMBER_FIELD = { gauge: 5, sum: 7, histogram: 9, exponentialHistogram: 10 } as const;
+
+/** The binary form of OTLP. */
+export class ProtobufEncoder implements RequestEncoder {
+  points = 0;
+  bytes = 0;
+  readonly #frame: RequestFrame;
+  readonly #at: bigint;
+  readonly #byMetric = new Map<MetricKey, ProtobufWriter>();
+  readonly #point = new ProtobufWriter();
+  readonly #nested = new ProtobufWriter();
+  readonly #packed = new ProtobufWriter();
+  #startedAt = 0n;
+
+  constructor(frame: RequestFrame) {
+    this.#frame = frame;
+    this.#at = BigInt(Math.trunc(frame.at));
+  }
+
+  startAt(startedAt: number): void {
+    this.#startedAt = BigInt(Math.trunc(startedAt));
+  }
+
+  sum(metric: MetricKey, attributes: Attributes, value: number): void {
+    const point = this.#begin(attributes, 7);
+    point.nanoseconds(START, this.#startedAt);
+    point.fixed64(6, value);
+    this.#end(metric);
+  }
+
+  gauge(metric: MetricKey, attributes: Attributes, value: number): void {
+    this.#begin(attributes, 7).double(4, value);
+    this.#end(metric);
+  }
+
+  histogram(metric: MetricKey, attributes: Attributes, data: HistogramData): void {
+    const isExponential = data.scale !== null;
+    const point = this.#begin(attributes, isExponential ? 1 : 9);
+    point.nanoseconds(START, this.#startedAt);
+    point.fixed64(COUNT, data.count);
+    point.double(SUM, data.sum);
+    if (isExponential) this.#exponential(data);
+    else this.#explicit(data);
+    const [min, max] = isExponential ? [12, 13] : [11, 12];
+    if (data.min !== null && data.max !== null) {
+      point.double(min, data.min);
+      point.double(max, data.max);
+    }
+    this.#end(metric);
+  }
+
+  finish(): Uint8Array {
+    const { resource, scope } = this.#frame;
+    const named = written((writer) => {
+      writer.text(1, scope.name);
+      writer.text(2, scope.version);
+    });
+    const scopeMetrics = written((writer) => {
+      writer.bytes(1, named);
+      for (const key of METRIC_KEYS) {
+        const points = this.#byMetric.get(key);
+        if (points !== undefined) writer.bytes(2, this.#metric(key, points));
+      }
+    });
+    const attributes = written((writer) => {
+      for (const each of fieldsOf(resource)) writer.bytes(1, each);
+    });
+    const resourceMetrics = written((writer) => {
+      writer.bytes(1, attributes);
+      writer.bytes(2, scopeMetrics);
+    });
+    return written((writer) => writer.bytes(1, resourceMetrics));
+  }
+
+  #exponential({ scale, zero, offset, counts }: HistogramData): void {
+    this.#point.zigzag(6, scale ?? 0);
+    this.#point.fixed64(7, zero);
+    this.#packed.clear();
+    for (const count of counts) this.#packed.rawVarint(count);
+    this.#nested.clear();
+    this.#nested.zigzag(1, offset);
+    this.#nested.bytes(2, this.#packed.written());
+    this.#point.bytes(8, this.#nested.written());
+  }
+
+  #explicit({ counts }: HistogramData): void {
+    this.#nested.clear();
+    for (const count of counts) this.#nested.rawFixed64(count);
+    this.#point.bytes(6, this.#nested.written());
+    this.#nested.clear();
+    for (const bound of EXPLICIT_BOUNDS) this.#nested.rawDouble(bound);
+    this.#point.bytes(7, this.#nested.written());
+  }
+
+  /** @param field of the attributes, which differs between kinds of points */
+  #begin(attributes: Attributes, field: number): ProtobufWriter {
+    this.#point.clear();
+    for (const each of fieldsOf(attributes)) this.#point.bytes(field, each);
+    this.#point.nanoseconds(TIME, this.#at);
+    return this.#point;
+  }
+
+  #end(metric: MetricKey): void {
+    let points = this.#byMetric.get(metric);
+    if (points === undefined) {
+      points = new ProtobufWriter();
+      this.#byMetric.set(metric, points);
+    }
+    const before = points.length;
+    points.bytes(1, this.#point.written());
+    this.points += 1;
+    this.bytes += points.length - before;
+  }
+
+  #metric(key: MetricKey, points: ProtobufWriter): Uint8Array {
+    const metric = EXPORTED_METRICS[key];
+    if (metric.kind !== 'gauge') points.varint(2, CUMULATIVE);
+    if (metric.kind === 'sum') points.varint(3, 1);
+    return written((writer) => {
+      writer.text(1, metric.name);
+      writer.text(2, metric.description);
+      writer.text(3, metric.unit);
+      writer.bytes(MEMBER_FIELD[memberOf(metric, this.#frame.histograms)], points.written());
+    });
+  }
+}
+
+function written(write: (writer: ProtobufWriter) => void): Uint8Array {
+  const writer = new ProtobufWriter();
+  write(writer);
+  return writer.written();
+}
+
+function fieldsOf(attributes: Attributes): readonly Uint8Array[] {
+  attributes.protobuf ??= attributes.list.map(([name, value]) =>
+    written((writer) => {
+      writer.text(1, name);
+      writer.bytes(
+        2,
+        written((any) => writeValue(any, value)),
+      );
+    }).slice(),
+  );
+  return attributes.protobuf;
+}
+
+function writeValue(writer: ProtobufWriter, value: AttributeValue): void {
+  if (typeof value === 'string') writer.text(1, value);
+  else if (typeof value === 'boolean') writer.varint(2, Number(value));
+  else writer.varint(3, value);
+}

@@ -1,0 +1,40 @@
+import type { Attributes } from './attributes.ts';
+import type { HistogramData, HistogramKind } from './histogram.ts';
+import type { MetricKey } from './metrics.ts';
+
+/** What every request says beside its points. */
+export type RequestFrame = {
+  readonly resource: Attributes;
+  readonly scope: { readonly name: string; readonly version: string };
+  readonly histograms: HistogramKind;
+  /** Of all points, epoch ms. */
+  readonly at: number;
+};
+
+/**
+ * Writes one `ExportMetricsServiceRequest` of OTLP, point by point. OpenTelemetry's own serializers take
+ * 5 to 7 µs for a point, of which a check makes about four (decision 0250): these take the text of attributes
+ * from the last time.
+ */
+export interface RequestEncoder {
+  /** So far. */
+  readonly points: number;
+  /** Of the body so far, about. */
+  readonly bytes: number;
+  /** Of the sums and histograms that follow, epoch ms. */
+  startAt(startedAt: number): void;
+  /** A monotonic, cumulative sum. */
+  sum(metric: MetricKey, attributes: Attributes, value: number): void;
+  gauge(metric: MetricKey, attributes: Attributes, value: number): void;
+  histogram(metric: MetricKey, attributes: Attributes, data: HistogramData): void;
+  /** The body. Nothing may follow. */
+  finish(): Uint8Array;
+}
+
+export const ENCODINGS = ['json', 'protobuf'] as const;
+export type Encoding = (typeof ENCODINGS)[number];
+
+export const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
+  json: 'application/json',
+  protobuf: 'application/x-protobuf',
+};
