@@ -1,5 +1,4 @@
 /** What a receiver of OTLP gets is what the stored results imply, over restarts of coordinator and receiver. */
-import { spawnSync } from 'node:child_process';
 import type { ServerResponse } from 'node:http';
 import type { Region } from '@svc/shared/regions.ts';
 import { expect, test } from 'vitest';
@@ -266,14 +265,11 @@ test('endpoints that hang, refuse and redirect delay no other', { timeout: 60_00
   expect(await service.metric('svc_otlp_endpoints{state="failing"}')).toBeGreaterThanOrEqual(2);
 });
 
-/** Debian 12 has 1.79, which knows no OTLP (1.92 is the first): the test runs where a newer one is on the PATH. */
+/** Debian 12 has 1.79, which knows no OTLP yet: the test runs where a newer one is on the PATH. */
 const victoria = findProgram('victoria-metrics');
-const version =
-  victoria === null ? null : /v(\d+)\.(\d+)/.exec(spawnSync(victoria, ['-version']).stdout.toString());
-const takesOtlp = version !== null && (Number(version[1]) > 1 || Number(version[2]) >= 92);
-if (!takesOtlp) console.warn('skipped: no victoria-metrics 1.92 or newer is installed');
+if (victoria === null) console.warn('skipped: victoria-metrics is not installed');
 
-test.skipIf(!takesOtlp)(
+test.skipIf(victoria === null)(
   'VictoriaMetrics answers the documented queries with the stored numbers',
   {
     timeout: 120_000,
@@ -282,6 +278,10 @@ test.skipIf(!takesOtlp)(
     const opened = openedIn(context);
     const database = await startVictoriaMetrics(victoria ?? '');
     opened.push({ close: () => database.stop() });
+  if (!(await database.takesOtlp())) {
+    console.warn('skipped: victoria-metrics is older than 1.92 and does not take OTLP');
+    context.skip();
+  }
     const web = await targetIn(opened);
     web.answerWith(byPath);
     const service = await serviceIn(opened, {

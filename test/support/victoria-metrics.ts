@@ -9,6 +9,8 @@ import { freePort } from './free-port.ts';
 export type VictoriaMetrics = {
   /** Where it takes OTLP. */
   readonly endpoint: string;
+  /** Versions before 1.92 do not. */
+  takesOtlp(): Promise<boolean>;
   /** The values of a query of PromQL at this moment, by their labels as JSON. */
   query(text: string): Promise<{ labels: Record<string, string>; value: number }[]>;
   stop(): Promise<void>;
@@ -41,6 +43,10 @@ export async function startVictoriaMetrics(program: string): Promise<VictoriaMet
   });
   return {
     endpoint: `${url}/opentelemetry/v1/metrics`,
+    async takesOtlp() {
+      const headers = { 'content-type': 'application/x-protobuf' };
+      return (await fetch(`${url}/opentelemetry/v1/metrics`, { method: 'POST', headers })).ok;
+    },
     async query(text) {
       // What came in is searched once it is flushed.
       await fetch(`${url}/internal/force_flush`);

@@ -6,6 +6,8 @@ import type { HistogramKind } from './histogram.ts';
 import type { ExportTarget } from './pipeline.ts';
 import type { Encoding } from './request-encoder.ts';
 
+const SAVE_EVERY_MS = 300_000;
+
 /** What the operator has set about exports. */
 export type ExportSettings = {
   /** Where monitors without an endpoint of their own are exported to; null: nowhere. */
@@ -15,6 +17,8 @@ export type ExportSettings = {
   readonly isCompressed: boolean;
   readonly histograms: HistogramKind;
   readonly intervalMs: number;
+  /** Between two times that totals are stored, ms: a start reads the notes since then again. */
+  readonly saveEveryMs: number;
   /** Attributes of the resource. */
   readonly resource: readonly (readonly [name: string, value: string])[];
 };
@@ -26,6 +30,7 @@ export const NO_EXPORT_SETTINGS: ExportSettings = {
   isCompressed: true,
   histograms: 'exponential',
   intervalMs: 60_000,
+  saveEveryMs: SAVE_EVERY_MS,
   resource: [['service.name', 'svc']],
 };
 
@@ -40,6 +45,7 @@ export function exportSettingsOf(config: Config): ExportSettings {
     isCompressed: (config.otlpMetricsCompression ?? config.otlpCompression) !== 'none',
     histograms: config.otlpHistograms === 'explicit_bucket_histogram' ? 'explicit' : 'exponential',
     intervalMs: config.otlpInterval,
+    saveEveryMs: SAVE_EVERY_MS,
     resource: resourceOf(config),
   };
 }

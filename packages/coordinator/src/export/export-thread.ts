@@ -20,8 +20,6 @@ import type {
 } from './protocol.ts';
 import type { Encoding, RequestEncoder } from './request-encoder.ts';
 
-/** Totals are stored so often, ms: a restart reads the notes since then again. */
-const SAVE_EVERY_MS = 120_000;
 /** What begins anew is stored so soon, ms. */
 const SAVE_NEW_AFTER_MS = 1_000;
 const TELL_EVERY_MS = 1_000;
@@ -32,7 +30,7 @@ const MOST_POINTS = 4_000;
 const MOST_BYTES = 3 * 1_024 * 1_024;
 
 type Parts = {
-  readonly data: Pick<ExportThreadData, 'intervalMs' | 'histograms' | 'resource' | 'version'>;
+  readonly data: Pick<ExportThreadData, 'intervalMs' | 'saveEveryMs' | 'histograms' | 'resource' | 'version'>;
   readonly clock: Clock;
   /** For endpoints of monitors, which the guard judges, and for the operator's own. */
   readonly post: { readonly guarded: HttpPost; readonly free: HttpPost };
@@ -47,6 +45,7 @@ export class ExportThread {
   readonly #monitors: ExportedMonitors;
   readonly #destinations = new Map<string, Destination>();
   readonly #targets = new Map<number, ExportTarget>();
+  readonly #encoders: Record<Encoding, RequestEncoder | null> = { json: null, protobuf: null };
   readonly #timers: (() => void)[] = [];
   #ofClosed: ExportedPoints = { taken: 0, rejected: 0, dropped: 0 };
   #hasBegun = false;
@@ -170,11 +169,19 @@ export class ExportThread {
     if (encoder.points > 0) yield { body: encoder.finish(), points: encoder.points };
   }
 
+  /** The same one each time: a body is compressed, or copied, before the next is begun. */
   #encoder(encoding: Encoding, at: number): RequestEncoder {
     const { resource, version, histograms } = this.#parts.data;
     const scope = { name: SCOPE_NAME, version };
     const frame = { resource: new Attributes(resource), scope, histograms, at };
-    return encoding === 'json' ? new JsonEncoder(frame) : new ProtobufEncoder(frame);
+    const known = this.#encoders[encoding];
+    if (known !== null) {
+      known.begin(frame);
+      return known;
+    }
+    const made = encoding === 'json' ? new JsonEncoder(frame) : new ProtobufEncoder(frame);
+    this.#encoders[encoding] = made;
+    return made;
   }
 
   #endpoints(): EndpointState[] {
@@ -222,8 +229,8 @@ export class ExportThread {
   }
 
   async #saveWhereDue(): Promise<void> {
-    const { clock } = this.#parts;
-    const isDue = this.#monitors.hasNew || clock.monotonic() - this.#lastSavedAt >= SAVE_EVERY_MS;
+    const { clock, data } = this.#parts;
+    const isDue = this.#monitors.hasNew || clock.monotonic() - this.#lastSavedAt >= data.saveEveryMs;
     if (this.#isSaving || !isDue) return;
     this.#isSaving = true;
     this.#lastSavedAt = clock.monotonic();

@@ -1,5 +1,6 @@
 /** Buckets per doubling are 2 to the power of it: 8, so a value is known within 4.4 %, as roll-ups know it within 5. */
 const FINEST_SCALE = 3;
+const FINEST_FACTOR = 2 ** FINEST_SCALE;
 /** As OpenTelemetry's SDKs have it: 20 doublings at the finest scale, from 0.1 ms to over 100 s. */
 const MAX_BUCKETS = 160;
 
@@ -105,7 +106,7 @@ export class DurationHistogram {
 
 /** Of the bucket of a value over 0. A value on a bound belongs to the bucket below it, as far as logarithms are exact. */
 function indexOf(value: number, scale: number): number {
-  return Math.ceil(Math.log2(value) * 2 ** scale) - 1;
+  return Math.ceil(Math.log2(value) * (scale === FINEST_SCALE ? FINEST_FACTOR : 2 ** scale)) - 1;
 }
 
 function recordExplicit(counts: number[], seconds: number): void {

@@ -1,81 +1,158 @@
 import type { Attributes, AttributeValue } from './attributes.ts';
+import { ByteWriter } from './byte-writer.ts';
 import { EXPLICIT_BOUNDS, type HistogramData } from './histogram.ts';
 import { EXPORTED_METRICS, METRIC_KEYS, type MetricKey, memberOf } from './metrics.ts';
 import type { RequestEncoder, RequestFrame } from './request-encoder.ts';
 
 const CUMULATIVE = 2;
-const BOUNDS = EXPLICIT_BOUNDS.join(',');
+const COMMA = 44;
 
-/** JSON of OTLP: protobuf's mapping with names in camel case, 64-bit integers as texts (OTLP 1.10, "JSON Protobuf Encoding"). */
+const TEXT = {
+  asInt: utf8(',"asInt":"'),
+  asDouble: utf8(',"asDouble":'),
+  count: utf8(',"count":"'),
+  sum: utf8('","sum":'),
+  min: utf8(',"min":'),
+  max: utf8(',"max":'),
+  bucketCounts: utf8(',"bucketCounts":['),
+  explicitBounds: utf8(`],"explicitBounds":[${EXPLICIT_BOUNDS.join(',')}]}`),
+  scale: utf8(',"scale":'),
+  zeroCount: utf8(',"zeroCount":"'),
+  positive: utf8('","positive":{"offset":'),
+  quote: utf8('"'),
+  between: utf8('","'),
+  endOfText: utf8('"}'),
+  end: utf8('}'),
+  endOfBuckets: utf8(']}}'),
+};
+
+/**
+ * JSON of OTLP: protobuf's mapping with names in camel case, 64-bit integers as texts (OTLP 1.10, "JSON Protobuf
+ * Encoding"). Written as bytes: texts of points would be garbage of some hundred megabytes a minute.
+ */
 export class JsonEncoder implements RequestEncoder {
   points = 0;
-  bytes = 0;
-  readonly #frame: RequestFrame;
-  readonly #time: string;
-  readonly #byMetric = new Map<MetricKey, string[]>();
-  #start = '';
+  #frame: RequestFrame;
+  #time: Uint8Array = new Uint8Array();
+  #times: Uint8Array = new Uint8Array();
+  readonly #byMetric = new Map(METRIC_KEYS.map((key) => [key, new ByteWriter()]));
+  readonly #body = new ByteWriter();
 
   constructor(frame: RequestFrame) {
     this.#frame = frame;
-    this.#time = `"timeUnixNano":"${nanoseconds(frame.at)}"`;
+    this.begin(frame);
+  }
+
+  get bytes(): number {
+    return METRIC_KEYS.reduce((sum, key) => sum + this.#of(key).length, 0);
+  }
+
+  begin(frame: RequestFrame): void {
+    this.#frame = frame;
+    this.points = 0;
+    this.#time = utf8(`"timeUnixNano":"${nanoseconds(frame.at)}"`);
+    for (const points of this.#byMetric.values()) points.clear();
   }
 
   startAt(startedAt: number): void {
-    this.#start = `"startTimeUnixNano":"${nanoseconds(startedAt)}",${this.#time}`;
+    const time = `"timeUnixNano":"${nanoseconds(this.#frame.at)}"`;
+    this.#times = utf8(`"startTimeUnixNano":"${nanoseconds(startedAt)}",${time}`);
   }
 
   sum(metric: MetricKey, attributes: Attributes, value: number): void {
-    this.#add(metric, attributes, `${this.#start},"asInt":"${value}"`);
+    const writer = this.#point(metric, attributes, this.#times);
+    writer.raw(TEXT.asInt);
+    writer.decimal(value);
+    writer.raw(TEXT.endOfText);
   }
 
   gauge(metric: MetricKey, attributes: Attributes, value: number): void {
-    this.#add(metric, attributes, `${this.#time},"asDouble":${value}`);
+    const writer = this.#point(metric, attributes, this.#time);
+    writer.raw(TEXT.asDouble);
+    writer.decimal(value);
+    writer.raw(TEXT.end);
   }
 
   histogram(metric: MetricKey, attributes: Attributes, data: HistogramData): void {
-    const { count, sum, min, max, counts, scale, zero, offset } = data;
-    const range = min === null ? '' : `,"min":${min},"max":${max}`;
-    const common = `${this.#start},"count":"${count}","sum":${sum}${range}`;
-    const texts = counts.length === 0 ? '' : `"${counts.join('","')}"`;
-    this.#add(
-      metric,
-      attributes,
-      scale === null
-        ? `${common},"bucketCounts":[${texts}],"explicitBounds":[${BOUNDS}]`
-        : `${common},"scale":${scale},"zeroCount":"${zero}","positive":{"offset":${offset},"bucketCounts":[${texts}]}`,
-    );
+    const writer = this.#point(metric, attributes, this.#times);
+    writer.raw(TEXT.count);
+    writer.decimal(data.count);
+    writer.raw(TEXT.sum);
+    writer.decimal(data.sum);
+    if (data.min !== null && data.max !== null) {
+      writer.raw(TEXT.min);
+      writer.decimal(data.min);
+      writer.raw(TEXT.max);
+      writer.decimal(data.max);
+    }
+    if (data.scale === null) {
+      buckets(writer, data.counts);
+      writer.raw(TEXT.explicitBounds);
+    } else {
+      writer.raw(TEXT.scale);
+      writer.decimal(data.scale);
+      writer.raw(TEXT.zeroCount);
+      writer.decimal(data.zero);
+      writer.raw(TEXT.positive);
+      writer.decimal(data.offset);
+      buckets(writer, data.counts);
+      writer.raw(TEXT.endOfBuckets);
+    }
   }
 
   finish(): Uint8Array {
     const { resource, scope } = this.#frame;
-    const metrics = METRIC_KEYS.flatMap((key) => {
-      const points = this.#byMetric.get(key);
-      return points === undefined ? [] : [this.#metric(key, points)];
-    });
     const { name, version } = scope;
-    return Buffer.from(
-      `{"resourceMetrics":[{"resource":{"attributes":[${jsonOf(resource)}]},"scopeMetrics":[{"scope":${JSON.stringify({ name, version })},"metrics":[${metrics.join(',')}]}]}]}`,
-    );
+    const body = this.#body;
+    body.clear();
+    body.raw(utf8(`{"resourceMetrics":[{"resource":{"attributes":[${listOf(resource)}]},"scopeMetrics":[`));
+    body.raw(utf8(`{"scope":${JSON.stringify({ name, version })},"metrics":[`));
+    let isFirst = true;
+    for (const key of METRIC_KEYS) {
+      if (this.#of(key).length === 0) continue;
+      if (!isFirst) body.byte(COMMA);
+      isFirst = false;
+      this.#metric(key);
+    }
+    body.raw(utf8(']}]}]}'));
+    return body.written();
   }
 
-  #add(metric: MetricKey, attributes: Attributes, rest: string): void {
-    const point = `{"attributes":[${jsonOf(attributes)}],${rest}}`;
-    const points = this.#byMetric.get(metric);
-    if (points === undefined) this.#byMetric.set(metric, [point]);
-    else points.push(point);
+  #of(metric: MetricKey): ByteWriter {
+    return this.#byMetric.get(metric) as ByteWriter;
+  }
+
+  #point(metric: MetricKey, attributes: Attributes, times: Uint8Array): ByteWriter {
+    const writer = this.#of(metric);
+    if (writer.length > 0) writer.byte(COMMA);
+    attributes.json ??= utf8(`{"attributes":[${listOf(attributes)}],`);
+    writer.raw(attributes.json);
+    writer.raw(times);
     this.points += 1;
-    this.bytes += point.length + 1;
+    return writer;
   }
 
-  #metric(key: MetricKey, points: readonly string[]): string {
+  #metric(key: MetricKey): void {
     const metric = EXPORTED_METRICS[key];
     const { name, unit, description, kind } = metric;
     const temporality = kind === 'gauge' ? '' : `,"aggregationTemporality":${CUMULATIVE}`;
     const monotonic = kind === 'sum' ? ',"isMonotonic":true' : '';
     const member = memberOf(metric, this.#frame.histograms);
     const described = JSON.stringify({ name, description, unit }).slice(0, -1);
-    return `${described},"${member}":{"dataPoints":[${points.join(',')}]${temporality}${monotonic}}}`;
+    this.#body.raw(utf8(`${described},"${member}":{"dataPoints":[`));
+    this.#body.raw(this.#of(key).written());
+    this.#body.raw(utf8(`]${temporality}${monotonic}}}`));
   }
+}
+
+/** With their member, without its end. */
+function buckets(writer: ByteWriter, counts: readonly number[]): void {
+  writer.raw(TEXT.bucketCounts);
+  for (let place = 0; place < counts.length; place += 1) {
+    writer.raw(place === 0 ? TEXT.quote : TEXT.between);
+    writer.decimal(counts[place] as number);
+  }
+  if (counts.length > 0) writer.raw(TEXT.quote);
 }
 
 /** Text: what a number of nanoseconds is exceeds what a number holds exactly. */
@@ -83,14 +160,15 @@ function nanoseconds(epochMs: number): string {
   return `${Math.trunc(epochMs)}000000`;
 }
 
-function jsonOf(attributes: Attributes): string {
-  attributes.json ??= attributes.list
-    .map(([key, value]) => JSON.stringify({ key, value: anyValue(value) }))
-    .join(',');
-  return attributes.json;
+function listOf({ list }: Attributes): string {
+  return list.map(([key, value]) => JSON.stringify({ key, value: anyValue(value) })).join(',');
 }
 
 function anyValue(value: AttributeValue): object {
   if (typeof value === 'string') return { stringValue: value };
   return typeof value === 'number' ? { intValue: String(value) } : { boolValue: value };
+}
+
+function utf8(text: string): Uint8Array {
+  return Buffer.from(text);
 }

@@ -52,7 +52,7 @@ export class ExportTestError extends SvcError {
  *     recorder ── noteOf ──▶ its transaction ── noted ──▶ thread: totals ──▶ endpoints
  *                                 │                          │ ▲
  *                              notes ───── at a start ───────┼─┘
- *                              totals ◀──── every 2 min ─────┘
+ *                              totals ◀──── every 5 min ─────┘
  *
  * A note is in the transaction of its results, and is kept until the totals that have it are stored: so counts
  * neither double nor get lost, whenever the process ends.
@@ -204,11 +204,12 @@ export class MetricsExport {
   #startThread(): void {
     if (this.#isStopped || this.#worker !== null) return;
     const { settings, thread, log } = this.#parts;
-    const { intervalMs, histograms, resource } = settings;
+    const { intervalMs, saveEveryMs, histograms, resource } = settings;
     const worker = new Worker(new URL('./export-worker.ts', import.meta.url), {
       name: 'export',
       workerData: {
         intervalMs,
+        saveEveryMs,
         histograms,
         resource,
         version: VERSION,

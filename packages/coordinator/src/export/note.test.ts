@@ -20,7 +20,7 @@ function resultOf(more: Partial<CheckResult> = {}): CheckResult {
 
 function read(bytes: Uint8Array | null): ReadResult[] {
   const found: ReadResult[] = [];
-  readNote(bytes ?? new Uint8Array(), (result) => found.push({ ...result, phases: result.phases.slice() }));
+  readNote(bytes ?? new Uint8Array(), (result) => found.push({ ...result, phases: [...result.phases] }));
   return found;
 }
 
@@ -52,7 +52,7 @@ test('what is noted is read again', () => {
     statusCode: 503,
     errorType: ERROR_TYPES.indexOf('assertion'),
     certificateExpiresAt: 1_800_000_000_000,
-    phases: Float64Array.of(0, 1.5, NaN, NaN, 2),
+    phases: [0, 1.5, NaN, NaN, 2],
   });
 });
 

@@ -75,7 +75,7 @@ export type ReadResult = {
   /** Epoch ms. */
   certificateExpiresAt: number;
   /** ms, in the order of {@link PHASE_NAMES}. */
-  phases: Float64Array;
+  readonly phases: number[];
 };
 
 /**
@@ -96,7 +96,7 @@ export function readNote(bytes: Uint8Array, each: (result: ReadResult) => void):
     errorType: 0,
     latencyMs: 0,
     certificateExpiresAt: 0,
-    phases: values.subarray(0, 0),
+    phases: PHASE_NAMES.map(() => Number.NaN),
   };
   for (let at = HEADER; at + WIDTH <= values.length; at += WIDTH) {
     result.monitorId = values[at] as number;
@@ -106,7 +106,9 @@ export function readNote(bytes: Uint8Array, each: (result: ReadResult) => void):
     result.errorType = values[at + 4] as number;
     result.latencyMs = values[at + 5] as number;
     result.certificateExpiresAt = values[at + 6] as number;
-    result.phases = values.subarray(at + 7, at + WIDTH);
+    for (let phase = 0; phase < PHASE_NAMES.length; phase += 1) {
+      result.phases[phase] = values[at + 7 + phase] as number;
+    }
     each(result);
   }
   return true;

@@ -38,7 +38,7 @@ export type PipelineState = {
   readonly bufferedBytes: number;
 };
 
-/** A body as the encoders make it. */
+/** A body as the encoders make it; it is compressed, or copied, before the next is asked for. */
 export type Collected = { readonly body: Uint8Array; readonly points: number };
 
 type Parts = {
@@ -292,7 +292,7 @@ export class Pipeline {
   }
 
   #compressed(body: Uint8Array): Uint8Array {
-    return this.target.isCompressed ? gzipSync(body, { level: GZIP_LEVEL }) : body;
+    return this.target.isCompressed ? gzipSync(body, { level: GZIP_LEVEL }) : body.slice();
   }
 
   #count(more: { taken?: number; rejected?: number; dropped?: number }): void {

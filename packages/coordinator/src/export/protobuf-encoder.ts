@@ -1,7 +1,7 @@
 import type { Attributes, AttributeValue } from './attributes.ts';
 import { EXPLICIT_BOUNDS, type HistogramData } from './histogram.ts';
 import { EXPORTED_METRICS, METRIC_KEYS, type MetricKey, memberOf } from './metrics.ts';
-import { ProtobufWriter } from './protobuf-writer.ts';
+import { encodedTime, ProtobufWriter } from './protobuf-writer.ts';
 import type { RequestEncoder, RequestFrame } from './request-encoder.ts';
 
 const CUMULATIVE = 2;
@@ -18,27 +18,37 @@ const MEMBER_FIELD = { gauge: 5, sum: 7, histogram: 9, exponentialHistogram: 10 
 /** The binary form of OTLP. */
 export class ProtobufEncoder implements RequestEncoder {
   points = 0;
-  bytes = 0;
-  readonly #frame: RequestFrame;
-  readonly #at: bigint;
-  readonly #byMetric = new Map<MetricKey, ProtobufWriter>();
+  #frame: RequestFrame;
+  #at: Uint8Array = new Uint8Array();
+  #startedAt: Uint8Array = new Uint8Array();
+  readonly #byMetric = new Map(METRIC_KEYS.map((key) => [key, new ProtobufWriter()]));
   readonly #point = new ProtobufWriter();
   readonly #nested = new ProtobufWriter();
   readonly #packed = new ProtobufWriter();
-  #startedAt = 0n;
 
   constructor(frame: RequestFrame) {
     this.#frame = frame;
-    this.#at = BigInt(Math.trunc(frame.at));
+    this.begin(frame);
+  }
+
+  get bytes(): number {
+    return METRIC_KEYS.reduce((sum, key) => sum + this.#of(key).length, 0);
+  }
+
+  begin(frame: RequestFrame): void {
+    this.#frame = frame;
+    this.points = 0;
+    this.#at = encodedTime(frame.at);
+    for (const points of this.#byMetric.values()) points.clear();
   }
 
   startAt(startedAt: number): void {
-    this.#startedAt = BigInt(Math.trunc(startedAt));
+    this.#startedAt = encodedTime(startedAt);
   }
 
   sum(metric: MetricKey, attributes: Attributes, value: number): void {
     const point = this.#begin(attributes, 7);
-    point.nanoseconds(START, this.#startedAt);
+    point.eight(START, this.#startedAt);
     point.fixed64(6, value);
     this.#end(metric);
   }
@@ -51,7 +61,7 @@ export class ProtobufEncoder implements RequestEncoder {
   histogram(metric: MetricKey, attributes: Attributes, data: HistogramData): void {
     const isExponential = data.scale !== null;
     const point = this.#begin(attributes, isExponential ? 1 : 9);
-    point.nanoseconds(START, this.#startedAt);
+    point.eight(START, this.#startedAt);
     point.fixed64(COUNT, data.count);
     point.double(SUM, data.sum);
     if (isExponential) this.#exponential(data);
@@ -73,13 +83,11 @@ export class ProtobufEncoder implements RequestEncoder {
     const scopeMetrics = written((writer) => {
       writer.bytes(1, named);
       for (const key of METRIC_KEYS) {
-        const points = this.#byMetric.get(key);
-        if (points !== undefined) writer.bytes(2, this.#metric(key, points));
+        const points = this.#of(key);
+        if (points.length > 0) writer.bytes(2, this.#metric(key, points));
       }
     });
-    const attributes = written((writer) => {
-      for (const each of fieldsOf(resource)) writer.bytes(1, each);
-    });
+    const attributes = fieldsOf(resource, 1);
     const resourceMetrics = written((writer) => {
       writer.bytes(1, attributes);
       writer.bytes(2, scopeMetrics);
@@ -110,21 +118,18 @@ export class ProtobufEncoder implements RequestEncoder {
   /** @param field of the attributes, which differs between kinds of points */
   #begin(attributes: Attributes, field: number): ProtobufWriter {
     this.#point.clear();
-    for (const each of fieldsOf(attributes)) this.#point.bytes(field, each);
-    this.#point.nanoseconds(TIME, this.#at);
+    this.#point.raw(fieldsOf(attributes, field));
+    this.#point.eight(TIME, this.#at);
     return this.#point;
   }
 
   #end(metric: MetricKey): void {
-    let points = this.#byMetric.get(metric);
-    if (points === undefined) {
-      points = new ProtobufWriter();
-      this.#byMetric.set(metric, points);
-    }
-    const before = points.length;
-    points.bytes(1, this.#point.written());
+    this.#of(metric).bytes(1, this.#point.written());
     this.points += 1;
-    this.bytes += points.length - before;
+  }
+
+  #of(metric: MetricKey): ProtobufWriter {
+    return this.#byMetric.get(metric) as ProtobufWriter;
   }
 
   #metric(key: MetricKey, points: ProtobufWriter): Uint8Array {
@@ -146,17 +151,25 @@ function written(write: (writer: ProtobufWriter) => void): Uint8Array {
   return writer.written();
 }
 
-function fieldsOf(attributes: Attributes): readonly Uint8Array[] {
-  attributes.protobuf ??= attributes.list.map(([name, value]) =>
-    written((writer) => {
-      writer.text(1, name);
-      writer.bytes(
-        2,
-        written((any) => writeValue(any, value)),
-      );
-    }).slice(),
-  );
-  return attributes.protobuf;
+/** The attributes as fields with this number. */
+function fieldsOf(attributes: Attributes, field: number): Uint8Array {
+  const known = attributes.protobuf;
+  if (known?.field === field) return known.bytes;
+  const bytes = written((writer) => {
+    for (const [name, value] of attributes.list) writer.bytes(field, keyValue(name, value));
+  }).slice();
+  attributes.protobuf = { field, bytes };
+  return bytes;
+}
+
+function keyValue(name: string, value: AttributeValue): Uint8Array {
+  return written((writer) => {
+    writer.text(1, name);
+    writer.bytes(
+      2,
+      written((any) => writeValue(any, value)),
+    );
+  });
 }
 
 function writeValue(writer: ProtobufWriter, value: AttributeValue): void {

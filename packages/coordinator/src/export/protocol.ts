@@ -10,6 +10,7 @@ import type { Encoding } from './request-encoder.ts';
 /** What the thread is started with. */
 export type ExportThreadData = {
   readonly intervalMs: number;
+  readonly saveEveryMs: number;
   readonly histograms: HistogramKind;
   /** Attributes of the resource. */
   readonly resource: readonly (readonly [name: string, value: string])[];

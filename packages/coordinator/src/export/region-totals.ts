@@ -104,8 +104,7 @@ export class RegionTotals {
 
   #seriesOf(key: number): DurationSeries {
     // Nearly always the first or the second: a map of them would be larger and slower.
-    const known = this.durations.find((series) => series.key === key);
-    if (known !== undefined) return known;
+    for (const series of this.durations) if (series.key === key) return series;
     if (this.durations.length >= MOST_DURATION_SERIES && key !== OVERFLOW) return this.#seriesOf(OVERFLOW);
     const made = this.#series(key, DurationHistogram.empty(this.#kind));
     this.durations.push(made);

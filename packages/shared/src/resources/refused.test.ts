@@ -14,6 +14,9 @@ import { parseResource, type ResourceKind } from './registry.ts';
 
 /** Members laid over a valid resource; path and message of each issue. `undefined` removes a member. */
 type Refused = [ResourceKind, Record<string, unknown>, string[]];
+const USE_OTLP_OVER_HTTP =
+  'metrics go out by OTLP over HTTP only. Use the HTTP endpoint of the same receiver, most often port 4318, like https://collector.example.com:4318';
+
 const refusedEach = (
   kinds: readonly ResourceKind[],
   members: Record<string, unknown>,
@@ -56,8 +59,14 @@ const REFUSED: Refused[] = [
   ...refusedEach(MONITORS, { regions: ['hosta-fra', 'hosta-xyz'] }, [
     `regions.1: "hosta-xyz" is not one of ${REGION_NAMES.join(', ')}`,
   ]),
-  ...refusedEach(MONITORS, { otlp_endpoint: 'grpc://a' }, [
+  ...refusedEach(MONITORS, { otlp_endpoint: 'ftp://a' }, [
     'otlp_endpoint: must be a URL that starts with https:// or http://',
+  ]),
+  ...refusedEach(MONITORS, { otlp_endpoint: 'grpc://a' }, [
+    `otlp_endpoint: is an address of gRPC: ${USE_OTLP_OVER_HTTP}`,
+  ]),
+  ...refusedEach(MONITORS, { otlp_endpoint: 'http://a:4317' }, [
+    `otlp_endpoint: has port 4317, which is gRPC: ${USE_OTLP_OVER_HTTP}`,
   ]),
   ...refusedEach(MONITORS, { otlp_headers: { Host: 'a' } }, [
     'otlp_headers.Host: must not be "Host": that header is set by the connection itself',
