@@ -12,6 +12,7 @@ const BESIDE_THE_CODE = [
   'deploy/**/*.test.ts',
   'test/*.test.ts',
   'test/conformance/**/*.test.ts',
+  'test/loaded/*.test.ts',
   'test/simulation/oracle/*.test.ts',
 ];
 const STARTING_PROCESSES = processStarters(ROOT, BESIDE_THE_CODE);
@@ -28,7 +29,7 @@ const project = (
 /**
  * Tests beside the code work the processors, and share their workers, which saves a third of their time. What
  * stands under `test/` mostly waits for periods to pass, so more of it runs at once. The simulation takes all
- * processors by itself. Killing processes at 1,000 checks a second wants the machine for itself and comes last.
+ * processors by itself; fuzzing measures time, and has its worker alone. Killing processes at 1,000 checks a second wants the machine for itself and comes last.
  */
 export default defineConfig({
   test: {
@@ -36,20 +37,22 @@ export default defineConfig({
     testTimeout: 20_000,
     hookTimeout: 30_000,
     globalSetup: ['test/support/temporary-folder.ts'],
-    setupFiles: ['test/support/compared-secrets.ts'],
+    setupFiles: ['test/support/leaks/no-leaks.ts', 'test/support/compared-secrets.ts'],
     projects: [
       project(1, {
         name: 'unit',
         include: BESIDE_THE_CODE,
         exclude: STARTING_PROCESSES,
-        maxWorkers: 2,
+        // A third works while two wait.
+        maxWorkers: 3,
         isolate: false,
       }),
       project(2, { name: 'processes', include: STARTING_PROCESSES, maxWorkers: 2 }),
       project(3, { name: 'integration', include: ['test/integration/**/*.test.ts'], maxWorkers: 4 }),
       project(4, { name: 'simulation', include: ['test/simulation/*.test.ts'], maxWorkers: 1 }),
-      project(5, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 2 }),
-      project(6, { name: 'alone', include: ALONE, maxWorkers: 1 }),
+      project(5, { name: 'fuzz', include: ['test/fuzz/*.test.ts'], maxWorkers: 1 }),
+      project(6, { name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: ALONE, maxWorkers: 2 }),
+      project(7, { name: 'alone', include: ALONE, maxWorkers: 1 }),
     ],
   },
 });

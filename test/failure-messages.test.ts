@@ -101,7 +101,7 @@ async function produceHttp(blackhole: Blackhole): Promise<void> {
 }
 
 async function produceTls(): Promise<void> {
-  const silent = createServer().listen(0, '127.0.0.1');
+  const silent = createServer((socket) => socket.resume()).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   await get('a silent handshake', `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`, {}, 100);
   silent.close();
@@ -173,7 +173,7 @@ function produceErrors(): void {
     produced.set(reason, describeSocketError(error, 'example.com'));
   }
   for (const [code, why] of [
-    ['ENODATA', 'it has no address (neither A nor AAAA)'],
+    ['ENODATA', 'the name has no address (neither A nor AAAA)'],
     ['ETIMEOUT', 'timed out: no answer from 192.0.2.53:53'],
     ['ENOTFOUND', 'no such name (NXDOMAIN)'],
   ] as const) {
@@ -250,11 +250,11 @@ describe('the page of failures', () => {
     "the target's HTTP/2 is broken: …",
     'the target broke off the HTTP/2 stream (…)',
     'the HTTP/2 stream was broken off (…)',
-    'the target sends more of HTTP/2 itself than of an answer',
-    'the proxy cannot be reached: …',
-    'the proxy opens no tunnel: …',
+    'the target sends too many HTTP/2 frames without content',
+    'the agent cannot reach the proxy: …',
+    'the proxy did not open a tunnel: …',
     'the proxy asks for credentials (…)',
-    'the proxy does not accept our credentials (…)',
+    'the proxy does not accept the configured credentials (…)',
     'the proxy cannot reach the target (…)',
     'the proxy denies connections to the target (…)',
   ]);

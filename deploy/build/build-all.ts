@@ -17,7 +17,7 @@ export type BuildOptions = {
   readonly report: (line: string) => void;
 };
 
-/** Folders that hold files named by version: what an earlier build left there goes. */
+/** Folders with files named by version; files of an earlier build are removed. */
 const FOLDERS = [
   'terraform-provider',
   'terraform-mirror',
@@ -26,7 +26,7 @@ const FOLDERS = [
   'release-standalone',
 ];
 
-/** Everything under `dist/`: the services, and the Terraform provider as folder, mirror and release. */
+/** Builds everything under `dist/`: the services, and the Terraform provider as folder, mirror and release. */
 export async function buildAll(options: BuildOptions): Promise<void> {
   const { root, outDir, report } = options;
   await Promise.all(FOLDERS.map((name) => rm(join(outDir, name), { recursive: true, force: true })));
@@ -49,7 +49,7 @@ export async function buildAll(options: BuildOptions): Promise<void> {
 async function packageProvider(options: BuildOptions, provider: ProviderBundle): Promise<void> {
   const { root, outDir, report } = options;
   const version = await providerVersion(root);
-  // On this machine the provider runs with the Node that builds it, whatever PATH has.
+  // On this machine the provider runs with the Node that builds it, whatever PATH contains.
   const own = await providerPackage(provider, root, version, process.execPath);
   await writeFolder(join(outDir, 'terraform-provider'), own);
   report(`terraform-provider/ for dev_overrides; provider.cjs has ${kib(provider.script.length)}`);
@@ -72,7 +72,7 @@ async function packageStandalone(
 ): Promise<void> {
   const made = withStandalone
     ? await standalonePackage(provider, root, version)
-    : { skipped: 'it was not asked for' };
+    : { skipped: 'it was not requested' };
   if ('skipped' in made) {
     report(`no standalone provider: ${made.skipped}`);
     return;

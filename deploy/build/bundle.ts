@@ -3,19 +3,20 @@ import { type BuildOptions, type BuildResult, build, type Plugin } from 'esbuild
 
 export type Bundle = BuildResult<{ metafile: true }>;
 
-/** Lines of a bundle without blanks, characters: Node prints the line of an error that nobody catches. */
+/** Longest line of a minified bundle, characters: Node prints the line of an uncaught error. */
 export const LINE_LIMIT = 200;
 
-/** Bundles with what all our bundles have in common; `metafile` says what went in. */
+/** Bundles with the options that all bundles share; `metafile` lists the inputs. */
 export async function bundle(options: BuildOptions): Promise<Bundle> {
   const { plugins = [], ...rest } = options;
   return await build({
     bundle: true,
     platform: 'node',
-    // What the code is written for is Node 24. Older ones must be able to read the file, so that the check
-    // at its start can say what is needed.
+    // The code needs Node 24. Older versions must be able to read the file, so that the check at its start
+    // can name the version it needs.
     target: 'node16',
-    // One letter beyond Latin-1 anywhere, and V8 keeps the text of the file in two bytes a letter, once a thread.
+    // A single character beyond Latin-1 makes V8 keep the file's text with two bytes a character, once a
+    // thread.
     charset: 'ascii',
     legalComments: 'none',
     logLevel: 'warning',
@@ -26,8 +27,8 @@ export async function bundle(options: BuildOptions): Promise<Bundle> {
 }
 
 /**
- * zod carries its messages in some fifty languages, and its namespace object keeps them all alive. Ours are
- * in English: without the others a bundle is 250 KB smaller.
+ * zod has its messages in some fifty languages, and its namespace object keeps them all alive. svc uses
+ * English only: without the other languages a bundle is 250 KB smaller.
  */
 const onlyEnglish: Plugin = {
   name: 'only-english',
@@ -40,8 +41,8 @@ const onlyEnglish: Plugin = {
 };
 
 /**
- * undici brings caches, mocks, WebSockets and a `fetch` beside what we use, a client and its connections: 1 MB of a
- * bundle, and 5 MiB of a process. Whoever imports more of it fails the build here.
+ * undici has caches, mocks, WebSockets and a `fetch` beside the parts that svc uses, a client and its
+ * connections: 1 MB of a bundle, and 5 MiB of a process. An import of another part fails the build here.
  */
 const onlyRequestsOfUndici: Plugin = {
   name: 'only-requests-of-undici',
@@ -52,7 +53,7 @@ const onlyRequestsOfUndici: Plugin = {
       pluginData: resolveDir,
     }));
     onLoad({ filter: /./, namespace: 'undici' }, ({ pluginData }) => ({
-      // As its own index.js does it.
+      // As in undici's own index.js.
       contents: `
         import Client from 'undici/lib/dispatcher/client.js';
         import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
@@ -67,9 +68,9 @@ const onlyRequestsOfUndici: Plugin = {
 };
 
 /**
- * Lets an ES module load Node's modules when they are needed instead of before its first line. As static
- * imports they would fail on an old Node, which has no `node:sqlite`, before the check of its version; and
- * bundled CommonJS packages need no `require` this way.
+ * Makes an ES module load Node's modules when they are needed, instead of before its first line. Static
+ * imports would fail on an old Node, which has no `node:sqlite`, before the check of its version. Bundled
+ * CommonJS packages also need no `require` this way.
  */
 export const builtinsWhenNeeded: Plugin = {
   name: 'builtins-when-needed',

@@ -6,7 +6,7 @@ export function sha256(content: Buffer | string): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** What `sha256sum` writes and `sha256sum --check` reads. */
+/** The format that `sha256sum` writes and `sha256sum --check` reads. */
 export function sha256Sums(files: readonly NamedContent[]): string {
   return sorted(files)
     .map(({ name, content }) => `${sha256(content)}  ${name}\n`)
@@ -14,8 +14,8 @@ export function sha256Sums(files: readonly NamedContent[]): string {
 }
 
 /**
- * Terraform's checksum of a package, as it stands in `.terraform.lock.hcl`: of its files' names and contents,
- * not of the zip (Go's `dirhash.Hash1`).
+ * Terraform's checksum of a package, as in `.terraform.lock.hcl`: of its files' names and contents, not of
+ * the zip (Go's `dirhash.Hash1`).
  */
 export function h1(files: readonly NamedContent[]): string {
   const digest = createHash('sha256').update(sha256Sums(files)).digest('base64');

@@ -1,9 +1,13 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { stop } from 'esbuild';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { bundle } from './bundle.ts';
 import { bundledPackages, thirdPartyLicences } from './licences.ts';
+
+// esbuild works in a process of its own.
+afterAll(stop);
 
 /** A project that uses `used`, which uses `@scope/deep`; `unused` is installed too. */
 async function project(manifests: Record<string, object>): Promise<string> {
@@ -51,5 +55,5 @@ test('lists what is in the bundle once, and nothing else', async () => {
 
 test('a package without a licence fails the build', async () => {
   const root = await project({ used: { license: 'MIT' }, '@scope/deep': {} });
-  await expect(packagesOf(root)).rejects.toThrow('@scope/deep/package.json names no licence');
+  await expect(packagesOf(root)).rejects.toThrow('@scope/deep/package.json states no licence');
 });

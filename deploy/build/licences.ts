@@ -6,19 +6,19 @@ import type { Metafile } from 'esbuild';
 export type BundledPackage = {
   readonly name: string;
   readonly version: string;
-  /** SPDX expression of its package.json. */
+  /** SPDX expression from its package.json. */
   readonly license: string;
-  /** Its licence files, as they are. */
+  /** Its licence files, unchanged. */
   readonly texts: readonly string[];
 };
 
 const LICENCE_FILE = /^(licen[cs]e|copying|notice)([.-].*)?$/i;
 
 /**
- * Packages of others of which something is in the bundles, by name and version.
+ * Third-party packages with code in the bundles, by name and version.
  *
- * @param root what the metafiles' paths are relative to
- * @throws when a package says nothing about its licence: then we may not pass it on
+ * @param root base of the metafiles' paths
+ * @throws when a package states no licence: svc may not distribute it then
  */
 export async function bundledPackages(
   metafiles: readonly Metafile[],
@@ -30,12 +30,12 @@ export async function bundledPackages(
   return [...different.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, found]) => found);
 }
 
-/** The text that must go with a bundle. */
+/** The text that must accompany a bundle. */
 export function thirdPartyLicences(packages: readonly BundledPackage[]): string {
   const parts = packages.map(({ name, version, license, texts }) => {
     const title = `${name} ${version} (${license})`;
     const body =
-      texts.length > 0 ? texts : [`Its package has no licence text; its package.json says ${license}.`];
+      texts.length > 0 ? texts : [`The package has no licence text; its package.json states ${license}.`];
     return `${title}\n${'-'.repeat(title.length)}\n\n${body.map((text) => text.trim()).join('\n\n')}\n`;
   });
   return `svc contains parts of these packages.\n\n${parts.join('\n\n')}`;
@@ -51,7 +51,7 @@ function packageFolders({ outputs }: Metafile): string[] {
 async function readPackage(folder: string): Promise<BundledPackage> {
   const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
   if (typeof license !== 'string')
-    throw new SvcError('build-failed', `${folder}/package.json names no licence`);
+    throw new SvcError('build-failed', `${folder}/package.json states no licence`);
   const files = (await readdir(folder)).filter((file) => LICENCE_FILE.test(file)).sort();
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
   return { name, version, license, texts };

@@ -8,7 +8,7 @@ import type { ZipEntry } from './zip.ts';
 
 const LAUNCHER = join(import.meta.dirname, 'launcher.sh');
 
-/** grpc-js loads this package, and with it a parser of .proto files, for channelz and ORCA only. */
+/** grpc-js loads this package, with its parser of .proto files, for channelz and ORCA only. */
 const withoutProtoLoader: Plugin = {
   name: 'without-proto-loader',
   setup({ onResolve, onLoad }) {
@@ -21,9 +21,9 @@ const withoutProtoLoader: Plugin = {
 };
 
 export type ProviderBundle = {
-  /** One CommonJS file, which Node runs wherever it lies, whatever a package.json above it says. */
+  /** One CommonJS file. Node runs it from any folder, whatever a package.json above it says. */
   readonly script: Buffer;
-  /** Licences of what is in it. */
+  /** Licences of its contents. */
   readonly licences: Buffer;
   readonly metafile: Metafile;
 };
@@ -32,7 +32,7 @@ const MAIN = 'packages/terraform-provider/src/main.ts';
 
 /**
  * @param root the repository
- * @param main path from there; another program is bundled only to compare ours with it
+ * @param main path from there; tests bundle other programs only to compare them with the provider
  */
 export async function bundleProvider(root: string, main = MAIN): Promise<ProviderBundle> {
   const { metafile, outputFiles = [] } = await bundle({
@@ -44,7 +44,7 @@ export async function bundleProvider(root: string, main = MAIN): Promise<Provide
     // Terraform starts the plug-in three or four times for one command.
     minifyWhitespace: true,
     minifySyntax: true,
-    // Of packages that have both, the ES modules: what is not used of them is left out.
+    // ES modules of packages that have both, so that unused code is left out.
     mainFields: ['module', 'main'],
     lineLimit: LINE_LIMIT,
     plugins: [withoutProtoLoader],
@@ -57,9 +57,10 @@ export async function bundleProvider(root: string, main = MAIN): Promise<Provide
 }
 
 /**
- * What Terraform unpacks, for all platforms the same. Terraform runs the first file named `terraform-provider-svc…`.
+ * The files that Terraform unpacks, the same for all platforms. Terraform runs the first file named
+ * `terraform-provider-svc…`.
  *
- * @param node path of a Node that is taken before the one on PATH, where it exists; null names none
+ * @param node path of a Node that is preferred to the one on PATH, if it exists; null names none
  */
 export async function providerPackage(
   bundled: ProviderBundle,

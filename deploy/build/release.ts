@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { h1, type NamedContent, sha256Sums } from './checksums.ts';
 import { type ZipEntry, zip } from './zip.ts';
 
-/** Windows starts only `.exe` files, and ours is a script. */
+/** Without Windows: it starts only `.exe` files, and the provider is a script. */
 export const PLATFORMS = ['darwin_amd64', 'darwin_arm64', 'linux_amd64', 'linux_arm64'] as const;
 
-/** Where Terraform and OpenTofu look for `svc/svc` without a host. */
+/** Hosts at which Terraform and OpenTofu look for `svc/svc`. */
 const HOSTS = ['registry.terraform.io', 'registry.opentofu.org'];
 const NAMESPACE = 'svc';
 const TYPE = 'svc';
@@ -14,7 +14,7 @@ const TYPE = 'svc';
 const PROTOCOL_VERSIONS = ['6.0'];
 
 export type Packaged = {
-  /** Also of the unpacked files: what `.terraform.lock.hcl` says. */
+  /** Checksum of the unpacked files, as in `.terraform.lock.hcl`. */
   readonly h1: string;
   readonly zips: readonly NamedContent[];
 };
@@ -24,7 +24,7 @@ export async function packageFor(
   files: readonly ZipEntry[],
   version: string,
 ): Promise<Packaged> {
-  // A provider in JavaScript has the same files everywhere, so one zip under several names.
+  // A provider in JavaScript has the same files everywhere, so one zip gets several names.
   const content = await zip(files);
   const zips = platforms.map((platform) => ({ name: zipName(version, platform), content }));
   return { h1: h1(files), zips };
@@ -34,7 +34,7 @@ export function zipName(version: string, platform: string): string {
   return `terraform-provider-${TYPE}_${version}_${platform}.zip`;
 }
 
-/** The set of files that a provider registry takes, but for the signature of the checksums. */
+/** Writes the files that a provider registry takes, without the signature of the checksums. */
 export async function writeRelease(dir: string, { zips }: Packaged, version: string): Promise<void> {
   const manifest = { version: 1, metadata: { protocol_versions: PROTOCOL_VERSIONS } };
   const listed: NamedContent[] = [
@@ -51,7 +51,7 @@ export async function writeRelease(dir: string, { zips }: Packaged, version: str
   await writeFiles(dir, [...listed, sums]);
 }
 
-/** The provider with Node in it, apart from the others: a registry has one zip for each platform. */
+/** Writes the provider that contains Node to a folder of its own: a registry has one zip for each platform. */
 export async function writeStandaloneRelease(dir: string, { zips }: Packaged): Promise<void> {
   const named = zips.map(({ name, content }) => ({
     name: name.replace(/\.zip$/, '_standalone.zip'),
@@ -61,8 +61,8 @@ export async function writeStandaloneRelease(dir: string, { zips }: Packaged): P
 }
 
 /**
- * A folder for `filesystem_mirror`. Packed: Terraform unpacks it into the project, which then goes on working
- * when the mirror is built anew or removed.
+ * Writes a folder for `filesystem_mirror`. The packages stay packed: Terraform unpacks them into the project,
+ * which then continues to work when the mirror is rebuilt or removed.
  */
 export async function writeMirror(dir: string, { zips }: Packaged): Promise<void> {
   for (const host of HOSTS) await writeFiles(join(dir, host, NAMESPACE, TYPE), zips);

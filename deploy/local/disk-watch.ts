@@ -2,16 +2,19 @@ import { statfs } from 'node:fs/promises';
 
 const LOOK_EVERY_MS = 5_000;
 const MEBIBYTE = 1024 ** 2;
-/** Less than this is said, bytes. */
+/** Free space below which the disk counts as low, bytes. */
 const LOW = 64 * MEBIBYTE;
-/** With less than this, writing may have failed, bytes. */
+/** Free space below which writes may have failed, bytes. */
 const FULL = MEBIBYTE;
-/** With this much, a disk that was full counts as having room again, bytes. */
+/** Free space from which a full disk counts as having room again, bytes. */
 const ROOM = 4 * MEBIBYTE;
 
 export type DiskState = 'ample' | 'low' | 'full';
 
-/** The state that `free` bytes make of the one before: a disk that was full must have some room before it is not. */
+/**
+ * The state for `free` bytes after the state `before`: a disk that was full must have some room before it is
+ * not full any more.
+ */
 export function diskState(before: DiskState, free: number): DiskState {
   if (free < FULL) return 'full';
   if (before === 'full' && free < ROOM) return 'full';
@@ -19,7 +22,7 @@ export function diskState(before: DiskState, free: number): DiskState {
 }
 
 /**
- * Looks at the free space of the folder's disk and tells when its state changes.
+ * Checks the free space of the folder's disk regularly, and reports changes of its state.
  *
  * @returns ends the watch
  */
@@ -34,7 +37,7 @@ export function watchDisk(
     state = diskState(before, bavail * bsize);
     if (state !== before) onChange(state, before, Math.floor((bavail * bsize) / MEBIBYTE));
   };
-  // A folder that cannot be looked at is not full.
+  // A folder that cannot be checked does not count as full.
   const lookSafely = (): void => void look().catch(() => {});
   lookSafely();
   const timer = setInterval(lookSafely, LOOK_EVERY_MS);

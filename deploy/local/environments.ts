@@ -4,12 +4,14 @@ import { fileVariantOf, type SettingName } from '@svc/shared/setting-names.ts';
 import type { SettingsTable } from '@svc/shared/settings.ts';
 
 /**
- * What each part of `npm start` is given of the environment: its own settings, so that an agent, which speaks to
- * strangers all day, knows neither the API token nor the key of the secrets.
+ * The parts of `npm start`. Each part gets only its own settings from the environment: an agent, which talks
+ * to strangers all day, must not know the API token or the key of the secrets.
  */
 export type PartKind = 'coordinator' | 'agent' | 'nats-server';
 
-/** What any program may need: where programs, folders, languages, proxies and certificates are. */
+/**
+ * Variables that any program may need: the places of programs, folders, languages, proxies and certificates.
+ */
 const COMMON =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|TZ|TMPDIR|TEMP|TMP|TERM|NO_COLOR|XDG_\w+|LC_\w+|NODE_\w+|SSL_CERT_\w+|(?:https?|no|all)_proxy|UV_THREADPOOL_SIZE|LD_LIBRARY_PATH)$/i;
 
@@ -23,7 +25,7 @@ export function environmentOf(kind: PartKind, environment: NodeJS.ProcessEnv): R
 function mayHave(kind: PartKind, name: string): boolean {
   if (kind === 'nats-server') return COMMON.test(name);
   if (kind === 'agent') return COMMON.test(name) || OF_AGENT.has(name);
-  // Names of any kind: the declared file may insert them, and a misspelt setting is told of.
+  // Names of any kind: the declared file may insert them, and svc warns of misspelt settings.
   return !OF_AGENT.has(name) || OF_COORDINATOR.has(name);
 }
 

@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs';
 
-/** How often the launcher is looked for, ms. */
+/** Interval of the checks, ms. */
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * Calls `onGone` once when npm, which started this process, is gone: killed, it forwards no signal, and
- * Ctrl-C in its terminal does not reach us any more. Does nothing when npm did not start us.
+ * Calls `onGone` once when npm, which started this process, is gone: a killed npm forwards no signal, and
+ * Ctrl-C in its terminal does not reach this process any more. Does nothing when npm did not start this
+ * process.
  *
- * npm starts us through a shell, which may stand between us (dash) or be replaced by us (bash). On Linux
- * the shell's own parent is looked at too; elsewhere only a shell that was replaced is noticed.
+ * npm starts this process through a shell, which may stay between the two (dash) or be replaced (bash). On
+ * Linux the shell's own parent is checked too; elsewhere only the case of a replaced shell is noticed.
  *
  * @returns ends the watch
  */
@@ -24,7 +25,7 @@ export function watchLauncher(environment: NodeJS.ProcessEnv, onGone: () => void
   return () => clearInterval(timer);
 }
 
-/** Our parent and its parent: an orphan is given to another one. */
+/** Ids of the parent and its parent: an orphan gets another parent. */
 function ancestorsNow(): string {
   return `${process.ppid} ${parentOf(process.ppid)}`;
 }
@@ -32,7 +33,7 @@ function ancestorsNow(): string {
 /** Null where there is no /proc. */
 function parentOf(pid: number): string | null {
   try {
-    // `pid (name) state ppid …`; the name may contain anything, so what counts is after the last bracket.
+    // `pid (name) state ppid …`; the name may contain anything, so the text after the last bracket counts.
     const [, parent] = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? [];
     return parent ?? null;
   } catch {

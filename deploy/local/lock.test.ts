@@ -14,7 +14,7 @@ test('a data folder serves one start at a time', () => {
   const folder = dataFolder();
   const unlock = lockDataFolder(folder);
   expect(() => lockDataFolder(folder)).toThrow(
-    `svc runs already with the data folder ${folder} (process ${process.pid})`,
+    `svc is already running with the data folder ${folder} (process ${process.pid})`,
   );
   unlock();
   lockDataFolder(folder)();

@@ -4,11 +4,11 @@ import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { lockFile } from '@svc/shared/file-lock.ts';
 
 /**
- * Makes sure that one `npm start` at a time uses a data folder. A file with the process id is there too,
- * but only to tell people which process has the folder.
+ * Ensures that only one `npm start` at a time uses a data folder. A file with the process id exists too, only
+ * to tell people which process has the folder.
  *
- * @returns a function that gives the lock back
- * @throws when another process has it, or the folder cannot be written to
+ * @returns a function that releases the lock
+ * @throws when another process has it, or the folder is not writable
  */
 export function lockDataFolder(dataDir: string): () => void {
   const pidFile = join(dataDir, 'start.pid');
@@ -31,14 +31,14 @@ export function lockDataFolder(dataDir: string): () => void {
 function heldBy(dataDir: string, pidFile: string): string {
   const pid = readPid(pidFile);
   return (
-    `svc runs already with the data folder ${dataDir}${pid === null ? '' : ` (process ${pid})`}; ` +
-    'stop it there (Ctrl-C), or set SVC_DATA_DIR and SVC_LISTEN for a second one'
+    `svc is already running with the data folder ${dataDir}${pid === null ? '' : ` (process ${pid})`}; ` +
+    'stop it (Ctrl-C), or set SVC_DATA_DIR and SVC_LISTEN for a second one'
   );
 }
 
-/** What people are told about a data folder that cannot be used. */
+/** The message about an unusable data folder. */
 export function unusable(dataDir: string, error: unknown): string {
-  return `the data folder ${dataDir} cannot be used: ${messageOf(error)}; set SVC_DATA_DIR to a folder that can be written to`;
+  return `cannot use the data folder ${dataDir}: ${messageOf(error)}; set SVC_DATA_DIR to a writable folder`;
 }
 
 function readPid(file: string): number | null {

@@ -5,16 +5,16 @@ import { join } from 'node:path';
 const USER = 'svc';
 
 export type NatsAccess = {
-  /** Of the server's configuration. */
+  /** Path of the server's configuration. */
   configFile: string;
-  /** Holds the server's URL with user and password; what `SVC_NATS_URL_FILE` of its clients names. */
+  /** Path of a file with the server's URL, user and password, for `SVC_NATS_URL_FILE` of its clients. */
   urlFile: string;
 };
 
 /**
- * Writes the configuration of the NATS server of this data folder, and the URL for its clients. Loopback keeps
- * nobody out who can run programs on this machine, so it asks for a password: random, the same over restarts, in
- * files that only the owner may read.
+ * Writes the configuration of the NATS server of this data folder, and the URL for its clients. Every user of
+ * the machine can reach loopback, so the server requires a password. The password is random, stays the same
+ * over restarts, and is in files that only the owner may read.
  */
 export function writeNatsAccess(dataDir: string, port: number, store: string): NatsAccess {
   const configFile = join(dataDir, 'nats.conf');
@@ -30,12 +30,15 @@ function passwordIn(urlFile: string): string | null {
     const { password } = new URL(readFileSync(urlFile, 'utf8').trim());
     return password === '' ? null : password;
   } catch {
-    // Not there yet, or no URL: a new one is made.
+    // The file is missing or has no URL: a new password is made.
     return null;
   }
 }
 
-/** A crash leaves the whole file or the one of before; whatever mode that had, this one is the owner's alone. */
+/**
+ * A crash leaves the whole new file or the former one. Only the owner may read the new file, whatever mode
+ * the former one had.
+ */
 function writePrivate(path: string, text: string): void {
   const draft = `${path}.new`;
   writeFileSync(draft, text, { mode: 0o600 });
@@ -47,8 +50,8 @@ function natsConfiguration(port: number, store: string, password: string): strin
   return [
     `listen: 127.0.0.1:${port}`,
     `authorization { user: ${USER}, password: ${JSON.stringify(password)} }`,
-    // Without a bound of its own JetStream takes the disk's free space for one and refuses, on a small
-    // disk, streams that might fill it. The streams have bounds themselves.
+    // Without this bound JetStream uses the disk's free space as its bound and refuses, on a small disk,
+    // streams that might fill it. The streams have bounds themselves.
     `jetstream { store_dir: ${JSON.stringify(store)}, max_file: 2TB }`,
     // A frozen agent must not stall the coordinator's publishing for the default 10 s.
     'write_deadline: "2s"',

@@ -3,14 +3,14 @@ import { createServer } from 'node:net';
 import { SvcError } from '@svc/shared/errors.ts';
 
 /**
- * The port for the NATS server of this data folder: the one it had before, so that agents that outlive
- * a restart find it again, or a free one, which is then remembered.
+ * Chooses the port for the NATS server of this data folder: the former one, so that agents that outlive a
+ * restart find it again, or else a free one, which is then stored.
  */
 export async function choosePort(file: string): Promise<number> {
   const remembered = Number(await readFile(file, 'utf8').catch(missingIsEmpty));
   if (Number.isInteger(remembered) && remembered > 0 && (await bind(remembered)) !== null) return remembered;
   const port = await bind(0);
-  if (port === null) throw new SvcError('no-free-port', 'no free loopback port could be had for NATS');
+  if (port === null) throw new SvcError('no-free-port', 'there is no free loopback port for NATS');
   await writeFile(file, `${port}\n`);
   return port;
 }
@@ -20,7 +20,7 @@ function missingIsEmpty(error: NodeJS.ErrnoException): string {
   throw error;
 }
 
-/** The port when it could be bound and is free again, else null. */
+/** The port if it could be bound and is free again; otherwise null. */
 function bind(port: number): Promise<number | null> {
   return new Promise((resolve) => {
     const server = createServer();

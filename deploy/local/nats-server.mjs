@@ -1,4 +1,4 @@
-// Finds a nats-server binary, or gets one. Plain JavaScript with Node's own modules only, because it
+// Finds or downloads a nats-server binary. It is plain JavaScript with Node's own modules only, because it
 // runs on Node 20 before anything is installed.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,12 +13,12 @@ const run = promisify(execFile);
 const PROJECT = fileURLToPath(new URL('../..', import.meta.url));
 const CACHE = join(PROJECT, '.cache', 'nats-server');
 
-/** Oldest server whose JetStream does all that svc needs (Debian 12 ships it). */
+/** Oldest server whose JetStream supports all that svc needs (Debian 12 has it). */
 const MINIMUM = [2, 9, 10];
 
 /**
- * The official release that is downloaded where there is no Debian archive. The checksums are those
- * of the project's own container images (nats-io/nats-docker, 2.10.x).
+ * The official release, downloaded on machines without a Debian archive. The checksums are those of the
+ * project's own container images (nats-io/nats-docker, 2.10.x).
  */
 const RELEASE = {
   version: '2.10.29',
@@ -28,31 +28,31 @@ const RELEASE = {
   },
 };
 
-/** Where Debian's package puts it; often missing from a user's PATH. */
+/** Folders of Debian's package and of others, often missing from a user's PATH. */
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/usr/bin', '/opt/homebrew/bin'];
 
 /** @typedef {{ path: string, version: string, source: string }} NatsServerBinary */
 
-/** The errors of `@svc/shared/errors.ts` cannot be had here: this runs on Node 20, before packages are installed. */
+/** It cannot use `@svc/shared/errors.ts`: this file runs on Node 20, before packages are installed. */
 export class NatsServerMissing extends Error {
   code = 'no-nats-server';
 }
 
-/** One of the ways to a binary did not work. */
+/** One way to get a binary failed. */
 class WayFailed extends NatsServerMissing {}
 
 /**
- * A usable binary that is already on this machine: `SVC_NATS_SERVER`, `PATH`, the project's cache.
+ * Finds a usable binary on this machine: `SVC_NATS_SERVER`, `PATH`, the project's cache.
  *
  * @returns {Promise<NatsServerBinary>}
- * @throws {NatsServerMissing} naming what was looked at
+ * @throws {NatsServerMissing} naming the places that were searched
  */
 export async function findNatsServer(environment = process.env) {
   const given = environment.SVC_NATS_SERVER;
   if (given !== undefined && given !== '') {
     const version = await versionOf(given);
     if (version === null)
-      throw new NatsServerMissing(`SVC_NATS_SERVER=${given} is not a nats-server that runs here`);
+      throw new NatsServerMissing(`SVC_NATS_SERVER=${given} is not a nats-server that runs on this machine`);
     if (!isNewEnough(version)) {
       throw new NatsServerMissing(
         `SVC_NATS_SERVER=${given} is version ${version}; svc needs ${MINIMUM.join('.')} or newer`,
@@ -71,12 +71,12 @@ export async function findNatsServer(environment = process.env) {
 }
 
 /**
- * Finds a binary or gets one: Debian's package unpacked into the project's cache (no root needed),
- * Debian's package installed (root), the official release archive.
+ * Finds a binary or gets one: Debian's package unpacked into the project's cache (no root needed), Debian's
+ * package installed (root), or the official release archive.
  *
- * @param {(line: string) => void} say what is being done, for the person who waits
+ * @param {(line: string) => void} say writes progress for the waiting person
  * @returns {Promise<NatsServerBinary>}
- * @throws {NatsServerMissing} naming every way and why it did not work
+ * @throws {NatsServerMissing} naming every way and the reason for its failure
  */
 export async function obtainNatsServer(say, environment = process.env) {
   /** @type {string[]} */
@@ -85,7 +85,7 @@ export async function obtainNatsServer(say, environment = process.env) {
     return await findNatsServer(environment);
   } catch (error) {
     if (environment.SVC_NATS_SERVER) throw error;
-    failures.push('PATH and the project cache: not there, or older than 2.9.10');
+    failures.push('PATH and the project cache: missing, or older than 2.9.10');
   }
   const ways = [
     { name: "Debian's package, unpacked into .cache", get: unpackDebianPackage },
@@ -103,16 +103,19 @@ export async function obtainNatsServer(say, environment = process.env) {
   }
   throw new NatsServerMissing(
     [
-      'no nats-server could be had. These ways were tried:',
+      'svc cannot find or get a nats-server. It tried these ways:',
       '  - SVC_NATS_SERVER: not set',
       ...failures.map((failure) => `  - ${failure}`),
       'Install nats-server 2.9.10 or newer (https://nats.io/download), or set SVC_NATS_SERVER to its path,',
-      'or set SVC_NATS_URL to a server that runs already.',
+      'or set SVC_NATS_URL to a running server.',
     ].join('\n'),
   );
 }
 
-/** apt verifies the archive's signature, so no checksum of our own is needed. Private folders: no root, no system state touched. */
+/**
+ * apt verifies the archive's signature, so no checksum of our own is needed. It uses private folders: no
+ * root, no change of the system's state.
+ */
 async function unpackDebianPackage() {
   const work = await mkdtemp(join(tmpdir(), 'svc-apt-'));
   try {
@@ -164,7 +167,7 @@ async function downloadRelease() {
   }
 }
 
-/** Puts a binary into the cache by rename, so that a second start never sees half of it. */
+/** Puts a binary into the cache by rename, so that a second start never finds half of it. */
 async function keep(/** @type {string} */ binary) {
   const target = join(CACHE, 'nats-server');
   await mkdir(dirname(target), { recursive: true });

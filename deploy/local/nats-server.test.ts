@@ -24,7 +24,7 @@ test('the path that was given is used before all others', async () => {
 
 test('a given path that is no server, or too old, is an error and not passed over', async () => {
   await expect(findNatsServer({ SVC_NATS_SERVER: '/nowhere' })).rejects.toThrow(
-    'SVC_NATS_SERVER=/nowhere is not a nats-server that runs here',
+    'SVC_NATS_SERVER=/nowhere is not a nats-server that runs on this machine',
   );
   const old = await fakeBinary('2.8.4');
   await expect(findNatsServer({ SVC_NATS_SERVER: old })).rejects.toThrow(

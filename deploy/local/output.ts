@@ -1,7 +1,7 @@
 import { forTerminal } from '@svc/shared/terminal.ts';
 import { z } from 'zod';
 
-/** The part of a log line that people are shown. Other keys are kept for `SVC_LOG_LEVEL=debug`. */
+/** The members of a log line that are shown. Other members are shown only with `SVC_LOG_LEVEL=debug`. */
 const logLine = z.looseObject({
   level: z.number(),
   time: z.number(),
@@ -20,7 +20,7 @@ const transition = z.object({
 const WARN = 40;
 const ERROR = 50;
 
-/** `green('text')`, or the text alone where colour is not wanted. */
+/** `green('text')`, or the text alone without colour. */
 export type Paint = { [C in 'green' | 'yellow' | 'red' | 'grey' | 'bold']: (text: string) => string };
 
 const CODES = { green: 32, yellow: 33, red: 31, grey: 90, bold: 1 } as const;
@@ -39,10 +39,9 @@ export function paintFor(stream: { isTTY?: boolean }, environment: NodeJS.Proces
 }
 
 /**
- * What to show for one line of a part's standard error: a change of status, a warning or an error, and
- * the end of one (`event: 'recovered'`);
- * null for the rest (unless everything is asked for). Lines that are not ours are shown as they are,
- * because a crash says why on them.
+ * Renders one line of a part's standard error: a change of status, a warning or an error, and the end of one
+ * (`event: 'recovered'`). The answer is null for other lines, unless all are shown. Lines that are not svc's
+ * log lines are shown unchanged, because a crash explains itself there.
  */
 export function render(part: string, line: string, paint: Paint, showsAll: boolean): string | null {
   const parsed = logLine.safeParse(parseJson(line));
@@ -73,7 +72,7 @@ function renderTransition(change: z.infer<typeof transition>, paint: Paint): str
   return `${colour('●')} ${paint.bold(forTerminal(change.monitor.name))}  ${change.from} → ${colour(change.to)}  ${paint.grey(`(${change.reason}${detail})`)}`;
 }
 
-/** Of lines that belong to the one above. */
+/** Indent of lines that belong to the line above. */
 const INDENT = ' '.repeat(10);
 
 const HIDDEN = new Set(['level', 'time', 'msg', 'part', 'event', 'pid', 'hostname']);
@@ -86,7 +85,7 @@ function detailOf(fields: Record<string, unknown>): string {
   return `${inLine === '' ? '' : `  ${inLine}`}${lists.map((text) => `\n${INDENT}${text}`).join('')}`;
 }
 
-/** What is said in several sentences (the errors of a declared file) reads better below each other. */
+/** Several sentences (the errors of a declared file) are easier to read one below the other. */
 function isListOfTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'string');
 }

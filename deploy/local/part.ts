@@ -3,19 +3,19 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { isReadyMessage } from '@svc/shared/readiness.ts';
 
-/** How a part ended: `exit code 1`, `signal SIGKILL`, or why it could not be started. */
+/** The end of a part: `exit code 1`, `signal SIGKILL`, or the reason why it could not be started. */
 export type End = { why: string; code: number | null };
 
 export type PartEvents = {
   /** A process was started, for the first time or again. */
   started(part: Part): void;
-  /** It does its work; `isAgain` after it had to be started again. */
+  /** The part is ready; `isAgain` after a restart. */
   ready(part: Part, isAgain: boolean): void;
   /** One line of its standard error. */
   line(part: Part, line: string): void;
-  /** It ended without being told to; it is started again after `delayMs`. */
+  /** It ended by itself; it is started again after `delayMs`. */
   ended(part: Part, end: End, delayMs: number): void;
-  /** It ended by itself with an exit code before it was ever ready: starting it again would not help. */
+  /** It ended by itself with an exit code before it was ever ready: another start would not help. */
   gaveUp(part: Part, end: End): void;
 };
 
@@ -25,29 +25,29 @@ export type PartCommand = {
   args: readonly string[];
   env: Record<string, string>;
   /**
-   * Node children get an IPC channel: they say there that they do their work now, and its end tells
-   * them that the supervisor is gone.
+   * Node children get an IPC channel. They report on it when they are ready, and its end tells them that the
+   * supervisor is gone.
    */
   hasChannel: boolean;
-  /** Of a part without a channel: whether a line of its standard error says that it does its work now. */
+  /** For a part without a channel: whether a line of its standard error says that it is ready. */
   isReadyLine?(line: string): boolean;
-  /** It is killed when it has not ended this long after SIGTERM, ms. */
+  /** Time from SIGTERM until it is killed, ms. */
   stopWithinMs: number;
 };
 
 const FIRST_RESTART_MS = 250;
 const LONGEST_RESTART_MS = 10_000;
-/** A part that ran this long was well: its next failure starts the back-off anew. */
+/** A part that ran this long was healthy, ms: its next failure starts the back-off anew. */
 const WELL_AFTER_MS = 10_000;
 
 /**
- * One child process that is kept running: started again with growing waits when it dies, and stopped
- * for good by {@link Part.stop}.
+ * One child process that is kept running: it is restarted with growing waits when it dies, and stopped for
+ * good by {@link Part.stop}.
  *
  *     idle → running → (died) → waiting → running → … → stopped
  *
- * It runs in a session of its own, so that Ctrl-C in the terminal reaches only the supervisor, which
- * then stops the parts in order.
+ * It runs in a session of its own, so that Ctrl-C in the terminal reaches only the supervisor, which then
+ * stops the parts in order.
  */
 export class Part {
   readonly name: string;
@@ -71,7 +71,7 @@ export class Part {
     return this.#child?.pid;
   }
 
-  /** Whether the process that runs now has said that it does its work. */
+  /** Whether the present process has reported that it is ready. */
   get isReady(): boolean {
     return this.#isReady;
   }
@@ -82,7 +82,7 @@ export class Part {
     return this.#ready.promise;
   }
 
-  /** SIGTERM, and SIGKILL when that takes too long. Resolves when it is gone. */
+  /** Sends SIGTERM, and SIGKILL when that takes too long. Resolves when the process is gone. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
@@ -95,7 +95,7 @@ export class Part {
     clearTimeout(deadline);
   }
 
-  /** Kills the process that runs now; it is started again as if it had died by itself. */
+  /** Kills the present process; it is started again as if it had died by itself. */
   restart(): void {
     this.#child?.kill('SIGKILL');
   }
@@ -123,7 +123,7 @@ export class Part {
     child.once('error', (error) => {
       failure = { why: error.message, code: 1 };
     });
-    // Not `exit`: by `close` all that it said about its end has been read. It comes after `error` too.
+    // Not `exit`: at `close` all its output has been read. `close` comes after `error` too.
     child.once('close', (code, signal) => {
       const why = signal === null ? `exit code ${code}` : `signal ${signal}`;
       this.#ended(failure ?? { why, code }, startedAt);

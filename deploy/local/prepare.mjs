@@ -1,4 +1,4 @@
-// Before `npm start` and `npm test`: installs what is missing and says what it does. Plain JavaScript
+// Runs before `npm start` and `npm test`: installs missing packages and reports it. It is plain JavaScript
 // with Node's own modules only, because it runs on Node 20 in a fresh clone.
 import { spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
@@ -19,7 +19,10 @@ function checkNode() {
   );
 }
 
-/** npm rewrites its hidden lock file at the end of every install, so an older one means work to do. */
+/**
+ * npm rewrites its hidden lock file at the end of every install, so an older one means that packages are
+ * missing.
+ */
 function isInstalled() {
   const installed = join(PROJECT, 'node_modules', '.package-lock.json');
   if (!existsSync(installed) || !existsSync(join(PROJECT, 'node_modules', 'node', 'bin', 'node')))

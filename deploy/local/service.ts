@@ -17,7 +17,9 @@ export type LocalServiceOptions = {
   dataDir: string;
   regions: readonly Region[];
   environment: NodeJS.ProcessEnv;
-  /** Path of the binary; null when `SVC_NATS_URL`, or the file of `SVC_NATS_URL_FILE`, names a server that runs already. */
+  /**
+   * Path of the binary; null when `SVC_NATS_URL`, or the file of `SVC_NATS_URL_FILE`, names a running server.
+   */
   natsServer: string | null;
   /** The declared file; null: none. */
   configFile: string | null;
@@ -27,17 +29,19 @@ export type LocalServiceOptions = {
 
 /** The NATS server that the parts use. */
 type LocalNats = {
-  /** Shown to people, without credentials if they are ours. */
+  /** Shown to people, without svc's own credentials. */
   readonly url: string;
   readonly address: string;
-  /** How the parts are told of it, where the environment does not already. */
+  /** Settings for the parts, where the environment does not have them. */
   readonly settings: Readonly<Record<string, string>>;
 };
 
-/** A start that takes longer than this says what it waits for, and says it again as often, ms. */
+/** Interval at which a slow start reports what it waits for, ms. */
 const STILL_STARTING_MS = 5_000;
 
-/** Agents drain for 2 s; with the rest all is down within the 5 s that Ctrl-C may take. */
+/**
+ * Agents drain for 2 s. Together with the other limits everything ends within the 5 s that Ctrl-C may take.
+ */
 const AGENT_DRAIN_MS = 2_000;
 const AGENT_STOP_MS = 2_600;
 const COORDINATOR_STOP_MS = 1_400;
@@ -65,7 +69,7 @@ export class LocalService {
         if (part === this.#nats) this.#guardNats();
       },
       line: (part, line) => {
-        // NATS logs to a format of its own; only what it says when it cannot go on matters here.
+        // NATS logs in a format of its own; only its fatal errors matter here.
         if (part === this.#nats && !/\[(ERR|FTL)\]/.test(line)) return;
         const shown = render(part.name, line, paint, showsAll);
         if (shown !== null) print(shown);
@@ -87,12 +91,12 @@ export class LocalService {
     return this.#stopping !== null;
   }
 
-  /** Called when a part cannot be started at all, after why has been printed. */
+  /** Called when a part cannot be started at all, after the reason was printed. */
   onGiveUp(listener: () => void): void {
     this.#giveUp = listener;
   }
 
-  /** Resolves when every part does its work. */
+  /** Resolves when every part is ready. */
   async start(): Promise<void> {
     const { print, paint, regions, dataDir } = this.#options;
     print(paint.bold('svc is starting'));
@@ -129,7 +133,7 @@ export class LocalService {
     for (const line of this.#summary(nats.url, publicUrl)) print(line);
   }
 
-  /** Agents first, so that their last results are recorded; NATS last. */
+  /** Stops the agents first, so that their last results are recorded, and NATS last. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stopAll();
     return this.#stopping;
@@ -182,7 +186,7 @@ export class LocalService {
     return { url: `nats://${address}`, address, settings: { SVC_NATS_URL_FILE: urlFile } };
   }
 
-  /** Of the coordinator and the agents. */
+  /** Settings of the coordinator and the agents. */
   #settingsOf(nats: LocalNats): Record<string, string> {
     const { environment, project } = this.#options;
     return {
@@ -217,7 +221,7 @@ export class LocalService {
     return new Part(command, this.#events);
   }
 
-  /** NATS alone needs it: the parts that are Node see the end of their channel when this process is gone. */
+  /** Only NATS needs it: the Node parts see the end of their channel when this process is gone. */
   #guardNats(): void {
     const pid = this.#nats?.pid;
     if (pid !== undefined) this.#unguard = guardProcess(pid);
@@ -229,7 +233,7 @@ export class LocalService {
     const ok = paint.green('ok   ');
     if (state === 'full') {
       print(
-        `${this.#clock()}  ${paint.red('error')} the disk of ${dataDir} is full: results cannot be kept, and nothing new is announced, until there is room`,
+        `${this.#clock()}  ${paint.red('error')} the disk of ${dataDir} is full: svc cannot store results and announces nothing new until there is room`,
       );
       return;
     }
@@ -237,7 +241,7 @@ export class LocalService {
       print(`${this.#clock()}  ${warn} the disk of ${dataDir} has ${freeMebibytes} MiB left`);
     if (before !== 'full') return;
     print(`${this.#clock()}  ${ok} the disk of ${dataDir} has room again`);
-    // It may have stopped keeping results (2.9.10: its JetStream had not answered 40 s after there was room).
+    // It may have stopped storing results (2.9.10: its JetStream had not answered 40 s after there was room).
     this.#nats?.restart();
   }
 
@@ -273,7 +277,7 @@ export class LocalService {
   }
 }
 
-/** The first server's, without credentials. */
+/** The address of the first server, without credentials. */
 function addressOf(url: string): string {
   try {
     return parseNatsServers(url).addresses[0] ?? '';

@@ -1,6 +1,6 @@
 /**
- * `npm start`: NATS, the coordinator and one agent per region as child processes, kept running until
- * Ctrl-C. Prints what runs where, then one line per change of status.
+ * `npm start`: runs NATS, the coordinator and one agent per region as child processes until Ctrl-C. It prints
+ * the parts with their addresses, then one line per change of status.
  */
 import { mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -35,13 +35,13 @@ async function main(): Promise<void> {
   const stopped = Promise.withResolvers<number>();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      // Asked twice: the person does not want to wait.
+      // A second signal: the person does not want to wait.
       if (service.isStopping) service.kill();
       else void service.stop().then(() => stopped.resolve(0));
     });
   }
   const unwatch = watchLauncher(environment, () => {
-    console.log('npm, which started this, is gone');
+    console.log('npm, which started svc, is gone');
     void service.stop().then(() => stopped.resolve(0));
   });
   service.onGiveUp(() => void service.stop().then(() => stopped.resolve(1)));
@@ -55,7 +55,7 @@ async function main(): Promise<void> {
   unlock();
 }
 
-/** The sample where nothing is said; null for `none`. */
+/** The default is the sample file; null for `none`. */
 function configFileOf(setting: string | undefined): string | null {
   if (setting === 'none') return null;
   return resolve(setting || join(dirname(fileURLToPath(import.meta.url)), 'svc.yaml'));
@@ -79,14 +79,14 @@ function regionsOf(text: string) {
   if (unknown.length > 0) {
     throw new SvcError(
       'bad-settings',
-      `SVC_REGIONS: ${unknown.join(', ')}: no such region; the regions are ${REGIONS.join(', ')}`,
+      `SVC_REGIONS: unknown region ${unknown.join(', ')}; the regions are ${REGIONS.join(', ')}`,
     );
   }
   if (regions.length === 0) throw new SvcError('bad-settings', 'SVC_REGIONS: name at least one region');
   return [...new Set(regions)];
 }
 
-// When the terminal was closed nobody reads any more, and everything is still to be stopped in order.
+// After the terminal was closed there is no reader, and everything must still stop in order.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 

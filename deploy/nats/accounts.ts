@@ -1,6 +1,6 @@
 /**
- * Writes what a NATS server for svc needs: a configuration with one account per region, and a key file
- * per part. See the README beside it.
+ * Writes the files for a NATS server of svc: a configuration with one account per region, and a key file per
+ * part. See the README in this folder.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -14,7 +14,7 @@ import { type ServerOptions, serverConfiguration } from './configuration.ts';
 const USAGE = `node deploy/nats/accounts.ts --regions hosta-fra,hostb-par [options]
 
   --regions  the regions, separated by commas, or "all"
-  --out      folder for nats.conf and the keys (default deploy/nats/generated); keys that are there stay
+  --out      folder for nats.conf and the keys (default deploy/nats/generated); existing keys stay
   --listen   address of the server (default 127.0.0.1:4222)
   --store    the server's folder for results (default ./jetstream)
   --cert     PEM file of its certificate; required unless it listens on loopback
@@ -48,14 +48,14 @@ function main(): void {
     agents: new Map(regions.map((region) => [region, publicKeyIn(join(out, `agent-${region}.nk`))])),
   });
   writeFileSync(join(out, 'nats.conf'), configuration, { mode: 0o600 });
-  process.stdout.write(`${join(out, 'nats.conf')} and ${regions.length + 2} keys (*.nk) are written\n`);
+  process.stdout.write(`${join(out, 'nats.conf')} and ${regions.length + 2} keys (*.nk) written\n`);
 }
 
 function tlsOf(values: { listen: string; cert?: string; key?: string }): ServerOptions['tls'] {
   const { listen, cert, key } = values;
   if (cert !== undefined && key !== undefined) return { certificate: resolve(cert), key: resolve(key) };
   if (cert !== undefined || key !== undefined)
-    throw new SvcError('usage', '--cert and --key belong together');
+    throw new SvcError('usage', '--cert and --key must be given together');
   const host = listen.slice(0, listen.lastIndexOf(':'));
   if (host === 'localhost' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'))) return null;
   throw new SvcError(
@@ -69,12 +69,12 @@ function regionsOf(text: string): Region[] {
   const names = new Set(text.split(',').map((name) => name.trim()));
   return [...names].map((name) => {
     if (!isRegion(name))
-      throw new SvcError('usage', `${name} is no region; the regions are ${REGIONS.join(', ')}`);
+      throw new SvcError('usage', `${name} is not a region; the regions are ${REGIONS.join(', ')}`);
     return name;
   });
 }
 
-/** Public key of the seed in the file, which is made when it is not there. */
+/** Public key of the seed in the file; the file is made when it is missing. */
 function publicKeyIn(file: string): string {
   if (!existsSync(file))
     writeFileSync(file, `${Buffer.from(nkeys.createUser().getSeed())}\n`, { mode: 0o600 });
@@ -82,7 +82,7 @@ function publicKeyIn(file: string): string {
   try {
     return nkeys.fromSeed(new TextEncoder().encode(seed)).getPublicKey();
   } catch (error) {
-    throw new SvcError('usage', `${file} holds no nkey seed`, { cause: error });
+    throw new SvcError('usage', `${file} does not contain an nkey seed`, { cause: error });
   }
 }
 

@@ -2,7 +2,7 @@ import { MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
 import { AGENT_QUEUE, agentsSubject, jobsSubject, resultsSubjects } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 
-/** Public nkeys (`U…`): the server knows no more. */
+/** Public nkeys (`U…`): the server needs nothing else. */
 export type PublicKeys = {
   coordinator: string;
   system: string;
@@ -19,7 +19,7 @@ export type ServerOptions = {
   tls: { certificate: string; key: string } | null;
 };
 
-/** When the server cuts a connection off that does not read. */
+/** Limits at which the server cuts a connection that does not read. */
 export const CONNECTION_BOUNDS = [
   '# A frozen agent must not stall the publishing of jobs for the default 10 s.',
   'write_deadline: "2s"',
@@ -34,8 +34,8 @@ export function serverConfiguration(server: ServerOptions, keys: PublicKeys): st
     `listen: ${quoted(listen)}`,
     'max_payload: 1MB',
     CONNECTION_BOUNDS,
-    // The stream of results has a bound itself (SVC_RESULTS_MAX_BYTES); without this one JetStream refuses
-    // it where the disk has less room at the moment.
+    // The stream of results has a bound itself (SVC_RESULTS_MAX_BYTES). Without this one JetStream refuses
+    // the stream when the disk has less room at the moment.
     `jetstream { store_dir: ${quoted(store)}, max_file: 2TB }`,
     ...(tls === null
       ? []
@@ -45,12 +45,12 @@ export function serverConfiguration(server: ServerOptions, keys: PublicKeys): st
 }
 
 /**
- * One account per region beside the coordinator's.
+ * One account per region beside the coordinator's account.
  *
- * Permissions inside one shared account do not hold: the server does not check the reply subject of a
- * message, so an agent could let the answer to its own result be delivered to another region's jobs, or
- * to the stream's purge. Between accounts only what is exported and imported here passes, and answers
- * come back by themselves.
+ * Permissions inside one shared account are not enough: the server does not check the reply subject of a
+ * message. An agent could have the answer to its own result delivered to another region's jobs, or to the
+ * stream's purge. Between accounts only exported and imported subjects pass, and answers return by
+ * themselves.
  */
 export function accountsBlock({ coordinator, system, agents }: PublicKeys): string {
   const regions = [...agents];
@@ -74,9 +74,12 @@ export function accountsBlock({ coordinator, system, agents }: PublicKeys): stri
   ].join('\n');
 }
 
-/** Of a region's agents, of which the coordinator knows 1,000; all regions together stay below the server's 65,536. */
+/**
+ * Most connections of a region's agents; the coordinator knows 1,000 agents. All regions together stay below
+ * the server's 65,536.
+ */
 const MAX_CONNECTIONS = 1_024;
-/** An agent has three. */
+/** An agent has three subscriptions. */
 const MAX_SUBSCRIPTIONS = 8 * MAX_CONNECTIONS;
 
 const accountOf = (region: Region): string => `R_${region}`;
@@ -100,14 +103,16 @@ function regionAccount(region: Region, key: string): string[] {
     '  } } ]',
     '  limits {',
     `    max_connections: ${MAX_CONNECTIONS}, max_subscriptions: ${MAX_SUBSCRIPTIONS}`,
-    // The longest of what agents say; a batch of results has 256 KiB. Longer ones end the connection.
+    // Size of an agent's longest message; a batch of results has 256 KiB. A longer message ends the
+    // connection.
     `    max_payload: ${MAX_AGENT_MESSAGE_BYTES}`,
     '  }',
     '  imports: [',
     `    ${imported('stream', 'APP', jobsSubject(region))}`,
     ...resultsSubjects(region).map((subject) => `    ${imported('service', 'APP', subject)}`),
     '  ]',
-    // No service: for each request of one the server keeps a way back for the answer, and nobody answers these.
+    // Not a service: for each request of a service the server keeps a way back for the answer, and nobody
+    // answers these messages.
     `  exports: [ { stream: ${quoted(agentsSubject(region))}, accounts: [APP] } ]`,
     '}',
   ];

@@ -10,7 +10,7 @@ import {
 import { CORPUS } from '../../test/conformance/answers/corpus.ts';
 import { DIFFERENCES } from '../../test/conformance/answers/differences.ts';
 
-/** `docs/reference/http-clients.md`: the HTTP probe beside other clients, from what they were observed to do. */
+/** `docs/reference/http-clients.md`: compares the HTTP probe with other clients, from observations of them. */
 export function clientsPage(): string {
   const versions = CLIENTS.map((client) => OBSERVATIONS[client].version);
   const differing = differingAnswers();
@@ -22,12 +22,12 @@ export function clientsPage(): string {
     '',
     `A server on loopback sent ${CORPUS.length} answers, byte by byte as they are in \`test/conformance/answers/\`, to the probe and to`,
     `${versions.join(', ')} (curl followed redirects with its cookie engine, and decoded`,
-    'bodies where the family is about that; Chromium asked by `fetch`; blackbox_exporter took every status for a success).',
+    'bodies where the family tests that; Chromium used `fetch`; blackbox_exporter accepted every status).',
     'The tests hold the probe to the column "probe" at each run; `node test/conformance/answers/observe.ts` observes the others anew.',
     '',
-    `All four make the same of ${CORPUS.length - count} answers: refused by all, or the same status and the same body. Below is each of the other ${count},`,
-    "with the reason why the probe does what it does. The rule: what curl, browsers and Go's client (which blackbox_exporter",
-    'uses) all take is taken, unless it can be read in two ways, is cut off, or is larger than the bounds.',
+    `All four agree on ${CORPUS.length - count} answers: refused by all, or the same status and the same body. The tables below list the other ${count},`,
+    "with the reason for the probe's choice. The rule: the probe accepts an answer that curl, browsers and Go's client (which blackbox_exporter",
+    'uses) all accept, unless it can be read in two ways, is cut off, or is larger than the bounds.',
     '',
     '## By family',
     '',

@@ -15,6 +15,7 @@ export const AREAS = [
   'Agent',
   'Probes',
   'Alerts',
+  'Export',
   'Terraform',
   'Tests',
 ] as const;
@@ -27,7 +28,7 @@ export function decisionsPage(): string {
     '',
     '<!-- Written by `npm run docs`; do not edit. -->',
     '',
-    'A record says why something is as it is, where others may question it. The code says what it does, and the other pages say what',
+    'A record gives the reason for a choice that others may question. The code shows what svc does, and the other pages explain what',
     'users need. Each record stands alone. When a later record replaces it, the later one takes over what is still true, and the number',
     'of the former is not used again.',
     '',

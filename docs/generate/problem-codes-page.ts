@@ -2,7 +2,7 @@ import { PROBLEMS } from '@svc/coordinator/api/problem.ts';
 import { PROBLEM_CODES, PROBLEM_MEANINGS } from '@svc/shared/api/problem-codes.ts';
 import { ERROR_TABLES } from '@svc/shared/error-codes.ts';
 
-/** `docs/reference/problem-codes.md`, from the tables of codes that the code itself uses. */
+/** `docs/reference/problem-codes.md`, from the tables of codes in the code. */
 export function problemCodesPage(): string {
   return [
     '# Problem codes',
@@ -13,7 +13,7 @@ export function problemCodesPage(): string {
     '',
     '## Problems of the HTTP API',
     '',
-    'The API answers what goes wrong with `application/problem+json` (RFC 9457). Its `type` is `urn:svc:problem:` and the code.',
+    'The API reports errors as `application/problem+json` (RFC 9457). Its `type` is `urn:svc:problem:` and the code.',
     '',
     '| code | status | title | meaning |',
     '| --- | --- | --- | --- |',

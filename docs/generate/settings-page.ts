@@ -5,15 +5,15 @@ import { SETTINGS_NOT_YET } from '@svc/shared/not-yet.ts';
 import { fileVariantOf, isSecretSetting } from '@svc/shared/setting-names.ts';
 import { isRequired, type SettingsTable } from '@svc/shared/settings.ts';
 
-/** `docs/reference/settings.md`, from the tables that the processes read their settings with. */
+/** `docs/reference/settings.md`, from the tables with which the processes read their settings. */
 export function settingsPage(): string {
   return [
     '# Settings',
     '',
     '<!-- Written by `npm run docs`; do not edit. -->',
     '',
-    'Settings are environment variables. An empty variable counts as unset. A bad value stops the start, with a list of everything',
-    'that is wrong. svc warns of a variable whose name begins with `SVC_` and that no part of svc knows, and says the nearest known name.',
+    'Settings are environment variables. An empty variable counts as unset. An invalid value stops the start, with a list of everything',
+    'that is wrong. svc warns of a variable that begins with `SVC_` and that no part of svc knows, and names the nearest known variable.',
     '',
     '## Coordinator (`npm run coordinator`)',
     '',
@@ -37,7 +37,7 @@ export function settingsPage(): string {
   ].join('\n');
 }
 
-/** Names that are known, so that nobody takes them for misspelt, and that nothing reads yet. */
+/** Names that are known, so that they do not count as misspelt, but that no part reads yet. */
 function withoutEffect(): string[] {
   if (SETTINGS_NOT_YET.size === 0) return [];
   const rows = [...SETTINGS_NOT_YET].map(([name, reason]) => `| \`${name}\` | this version ${reason} |`);
@@ -45,7 +45,7 @@ function withoutEffect(): string[] {
     '',
     '## Without effect yet',
     '',
-    'Where one of these is set, the coordinator and the agent warn at the start.',
+    'If one of these is set, the coordinator and the agent warn at the start.',
     '',
     '| variable | reason |',
     '| --- | --- |',
@@ -62,5 +62,5 @@ function table(settings: SettingsTable): string[] {
       const file = isSecretSetting(setting.name) ? ` Also as \`${fileVariantOf(setting.name)}\`.` : '';
       return `| \`${setting.name}\` | ${isRequired(setting) ? 'none: required' : shown} | ${setting.description}.${file} |`;
     });
-  return ['| variable | default | what it is |', '| --- | --- | --- |', ...rows];
+  return ['| variable | default | meaning |', '| --- | --- | --- |', ...rows];
 }

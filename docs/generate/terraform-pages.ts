@@ -95,7 +95,7 @@ function everyKind(kind: ResourceKind): string[] {
   return existsSync(new URL(path, EXAMPLES)) ? ['', '### Every kind', '', ...example(path)] : [];
 }
 
-/** What the definition does not say: how Terraform goes about it. */
+/** Facts about Terraform's behaviour that the definition does not contain. */
 function notes(kind: ResourceKind): string[] {
   const file = new URL(`resources/${kind}/notes.md`, EXAMPLES);
   return existsSync(file) ? ['', readFileSync(file, 'utf8').trimEnd()] : [];
@@ -135,7 +135,7 @@ function subcategoryOf(name: string): string {
   return name.includes('notification') ? 'Notifications' : 'Status pages';
 }
 
-/** The first resource of the kind in its example is imported. */
+/** The example imports its first resource of the kind. */
 function importSection(kind: ResourceKind): string[] {
   const { idAttributes, importShape } = RESOURCES_AT_API[kind];
   const id = idAttributes.map((_name, index) => 12 + 22 * index).join('/');

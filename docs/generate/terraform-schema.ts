@@ -1,6 +1,6 @@
 import type { Schema, SchemaAttribute, SchemaBlock, ValueType } from '@svc/terraform-provider/schema.ts';
 
-/** The section `Schema` of a page, as the Terraform registry's own generator arranges it. */
+/** The section `Schema` of a page, in the arrangement of the Terraform registry's own generator. */
 export function schemaSection({ attributes, blocks }: Schema): string[] {
   const entries = Object.entries(attributes);
   const isOneOf = (settings: readonly SchemaAttribute['setting'][]) =>

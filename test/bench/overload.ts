@@ -47,7 +47,7 @@ async function declareRate({ system, target }: RunningService, rate: number, kno
   const monitors = declaredMonitors(Math.max(active, known), target.port, (number) => ({
     active: number < active,
   }));
-  const applied = system.coordinator.line((line) => line.msg === 'declaration applied');
+  const applied = system.coordinator.line((line) => line.msg === 'applied the declared file');
   await system.declare({ svc_http_monitor: monitors });
   await applied;
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { stop } from 'esbuild';
 import { beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import { buildService } from '../../deploy/build/services.ts';
 import { startNatsServer } from '../support/nats-server.ts';
@@ -20,6 +21,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc bundles '));
   await Promise.all([buildService('coordinator', ROOT, folder), buildService('agent', ROOT, folder)]);
+  await stop();
   return () => rm(folder, { recursive: true });
 });
 

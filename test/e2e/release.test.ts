@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { stop } from 'esbuild';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildAll } from '../../deploy/build/build-all.ts';
 import { startForwardProxy } from '../support/forward-proxy.ts';
@@ -36,6 +37,7 @@ const reported: string[] = [];
 beforeAll(async () => {
   dist = await mkdtemp(join(tmpdir(), 'svc dist '));
   await buildAll({ root: ROOT, outDir: dist, withStandalone: true, report: (line) => reported.push(line) });
+  await stop();
   return () => rm(dist, { recursive: true });
 }, 120_000);
 

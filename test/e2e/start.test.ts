@@ -119,7 +119,7 @@ test(
     const first = place.start({ SVC_LOG_LEVEL: 'silent' });
     await first.line('svc runs.');
     const second = place.start();
-    await second.line('svc runs already with the data folder');
+    await second.line('svc is already running with the data folder');
     expect(await second.ended()).toBe(1);
     expect(await first.end('SIGTERM')).toBe(0);
   },

@@ -142,7 +142,7 @@ describe('the file', () => {
     expect(await readFile(file, 'utf8')).toBe(out);
     const again = await svc(['export', '--output', file, '--format', 'json']);
     expect(again).toMatchObject({ code: 1 });
-    expect(again.err).toContain(`cannot write ${file}: it is there already; --force replaces it`);
+    expect(again.err).toContain(`cannot write ${file}: the file exists; --force replaces it`);
     expect(await readFile(file, 'utf8')).toBe(out);
   });
 
@@ -160,7 +160,7 @@ describe('the file', () => {
     for (const output of [['--output', file], []]) {
       const refused = await svc(['export', ...output, '--secrets-file', secrets]);
       expect(refused).toMatchObject({ code: 1, out: '' });
-      expect(refused.err).toContain(`cannot write ${secrets}: it is there already; --force replaces it`);
+      expect(refused.err).toContain(`cannot write ${secrets}: the file exists; --force replaces it`);
       await expect(stat(file)).rejects.toMatchObject({ code: 'ENOENT' });
     }
     expect(await readFile(secrets, 'utf8')).toBe('mine');

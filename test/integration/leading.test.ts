@@ -270,7 +270,7 @@ describe.concurrent('leading ends and begins again', () => {
         expect(observed.now).toEqual(SERVING);
       }
 
-      const applied = () => service.said.get('declaration applied') ?? 0;
+      const applied = () => service.said.get('applied the declared file') ?? 0;
       const before = applied();
       await service.declare(declare('Renamed'));
       expect(service.idOf('Renamed')).toBe(-1);

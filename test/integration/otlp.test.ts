@@ -278,10 +278,10 @@ test.skipIf(victoria === null)(
     const opened = openedIn(context);
     const database = await startVictoriaMetrics(victoria ?? '');
     opened.push({ close: () => database.stop() });
-  if (!(await database.takesOtlp())) {
-    console.warn('skipped: victoria-metrics is older than 1.92 and does not take OTLP');
-    context.skip();
-  }
+    if (!(await database.takesOtlp())) {
+      console.warn('skipped: victoria-metrics is older than 1.92 and does not take OTLP');
+      context.skip();
+    }
     const web = await targetIn(opened);
     web.answerWith(byPath);
     const service = await serviceIn(opened, {

@@ -99,7 +99,7 @@ describe.concurrent('a region without an agent', () => {
     expect(await service.changed('Web', 'unknown', seen)).toMatchObject({ from: 'active' });
     await service.decided(id, 1);
     expect(service.warnings.some(({ msg }) => msg.includes('lost its last agent'))).toBe(true);
-    expect(service.warnings.some(({ msg }) => msg.includes('monitors have become unknown'))).toBe(true);
+    expect(service.warnings.some(({ msg }) => msg.includes('a monitor has become unknown'))).toBe(true);
 
     web.answerWith((response) => response.end('ok'));
     await service.startAgent('hosta-fra');

@@ -170,7 +170,7 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
   const monitor = await call('POST', '/v1/monitors', MONITOR);
   expect(monitor).toMatchObject({ status: 201, json: { url: MONITOR.url } });
   const { id } = monitor.json;
-  const failed = coordinator.line((line) => line.msg.startsWith('alert delivery failed'));
+  const failed = coordinator.line((line) => line.msg.startsWith('the delivery of an alert failed'));
   const channel = await call('POST', '/v1/notifications', { ...CHANNEL, monitor_ids: [id] });
   expect(channel.status).toBe(201);
   expect((await call('POST', '/v1/status-pages', PAGE)).status).toBe(201);

@@ -102,7 +102,7 @@ describe.concurrent('the result stream', () => {
       });
       await service.decided(id, 2);
       await expectAllStored(service, reported, before);
-      expect(said(service, 'is not the one that was read')).not.toEqual([]);
+      expect(said(service, 'was replaced')).not.toEqual([]);
       expect(await service.metric(REPLACED)).toBe(REGIONS.length);
       expect(await service.metric('svc_results_total{novelty="repeated"}')).toBeGreaterThan(0);
       expect(service.transitions.slice(seen)).toEqual([]);

@@ -39,10 +39,10 @@ test('a token is made, listed, and revoked with what it made', async () => {
 });
 
 test.each([
-  [[], 'say what to do with tokens: list, create or revoke'],
+  [[], 'the action is missing: use "token list", "token create" or "token revoke"'],
   [['create'], '--name is required'],
-  [['create', '--name', 'a', '--expires', 'soon'], 'it must be a number of days'],
-  [['revoke'], 'say which token is revoked by its id'],
+  [['create', '--name', 'a', '--expires', 'soon'], 'must be a number of days'],
+  [['revoke'], 'the id of the token is missing'],
   [['list', '--scope'], 'there is no option --scope'],
 ])('%j is refused', async (args, message) => {
   expect(await svc(args)).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) });

@@ -138,7 +138,7 @@ describe("ids of another workspace's objects in bodies", () => {
     expect(answer).toMatchObject({ status: name === 'page_id' ? 422 : 404 });
     expect(JSON.parse(answer.text)).toMatchObject({
       errors: [
-        { message: expect.stringMatching(/^there is no |has no |^must be \d+, the page of the path/) },
+        { message: expect.stringMatching(/^there is no |has no |^must be \d+, the page in the path/) },
       ],
     });
     expect(told(answer, [id])).toEqual(told(await sendWith(NEVER), [NEVER]));

@@ -10,9 +10,9 @@ import { Secret } from '@svc/shared/secret.ts';
 import { noise } from './random.ts';
 
 /*
- * How many false alarms the rule takes away by which an `error` begins only where failures share a moment, and
- * how many real outages it costs (decision 0152). One monitor of three regions, one of them bad, under the
- * real evaluation. What the same votes say without the rule is asked beside it.
+ * Measures the rule that an `error` begins only where failures share a moment (decision 0152): how many false
+ * alarms it removes, and how many real outages it costs. It runs one monitor of three regions, one of them
+ * bad, under the real evaluation, and compares the verdicts of the same votes without the rule.
  */
 
 const REGIONS = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const satisfies readonly Region[];
@@ -41,8 +41,8 @@ export type AlarmSetting = {
   /** Share of its checks in which the bad region fails. */
   readonly badShare: number;
   /**
-   * Null: the target is well. Else real outages come, which last for at least so many slots, and are late where they
-   * are announced after these.
+   * Null: the target is healthy. Otherwise real outages occur, which last at least this many slots, and are
+   * late if they are announced after more.
    */
   readonly dueSlots: number | null;
 };

@@ -1,6 +1,6 @@
 /**
- * Random numbers from a seed: the same seed gives the same world on every machine. A linear
- * congruence mixed by the finalizer of MurmurHash3; good enough to shake dice with.
+ * Random numbers from a seed: the same seed gives the same world on every machine. A linear congruence mixed
+ * by the finalizer of MurmurHash3, which is good enough for dice.
  */
 export class Random {
   #state: number;
@@ -47,8 +47,8 @@ export class Random {
 }
 
 /**
- * A die that shows the same number whenever it is asked about the same thing, 0 <= x < 1. What a region
- * does in a slot does not change when something else is taken out of the world: a story can be shortened.
+ * A die that shows the same number for the same question, 0 <= x < 1. A region's behaviour in a slot does not
+ * change when another thing is removed from the world, so a story can be shortened.
  */
 export function noise(seed: number, kind: number, region: number, slot: number): number {
   const high = Math.floor(slot / 2 ** 24) | 0;

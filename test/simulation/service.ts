@@ -62,8 +62,8 @@ class DeclaredMonitor implements LiveMonitors {
 }
 
 /**
- * One life of the coordinator: the real scheduler, in-flight table and recording under the virtual clock.
- * The rest of the simulator knows them by this class only.
+ * One life of the coordinator: the real scheduler, in-flight table and recording under the virtual clock. The
+ * rest of the simulator uses them only through this class.
  */
 export class Service {
   /** What the evaluation was told since the last commit. */

@@ -8,9 +8,9 @@ export type Fails = (world: World) => Promise<boolean>;
 const MOST_TRIES = 400;
 
 /**
- * A smaller world that still fails: what can be left out is left out, one thing after the other, until
- * nothing more can. What a region does in a slot does not depend on the rest of the world, so the story of
- * what remains stays the same.
+ * Finds a smaller world that still fails: it removes one thing after the other until nothing more can be
+ * removed. A region's behaviour in a slot does not depend on the rest of the world, so the remaining story
+ * stays the same.
  */
 export async function shrink(world: World, fails: Fails): Promise<World> {
   let smallest = world;

@@ -1,15 +1,14 @@
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { appendChanges, changesAfter } from '@svc/coordinator/store/changes.ts';
-import { openStore } from '@svc/coordinator/store/open.ts';
 import { createRecordingStore, type RecordingStore } from '@svc/coordinator/store/recording-store.ts';
 import { Secrets } from '@svc/coordinator/store/secrets.ts';
 import type { SqlValue, Store } from '@svc/coordinator/store/store.ts';
 import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { createLogger } from '@svc/shared/log.ts';
+import { folderInMemory } from '../support/folder-in-memory.ts';
+import { openStoreInProcess } from '../support/store-in-process.ts';
 import type { WorldStore } from './store.ts';
 
 /** One world after the other in the real database. */
@@ -25,11 +24,8 @@ export class SqliteWorldStore implements WorldStore {
   }
 
   static async open(): Promise<SqliteWorldStore> {
-    const directory = await mkdtemp(join(folder(), 'svc-simulation-'));
-    const store = await openStore({
-      path: join(directory, 'svc.db'),
-      log: createLogger('simulation', 'silent'),
-    });
+    const directory = await mkdtemp(join(folderInMemory(), 'svc-simulation-'));
+    const store = await openStoreInProcess(join(directory, 'svc.db'), createLogger('simulation', 'silent'));
     return new SqliteWorldStore(store, directory);
   }
 
@@ -111,13 +107,6 @@ export class SqliteWorldStore implements WorldStore {
     await this.#store.commit([{ sql, rows: [parameters] }]);
   }
 }
-
-/** No world depends on a disk: where the system keeps files in memory, a commit is a tenth of the cost. */
-function folder(): string {
-  return existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir();
-}
-
-const IN_MEMORY = '/dev/shm';
 
 const NEWEST_SLOT = `
   SELECT max(slot) AS slot FROM results WHERE monitor_id = ? AND slot <= ?

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 export type ProxiedRequest = { readonly method: string; readonly path: string };
 
 /**
- * What happens to a request: `pass` on; `swallow` the answer to it, which the client sees as a broken
- * connection; `hold` the answer until released; or an answer of the proxy's own.
+ * The fate of a request: `pass` it on; `swallow` its answer, which the client sees as a broken connection;
+ * `hold` the answer until it is released; or send the proxy's own answer.
  */
 export type Treatment =
   | 'pass'

@@ -85,7 +85,15 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
     log: silentLog,
     ...more,
   });
-  const { url } = await api.start();
+  async function dispose(): Promise<void> {
+    await api.stop();
+    await deliverer.stop();
+    await configured.dispose();
+  }
+  const { url } = await api.start().catch(async (error: unknown) => {
+    await dispose();
+    throw error;
+  });
 
   async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
     const response = await fetch(`${url}${path}`, {
@@ -112,10 +120,6 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
     states,
     agents,
     call,
-    async dispose() {
-      await api.stop();
-      await deliverer.stop();
-      await configured.dispose();
-    },
+    dispose,
   };
 }

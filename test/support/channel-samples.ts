@@ -40,7 +40,7 @@ const HOOK = {
 
 /**
  * Every kind of channel, with values for all of its settings. The tests of the API, of Terraform and of the
- * command line take theirs from here: a kind without a line fails the type check.
+ * command line use them: a kind without a line fails the type check.
  */
 export const CHANNEL_SAMPLES: { readonly [K in ChannelKind]: Samples<K> } = {
   email: { email: ['a@example.com', 'b@example.org'] },

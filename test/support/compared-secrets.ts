@@ -3,8 +3,8 @@ import { Secret } from '@svc/shared/secret.ts';
 import { expect } from 'vitest';
 
 /**
- * For all tests: two secrets are equal where their values are. A {@link Secret} has no members, so that a comparison
- * without this takes any two of them for equal. Undefined: neither is a secret.
+ * Setup for all tests: two secrets are equal when their values are equal. A {@link Secret} has no members, so
+ * without this any two secrets would be equal. Undefined: neither value is a secret.
  */
 function areSameSecrets(one: unknown, other: unknown): boolean | undefined {
   if (one instanceof Secret && other instanceof Secret) {

@@ -1,24 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ChangeApplier } from '@svc/coordinator/configuration/change-applier.ts';
 import { MonitorsInMemory } from '@svc/coordinator/configuration/live-monitors.ts';
 import { Reading } from '@svc/coordinator/configuration/reading.ts';
 import { StoredConfiguration } from '@svc/coordinator/configuration/transactions.ts';
 import { removeChanges } from '@svc/coordinator/store/changes.ts';
-import { openStore } from '@svc/coordinator/store/open.ts';
 import { Secrets } from '@svc/coordinator/store/secrets.ts';
 import type { Store } from '@svc/coordinator/store/store.ts';
 import { ensureDefaultWorkspace } from '@svc/coordinator/store/workspaces.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { FakeClock } from './fake-clock.ts';
+import { folderInMemory } from './folder-in-memory.ts';
+import { openStoreInProcess } from './store-in-process.ts';
 
 export const silentLog = createLogger('test', 'silent');
 
-/** A folder of its own under the system's temporary one. */
+/** A folder of its own, in memory where the system has room for it: no test of a store depends on a disk. */
 export async function temporaryFolder(): Promise<{ path: string; remove(): Promise<void> }> {
-  const path = await mkdtemp(join(tmpdir(), 'svc-store-'));
+  const path = await mkdtemp(join(folderInMemory(), 'svc-store-'));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
@@ -37,11 +37,14 @@ export type ConfiguredStore = {
   dispose(): Promise<void>;
 };
 
-/** A new SQLite file with everything that declarations need. Memory follows changes, and nothing else does. */
+/**
+ * A new SQLite file, opened without threads, with everything that declarations need. Memory follows changes, and
+ * nothing else does.
+ */
 export async function configuredStore(): Promise<ConfiguredStore> {
   const folder = await temporaryFolder();
   const file = join(folder.path, 'svc.db');
-  const store = await openStore({ path: file, log: silentLog });
+  const store = await openStoreInProcess(file, silentLog);
   const clock = new FakeClock();
   const secretKey = randomBytes(32);
   const secrets = new Secrets(secretKey);

@@ -1,6 +1,7 @@
 /**
- * A process that says all that a region's key lets it, as fast as it can: `node flood.ts URL SUBJECT BYTES CONNECTIONS`,
- * with the nkey's seed in `SEED`, if there is one. It ends when it is killed, or with the process that started it.
+ * A process that sends all that a region's key allows, as fast as it can: `node flood.ts URL SUBJECT BYTES
+ * CONNECTIONS`, with the nkey's seed in `SEED`, if there is one. It ends when it is killed, or with the
+ * process that started it.
  */
 import { connect, nkeyAuthenticator } from 'nats';
 
@@ -10,7 +11,7 @@ const AT_ONCE = 8;
 const [url = '', subject = '', bytes = '1', connections = '1'] = process.argv.slice(2);
 const { SEED } = process.env;
 const key = SEED === undefined ? {} : { authenticator: nkeyAuthenticator(new TextEncoder().encode(SEED)) };
-const message = 'x'.repeat(Number(bytes));
+const message = Buffer.alloc(Number(bytes), 'x');
 
 async function flood(): Promise<void> {
   const connection = await connect({ servers: url, ...key });

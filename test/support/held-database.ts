@@ -2,8 +2,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { setImmediate } from 'node:timers/promises';
 
 /**
- * Holds the lock on a database for writing, as another program would (a backup, a shell), until told. Who
- * writes at this moment is waited for, without holding this thread: it may be the one that goes on writing.
+ * Holds the write lock of a database until told otherwise, as another program would (a backup, a shell). It
+ * waits for the present writer without holding this thread: the writer may need it.
  */
 export async function holdDatabase(path: string): Promise<{ release(): void }> {
   const other = new DatabaseSync(path, { timeout: 0 });

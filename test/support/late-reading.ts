@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
 /**
- * Takes HTTP requests and DNS questions (one port each), says that it was asked, and answers once it is told to. It
- * tells by shared memory, so that a thread that runs nothing else meanwhile can wait for it.
+ * Takes HTTP requests and DNS questions (one port each), reports each, and answers when told to. It reports
+ * through shared memory, so that a thread that runs nothing else can wait for it.
  */
 const TARGET = `
   const { createServer } = require('node:net');

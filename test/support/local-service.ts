@@ -62,8 +62,8 @@ const SECRET_KEY = randomBytes(32).toString('base64');
 const TOKEN = 'token-of-the-operator-in-the-tests';
 
 /**
- * Coordinator and agents in this process, on a clock that runs faster, over a real NATS server: for what
- * takes periods to happen. Everything between them is as in production.
+ * Coordinator and agents in this process, on a faster clock, over a real NATS server: for events that take
+ * periods. Everything between them is as in production.
  */
 export class LocalService {
   readonly clock: ScaledClock;

@@ -4,8 +4,8 @@ import { BusDisconnected } from '@svc/shared/nats-bus.ts';
 type Subscription = { pattern: RegExp; handler: (message: BusMessage) => void; queue: string | undefined };
 
 /**
- * A bus inside the process, for tests of timing under a fake clock: messages arrive in order in a later
- * microtask, nothing is kept while disconnected. What NATS does is tested with NATS.
+ * A bus inside the process, for tests of timing under a fake clock. Messages arrive in order in a later
+ * microtask, and nothing is kept while disconnected. Other tests cover the behaviour of NATS with NATS.
  */
 export class MemoryBus implements Bus {
   readonly #subscriptions = new Set<Subscription>();

@@ -24,11 +24,11 @@ export type NatsServer = {
 };
 
 /**
- * A real nats-server with JetStream on a free loopback port and a store of its own. It ends with the
- * process that started it, also when a time-out kills that one.
+ * A real nats-server with JetStream on a free loopback port, with a store of its own. It ends with the
+ * process that started it, even when a time-out kills that process.
  *
- * @param configuration further lines of its configuration file (accounts, limits); without them
- *   anybody may do anything
+ * @param configuration further lines of its configuration file (accounts, limits); without them every
+ *   client may do anything
  */
 export async function startNatsServer(configuration = ''): Promise<NatsServer> {
   const binary = await findNatsServer();

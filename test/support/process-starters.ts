@@ -4,9 +4,12 @@ import { dirname, join, normalize } from 'node:path';
 /** A file of the tests: a test, or what supports tests. What production imports is not looked at. */
 const OF_TESTS = /\.test\.ts$|^test\//;
 
+/** Modules whose importers start processes. */
+const STARTING: ReadonlySet<string> = new Set(['node:child_process', 'esbuild']);
+
 /**
- * Those of the test files that start processes: `node:child_process` is imported by them or by the support that
- * they import. The quick check leaves them out.
+ * The test files that start processes: they, or the support code that they import, import
+ * `node:child_process` or esbuild. The quick check leaves them out.
  *
  * @param patterns globs, from `root`
  */
@@ -18,7 +21,7 @@ export function processStarters(root: string, patterns: readonly string[]): stri
     if (before !== undefined) return before;
     known.set(file, false); // A circle starts nothing by itself.
     const found = importsOf(root, file).some(
-      (target) => target === 'node:child_process' || (OF_TESTS.test(target) && starts(target)),
+      (target) => STARTING.has(target) || (OF_TESTS.test(target) && starts(target)),
     );
     known.set(file, found);
     return found;

@@ -10,8 +10,8 @@ export type Sample = {
 export type MetricFamily = { readonly help: string; readonly type: string; readonly samples: Sample[] };
 
 /**
- * Reads Prometheus' text format 0.0.4, strictly: a line that is none of the format, a sample before its
- * `# TYPE`, and a series that comes twice are errors.
+ * Reads Prometheus' text format 0.0.4 strictly: a line outside the format, a sample before its `# TYPE`, and
+ * a repeated series are errors.
  *
  * @throws Error that names the line
  */
@@ -21,7 +21,7 @@ export function parsePrometheus(text: string): ReadonlyMap<string, MetricFamily>
   const helps = new Map<string, string>();
   const seen = new Set<string>();
   for (const line of text.slice(0, -1).split('\n')) {
-    const help = /^# HELP ([a-zA-Z_:][\w:]*) (.*)$/.exec(line);
+    const help = /^# HELP ([a-zA-Z_:][\w:]*) (.*)$/s.exec(line);
     const type = /^# TYPE ([a-zA-Z_:][\w:]*) (counter|gauge|histogram)$/.exec(line);
     if (help !== null) helps.set(help[1] as string, help[2] as string);
     else if (type !== null) {

@@ -3,8 +3,8 @@ import { openStore } from '@svc/coordinator/store/open.ts';
 import { createLogger } from '@svc/shared/log.ts';
 
 /**
- * Writes pairs of facts to the database named by its first argument until it is killed, and says the number of
- * each pair (from the second argument on) once its transaction is acknowledged.
+ * Writes pairs of facts to the database named by its first argument until it is killed. It prints the number
+ * of each pair (from the second argument on) once its transaction is acknowledged.
  */
 const [path = '', first = '0'] = process.argv.slice(2);
 const store = await openStore({ path, log: createLogger('writer', 'error') });

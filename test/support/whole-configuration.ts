@@ -8,9 +8,9 @@ const id = (kind: string, name: string) => `\${${kind}.${name}.id}`;
 const EVERY_CHANNEL = Object.fromEntries(channelBodies().map((body) => [body.provider_type, body]));
 
 /**
- * A configuration with every resource, every block and every shape that attributes come in: all of them,
- * only the required ones, zeros, empty texts, lists and mappings, and texts that other languages would
- * take for something else. Texts stand for themselves, but for whole ones that are a reference.
+ * A configuration with every resource, every block and every form of attributes: all attributes, only the
+ * required ones, zeros, empty strings, lists and mappings, and strings that other languages would interpret.
+ * A string stands for itself, unless the whole string is a reference.
  */
 export const WHOLE_CONFIGURATION: Resources = {
   svc_http_monitor: {

@@ -25,25 +25,28 @@ import { ResultOutbox } from './result-outbox.ts';
 import { Runner } from './runner.ts';
 import { Starvation } from './starvation.ts';
 
-/** Of the drain, this much at most is kept for results to be acknowledged. */
+/** Most of the drain time that is kept for acknowledgements of results, ms. */
 const FLUSH_MS = 1_000;
 
-/** What the server gets to stop sending jobs. */
+/** Time that the server has to stop sending jobs, ms. */
 const INTAKE_MS = 250;
 
 export type AgentOptions = {
   config: Pick<AgentConfig, 'region' | 'agentId' | 'concurrency' | 'listen' | 'metricsToken' | 'drainMs'>;
-  /** Connected; the agent closes it at the end. */
+  /** A connected bus. The agent closes it at the end. */
   bus: Bus;
   /** Closed by the agent at the end. */
   probeSet: ProbeSet;
-  /** What tells whether the network is there; closed by the agent. Undefined: nothing is ever suspected. */
+  /**
+   * The references that tell whether the network works. The agent closes them. Undefined: the network is
+   * never suspected.
+   */
   references?: ReferenceList | undefined;
   clock: Clock;
   log: Logger;
 };
 
-/** One agent: takes its region's jobs, runs them, reports until the stream has every result. */
+/** One agent: it takes its region's jobs, runs them, and reports until the stream has every result. */
 export class Agent {
   readonly id: string;
   readonly metrics: Metrics = createMetrics();
@@ -123,12 +126,12 @@ export class Agent {
     });
   }
 
-  /** Port of the health address, null when there is none. */
+  /** Port of the health address; null when there is none. */
   get healthPort(): number | null {
     return this.#health?.port ?? null;
   }
 
-  /** Everything that the agent tells about itself now, whichever way it goes out. */
+  /** Everything that the agent reports about itself now, for every export. */
   measurements(): Measurement[] {
     return agentMeasurements(this.metrics, this.#gauges(), this.#startedAt);
   }
@@ -143,15 +146,22 @@ export class Agent {
     this.#outbox.start();
     this.#intake.start();
     try {
-      // A job is offered as soon as the first heartbeat is seen: the subscriptions must stand by then.
+      // The coordinator offers jobs as soon as it sees the first heartbeat, so the subscriptions must stand
+      // by then.
       await bus.flush();
     } catch (error) {
-      log.warn({ error: messageOf(error) }, 'the connection was lost at the start; going on when it is back');
+      log.warn(
+        { error: messageOf(error) },
+        'the connection to NATS was lost at the start; the agent goes on when it is back',
+      );
     }
     if (this.#stopped === null) this.#heartbeats.start();
   }
 
-  /** Ends within the drain time and some 300 ms: see {@link Runner.drain} for what becomes of the jobs. May be called twice. */
+  /**
+   * Ends within the drain time and some 300 ms. {@link Runner.drain} says what happens to the jobs. It may be
+   * called twice.
+   */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -167,7 +177,7 @@ export class Agent {
     await this.#runner.drain(Math.max(0, endsAt - flushMs - clock.monotonic()));
     this.#reporter.flush();
     await this.#outbox.stop(Math.max(100, endsAt - clock.monotonic()));
-    // The last word: it holds nothing any more.
+    // The last heartbeat says that the agent holds no jobs any more.
     this.#heartbeats.beat();
     this.#heartbeats.stop();
     this.#starvation.stop();
@@ -178,7 +188,7 @@ export class Agent {
     await bus.close();
   }
 
-  /** What it finds wrong with itself. */
+  /** The faults that the agent finds in itself. */
   #sicknesses(): Sickness[] {
     return SICKNESSES.filter((each) => (each === 'starved' ? this.#starvation.isSick : this.#network.isDown));
   }
@@ -186,7 +196,7 @@ export class Agent {
   async #startHealthServer(): Promise<void> {
     const { config, bus } = this.#options;
     if (config.listen === undefined) return;
-    // Loaded only where it is wanted: importing node:http brings all of undici into memory, some 4 MiB.
+    // The module is loaded only when it is needed: node:http brings all of undici into memory, some 4 MiB.
     const { HealthServer } = await import('./health-server.ts');
     this.#health = new HealthServer({
       listen: config.listen,

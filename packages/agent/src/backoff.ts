@@ -4,7 +4,7 @@ const LONGEST_MS = 5_000;
 const SPREAD = 0.2;
 
 /**
- * Wait before the next attempt of a check: 250 ms × 1.6ⁿ ± 20 %, never above 5 s.
+ * The wait before the next attempt of a check: 250 ms × 1.6ⁿ ± 20 %, never above 5 s.
  *
  * The spread keeps the retries of many monitors on one failing host from arriving together.
  *

@@ -1,8 +1,8 @@
 const DAY_MS = 86_400_000;
 
 /**
- * What to say of a certificate that expires sooner than asked for; undefined when it is valid for long
- * enough, when nothing is asked for, or when the attempt met no certificate.
+ * The message about a certificate that expires too soon. It is undefined when the certificate is valid for
+ * long enough, when no limit is set, or when the attempt met no certificate.
  *
  * @param expiresAt epoch ms
  * @param days whole, > 0
@@ -15,7 +15,7 @@ export function expiryNotice(
 ): string | undefined {
   if (expiresAt === undefined || days === undefined) return undefined;
   const leftMs = expiresAt - wallNow;
-  // NaN (a date that cannot be read) is no reason to call anything degraded.
+  // NaN, an unreadable date, does not make a check degraded.
   if (!(leftMs < days * DAY_MS)) return undefined;
   return `the TLS certificate expires ${inDays(leftMs)}, on ${new Date(expiresAt).toISOString()}: sooner than in ${daysOf(days)}`;
 }

@@ -6,7 +6,7 @@ import type { ProbeOutcome } from './probes/probe.ts';
 import { roundMs, roundPhases } from './rounding.ts';
 import type { AttemptVerdict } from './verdict.ts';
 
-/** What a check found out, without the job it was for. */
+/** The result of a check, without the job that it was for. */
 export type RunResult = Omit<CheckResult, 'monitor' | 'version' | 'slot' | 'token'>;
 
 /**
@@ -16,27 +16,30 @@ export type RunResult = Omit<CheckResult, 'monitor' | 'version' | 'slot' | 'toke
  *        ↑         ↓
  *        └───── waiting        (failed, and another attempt is left)
  *                  ↑
- *                submitted     (its slot lies ahead; else it is queued at once)
+ *                submitted     (its slot lies ahead; otherwise it is queued at once)
  */
 export type CheckRun = {
   readonly check: Secret<Check>;
   readonly slot: number;
-  /** The first attempt may begin until then. */
+  /** Last instant at which the first attempt may begin. */
   readonly startBy: number;
-  /** Attempts it may make in all, >= 1. */
+  /** Most attempts that the check may make, >= 1. */
   readonly attemptLimit: number;
   /** Called once. */
   readonly done: (result: RunResult) => void;
-  /** The monitor's last attempt, in an earlier check or in this one, timed out. */
+  /** Whether the monitor's last attempt, in this check or an earlier one, timed out. */
   isSlow: boolean;
   state: 'queued' | 'attempting' | 'waiting' | 'done';
-  /** When it leaves `waiting`. */
+  /** When the check leaves `waiting`. */
   wakeAt: number;
-  /** Of the first attempt; epoch ms. 0 before it. */
+  /** Start of the first attempt, epoch ms; 0 before it. */
   startedAtWall: number;
   startedAt: number;
   attemptStartedAt: number;
-  /** The probe of the attempt has ended; whether our network is down is being found out. */
+  /**
+   * Whether the probe of the attempt has ended. The agent may then still be finding out whether its own
+   * network is down.
+   */
   hasEnded: boolean;
   attempts: Attempt[];
   lastFound: ProbeOutcome | null;
@@ -55,7 +58,7 @@ export function addAttempt(run: CheckRun, found: ProbeOutcome, verdict: AttemptV
   });
 }
 
-/** The result as the last attempt left it, under `verdict`. */
+/** Makes the result from the last attempt and `verdict`. */
 export function resultOf(run: CheckRun, verdict: AttemptVerdict, wallNow: number): RunResult {
   const found = run.lastFound;
   const common = {
@@ -79,7 +82,7 @@ export function resultOf(run: CheckRun, verdict: AttemptVerdict, wallNow: number
   };
 }
 
-/** Result of a check that no attempt was made of. */
+/** Makes the result of a check without an attempt. */
 export function notAttempted(reason: NotRunReason, wallNow: number): RunResult {
   return { outcome: 'not_run', reason, started_at: wallNow, attempts: [] };
 }

@@ -55,7 +55,7 @@ test('a proxy, and what goes past it', () => {
   expect(values.noProxy('www.intranet.example', 443)).toBe(true);
   expect(values.noProxy('www.example', 443)).toBe(false);
   expect(problems({ ...least, SVC_PROBE_PROXY: 'socks5://me:s3cret@proxy.example' })).toEqual([
-    'SVC_PROBE_PROXY: must be the URL of an HTTP proxy, http://[user:password@]host:port',
+    'SVC_PROBE_PROXY: must be the URL of an HTTP proxy: http://[user:password@]host:port',
   ]);
 });
 

@@ -37,12 +37,12 @@ const referenceHosts = commaList.transform((hosts, context) =>
 export const AGENT_SETTINGS = {
   region: {
     name: 'SVC_REGION',
-    description: 'region this agent probes from',
+    description: 'region that this agent probes from',
     schema: z.enum(REGIONS, { error: `must be one of ${REGIONS.join(', ')}` }),
   },
   agentId: {
     name: 'SVC_AGENT_ID',
-    description: 'name of this agent, different for every agent',
+    description: 'name of this agent; every agent needs its own',
     defaultShown: 'generated',
     schema: z
       .string()
@@ -52,70 +52,72 @@ export const AGENT_SETTINGS = {
   ...NATS_SETTINGS,
   concurrency: {
     name: 'SVC_CONCURRENCY',
-    description: 'attempts at once; checks that wait between two attempts do not count',
+    description:
+      'number of attempts that run at once; a check that waits for its next attempt does not count',
     default: '4000',
     schema: wholeNumber(1, 100_000),
   },
   listen: {
     name: 'SVC_AGENT_LISTEN',
-    description: 'address of /healthz, /readyz and /metrics',
+    description: 'address that serves /healthz, /readyz and /metrics',
     defaultShown: 'none',
     schema: listenAddress.optional(),
   },
   metricsToken: {
     name: 'SVC_METRICS_TOKEN',
-    description: 'bearer token that /metrics asks for',
+    description: 'bearer token that /metrics requires',
     schema: bearerToken.optional(),
   },
   dnsServers: {
     name: 'SVC_DNS_SERVERS',
-    description: 'resolvers for DNS monitors, host[:port] separated by commas',
+    description: 'resolvers for DNS monitors: host[:port], separated by commas',
     defaultShown: "the system's",
     schema: dnsServers.optional(),
   },
   referenceHosts: {
     name: 'SVC_REFERENCE_HOSTS',
     description:
-      'what answers while the network is there, host:port separated by commas: when hosts begin to fail and none of those that answered within the last hour does any more, checks are not_run',
+      'hosts that answer while the network works: host:port, separated by commas. When targets begin to fail and none of the hosts that answered within the last hour answers any more, checks are not_run',
     defaultShown:
-      'the default gateway (port 53), the name servers and the NATS server, as far as outside the machine',
+      'the default gateway (port 53), the name servers and the NATS server, unless they are on this machine',
     schema: referenceHosts.optional(),
   },
   ...TRUST_SETTINGS,
   probeProxy: {
     name: 'SVC_PROBE_PROXY',
-    description: 'HTTP proxy for HTTP probes, http://[user:password@]host:port; names are resolved by it',
+    description:
+      'HTTP proxy for HTTP probes: http://[user:password@]host:port. The proxy resolves the names of targets',
     schema: proxyUrl,
   },
   ...NO_PROXY_SETTINGS,
   egressDeny: {
     name: 'SVC_EGRESS_DENY',
-    description: 'CIDRs that probes must not reach, besides link-local and cloud metadata addresses',
+    description: 'CIDRs that probes must not reach, in addition to link-local and cloud metadata addresses',
     default: '',
     schema: cidrList,
   },
   egressAllow: {
     name: 'SVC_EGRESS_ALLOW',
-    description: 'CIDRs that probes may reach whatever denies them',
+    description: 'CIDRs that probes may reach, even when another rule denies them',
     default: '',
     schema: cidrList,
   },
   logLevel: {
     name: 'SVC_LOG_LEVEL',
-    description: `least level that is logged: ${LOG_LEVELS.join(', ')}`,
+    description: `lowest level that is logged: ${LOG_LEVELS.join(', ')}`,
     default: 'info',
     schema: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }),
   },
   drainMs: {
     name: 'SVC_DRAIN_MS',
-    description: 'time for attempts in progress and results at the end',
+    description: 'time for attempts in progress and for results at the end, ms',
     default: '10000',
     isInternal: true,
     schema: wholeNumber(0, 600_000),
   },
   isSupervised: {
     name: 'SVC_SUPERVISED',
-    description: 'ends when the supervisor is gone',
+    description: '1: the process ends when its supervisor is gone',
     default: '0',
     isInternal: true,
     schema: onOff,

@@ -2,22 +2,25 @@ import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 
-/** What the kernel has counted since some instant of the past, ms. Null: this machine does not tell. */
+/** What the kernel has counted since some instant of the past, ms. Null: this machine does not count it. */
 export type CpuCounters = {
-  /** The main thread could have run and waited for a CPU; where a quota throttles it, that as well. */
+  /** Time that the main thread could have run and waited for a CPU. Throttling by a quota is included. */
   readonly waitedMs: number | null;
-  /** The process's cgroup was throttled by its quota, summed over the CPUs: may grow faster than time passes. */
+  /**
+   * Time that the quota throttled the process's cgroup, summed over the CPUs. It may grow faster than time
+   * passes.
+   */
   readonly throttledMs: number | null;
-  /** Some task of the machine waited for a CPU. */
+  /** Time that some task of the machine waited for a CPU. */
   readonly pressedMs: number | null;
   /**
-   * The event loop had nothing to do, and had read all that had arrived: libuv's count of the time that it slept in the
-   * poll phase. What the thread then waited for a CPU to wake up is in it. Every machine tells.
+   * Time that the event loop had nothing to do and had read everything that had arrived: libuv's count of its
+   * sleep in the poll phase. It includes the wait for a CPU after waking up. Every machine counts it.
    */
   readonly idleMs: number;
 };
 
-/** Reads the counters as they are now; a few system calls, some 20 µs. */
+/** Reads the present counters, with a few system calls in some 20 µs. */
 export interface CpuCounterSource {
   read(): CpuCounters;
   close(): void;
@@ -29,9 +32,11 @@ const OWN_CGROUPS = '/proc/self/cgroup';
 const CGROUPS = '/sys/fs/cgroup';
 
 /**
- * The counters of this process on Linux: `/proc/self/schedstat`, `cpu.stat` of its cgroup (version 1 or 2)
- * and `/proc/pressure/cpu`. A file that is not there, or that the kernel was built without, counts nothing; elsewhere
- * than on Linux all of them do. The files are opened once and read at their start.
+ * Opens the counters of this process on Linux: `/proc/self/schedstat`, `cpu.stat` of its cgroup (version 1 or
+ * 2) and `/proc/pressure/cpu`.
+ *
+ * A file that is missing, or that the kernel was built without, counts nothing. On other systems no file
+ * counts anything. The files are opened once and read from their start each time.
  */
 export function openCpuCounters(log: Logger): CpuCounterSource {
   const waited = openCounter([SCHEDSTAT], waitedMsIn, log);
@@ -51,32 +56,38 @@ export function openCpuCounters(log: Logger): CpuCounterSource {
 }
 
 /**
- * Second number of schedstat, ns: time spent waiting on a run queue (Documentation/scheduler/sched-stats.rst). A kernel
- * that does not count (since Linux 5.14 one with delay accounting alone, unless it is started with `delayacct`) writes
- * `0 0 0` (proc_pid_schedstat in fs/proc/base.c): no process has run for no time at all.
+ * Reads the second number of schedstat, ns: the time spent waiting on a run queue
+ * (Documentation/scheduler/sched-stats.rst).
+ *
+ * A kernel that does not count writes `0 0 0` (proc_pid_schedstat in fs/proc/base.c), which is told from a
+ * count because every process has run for some time. Since Linux 5.14, a kernel with delay accounting alone
+ * counts only when it is started with `delayacct`.
  */
 export function waitedMsIn(schedstat: string): number | null {
   const [, ran, waited] = /^(\d+) (\d+) \d+/.exec(schedstat) ?? [];
   return waited === undefined || Number(ran) === 0 ? null : Number(waited) / 1e6;
 }
 
-/** `throttled_usec` of cgroup 2, `throttled_time` (ns) of cgroup 1; the root cgroup of version 2 has neither. */
+/**
+ * Reads `throttled_usec` of cgroup 2 or `throttled_time` (ns) of cgroup 1. The root cgroup of version 2 has
+ * neither.
+ */
 export function throttledMsIn(cpuStat: string): number | null {
   const [, name, count] = /^(throttled_usec|throttled_time) (\d+)$/m.exec(cpuStat) ?? [];
   return name === undefined ? null : Number(count) / (name === 'throttled_usec' ? 1e3 : 1e6);
 }
 
-/** `total` of the line `some`, µs (Documentation/accounting/psi.rst). */
+/** Reads `total` of the line `some`, µs (Documentation/accounting/psi.rst). */
 export function pressedMsIn(pressure: string): number | null {
   const total = /^some .*total=(\d+)/m.exec(pressure)?.[1];
   return total === undefined ? null : Number(total) / 1e3;
 }
 
 /**
- * Where the `cpu.stat` of this process may lie, the likeliest first. In a container the path may be the host's,
- * of which only the container's own part is mounted, as the root.
+ * The paths at which the `cpu.stat` of this process may lie, the likeliest first. In a container the path may
+ * be the host's, while only the container's own part is mounted, as the root.
  *
- * @param ownCgroups text of `/proc/self/cgroup`: `hierarchy:controllers:path` a line
+ * @param ownCgroups text of `/proc/self/cgroup`, with a line `hierarchy:controllers:path` for each cgroup
  */
 export function cpuStatPaths(ownCgroups: string): string[] {
   const paths: string[] = [];
@@ -98,14 +109,15 @@ type Counter = { read(): number | null; close(): void };
 
 const ABSENT: Counter = { read: () => null, close: () => {} };
 
-/** The first file that has the number. What cannot be read later on counts nothing from then on. */
+/** Opens the first file that has the number. A file that becomes unreadable counts nothing from then on. */
 function openCounter(paths: readonly string[], parse: (text: string) => number | null, log: Logger): Counter {
   for (const path of paths) {
     let file: number;
     try {
       file = openSync(path, 'r');
     } catch {
-      // Not there, or not for us: the next place, or no such counter on this machine.
+      // The file is missing or not readable: try the next place. When none is left, this machine has no such
+      // counter.
       continue;
     }
     const counter = new FileCounter(path, file, parse, log);
@@ -152,7 +164,7 @@ function readOwnCgroups(): string {
   try {
     return readFileSync(OWN_CGROUPS, 'utf8');
   } catch {
-    // Not Linux.
+    // The machine does not run Linux.
     return '';
   }
 }

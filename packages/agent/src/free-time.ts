@@ -1,47 +1,55 @@
 import type { CpuSample } from './waiting.ts';
 
-/** A target that took less than this part of the time-out is not silent. */
+/** Part of the time-out that must be free. A target that took less than this part is never called silent. */
 const FREE_PART = 0.5;
-/** But not more than this is asked for, ms: most time-outs are the default of 45 s, which nothing healthy needs. */
+/**
+ * Most free time that is required, ms: most time-outs are the default of 45 s, and no healthy target needs
+ * that long.
+ */
 const MOST_MS = 10_000;
-/** And never less than this, ms: short time-outs are judged by agents that are well. */
+/** Least free time that is required, ms. Shorter silences are judged only by agents that are not late. */
 const LEAST_MS = 2_000;
 /**
- * A slow target has to take so much longer than it may, ms, before an agent that is late says so: what the agent asks on
- * the way (a name server, a proxy, a target beside it) may wait for the same CPUs.
+ * Time beyond the limit that a slow target must take before an agent that is late calls it slow, ms.
+ * Everything else that the agent asks on the way (a name server, a proxy, a target on the same machine) may
+ * wait for the same CPUs.
  */
 const SLOWER_BY_MS = 2_000;
 
 /**
- * Whether a target that said nothing was silent by itself, however long the agent waited otherwise: it had
- * half of the attempt (at least 2 s, at most 10 s are asked for) in which an answer would have been read at once. So no target
- * that takes less is ever called silent by an agent that is late.
+ * Whether a target that sent nothing was silent by itself, however long the agent waited otherwise.
  *
- * @param freeMs of {@link freeMs}, less what is known of other stalls
- * @param durationMs of the attempt
+ * The target had half of the attempt (between 2 s and 10 s) in which the agent would have read an answer at
+ * once. So an agent that is late never calls a target silent that answers within that time.
+ *
+ * @param freeMs result of {@link freeMs}, less the time of other known stalls
+ * @param durationMs duration of the attempt
  */
 export function isSilenceProvenBy(freeMs: number, durationMs: number): boolean {
   return freeMs >= Math.max(LEAST_MS, Math.min(MOST_MS, FREE_PART * durationMs));
 }
 
 /**
- * Whether a target that answered too late was slow by itself, however long the agent waited otherwise: the time in which
- * an answer would have been read at once was longer than the target may take, by two seconds at least.
+ * Whether a target that answered too late was slow by itself, however long the agent waited otherwise. The
+ * time in which the agent would have read an answer at once must exceed the limit by at least two seconds.
  *
- * @param freeMs of {@link freeMs} until the answer was there, less what is known of other stalls
- * @param degradedAt of the monitor, ms
+ * @param freeMs result of {@link freeMs} up to the answer, less the time of other known stalls
+ * @param degradedAt limit of the monitor, ms
  */
 export function isSlownessProvenBy(freeMs: number, degradedAt: number): boolean {
   return freeMs >= degradedAt + SLOWER_BY_MS;
 }
 
 /**
- * How much of the time from `from` to `to` the agent surely had nothing to do but to wait for its targets, ms. Whenever
- * it sleeps in the poll phase it has read whatever had arrived, so none of this time is a delay of its own. Time that it
- * waited for a CPU, a quota's throttling included, is taken off in full, as if all of it had been counted as sleep. A
- * quota that is used up while the agent sleeps delays nothing: what arrives wakes it up, and from then on it waits.
+ * Time between `from` and `to` in which the agent surely only waited for its targets, ms.
  *
- * A lower bound: only what lies between two samples within the span counts. 0 where the machine does not count the waiting.
+ * When the event loop sleeps in the poll phase, it has read everything that had arrived, so none of this time
+ * is a delay of the agent. Time that it waited for a CPU, a quota's throttling included, is subtracted in
+ * full, as if all of it had been counted as sleep. A quota that is used up during the sleep delays nothing:
+ * the next arrival wakes the agent up, and its wait counts from then on.
+ *
+ * The result is a lower bound, because only intervals between two samples inside the span count. It is 0
+ * where the machine does not count the waiting.
  *
  * @param samples in the order of time
  * @param from monotonic ms

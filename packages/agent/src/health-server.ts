@@ -9,11 +9,11 @@ import type { ListenAddress } from '@svc/shared/setting-schemas.ts';
 
 export type HealthServerOptions = {
   listen: ListenAddress;
-  /** Asked for by `/metrics` as a bearer token; the other paths need none. */
+  /** Bearer token that `/metrics` requires; the other paths need none. */
   metricsToken: Secret | undefined;
-  /** Connected and taking jobs. */
+  /** Whether the agent is connected and takes jobs. */
   isReady: () => boolean;
-  /** What `/metrics` shows. */
+  /** The measurements that `/metrics` shows. */
   measurements: () => readonly Measurement[];
 };
 
@@ -21,7 +21,7 @@ type Page = { status: number; text: string; headers?: Record<string, string> };
 
 const PLAIN = 'text/plain; charset=utf-8';
 
-/** `/healthz` (the process works), `/readyz` (it takes jobs) and `/metrics` of one agent. */
+/** Serves `/healthz` (the process works), `/readyz` (it takes jobs) and `/metrics` of one agent. */
 export class HealthServer {
   readonly #options: HealthServerOptions;
   readonly #server: Server;
@@ -34,14 +34,14 @@ export class HealthServer {
     this.#server.maxConnections = 64;
   }
 
-  /** Rejects when the address cannot be listened on. */
+  /** Starts to listen. Rejects when that is impossible at the address. */
   async start(): Promise<void> {
     const { host, port } = this.#options.listen;
     this.#server.listen(port, host);
     await once(this.#server, 'listening');
   }
 
-  /** Port it listens on; only while it does. */
+  /** Port that the server listens on; only while it listens. */
   get port(): number {
     return (this.#server.address() as AddressInfo).port;
   }
@@ -56,14 +56,14 @@ export class HealthServer {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const { status, text, headers } = this.#pageFor(request);
-    // A body is not read; the connection ends with the answer.
+    // The body is not read; the connection ends with the answer.
     response.writeHead(status, { 'Content-Type': PLAIN, Connection: 'close', ...headers }).end(text);
   }
 
   #pageFor(request: IncomingMessage): Page {
     const { isReady, measurements } = this.#options;
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      return { status: 405, text: 'only GET and HEAD\n', headers: { Allow: 'GET, HEAD' } };
+      return { status: 405, text: 'only GET and HEAD are allowed\n', headers: { Allow: 'GET, HEAD' } };
     }
     switch (request.url) {
       case '/healthz':
@@ -77,9 +77,13 @@ export class HealthServer {
               text: prometheusText(measurements()),
               headers: { 'Content-Type': PROMETHEUS_TYPE },
             }
-          : { status: 401, text: 'a bearer token is required\n', headers: { 'WWW-Authenticate': 'Bearer' } };
+          : {
+              status: 401,
+              text: 'a valid bearer token is required\n',
+              headers: { 'WWW-Authenticate': 'Bearer' },
+            };
       default:
-        return { status: 404, text: 'no such path\n' };
+        return { status: 404, text: 'this path does not exist\n' };
     }
   }
 
@@ -91,5 +95,5 @@ export class HealthServer {
   }
 }
 
-/** Equal lengths for the comparison in constant time. */
+/** Makes both sides equally long for the comparison in constant time. */
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -12,7 +12,7 @@ import {
 } from '@svc/shared/messages/heartbeat.ts';
 import { MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 
-/** What a heartbeat says about this moment. */
+/** The part of a heartbeat that changes. */
 export type AgentState = {
   running: number;
   held: JobKey[];
@@ -34,7 +34,10 @@ export type HeartbeatsOptions = {
   state: () => AgentState;
 };
 
-/** Tells the coordinator every 2 s, and at once after a reconnect, that this agent lives and which jobs it holds. */
+/**
+ * Tells the coordinator that this agent lives and which jobs it holds: every 2 s, and at once after a
+ * reconnect.
+ */
 export class Heartbeats {
   readonly #options: HeartbeatsOptions;
   readonly #startedAt: number;
@@ -60,7 +63,7 @@ export class Heartbeats {
     this.#stopListening();
   }
 
-  /** One heartbeat now; none while disconnected. */
+  /** Sends one heartbeat now; none while the connection is down. */
   beat(): void {
     const { bus, subject, agentId, bootId, version, capacity, clock, log, state } = this.#options;
     if (!bus.isConnected) return;

@@ -1,23 +1,26 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { JobKey } from '@svc/shared/messages/heartbeat.ts';
 
-/** Finished jobs are remembered at least this long, at most twice as long. */
+/** Shortest time that finished jobs are remembered, ms. The longest is twice as much. */
 const FINISHED_MS = 300_000;
-/** Beyond this many they are forgotten earlier: 3,300 checks a second for five minutes, some 30 MB. */
+/**
+ * Number of finished jobs beyond which they are forgotten earlier: 3,300 checks a second for five minutes,
+ * some 30 MB.
+ */
 const FINISHED_LIMIT = 1_000_000;
 
 /**
- * The jobs this agent answers for: held from acceptance until the stream has their result, then
- * remembered as finished, so that a job offered twice is run once.
+ * The jobs that this agent answers for. A job is held from acceptance until the stream has its result. Then
+ * it is remembered as finished, so that a job that is offered twice runs once.
  *
- * A job that ended as `not_run` is forgotten at once: offered again, it is worth another try.
+ * A job that ended as `not_run` is forgotten at once: it may be tried again when it is offered again.
  */
 export class HeldJobs {
   readonly #clock: Clock;
   readonly #held = new Map<string, { key: JobKey; bytes: number }>();
   #bytes = 0;
-  // Two generations of slots by monitor: the old one is thrown away as a whole, which costs no timer
-  // and no instant per job.
+  // Two generations of slots by monitor. The old one is dropped as a whole, which needs no timer and no
+  // instant for each job.
   #finished = new Map<number, number[]>();
   #finishedBefore = new Map<number, number[]>();
   #finishedCount = 0;
@@ -32,7 +35,7 @@ export class HeldJobs {
     return this.#held.size;
   }
 
-  /** What the held jobs took in their messages. */
+  /** Bytes that the held jobs took in their messages. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -50,13 +53,16 @@ export class HeldJobs {
     return isFinished ? 'finished' : 'unknown';
   }
 
-  /** @param bytes the job's share of its message; the job is not held yet */
+  /** @param bytes the job's share of its message. The job must not be held yet */
   hold(monitor: number, slot: number, bytes: number): void {
     this.#held.set(textOf(monitor, slot), { key: [monitor, slot], bytes });
     this.#bytes += bytes;
   }
 
-  /** The job's result is acknowledged (`finished`), or given up, so that nobody answers for the job (`forgotten`). */
+  /**
+   * Ends the holding of a job. `finished`: its result is acknowledged. `forgotten`: its result is given up,
+   * and nobody answers for the job.
+   */
   release(monitor: number, slot: number, as: 'finished' | 'forgotten'): void {
     const text = textOf(monitor, slot);
     this.#bytes -= this.#held.get(text)?.bytes ?? 0;

@@ -18,17 +18,23 @@ import {
   MESSAGE_VERSION,
 } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { notAttempted } from './check-run.ts';
 import type { HeldJobs } from './held-jobs.ts';
 import { readJob, readJobsMessage } from './job-message.ts';
 import type { DropReason, Metrics } from './metrics.ts';
 import { jobOf, type Runner } from './runner.ts';
-import { ThrottledLog } from './throttled-log.ts';
 
-/** An agent takes jobs for this many times its concurrency: those attempted, those queued, those between attempts. */
+/**
+ * Jobs that an agent takes, as a multiple of its concurrency: those attempted, those queued and those between
+ * attempts.
+ */
 const JOBS_PER_PLACE = 4;
 
-/** Bound on the memory of held jobs: a job may carry a request body of 256 KiB, most have half a kilobyte. */
+/**
+ * Bound on the memory of held jobs, bytes. A job may carry a request body of 256 KiB; most have half a
+ * kilobyte.
+ */
 const MOST_HELD_BYTES = 64 * 1_024 * 1_024;
 
 export type IntakeOptions = {
@@ -42,16 +48,19 @@ export type IntakeOptions = {
   clock: Clock;
   metrics: Metrics;
   log: Logger;
-  /** For jobs that are answered without being run; `subject` is the one that their batch named. */
+  /**
+   * Receives the results of jobs that are answered without being run. `subject` is the one that their batch
+   * named.
+   */
   onResult: (result: CheckResult, subject: string | null) => void;
-  /** The coordinator asks who is there. */
+  /** Called when the coordinator asks which agents exist. */
   onRollCall: () => void;
 };
 
 /**
  * Takes jobs from the region's subject and says at once which of them it takes.
  *
- * Whatever cannot be read is dropped, counted and logged; nothing on the subject stops the loop.
+ * Unreadable messages and jobs are dropped, counted and logged. Nothing on the subject stops the loop.
  */
 export class Intake {
   readonly #options: IntakeOptions;
@@ -77,7 +86,7 @@ export class Intake {
 
   /**
    * Refuses every job as `draining` from now on, so that the region's other agents get the next batches.
-   * Resolves when what was on its way has been answered, after `withinMs` at the latest.
+   * Resolves when the messages on their way have been answered, after `withinMs` at the latest.
    */
   async stop(withinMs: number): Promise<void> {
     this.#isDraining = true;
@@ -103,7 +112,7 @@ export class Intake {
     }
     switch (read.kind) {
       case 'jobs':
-        // Who may not read this region's results must not get them by naming another subject.
+        // A publisher that may not read this region's results must not get them by naming another subject.
         if (read.results !== undefined && !isResultsSubjectOf(this.#options.region, read.results)) {
           this.#dropMessage(message, 'foreign-results');
         } else {
@@ -139,7 +148,7 @@ export class Intake {
     };
     const subject = batch.results ?? null;
     const taken: CheckJob[] = [];
-    /** Of these, those whose slot has come. */
+    /** Number of the taken jobs whose slot has come. */
     let takenNow = 0;
     for (const value of batch.jobs) {
       const read = readJob(value);
@@ -164,7 +173,7 @@ export class Intake {
         onResult({ ...jobOf(read.job), ...notAttempted('unsupported', clock.wall()) }, subject);
       }
     }
-    // The answer goes out before the first probe is begun: the coordinator waits for it.
+    // The answer goes out before the first probe begins, because the coordinator waits for it.
     this.#say(acceptance);
     for (const job of taken) runner.submit(job, receivedAt, subject);
   }
@@ -174,7 +183,7 @@ export class Intake {
     if (this.#isDraining) return 'draining';
     const state = held.stateOf(monitor, slot);
     if (state !== 'unknown') return state;
-    // Jobs that were sent ahead of their slots take no place yet; what bounds them is what may be held.
+    // Jobs that were sent ahead of their slots take no place yet. The bound on held jobs limits them.
     const jobs = runner.running + runner.pending - runner.ahead + takenFromBatch;
     const isFull =
       held.size >= MAX_HELD_JOBS || held.bytes >= MOST_HELD_BYTES || jobs >= JOBS_PER_PLACE * concurrency;
@@ -202,7 +211,10 @@ export class Intake {
     });
   }
 
-  /** Lost while disconnected: the coordinator offers the batch again and then hears `held`. */
+  /**
+   * Publishes an answer. While disconnected it is lost: the coordinator then offers the batch again and hears
+   * `held`.
+   */
   #say(message: Acceptance | RunOutcome): void {
     const { bus, region } = this.#options;
     try {

@@ -3,26 +3,31 @@ import { type CheckJob, checkJob, type JobsMessage, jobsMessage } from '@svc/sha
 import { z } from 'zod';
 import type { DropReason } from './metrics.ts';
 
-/** A message above this is thrown away unread: four batches' worth, and the default limit of NATS itself. */
+/**
+ * Larger messages are dropped unread, bytes: the size of four batches, and the default limit of NATS itself.
+ */
 const MAX_MESSAGE_BYTES = 1_024 * 1_024;
 
 const utf8 = new TextDecoder();
 
-/** Reads a message of the jobs subject; a reason instead when it is none. */
+/** Reads a message of the jobs subject; returns the reason when it is not one. */
 export function readJobsMessage(data: Uint8Array): JobsMessage | DropReason {
   if (data.length > MAX_MESSAGE_BYTES) return 'oversized';
   let value: unknown;
   try {
     value = JSON.parse(utf8.decode(data));
   } catch {
-    // What it was is of no use to anybody; that it came is counted.
+    // Only the fact that it came is counted; its content helps nobody.
     return 'not-json';
   }
   const parsed = jobsMessage.safeParse(value);
   return parsed.success ? parsed.data : 'invalid';
 }
 
-/** A job of a batch: readable, of a kind this agent does not know, or unreadable (with its key where that can be read). */
+/**
+ * A job of a batch: readable, of a kind that this agent does not know, or unreadable (with its key where that
+ * can be read).
+ */
 export type ReadJob =
   | { is: 'job'; job: CheckJob }
   | { is: 'unsupported'; job: Omit<CheckJob, 'check'> }
@@ -30,7 +35,7 @@ export type ReadJob =
 
 const KNOWN_KINDS: { readonly [K in CheckKind]: true } = { http: true, tcp: true, dns: true };
 
-/** A job for an agent newer than this one. */
+/** A job of a kind that only newer agents know. */
 const unknownKind = checkJob.omit({ check: true }).extend({
   check: z.object({ type: z.string().refine((type) => !Object.hasOwn(KNOWN_KINDS, type)) }),
 });

@@ -1,16 +1,23 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { type CheckResult, OUTCOMES } from '@svc/shared/messages/check-result.ts';
 
-/** A monitor is remembered at least this long after its last result, at most twice as long: longer than any period. */
+/**
+ * Shortest time that a monitor is remembered after its last result, ms: longer than any period. The longest
+ * is twice as much.
+ */
 const REMEMBERED_MS = 7_200_000;
-/** Beyond this many monitors in a generation they are forgotten earlier; two generations take some 8 MB. */
+/**
+ * Number of monitors in a generation beyond which they are forgotten earlier. Two generations take some 8 MB.
+ */
 const GENERATION_LIMIT = 65_536;
 
 /**
- * What this agent reported last about each monitor, to tell a result that may change the region's vote from
- * one that repeats it. A wrong guess costs no correctness, only the time that a batch waits.
+ * The last outcome that this agent reported about each monitor. It tells a result that may change the
+ * region's vote from one that repeats it. A wrong guess never makes a result wrong; it only changes how long
+ * a batch waits.
  *
- * Two generations, of which the older is thrown away as a whole: no timer and no instant per monitor.
+ * There are two generations, and the older one is dropped as a whole, which needs no timer and no instant for
+ * each monitor.
  */
 export class LastOutcomes {
   readonly #clock: Clock;
@@ -26,14 +33,14 @@ export class LastOutcomes {
     this.#generationStartedAt = clock.monotonic();
   }
 
-  /** Monitors remembered, those in both generations twice. */
+  /** Number of remembered monitors; those in both generations count twice. */
   get size(): number {
     return this.#newer.size + this.#older.size;
   }
 
   /**
-   * Notes the result and says whether it differs from the last one of its monitor. The first result of a
-   * monitor, or of a version of it, differs. `not_run` is no vote: it never differs, and is not noted.
+   * Notes the result and returns whether it differs from the last one of its monitor. The first result of a
+   * monitor, or of a version of it, differs. `not_run` is not a vote: it never differs and is not noted.
    */
   isNews({ monitor, version, outcome }: Pick<CheckResult, 'monitor' | 'version' | 'outcome'>): boolean {
     if (outcome === 'not_run') return false;
@@ -44,7 +51,7 @@ export class LastOutcomes {
     return last !== found;
   }
 
-  /** The last result never arrived: the next one differs, whatever it is. */
+  /** Forgets a monitor whose last result never arrived. The next result then differs, whatever it is. */
   forget(monitor: number): void {
     this.#newer.delete(monitor);
     this.#older.delete(monitor);

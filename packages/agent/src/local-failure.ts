@@ -1,10 +1,11 @@
 /**
  * What an error of opening or connecting a socket says about this machine:
  *
- * - `used-up`: no descriptors, ports or memory are left. It says nothing about the other side.
- * - `no-route`: there may be no route from here; or a router far away has said so (`network/local-route.ts`).
+ * - `used-up`: no descriptors, ports or memory are left. The error says nothing about the other side.
+ * - `no-route`: this machine may have no route, or a router far away has reported that
+ *   (`network/local-route.ts`).
  *
- * Null: nothing, the other side failed.
+ * Null: the error says nothing about this machine; the other side failed.
  */
 export type LocalFailure = 'used-up' | 'no-route';
 
@@ -17,7 +18,7 @@ export function localFailureOf(code: string, family: 4 | 6): LocalFailure | null
     case 'EBUSY':
       return 'used-up';
     case 'EADDRNOTAVAIL':
-      // IPv4: no local port is left. IPv6: also what a machine without IPv6 says.
+      // IPv4: no local port is left. IPv6: a machine without IPv6 reports this too.
       return family === 4 ? 'used-up' : 'no-route';
     case 'ENETUNREACH':
     case 'ENETDOWN':

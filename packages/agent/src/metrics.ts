@@ -4,13 +4,13 @@ import { type Measurement, measurementsOf } from '@svc/shared/metrics/measuremen
 import { processMeasurements } from '@svc/shared/metrics/process-instruments.ts';
 import { createTotals, type ValuesOf } from '@svc/shared/metrics/totals.ts';
 
-/** What the agent counts since its start; what each number means is in `AGENT_COUNTERS`. */
+/** The counters of the agent since its start. `AGENT_COUNTERS` says what each number means. */
 export type Metrics = ValuesOf<typeof AGENT_COUNTERS>;
 
-/** What the agent is doing at this moment. */
+/** The gauges of the agent at this moment. */
 export type Gauges = ValuesOf<typeof AGENT_GAUGES>;
 
-/** Why a message on our subject was thrown away. */
+/** Why a message on the jobs subject was dropped. */
 export type DropReason = LabelValue<typeof AGENT_COUNTERS.droppedMessages>;
 
 export function createMetrics(): Metrics {
@@ -18,9 +18,9 @@ export function createMetrics(): Metrics {
 }
 
 /**
- * Everything that an agent tells about itself.
+ * Everything that an agent reports about itself.
  *
- * @param startedAt when `metrics` were made, epoch ms
+ * @param startedAt when `metrics` was created, epoch ms
  */
 export function agentMeasurements(metrics: Metrics, gauges: Gauges, startedAt: number): Measurement[] {
   return [

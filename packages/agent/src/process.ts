@@ -14,7 +14,7 @@ import { AGENT_SETTINGS } from './config.ts';
 import { createReferenceList } from './network/reference-list.ts';
 import { createProbeSet } from './probes/registry.ts';
 
-/** After the drain time, before the process ends itself whatever is left to do. */
+/** Time after the drain time at which the process ends itself in any case, ms. */
 const EXIT_GRACE_MS = 500;
 
 /** Runs one agent for the life of this process. */
@@ -33,28 +33,28 @@ export async function runAgent(args: readonly string[]): Promise<void> {
   let agent: Agent | null = null;
   let isEnding = false;
   const end = (why: string): void => {
-    // A second signal means: now.
+    // A second signal ends the process at once.
     if (isEnding) process.exit(1);
     isEnding = true;
     log.info({ why, drainMs: config.drainMs }, 'the agent is ending');
     if (agent === null) process.exit(0);
-    // A server that is frozen, not gone, must not keep us.
+    // A NATS server that is frozen, not gone, must not keep this process alive.
     setTimeout(() => process.exit(1), config.drainMs + EXIT_GRACE_MS).unref();
     void agent.stop().then(
       () => process.exit(0),
       (error: unknown) => {
-        log.error({ error }, 'the agent did not end cleanly');
+        log.error({ error }, 'the agent failed to stop cleanly');
         process.exit(1);
       },
     );
   };
   endWhenAsked(config, end);
-  // Under the supervisor the coordinator has the same environment and says it once for all.
+  // Under a supervisor, the coordinator has the same environment and logs the warnings once for all.
   if (!config.isSupervised) for (const warning of warnings) log.warn(warning);
 
   if (!trustsSystemStore()) log.warn(SYSTEM_STORE_UNUSED);
 
-  // Waits for a server that is not up yet, for ever.
+  // Waits for ever for a server that is not up yet.
   const bus = await connectBus({
     ...busOptionsOf(config),
     name: `svc agent ${config.region}`,

@@ -7,18 +7,21 @@ import type { HeldJobs } from './held-jobs.ts';
 import { LastOutcomes } from './last-outcomes.ts';
 import type { ResultOutbox } from './result-outbox.ts';
 
-/** Longest time a result waits for others to share its message, where its job named a subject. */
+/** Longest time that a result waits for others to share its message, where its job named a subject, ms. */
 const LARGE_BATCH_MS = 250;
-/** As much, for a result that differs from its monitor's last one: an outage of many targets still makes few messages. */
+/**
+ * The same for a result that differs from its monitor's last one, ms. An outage of many targets still makes
+ * few messages.
+ */
 const NEWS_MS = 5;
-/** As much, where the job named no subject: what version 0.1 does. */
+/** The same where the job named no subject, ms. Version 0.1 did this. */
 const SMALL_BATCH_MS = 50;
-/** Room for the envelope around the results. */
+/** Room for the envelope around the results, bytes. */
 const ENVELOPE_BYTES = 512;
 
 export type ReporterOptions = {
   agentId: string;
-  /** Where results go whose job named no subject. */
+  /** Subject for the results of jobs that named none. */
   subject: string;
   outbox: Pick<ResultOutbox, 'add'>;
   held: HeldJobs;
@@ -30,21 +33,22 @@ type OpenBatch = {
   readonly texts: string[];
   readonly jobs: { key: JobKey; isFinal: boolean }[];
   bytes: number;
-  /** Monotonic ms. */
+  /** When the batch is sent at the latest, monotonic ms. */
   flushAt: number;
   cancelFlush: () => void;
-  /** Hands it to the outbox. */
+  /** Hands the batch to the outbox. */
   readonly flush: () => void;
 };
 
 /**
- * Collects results into messages, one open message per subject; a job stays held until the stream has its
- * result.
+ * Collects results into messages, with one open message for each subject. A job stays held until the stream
+ * has its result.
  *
- * A job whose batch named a subject has a coordinator that reads up to 512 results a message: its result
- * waits up to 250 ms for others, and 5 ms where it differs from the monitor's last one, because it may then
- * change the region's vote. All others go as version 0.1 sent them, up to 64 and 50 ms, and never
- * share a message with the former, not even on the same subject. No message is longer than 256 KiB.
+ * A job whose batch named a subject has a coordinator that reads up to 512 results a message. Its result
+ * waits up to 250 ms for others, but only 5 ms when it differs from the monitor's last one, because it may
+ * then change the region's vote. All other results go as version 0.1 sent them: up to 64 in a message, after
+ * at most 50 ms. The two sorts never share a message, not even on the same subject. No message is longer than
+ * 256 KiB.
  */
 export class Reporter {
   readonly #options: ReporterOptions;
@@ -59,7 +63,7 @@ export class Reporter {
     this.#lastOutcomes = new LastOutcomes(options.clock);
   }
 
-  /** @param subject which the job's batch named, null when it named none */
+  /** @param subject subject that the job's batch named; null when it named none */
   report(result: CheckResult, subject: string | null): void {
     if (subject === null) {
       this.#add(this.#small, this.#options.subject, forFirstVersion(result), SMALL_BATCH_MS);
@@ -68,7 +72,7 @@ export class Reporter {
     }
   }
 
-  /** Hands what was collected to the outbox. */
+  /** Hands all open batches to the outbox. */
   flush(): void {
     for (const batches of [this.#small, this.#large]) {
       for (const batch of [...batches.values()]) batch.flush();
@@ -89,14 +93,14 @@ export class Reporter {
     }
     batch.texts.push(text);
     batch.bytes += bytes;
-    // What was not run may be offered again, to this agent too.
+    // A job that was not run may be offered again, also to this agent.
     batch.jobs.push({ key: [result.monitor, result.slot], isFinal: result.outcome !== 'not_run' });
     const most = batches === this.#small ? LIMITS.smallResultsPerMessage : LIMITS.resultsPerMessage;
     if (batch.texts.length >= most) batch.flush();
     else this.#flushWithin(withinMs, batch);
   }
 
-  /** Brings the batch's end forward where it would come later. */
+  /** Makes the batch end within `ms`, when it would otherwise end later. */
   #flushWithin(ms: number, batch: OpenBatch): void {
     const { clock } = this.#options;
     const flushAt = clock.monotonic() + ms;
@@ -128,7 +132,7 @@ export class Reporter {
   }
 }
 
-/** The result as a coordinator of 0.1 reads it. */
+/** Rewrites the result for a coordinator of version 0.1. */
 function forFirstVersion(result: CheckResult): CheckResult {
   return result.reason === undefined ? result : { ...result, reason: asFirstReason(result.reason) };
 }

@@ -3,19 +3,22 @@ import type { Bus, BusMessage, BusSubscription } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { z } from 'zod';
 import type { Metrics } from './metrics.ts';
-import { ThrottledLog } from './throttled-log.ts';
 
-/** Wait for an acknowledgement before the first repetition; doubles each time. */
+/** Wait for an acknowledgement before the first repetition, ms; it doubles each time. */
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 30_000;
-/** How often it is looked for batches whose wait is over. */
+/** Interval at which batches whose wait is over are looked for, ms. */
 const SWEEP_MS = 500;
-/** Everything not acknowledged, in bytes of text. Some 100,000 results, of which an agent may hold 16,000. */
+/**
+ * Bound on the text of all unacknowledged batches, bytes. It fits some 100,000 results; an agent may hold
+ * 16,000.
+ */
 const DEFAULT_MOST_BYTES = 32 * 1_024 * 1_024;
 
-/** JetStream error code "message size exceeds maximum allowed": the same message is refused for ever. */
+/** JetStream error code "message size exceeds maximum allowed". The same message would be refused for ever. */
 const MESSAGE_TOO_LARGE = 10054;
 
 const pubAck = z.union([
@@ -44,33 +47,36 @@ export type Batch = {
   /** Length of `text`, UTF-8. */
   bytes: number;
   results: number;
-  /** Called once: the stream has it (`kept`), or it was given up (`dropped`). */
+  /** Called once: the stream has the batch (`kept`), or it was given up (`dropped`). */
   onSettled: (how: 'kept' | 'dropped') => void;
 };
 
 type Entry = Batch & {
-  /** Cannot be guessed: whoever knew it could have the stream take the batch for a repetition. */
+  /** Random message id. Anybody who could guess it could make the stream take the batch for a repetition. */
   id: string;
-  /** How often it was sent under this id. */
+  /** How often the batch was sent under this id. */
   sends: number;
   waitMs: number;
   resendAt: number;
 };
 
 /**
- * Keeps batches until the stream has acknowledged them, and sends them again until then: after growing
- * waits and at once after a reconnect, always under the same message id, so that the stream drops
- * what it has already. What the stream takes for a repetition when it was sent for the first time, it has
- * not: somebody else used its id. It is sent again under another one, and an alarm is raised.
+ * Keeps batches until the stream has acknowledged them, and repeats them until then.
  *
- * Bounded: when it is full the oldest batch goes, because the newest say what is true now.
+ * A batch is repeated after growing waits and at once after a reconnect. It keeps its message id, so that the
+ * stream drops repetitions. When the stream calls a first send a repetition, somebody else has used the id
+ * and the stream does not have the batch. The batch is then sent again under another id, and an alarm is
+ * raised.
+ *
+ * The memory is bounded. When the outbox is full, the oldest batch goes, because the newest results say what
+ * is true now.
  */
 export class ResultOutbox {
   readonly #options: OutboxOptions;
   readonly #warnings: ThrottledLog;
   readonly #inbox: string;
   readonly #mostBytes: number;
-  /** By number, oldest first. */
+  /** Batches by number, the oldest first. */
   readonly #entries = new Map<number, Entry>();
   #bytes = 0;
   #count = 0;
@@ -86,7 +92,7 @@ export class ResultOutbox {
     this.#mostBytes = options.mostBytes ?? DEFAULT_MOST_BYTES;
   }
 
-  /** Batches not acknowledged. */
+  /** Number of unacknowledged batches. */
   get size(): number {
     return this.#entries.size;
   }
@@ -115,7 +121,10 @@ export class ResultOutbox {
     this.#send(number, entry);
   }
 
-  /** Waits until everything is acknowledged, at most `ms`, then stops sending. What is left is counted and logged. */
+  /**
+   * Waits until everything is acknowledged, at most `ms`, then stops sending. Remaining batches are counted
+   * and logged.
+   */
   async stop(ms: number): Promise<void> {
     if (this.#entries.size > 0) {
       await new Promise<void>((resolve) => {
@@ -132,14 +141,14 @@ export class ResultOutbox {
     if (this.#entries.size === 0) return;
     this.#options.log.error(
       { batches: this.#entries.size },
-      'ended before the stream acknowledged all results',
+      'the agent ended before the stream had acknowledged all results; the rest is lost',
     );
     for (const number of [...this.#entries.keys()]) this.#settle(number, 'dropped');
   }
 
   #send(number: number, entry: Entry): void {
     const { bus, clock, metrics } = this.#options;
-    // Sent at the reconnect.
+    // The reconnect sends it.
     if (!bus.isConnected) return;
     try {
       bus.publish(entry.subject, entry.text, { reply: `${this.#inbox}.${number}`, messageId: entry.id });
@@ -147,7 +156,7 @@ export class ResultOutbox {
       if (entry.sends > 0) metrics.batchesResent += 1;
       entry.sends += 1;
     } catch (error) {
-      this.#warnings.warn('could not send results; they stay in the outbox', { error: messageOf(error) });
+      this.#warnings.warn('cannot send results now; they stay in the outbox', { error: messageOf(error) });
     }
     entry.resendAt = clock.monotonic() + entry.waitMs;
     entry.waitMs = Math.min(LONGEST_WAIT_MS, 2 * entry.waitMs);
@@ -170,13 +179,13 @@ export class ResultOutbox {
 
   #onAnswer(message: BusMessage): void {
     const number = Number(message.subject.slice(message.subject.lastIndexOf('.') + 1));
-    // Answers to earlier repetitions find nothing here any more.
+    // Answers to earlier repetitions find no entry any more.
     const entry = this.#entries.get(number);
     if (entry === undefined) return;
     const answer = answerIn(message);
     if (answer.is === 'refused') {
       this.#options.metrics.batchesRefused += 1;
-      this.#warnings.warn('the stream did not keep results', { problem: answer.why });
+      this.#warnings.warn('the stream refused results', { problem: answer.why });
       if (answer.isFinal) this.#settle(number, 'dropped');
     } else if (answer.is === 'repeated' && entry.sends === 1) {
       this.#idWasTaken(number, entry);
@@ -189,7 +198,7 @@ export class ResultOutbox {
   #idWasTaken(number: number, entry: Entry): void {
     this.#options.metrics.batchesDisowned += 1;
     this.#warnings.warn(
-      'the stream has results under an id that was never used: somebody tampers with this region',
+      "the stream has a message under the id of a batch that is new: somebody tampers with the region's stream",
       {
         subject: entry.subject,
       },
@@ -203,7 +212,7 @@ export class ResultOutbox {
   #makeRoom(newest: number): void {
     for (const number of this.#entries.keys()) {
       if (this.#bytes <= this.#mostBytes || number === newest) return;
-      this.#warnings.warn('the outbox is full; the oldest results are dropped', { bytes: this.#bytes });
+      this.#warnings.warn('the outbox is full: the oldest results are dropped', { bytes: this.#bytes });
       this.#settle(number, 'dropped');
     }
   }
@@ -220,21 +229,21 @@ export class ResultOutbox {
 }
 
 type Answer =
-  /** `repeated`: the stream says that it had the batch already. */
+  /** `repeated`: the stream reports that it had the batch already. */
   | { is: 'kept' | 'repeated' }
-  /** All but final refusals are tried again. */
+  /** A refusal that is not final is followed by another try. */
   | { is: 'refused'; why: string; isFinal: boolean };
 
 function answerIn(message: BusMessage): Answer {
-  if (message.isNoResponders) return refused('there is no stream yet');
+  if (message.isNoResponders) return refused('the stream does not exist yet');
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder().decode(message.data));
   } catch {
-    return refused('the answer is no JSON');
+    return refused('the answer is not JSON');
   }
   const answer = pubAck.safeParse(value);
-  if (!answer.success) return refused('the answer is no acknowledgement');
+  if (!answer.success) return refused('the answer is not an acknowledgement');
   if (!('error' in answer.data)) return { is: answer.data.duplicate === true ? 'repeated' : 'kept' };
   const { code, err_code, description } = answer.data.error;
   return refused(description ?? `error ${err_code ?? code}`, err_code === MESSAGE_TOO_LARGE);

@@ -3,19 +3,19 @@ import type { Phases } from '@svc/shared/messages/check-result.ts';
 const PHASES = ['dns', 'connect', 'tls', 'first_byte', 'transfer'] as const;
 type PhaseName = (typeof PHASES)[number];
 
-/** Longest duration a result may carry, in tenths of a millisecond (a day). */
+/** Longest duration of a result, in tenths of a millisecond: one day. */
 const MOST_TENTHS = 864_000_000;
 
-/** To one decimal, and into the bounds of a result: 0 to a day. */
+/** Rounds to one decimal, within the bounds of a result: 0 to a day. */
 export function roundMs(milliseconds: number): number {
   return tenthsOf(milliseconds) / 10;
 }
 
 /**
- * Phases to one decimal so that they add up to the rounded latency exactly as it is shown.
+ * Rounds phases to one decimal so that they add up exactly to the shown latency.
  *
- * Each is rounded down, and the tenths that are then missing go to those that lost most. Where the
- * phases did not add up before (time between two phases), the longest one takes the difference.
+ * Each phase is rounded down. The missing tenths go to the phases that lost most. Where the exact phases did
+ * not add up, because time passed between two of them, the longest phase takes the difference.
  */
 export function roundPhases(latency: number, phases: Phases): Phases {
   const parts: Part[] = [];
@@ -35,7 +35,7 @@ export function roundPhases(latency: number, phases: Phases): Phases {
 
 type Part = { name: PhaseName; tenths: number; lost: number };
 
-/** Less than this was lost to floating point, not to rounding. */
+/** A smaller loss comes from floating point, not from rounding. */
 const LOST = 1e-6;
 
 function spread(missing: number, parts: readonly Part[]): void {

@@ -16,22 +16,21 @@ import { type Probes, runProbe } from './probes/registry.ts';
 import type { Starvation } from './starvation.ts';
 import { type AttemptVerdict, judgeAttempt } from './verdict.ts';
 
-/** How often the queue is searched for checks that came too late, and attempts for stuck ones. */
+/** Interval at which the queue is searched for checks that came too late, and attempts for stuck ones, ms. */
 const SWEEP_MS = 250;
-/** A probe that has not settled this long after its time-out never will. */
+/** Time after its time-out at which a probe that has not settled counts as stuck, ms. */
 const STUCK_MS = 10_000;
 /**
- * Waiting checks are woken at their instant, but not sooner than this after others were: on a busy agent
- * those of a few milliseconds begin together and share the turns of the event loop, which costs less CPU
- * than a turn for each.
+ * Shortest interval between two wake-ups of waiting checks, ms. On a busy agent, the checks of a few
+ * milliseconds begin together and share a turn of the event loop, which costs less CPU than a turn for each.
  */
 const WAKE_SPACING_MS = 4;
-/** What probes get to close their sockets once they were told to stop. */
+/** Time that probes have to close their sockets after the abort, ms. */
 const ABORT_GRACE_MS = 500;
 
 export type RunnerOptions = {
   probes: Probes;
-  /** Attempts at once; checks that wait between two attempts do not count. */
+  /** Attempts at once. Checks that wait between two attempts do not count. */
   concurrency: number;
   clock: Clock;
   starvation: Pick<Starvation, 'delaySince' | 'heldBackSince' | 'voided'>;
@@ -45,11 +44,10 @@ export type RunnerOptions = {
 };
 
 /**
- * Runs checks: attempts, retries, their order, and how many at once.
+ * Runs checks: it decides on attempts, retries, their order and how many run at once.
  *
- * Free capacity goes to the oldest slot. Checks of monitors whose last attempt timed out may use half
- * of the capacity only: when everything behind one network is down, the rest is still checked
- * on time.
+ * Free capacity goes to the oldest slot. Checks of monitors whose last attempt timed out may use only half of
+ * the capacity. When everything behind one network is down, the rest is still checked on time.
  */
 export class Runner {
   readonly #options: RunnerOptions;
@@ -63,7 +61,7 @@ export class Runner {
   #ahead = 0;
   #isDraining = false;
   #wakeAt = Number.POSITIVE_INFINITY;
-  /** When checks were woken last. */
+  /** When checks were woken last, monotonic ms. */
   #wokeAt = Number.NEGATIVE_INFINITY;
   #cancelWake: () => void = () => {};
   #cancelSweep: () => void = () => {};
@@ -81,12 +79,12 @@ export class Runner {
     return this.#attempting.size;
   }
 
-  /** Checks that wait for their slot, for their place or for their next attempt. */
+  /** Number of checks that wait for their slot, for a free place or for their next attempt. */
   get pending(): number {
     return this.#queue.size + this.#slowQueue.size + this.#waiting.size;
   }
 
-  /** Of the pending checks, those whose slot has not come: they take no place yet. */
+  /** Number of pending checks whose slot has not come. They take no place yet. */
   get ahead(): number {
     return this.#ahead;
   }
@@ -96,11 +94,11 @@ export class Runner {
   }
 
   /**
-   * Takes a job; its result comes through `onResult`, never before this returns. The first attempt begins
+   * Takes a job. Its result comes through `onResult`, never before this returns. The first attempt begins
    * `wait_ms` after the receipt, never before, and within `start_within_ms` of that instant.
    *
    * @param receivedAt when the job's message was received, monotonic ms
-   * @param subject where the result is to be reported, null when the job's batch does not say
+   * @param subject subject for the result; null when the job's batch names none
    */
   submit(job: CheckJob, receivedAt: number, subject: string | null): void {
     const { clock, onResult } = this.#options;
@@ -122,7 +120,7 @@ export class Runner {
     this.#fill();
   }
 
-  /** One attempt at once, past the queue; `not_run` when there is no room for it. */
+  /** Makes one attempt at once, past the queue; `not_run` when there is no free place. */
   runNow(check: Secret<Check>): Promise<RunResult> {
     const { clock, concurrency } = this.#options;
     const refusal: NotRunReason | null = this.#isDraining
@@ -138,9 +136,9 @@ export class Runner {
   }
 
   /**
-   * Ends everything within `withinMs` and a grace of half a second. Checks with no attempt in progress
-   * come back as `not_run: shutting-down` at once, so that another agent can still run them in time;
-   * attempts in progress may finish, but are not followed by another.
+   * Ends everything within `withinMs` and a grace of half a second. Checks without an attempt in progress end
+   * at once as `not_run: shutting-down`, so that another agent can still run them in time. Attempts in
+   * progress may finish, but no further attempt follows.
    */
   async drain(withinMs: number): Promise<void> {
     this.#isDraining = true;
@@ -171,7 +169,7 @@ export class Runner {
     }
   }
 
-  /** The oldest slot that may have a place. */
+  /** The check with the oldest slot that may have a place. */
   #takeNext(): CheckRun | undefined {
     const next = this.#queue.peek();
     const slow = this.#slowAttempts < this.#slowLimit ? this.#slowQueue.peek() : undefined;
@@ -195,20 +193,23 @@ export class Runner {
     void this.#attempt(run, run.attempts.length);
   }
 
-  /** The one place where what goes wrong with an attempt is logged; the next one is not concerned. */
+  /**
+   * Runs one attempt. This is the one place where an unexpected error is logged; it does not affect other
+   * attempts.
+   */
   async #attempt(run: CheckRun, attempt: number): Promise<void> {
     const { clock, probes, log } = this.#options;
     const context = { timeoutMs: run.check.reveal().timeout, signal: this.#abort.signal };
     try {
       this.#onAttemptEnd(run, attempt, await runProbe(probes, run.check.reveal(), context));
     } catch (error) {
-      log.error({ type: run.check.reveal().type, error }, 'an attempt failed by a defect of ours');
+      log.error({ type: run.check.reveal().type, error }, 'an attempt failed because of a defect of svc');
       this.#onAttemptEnd(run, attempt, internalError(error, clock.monotonic() - run.attemptStartedAt));
     }
   }
 
   #onAttemptEnd(run: CheckRun, attempt: number, found: ProbeOutcome): void {
-    // A probe that settles after it was given up.
+    // This probe settled after it was given up.
     if (run.state !== 'attempting' || run.attempts.length !== attempt) return;
     const { starvation, clock } = this.#options;
     const heldBack = (latency?: number) => starvation.heldBackSince(run.attemptStartedAt, latency);
@@ -223,7 +224,10 @@ export class Runner {
     else void this.#onceKnown(isOurs, run, attempt, found, verdict);
   }
 
-  /** The failure may be our own network's: the attempt keeps its place until that is known, within some seconds. */
+  /**
+   * Waits to learn whether the agent's own network failed. The attempt keeps its place until then, for some
+   * seconds at most.
+   */
   async #onceKnown(
     isOurs: Promise<boolean>,
     run: CheckRun,
@@ -242,7 +246,7 @@ export class Runner {
     this.#fill();
   }
 
-  /** Gives its place back and decides what comes next for the check. */
+  /** Frees the place of an attempt and decides what comes next for the check. */
   #leaveAttempt(run: CheckRun, verdict: AttemptVerdict): void {
     const { clock, random } = this.#options;
     this.#attempting.delete(run);
@@ -261,7 +265,7 @@ export class Runner {
     run.done(resultOf(run, verdict, this.#options.clock.wall()));
   }
 
-  /** @param wakeAt monotonic ms; not before it, the check takes its place in the queue */
+  /** @param wakeAt monotonic ms; the check enters the queue then, not before */
   #waitUntil(run: CheckRun, wakeAt: number): void {
     run.state = 'waiting';
     run.wakeAt = wakeAt;
@@ -269,7 +273,10 @@ export class Runner {
     this.#armWake();
   }
 
-  /** One timer serves all waiting checks: it is set for the earliest. Node may fire it a part of a millisecond early. */
+  /**
+   * Sets the one timer of all waiting checks for the earliest. Node may fire it a part of a millisecond
+   * early.
+   */
   #armWake(): void {
     const earliest = this.#waiting.peek();
     if (earliest === undefined) return;
@@ -331,7 +338,7 @@ export class Runner {
   }
 }
 
-/** The part of a result that says which job it is for. */
+/** The members of a result that say which job it is for. */
 export function jobOf(
   job: Omit<CheckJob, 'check'>,
 ): Pick<CheckResult, 'monitor' | 'version' | 'slot' | 'token'> {
@@ -354,7 +361,7 @@ function newRun(given: NewRun): CheckRun {
   };
 }
 
-/** Only the first attempt has to begin in time; a check that was begun is brought to its end. */
+/** Whether the first attempt did not begin in time. A check that has begun is always completed. */
 function isTooLate(run: CheckRun, now: number): boolean {
   return run.attempts.length === 0 && now > run.startBy;
 }

@@ -3,40 +3,42 @@ import type { CpuCounterSource } from './cpu-counters.ts';
 import { freeMs } from './free-time.ts';
 import { type CpuSample, isStarvedBy, waitingParts } from './waiting.ts';
 
-/** How often the event loop is asked whether it is late. */
+/** Interval at which the lateness of the event loop is measured, ms. */
 const SAMPLE_MS = 100;
-/** From this delay on, the agent's time-outs mean nothing. */
+/** Delay from which the agent's time-outs mean nothing, ms. */
 export const STARVED_MS = 500;
-/** Stalls and counters are remembered this long: longer than any attempt (120 s) may take. */
+/** How long stalls and counters are remembered, ms: longer than any attempt (120 s). */
 const REMEMBERED_MS = 180_000;
-/** The kernel's counters are read this often: by every third sample of the loop, and no sooner for an attempt. */
+/**
+ * Shortest interval between readings of the kernel's counters, ms. Every third sample of the loop reads them.
+ */
 const COUNTERS_MS = 250;
-/** Of the last so many ms the agent says whether it is starved as a whole; a voided attempt says so for as long. */
+/** Span over which the agent as a whole is judged, ms. An attempt that was voided counts for as long. */
 const SICK_MS = 10_000;
-/** It is, when it waited for this part of them. */
+/** Part of {@link SICK_MS} that a starved agent has waited. */
 const SICK_PART = 0.5;
 
 type Stall = { to: number; delay: number };
 
 /** What kept the agent from its work during an attempt. */
 export type HeldBack = {
-  /** Delay of the event loop's stalls of at least {@link STARVED_MS}, 0 without one. */
+  /** Total delay of the event loop's stalls of at least {@link STARVED_MS}; 0 without one. */
   readonly loopDelayMs: number;
-  /** It waited for a CPU for a large part of the time. */
+  /** Whether the agent waited for a CPU for a large part of the time. */
   readonly isWaiting: boolean;
-  /** For at least so long, all the same, it had nothing to do: an answer would have been read at once. */
+  /** Time for which the agent surely had nothing to do, and would have read an answer at once. */
   readonly freeMs: number;
-  /** Time that was looked at. */
+  /** Length of the time span, ms. */
   readonly durationMs: number;
 };
 
 /**
- * Tells a slow target from a slow agent: watches how late the event loop runs its timers, and what the
- * kernel counts of the time that the process waited to run ({@link waitingParts}). The loop alone does not
- * tell: beside busy neighbours every step of an attempt is late, and none by half a second.
+ * Tells a slow target from a slow agent. It watches how late the event loop runs its timers, and the kernel's
+ * count of the time that the process waited to run ({@link waitingParts}).
  *
- * Only stalls of 500 ms and more are remembered; at most one exists per half second, and four samples of the
- * counters per second, so both lists are bounded by {@link REMEMBERED_MS}.
+ * The loop alone is not enough: beside busy neighbours every step of an attempt is late, and none by half a
+ * second. Only stalls of 500 ms and more are remembered. At most one exists in half a second, and four
+ * samples of the counters in a second, so {@link REMEMBERED_MS} bounds both lists.
  */
 export class Starvation {
   readonly #clock: Clock;
@@ -60,7 +62,7 @@ export class Starvation {
     this.#cancel = this.#clock.every(SAMPLE_MS, () => this.#sample());
   }
 
-  /** Closes the counters; it is not started again. */
+  /** Closes the counters. The object cannot be started again. */
   stop(): void {
     this.#cancel?.();
     this.#cancel = null;
@@ -68,9 +70,11 @@ export class Starvation {
   }
 
   /**
-   * Delay of the stalls that touch the time from `from` until now, ms; 0 when there was none of at
-   * least {@link STARVED_MS}. Includes the one that is just ending: after a stall a probe's time-out may be run before
-   * our sample is.
+   * Total delay of the stalls of at least {@link STARVED_MS} that touch the time from `from` until now, ms; 0
+   * when there was none.
+   *
+   * It includes a stall that is just ending: after a stall, a probe's time-out may run before the next
+   * sample.
    *
    * @param from monotonic milliseconds
    */
@@ -86,11 +90,11 @@ export class Starvation {
   }
 
   /**
-   * What kept the agent back from `from` until now. For the few attempts whose verdict depends on it: it may
-   * read the counters.
+   * What kept the agent back from `from` until now. It may read the counters, so call it only for the few
+   * attempts whose verdict depends on it.
    *
    * @param from begin of the attempt, monotonic milliseconds
-   * @param latency when its answer was there, ms: what came after it (decoding) is no free time
+   * @param latency time at which the answer was there, ms from `from`; decoding after it is not free time
    */
   heldBackSince(from: number, latency = Number.POSITIVE_INFINITY): HeldBack {
     this.#readCountersIfOld();
@@ -99,18 +103,18 @@ export class Starvation {
     return {
       loopDelayMs,
       isWaiting: isStarvedBy(waitingParts(this.#samples, from, now)),
-      // A process that is stopped, or a machine that stands still, may seem to sleep in the poll phase.
+      // A stopped process, or a machine that stands still, may seem to sleep in the poll phase.
       freeMs: Math.max(0, freeMs(this.#samples, from, Math.min(now, from + latency)) - loopDelayMs),
       durationMs: now - from,
     };
   }
 
-  /** An attempt was given up because of what {@link heldBackSince} said. */
+  /** Notes that an attempt was given up because of the result of {@link heldBackSince}. */
   voided(): void {
     this.#voidedAt = this.#clock.monotonic();
   }
 
-  /** Within the last ten seconds attempts were given up, or the agent waited for half of the time. */
+  /** Whether the agent gave up attempts within the last ten seconds, or waited for half of that time. */
   get isSick(): boolean {
     const now = this.#clock.monotonic();
     if (now - this.#voidedAt < SICK_MS) return true;
@@ -119,7 +123,7 @@ export class Starvation {
     return waitingParts(this.#samples, now - SICK_MS, now).waited >= SICK_PART;
   }
 
-  /** Largest delay since it was last asked, ms. */
+  /** The largest delay since the last call, ms. */
   takeLargestDelay(): number {
     const largest = Math.max(this.#largestDelay, this.#pendingDelay());
     this.#largestDelay = 0;
@@ -147,7 +151,7 @@ export class Starvation {
     const at = this.#clock.monotonic();
     this.#samples.push({ at, ...this.#counters.read() });
     const [oldest] = this.#samples;
-    // Twice as many as are needed, so that throwing away costs nothing to speak of.
+    // Twice as many samples as needed are kept, so that dropping them costs almost nothing.
     if (oldest !== undefined && at - oldest.at > 2 * REMEMBERED_MS) {
       this.#samples = this.#samples.filter((sample) => sample.at > at - REMEMBERED_MS);
     }

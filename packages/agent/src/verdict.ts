@@ -9,7 +9,7 @@ import type { HeldBack } from './starvation.ts';
 export type AttemptVerdict = {
   outcome: Outcome;
   reason?: NotRunReason;
-  /** Why, where the probe itself has nothing to say; for people. */
+  /** Reason for people, where the probe itself has none. */
   message?: string;
 };
 
@@ -17,16 +17,18 @@ export type AttemptVerdict = {
 type JudgedCheck = Pick<Check, 'degraded_at'> & Pick<HttpCheck, 'certificate_expiry_days'>;
 
 /**
- * What an attempt means: what the probe found, seen against `degraded_at`, against how long the certificate
- * has to be valid, and against what kept the agent back while it ran.
+ * Judges an attempt: the probe's finding, compared with `degraded_at`, with the required validity of the
+ * certificate, and with what kept the agent back meanwhile.
  *
- * A starved agent cannot tell a time-out of the target from its own, and not whether a target was slow. A
- * stall of the event loop voids time-outs, and what would not be degraded without its delay; an agent that
- * waited for a CPU for a large part of the attempt was late at every step, so it voids both whole. Both stand
- * all the same where the agent was free for long enough: then the target had that time, and was silent or slow. Failures
- * of other kinds, and a certificate that expires too soon, were seen, not inferred from time, and stand.
+ * A starved agent cannot tell a target's time-out from its own, nor whether a target was slow. A stall of the
+ * event loop voids time-outs, and a slowness that its delay explains. An agent that waited for a CPU for a
+ * large part of the attempt was late at every step, so both are voided whatever the delay was. Both stand
+ * nevertheless where the agent was free for long enough: the target had that time, and was silent or slow.
  *
- * @param heldBack asked only where the verdict depends on it
+ * Failures of other kinds, and a certificate that expires too soon, always stand: they were seen, not
+ * inferred from time.
+ *
+ * @param heldBack called only where the verdict depends on it
  * @param wallNow epoch ms
  */
 export function judgeAttempt(
@@ -42,14 +44,14 @@ export function judgeAttempt(
       if (found.timedOut !== true) return { outcome: 'failed' };
       const { loopDelayMs, isWaiting, freeMs, durationMs } = heldBack();
       const isHeldBack = isWaiting || loopDelayMs > 0;
-      // Threads of ours decode, and nothing counts what those wait for.
+      // The agent's own threads decode, and no counter covers their waits.
       const isProven = isSilenceProvenBy(freeMs, durationMs) && found.hasWholeAnswer !== true;
       return isHeldBack && !isProven ? starved : { outcome: 'failed' };
     }
     case 'passed': {
       const message = expiryNotice(found.certificateExpiresAt, check.certificate_expiry_days, wallNow);
       if (message !== undefined) return { outcome: 'degraded', message };
-      // As it will be shown: 800.04 ms is shown as 800.0, and equal is fine.
+      // The latency is compared as it is shown: 800.04 ms is shown as 800.0, and equal is fast enough.
       const latency = roundMs(found.latency);
       if (check.degraded_at === 0 || latency <= check.degraded_at) return { outcome: 'passed' };
       const { loopDelayMs, isWaiting, freeMs } = heldBack(found.latency);

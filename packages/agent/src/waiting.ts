@@ -1,22 +1,22 @@
 import type { CpuCounters } from './cpu-counters.ts';
 
-/** The counters at one instant (monotonic ms). */
+/** The counters at one instant (`at`, monotonic ms). */
 export type CpuSample = CpuCounters & { readonly at: number };
 
 /** Parts of a span of time, 0 to 1. */
 export type WaitingParts = {
   /** The agent could have run and did not: it waited for a CPU, or its quota was used up. */
   readonly waited: number;
-  /** Something on the machine waited for a CPU, or the quota that the agent may share with others was used up. */
+  /** A task on the machine waited for a CPU, or the quota that the agent may share with others was used up. */
   readonly pressed: number;
 };
 
 /** An agent that waited for this part of an attempt cannot tell its own slowness from the target's. */
 const WAITED_PART = 0.25;
 /**
- * Where the whole machine is short of CPU, what the agent asks (a resolver, a proxy, a target beside it) waits
- * as well, so less of its own waiting tells the same. Pressure alone tells nothing: work of low priority
- * makes it without holding anybody else up.
+ * A part of the attempt under pressure. When the whole machine is short of CPU, everything that the agent
+ * asks (a resolver, a proxy, a target beside it) waits too, so less waiting of its own is enough. Pressure
+ * alone tells nothing: work of low priority causes it without delaying anybody.
  */
 const PRESSED_PART = 0.8;
 const WAITED_UNDER_PRESSURE = 0.1;
@@ -27,10 +27,10 @@ export function isStarvedBy({ waited, pressed }: WaitingParts): boolean {
 }
 
 /**
- * For which parts of the time from `from` to `to` the agent waited. Between two samples the counters are
- * taken to grow evenly; after the last one, as between the last two.
+ * The parts of the time from `from` to `to` in which the agent waited. Between two samples the counters count
+ * as growing evenly. After the last sample they count as growing like between the last two.
  *
- * @param samples in the order of time; those of before `from` count as far as they reach into the span
+ * @param samples in the order of time; samples before `from` count as far as they reach into the span
  * @param from monotonic ms
  * @param to   monotonic ms; a span without length, or before all samples, has no parts
  */
@@ -56,9 +56,11 @@ export function waitingParts(samples: readonly CpuSample[], from: number, to: nu
 }
 
 /**
- * Time that the agent waited between two samples, ms. Where its thread's own waiting is counted, what the quota made it
- * wait is in that; the throttling of the cgroup is summed over the CPUs and over all that share the quota, and says
- * more than the agent waited. It is taken where nothing else is there.
+ * Time that the agent waited between two samples, ms.
+ *
+ * The count of the thread's own waiting includes waits for the quota, so it is used where it exists. The
+ * throttling of the cgroup is summed over the CPUs and over everything that shares the quota, so it says more
+ * than the agent waited. It is used only where there is no other count.
  */
 export function waitedBetween(before: CpuSample, after: CpuSample): number {
   return after.waitedMs === null

@@ -7,13 +7,13 @@ import type { Surroundings } from './command.ts';
 import { CLI_SETTINGS } from './settings.ts';
 import { type FoundToken, findToken, tokenWarning } from './token.ts';
 
-/** Attempts go on for this long where nothing answers, ms: somebody is waiting. */
+/** Longest time for which attempts continue when nothing answers, ms: a person is waiting. */
 const NEVER_ANSWERED_MS = 5_000;
 
 export type OpenApi = { readonly client: ApiClient; readonly baseUrl: string; readonly token: FoundToken };
 
 /**
- * The API that the settings name. Says what is odd about them.
+ * The API that the settings name. It writes warnings about the settings.
  *
  * @throws SettingsError, UsageError (there is no token)
  */
@@ -27,13 +27,13 @@ export function openApi({ environment, err }: Surroundings): OpenApi {
   return { client, baseUrl, token };
 }
 
-/** Runs `work`; a refused token is named by where it is from. */
+/** Runs `work`. When the API refuses the token, the error names the token's source. */
 export async function asking<T>({ token }: OpenApi, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 401) throw error;
-    throw new SvcError('unauthorized', `${error.message}; the token is that of ${token.source}`, {
+    throw new SvcError('unauthorized', `${error.message}; the token comes from ${token.source}`, {
       cause: error,
     });
   }

@@ -32,19 +32,19 @@ test('the help of a command tells its options and settings', async () => {
 
 describe('what is not known is refused, with what was probably meant', () => {
   test.each([
-    [[], 'no command was given'],
+    [[], 'the command is missing'],
     [['exprot'], 'there is no command exprot: did you mean export?'],
     [['frobnicate'], 'there is no command frobnicate: see --help'],
     [['--versoin'], 'there is no option --versoin: did you mean --version?'],
     [['constructor'], 'there is no command constructor: see --help'],
     [['export', '--fromat=hcl'], 'there is no option --fromat: did you mean --format?'],
     [['export', '-x'], 'there is no option -x: see --help'],
-    [['export', 'file'], '"file" is not expected here'],
-    [['export', '--format', 'toml'], '--format is "toml": it must be one of yaml, json, hcl'],
+    [['export', 'file'], 'unexpected argument "file"'],
+    [['export', '--format', 'toml'], '--format must be one of yaml, json, hcl, not "toml"'],
     [['export', '--format'], '--format needs a value: yaml|json|hcl'],
     [['export', '--output='], '--output needs a value: FILE'],
     [['export', '--force=yes'], '--force takes no value'],
-    [['export', '--secrets', 'inline', '--secrets-file', 'a'], 'leaves nothing for --secrets-file'],
+    [['export', '--secrets', 'inline', '--secrets-file', 'a'], 'exclude each other'],
     [['export'], 'there is no API token: set SVC_API_TOKEN'],
     [['otlp-test'], 'say which monitor by its id'],
     [['otlp-test', 'web'], 'say which monitor by its id'],

@@ -28,7 +28,7 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
     await run(args, surroundings);
     return DONE;
   } catch (error) {
-    // An answer of the API may be in it.
+    // The message may contain an answer of the API.
     surroundings.err.write(`svc: ${forTerminal(messageOf(error))}\n`);
     return error instanceof UsageError || error instanceof SettingsError ? MISUSED : FAILED;
   }
@@ -38,7 +38,7 @@ async function run([name, ...args]: readonly string[], surroundings: Surrounding
   const { out } = surroundings;
   if (name === '--version') return void out.write(`${VERSION}\n`);
   if (name === '--help' || name === 'help') return void out.write(overview());
-  if (name === undefined) throw new UsageError(`no command was given\n\n${overview()}`);
+  if (name === undefined) throw new UsageError(`the command is missing\n\n${overview()}`);
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) throw new UsageError(unknownCommand(name));
   if (args.includes('--help')) return void out.write(command.help);

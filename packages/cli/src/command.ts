@@ -1,9 +1,9 @@
-/** What a command is given of its process. */
+/** The parts of the process that a command uses. */
 export type Surroundings = {
   readonly environment: NodeJS.ProcessEnv;
-  /** What the command is for: nothing else is written here. */
+  /** The command's output, and nothing else. */
   readonly out: Output;
-  /** For people. */
+  /** Messages for people. */
   readonly err: Output;
 };
 
@@ -13,6 +13,6 @@ export type Command = {
   /** One line, for the list of commands. */
   readonly summary: string;
   readonly help: string;
-  /** @throws UsageError, SettingsError, or another Error when it failed */
+  /** @throws UsageError, SettingsError, or another Error when the command failed */
   run(args: readonly string[], surroundings: Surroundings): Promise<void>;
 };

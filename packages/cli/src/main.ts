@@ -1,4 +1,4 @@
-// Plain JavaScript without static imports of our own: an old Node must get as far as the check.
+// Plain JavaScript without static imports of our own, so that an old Node reaches the check.
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   process.stderr.write(
@@ -7,7 +7,7 @@ if (major < 24) {
   process.exit(1);
 }
 
-// Whoever reads may stop early (`| head`).
+// The reader may close the pipe early (`| head`).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);

@@ -4,7 +4,7 @@ import { UsageError } from './usage-error.ts';
 
 /** An option with a value (`--format hcl`) or a switch (`--force`). */
 export type Option = {
-  /** How the value is called in the help; absent: a switch. */
+  /** Name of the value in the help; absent: a switch. */
   readonly value?: string;
   readonly oneOf?: readonly string[];
   /** One sentence, for the help. */
@@ -33,7 +33,7 @@ export function parseOptions<O extends Options>(args: readonly string[], options
   });
   const given: Record<string, string | true> = {};
   for (const token of tokens) {
-    if (token.kind === 'positional') throw new UsageError(`"${token.value}" is not expected here`);
+    if (token.kind === 'positional') throw new UsageError(`unexpected argument "${token.value}": see --help`);
     if (token.kind === 'option') given[token.name] = checked(token, options);
   }
   return given as Given<O>;
@@ -54,7 +54,7 @@ function checked(token: { name: string; rawName: string; value?: string | undefi
   if (value === undefined || value === '')
     throw new UsageError(`--${token.name} needs a value: ${option.value}`);
   if (option.oneOf !== undefined && !option.oneOf.includes(value)) {
-    throw new UsageError(`--${token.name} is "${value}": it must be one of ${option.oneOf.join(', ')}`);
+    throw new UsageError(`--${token.name} must be one of ${option.oneOf.join(', ')}, not "${value}"`);
   }
   return value;
 }

@@ -1,3 +1,4 @@
+import { SvcError } from '@svc/shared/errors.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
 import { forTerminal } from '@svc/shared/terminal.ts';
 import { z } from 'zod';
@@ -31,7 +32,7 @@ ${describeSettings(CLI_SETTINGS)}
     surroundings.out.write(
       `${points} points to ${forTerminal(endpoint)} in ${duration} ms\n${said.join('')}`,
     );
-    if (!delivered) throw new Error('the endpoint did not take the metrics');
+    if (!delivered) throw new SvcError('not-taken', 'the endpoint did not take the metrics');
   },
 };
 

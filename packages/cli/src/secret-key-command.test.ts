@@ -52,7 +52,7 @@ test('a former key that is there is not overwritten', async () => {
 
 test.each([
   [{}, 'there is no key'],
-  [{ SVC_SECRET_KEY: KEY.trim() }, 'SVC_SECRET_KEY gives the key'],
+  [{ SVC_SECRET_KEY: KEY.trim() }, 'SVC_SECRET_KEY sets the key'],
 ])('%j: %s', async (environment, message) => {
   expect(await rotate(environment as Record<string, string>)).toEqual({
     code: 2,

@@ -8,14 +8,14 @@ import { parseOptions } from './options.ts';
 import { CLI_SETTINGS } from './settings.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Where a coordinator looks for its key and for the one before, in its data folder. */
+/** Files of the coordinator's data folder with its key and with the previous key. */
 export const SECRET_KEY_FILE = 'secret-key';
 export const PREVIOUS_SECRET_KEY_FILE = 'secret-key-previous';
 
 const KEY_BYTES = 32;
 
 export const secretKeyCommand: Command = {
-  summary: 'put a new key in place of the one that encrypts stored secrets',
+  summary: 'replace the key that encrypts stored secrets',
   help: `Usage: npm run svc -- secret-key rotate
 
 Makes a new key in the data folder (SVC_DATA_DIR) and keeps the former one beside it. The next start of the coordinator
@@ -26,7 +26,7 @@ Where SVC_SECRET_KEY gives the key: make one with "openssl rand -base64 32", set
 SVC_SECRET_KEY_PREVIOUS, restart the coordinator, and remove SVC_SECRET_KEY_PREVIOUS when its log says so.
 `,
   async run([action, ...args], surroundings) {
-    if (action !== 'rotate') throw new UsageError('say what to do with the key: rotate');
+    if (action !== 'rotate') throw new UsageError('the action is missing: use "secret-key rotate"');
     parseOptions(args, {});
     await rotate(surroundings);
   },
@@ -34,7 +34,7 @@ SVC_SECRET_KEY_PREVIOUS, restart the coordinator, and remove SVC_SECRET_KEY_PREV
 
 async function rotate({ environment, err }: Surroundings): Promise<void> {
   if (environment.SVC_SECRET_KEY || environment.SVC_SECRET_KEY_FILE) {
-    throw new UsageError('SVC_SECRET_KEY gives the key, so it is changed there: see secret-key --help');
+    throw new UsageError('SVC_SECRET_KEY sets the key, so change it there: see secret-key --help');
   }
   const { dataDir } = readEnvironment(CLI_SETTINGS, environment).values;
   const [path, previous] = [join(dataDir, SECRET_KEY_FILE), join(dataDir, PREVIOUS_SECRET_KEY_FILE)];
@@ -55,7 +55,7 @@ async function requireKey(path: string): Promise<void> {
       { cause: error },
     );
   }
-  throw new UsageError(`${path} is no key`);
+  throw new UsageError(`${path} is not a key: it must have ${KEY_BYTES} bytes in base64`);
 }
 
 /** A link replaces nothing: a former key that is still there may be needed. */
@@ -65,13 +65,16 @@ async function keepFormer(path: string, previous: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     throw new UsageError(
-      `${previous} is there: the change before this one is not finished; start the coordinator once, which removes it`,
+      `${previous} exists: the former change of the key is not finished; start the coordinator once, which removes the file`,
       { cause: error },
     );
   }
 }
 
-/** Killed at any moment, the path has the former content or the new one, whole. */
+/**
+ * Replaces the file. Even if the process is killed, the path holds the whole former content or the whole new
+ * one.
+ */
 async function replace(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   const file = await open(draft, 'wx', 0o600);

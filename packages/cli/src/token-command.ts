@@ -11,14 +11,14 @@ import { UsageError } from './usage-error.ts';
 const SCOPES = ['read', 'write', 'admin'] as const;
 
 const CREATE = {
-  name: { value: 'NAME', description: 'what it is for' },
-  scope: { value: SCOPES.join('|'), oneOf: SCOPES, description: 'what it may do (the default: read)' },
-  expires: { value: 'DAYS', description: 'days until it is refused; without it, never' },
+  name: { value: 'NAME', description: 'purpose of the token' },
+  scope: { value: SCOPES.join('|'), oneOf: SCOPES, description: 'what the token may do (the default: read)' },
+  expires: { value: 'DAYS', description: 'days until the token expires; without it, never' },
   workspace: { value: 'ID', description: "for another workspace; with the operator's token only" },
 } as const;
 
 const REVOKE = {
-  cascade: { description: 'also the tokens that it made, and those that these made' },
+  cascade: { description: 'also revoke the tokens that it made, and those that they made' },
 } as const;
 
 const DAY_MS = 86_400_000;
@@ -29,7 +29,7 @@ export const tokenCommand: Command = {
        npm run svc -- token create --name NAME [options]
        npm run svc -- token revoke ID [--cascade]
 
-Needs a token of scope admin. A new token is written to stdout, this once: use "npm run --silent svc -- token create …".
+Needs a token of scope admin. A new token is written to stdout, once: use "npm run --silent svc -- token create …".
 
 Options of create:
 ${describeOptions(CREATE)}
@@ -44,7 +44,7 @@ ${describeSettings(CLI_SETTINGS)}
     if (action === 'list') return list(args, surroundings);
     if (action === 'create') return create(args, surroundings);
     if (action === 'revoke') return revoke(args, surroundings);
-    throw new UsageError('say what to do with tokens: list, create or revoke');
+    throw new UsageError('the action is missing: use "token list", "token create" or "token revoke"');
   },
 };
 
@@ -79,7 +79,7 @@ const made = z.object({ id: z.string(), token: z.string() });
 
 async function create(args: readonly string[], surroundings: Surroundings): Promise<void> {
   const given = parseOptions(args, CREATE);
-  if (given.name === undefined) throw new UsageError('--name is required: say what the token is for');
+  if (given.name === undefined) throw new UsageError('--name is required: name the purpose of the token');
   const body = {
     name: given.name,
     scope: given.scope ?? 'read',
@@ -87,7 +87,7 @@ async function create(args: readonly string[], surroundings: Surroundings): Prom
     ...(given.workspace === undefined ? {} : { workspace_id: given.workspace }),
   };
   const api = openApi(surroundings);
-  // A repetition is refused with the id of what the first made: a token is shown once.
+  // A repeated request is refused with the id of the first token: a token is shown once.
   const answer = await asking(api, () =>
     api.client.post('/v1/tokens', body, { idempotencyKey: randomUUID() }),
   );
@@ -97,17 +97,16 @@ async function create(args: readonly string[], surroundings: Surroundings): Prom
 }
 
 function expiryIn(days: string): string {
-  if (!/^[1-9]\d{0,4}$/.test(days))
-    throw new UsageError(`--expires is "${days}": it must be a number of days`);
+  if (!/^[1-9]\d{0,4}$/.test(days)) throw new UsageError(`--expires must be a number of days, not "${days}"`);
   return new Date(Date.now() + Number(days) * DAY_MS).toISOString();
 }
 
 async function revoke([id, ...args]: readonly string[], surroundings: Surroundings): Promise<void> {
   if (id === undefined || !/^[1-9]\d{0,14}$/.test(id)) {
-    throw new UsageError('say which token is revoked by its id, as "token list" shows it');
+    throw new UsageError('the id of the token is missing: "token list" shows it');
   }
   const { cascade } = parseOptions(args, REVOKE);
   const api: OpenApi = openApi(surroundings);
   await asking(api, () => api.client.delete(`/v1/tokens/${id}`, { query: { cascade } }));
-  surroundings.err.write(`svc: revoked token ${id}${cascade ? ' and what it made' : ''}\n`);
+  surroundings.err.write(`svc: revoked token ${id}${cascade ? ' and the tokens that it made' : ''}\n`);
 }

@@ -6,25 +6,25 @@ import { Secret } from '@svc/shared/secret.ts';
 import type { CliSettings } from './settings.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Where a coordinator keeps the token that it generated, in its data folder. */
+/** File of the coordinator's data folder with the token that it generated. */
 export const GENERATED_TOKEN_FILE = 'api-token';
 
-/** What people are told before the token is sent; null: nothing. */
+/** A warning shown before the token is sent; null: none. */
 export function tokenWarning(baseUrl: string): string | null {
   return isReadableOnTheWay(baseUrl)
-    ? `the token goes to ${baseUrl} over plain HTTP, where it can be read on the way: use https://`
+    ? `the token goes to ${baseUrl} over plain HTTP, where others can read it: use https://`
     : null;
 }
 
 export type FoundToken = {
   readonly token: Secret;
-  /** For people: the setting or the file it is from. */
+  /** The setting or the file that the token comes from, for people. */
   readonly source: string;
 };
 
 /**
- * The token of the settings, else the one that `npm start` generated on this machine. That one is only
- * ever sent to this machine.
+ * The token of the settings, or the one that `npm start` generated on this machine. The generated token is
+ * only ever sent to this machine.
  *
  * @throws UsageError when there is none
  */

@@ -39,28 +39,30 @@ export type CoordinatorOptions = {
     publicUrl: string;
     /** 32 bytes in base64. */
     secretKey: Secret;
-    /** The key before, in base64, while `secretKey` takes its place; null: there is none. */
+    /** The key before, in base64, while `secretKey` replaces it; null: there is none. */
     previousSecretKey: Secret | null;
-    /** One or two. */
+    /** One or two tokens. */
     apiTokens: Secret<readonly string[]>;
-    /** File of the API tokens, read again when it changes; null: there is none. */
+    /** File of the API tokens, which is read again when it changes; null: there is none. */
     apiTokenFile: string | null;
   };
   /** Values of the settings that kinds of channel read. */
   operator: OperatorValues;
+  /** What is set about the export of metrics. */
   exports: ExportSettings;
-  /** Connected; the coordinator closes it at the end. */
+  /** A connected bus. The coordinator closes it at the end. */
   bus: Bus;
   streams: ResultStreams;
   clock: Clock;
   log: Logger;
-  /** What `${env.NAME}` in the declared file inserts. */
+  /** Variables that `${env.NAME}` in the declared file inserts. */
   environment: Readonly<Record<string, string | undefined>>;
 };
 
 /**
- * The coordinator, in two objects: {@link Serving} is what every coordinator does, {@link Leading} what only
- * the one does that leads. This one always leads. Both stand on the store, which is opened first and closed last.
+ * The coordinator, in two objects: {@link Serving} does the work of every coordinator, and {@link Leading}
+ * the work of the one that leads. This coordinator always leads. Both use the store, which is opened first
+ * and closed last.
  */
 export class Coordinator {
   readonly #options: CoordinatorOptions;
@@ -77,8 +79,8 @@ export class Coordinator {
   /**
    * Resolves when the API listens and jobs are given out.
    *
-   * @throws StoreError, DeclarationError (an invalid declared file at the first start), or what listening
-   *   failed with; what was started is stopped then
+   * @throws StoreError, DeclarationError (an invalid declared file at the first start), or the error of
+   *   listening. The started parts are then stopped
    */
   async start(): Promise<{ url: string }> {
     this.#starting = this.#start();
@@ -96,24 +98,24 @@ export class Coordinator {
   }
 
   /**
-   * Takes up leading again after {@link stopLeading}. Resolves when jobs are given out. After a failure nobody
-   * leads, and it may be called again.
+   * Leads again after {@link stopLeading}. Resolves when jobs are given out. After a failure nobody leads,
+   * and it may be called again.
    *
-   * @throws StoreError, DeclarationError, TermEnded (it is stopped meanwhile)
+   * @throws StoreError, DeclarationError, TermEnded (it was stopped meanwhile)
    */
   async lead(): Promise<void> {
     if (this.#leading === null || this.#stopping !== null)
-      throw new SvcError('not-running', 'the coordinator does not run');
+      throw new SvcError('not-running', 'the coordinator is not running');
     const { dispatching } = await this.#leading.start();
     await dispatching;
   }
 
-  /** Gives up leading; the API is served on. May be called while leading starts. */
+  /** Stops leading; the API is still served. It may be called while leading starts. */
   async stopLeading(): Promise<void> {
     await this.#leading?.stop();
   }
 
-  /** May be called twice, and during the start. */
+  /** Stops the coordinator. It may be called twice, and during the start. */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
@@ -167,23 +169,24 @@ export class Coordinator {
 
   async #stop(): Promise<void> {
     await this.#started.stop();
-    // A start that is still under way ends soon on what is closed now; what it began until then follows.
+    // A start in progress ends soon, because its parts are closed now. The parts that it started until then
+    // are stopped afterwards.
     await this.#starting?.catch(() => {});
     await this.#started.stop();
   }
 }
 
-/** Said once, by the first start of a version whose `write` tokens administer no tokens. */
+/** Warns once, at the first start of a version in which `write` tokens do not manage tokens. */
 async function sayLostAdministration(store: Store, log: Logger): Promise<void> {
   const count = await takeTokensWithoutAdministration(store);
   if (count === 0) return;
   log.warn(
     { tokens: count },
-    'API tokens of scope write no longer manage tokens: that takes scope admin, which the token of SVC_API_TOKEN has and can give',
+    'API tokens of scope write cannot manage tokens any more: use a token of scope admin. The token of SVC_API_TOKEN has that scope and can give it to others',
   );
 }
 
-/** Path of the SQLite file: what `SVC_DATABASE_URL` says, or the one in the data folder. */
+/** Path of the SQLite file: from `SVC_DATABASE_URL`, or in the data folder. */
 export function databasePathOf(databaseUrl: Secret | undefined, dataDir: string): string {
   return databaseUrl === undefined ? join(dataDir, 'svc.db') : databaseUrl.reveal().slice('sqlite:'.length);
 }

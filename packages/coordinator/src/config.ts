@@ -24,27 +24,27 @@ const secretKey = z
   .string()
   .refine((text) => Buffer.from(text, 'base64').length === 32, 'must be 32 bytes in base64');
 
-/** Every setting of the coordinator, those that kinds of channel read among them. */
+/** Every setting of the coordinator, including those that kinds of channel read. */
 export const COORDINATOR_SETTINGS = {
   listen: {
     name: 'SVC_LISTEN',
-    description: 'address of the API',
+    description: 'address that the API listens on',
     default: '127.0.0.1:8080',
     schema: listenAddress,
   },
   tlsCert: {
     name: 'SVC_TLS_CERT',
-    description: "PEM file of the API's certificate with its chain, read again when it changes",
+    description: "PEM file of the API's certificate with its chain; it is read again when it changes",
     schema: optionalText,
   },
   tlsKey: {
     name: 'SVC_TLS_KEY',
-    description: 'PEM file of the key of that certificate',
+    description: 'PEM file of the key of the certificate in SVC_TLS_CERT',
     schema: optionalText,
   },
   publicUrl: {
     name: 'SVC_PUBLIC_URL',
-    description: 'address under which people reach it, for links',
+    description: 'address under which people reach the coordinator; links use it',
     defaultShown: 'http://<listen>, with TLS https://<listen>',
     schema: urlOf(['http:', 'https:']).optional(),
   },
@@ -56,7 +56,7 @@ export const COORDINATOR_SETTINGS = {
   },
   databaseUrl: {
     name: 'SVC_DATABASE_URL',
-    description: 'where the database is; this version knows sqlite:<path>',
+    description: 'database: sqlite:<path>',
     defaultShown: 'sqlite:<data>/svc.db',
     schema: z
       .string()
@@ -67,7 +67,7 @@ export const COORDINATOR_SETTINGS = {
   apiToken: {
     name: 'SVC_API_TOKEN',
     description:
-      'first API token (scope admin); two in two lines are both valid, and a file is read again when it changes',
+      'first API token (scope admin). Two tokens in two lines are both valid. The file is read again when it changes',
     defaultShown: 'generated, kept in the data folder',
     schema: operatorTokens.optional(),
   },
@@ -80,14 +80,14 @@ export const COORDINATOR_SETTINGS = {
   previousSecretKey: {
     name: 'SVC_SECRET_KEY_PREVIOUS',
     description:
-      'the key before, while SVC_SECRET_KEY takes its place: a start with both seals everything anew',
-    defaultShown: 'secret-key-previous of the data folder, if it is there and SVC_SECRET_KEY is not set',
+      'the previous key, while SVC_SECRET_KEY replaces it: a start with both encrypts everything with the new key',
+    defaultShown: 'secret-key-previous in the data folder, if that file exists and SVC_SECRET_KEY is not set',
     schema: secretKey.optional(),
   },
   config: {
     name: 'SVC_CONFIG',
     description:
-      'path of the declared file; none (as unset): what a file declared stays, and the API may change it',
+      'path of the declared file. none, or unset: the resources that a file declared stay, and the API may change them',
     schema: z
       .string()
       .transform((path) => (path === 'none' ? undefined : path))
@@ -95,7 +95,7 @@ export const COORDINATOR_SETTINGS = {
   },
   allowsDelete: {
     name: 'SVC_CONFIG_ALLOW_DELETE',
-    description: '1: the declared file may delete more than half of what it owns',
+    description: '1 allows the declared file to delete more than half of its resources',
     default: '0',
     schema: onOff,
   },
@@ -109,7 +109,7 @@ export const COORDINATOR_SETTINGS = {
   channelProxy: {
     name: 'SVC_CHANNEL_PROXY',
     description:
-      'HTTP proxy for alerts and exports, http://[user:password@]host:port; names are resolved by it',
+      'HTTP proxy for alerts and exports: http://[user:password@]host:port. The proxy resolves the names of receivers',
     schema: proxyUrl,
   },
   ...NO_PROXY_SETTINGS,
@@ -117,30 +117,30 @@ export const COORDINATOR_SETTINGS = {
   ...CHANNEL_OPERATOR_SETTINGS,
   retentionDays: {
     name: 'SVC_RESULT_RETENTION_DAYS',
-    description: 'days for which single results are kept',
+    description: 'number of days that single results are kept',
     default: '14',
     schema: wholeNumber(1, 3_650),
   },
   resultsMaxBytes: {
     name: 'SVC_RESULTS_MAX_BYTES',
-    description: 'bound on the results NATS keeps until they are recorded, bytes',
+    description: 'most bytes of results that NATS keeps until they are recorded',
     default: String(2 * GIBIBYTE),
     schema: wholeNumber(16 * 1024 ** 2, 1_024 * GIBIBYTE),
   },
   metricsToken: {
     name: 'SVC_METRICS_TOKEN',
-    description: 'bearer token that /metrics asks for',
+    description: 'bearer token that /metrics requires',
     schema: bearerToken.optional(),
   },
   logLevel: {
     name: 'SVC_LOG_LEVEL',
-    description: `least level that is logged: ${LOG_LEVELS.join(', ')}`,
+    description: `lowest level that is logged: ${LOG_LEVELS.join(', ')}`,
     default: 'info',
     schema: z.enum(LOG_LEVELS),
   },
   isSupervised: {
     name: 'SVC_SUPERVISED',
-    description: 'ends when the supervisor is gone',
+    description: '1: the process ends when its supervisor is gone',
     default: '0',
     isInternal: true,
     schema: onOff,

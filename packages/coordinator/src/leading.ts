@@ -4,33 +4,33 @@ import { Term } from './term.ts';
 import type { TermOptions } from './term-parts.ts';
 
 /**
- * What only the coordinator that leads does: it dispatches checks, reads, records and evaluates results,
+ * The work of the coordinator that leads: it dispatches checks, reads, records and evaluates results,
  * delivers alerts, rolls up, sweeps, and applies changes of the declaration. It can be started and stopped as
- * often as it is asked to; each time is a {@link Term}, built anew from what is stored.
+ * often as needed. Each time is a {@link Term}, built anew from the stored data.
  */
 export class Leading implements ChangeEffects {
   readonly #options: TermOptions;
   #term: Term | null = null;
-  /** Of the last term that has ended. */
+  /** Live state of the last term that has ended. */
   #lastLive: Live | null = null;
 
   constructor(options: TermOptions) {
     this.#options = options;
   }
 
-  /** What is known now, or was known when this led last; null: it has not led yet. */
+  /** The present live state, or that of the last term; null: it has not led yet. */
   get live(): Live | null {
     return this.#term?.live ?? this.#lastLive;
   }
 
-  /** Everything is started, and nothing of it is being stopped. */
+  /** Whether all parts are started and none is being stopped. */
   get isLeading(): boolean {
     return this.#term?.isLeading ?? false;
   }
 
   /**
-   * Resolves when the declaration stands and results are read; jobs are given out some seconds later at most.
-   * After a failure nothing runs, and it may be called again.
+   * Resolves when the declaration is applied and results are read. Jobs are given out a few seconds later at
+   * most. After a failure nothing runs, and it may be called again.
    *
    * @throws StoreError, DeclarationError (an invalid declared file at the first start), TermEnded ({@link
    *   stop} was called meanwhile)
@@ -47,12 +47,12 @@ export class Leading implements ChangeEffects {
     }
   }
 
-  /** May be called at any time, also during the start, and twice. */
+  /** Stops leading. It may be called at any time, also during the start, and twice. */
   async stop(): Promise<void> {
     if (this.#term !== null) await this.#end(this.#term);
   }
 
-  /** Where nobody leads the change waits in the log. */
+  /** Resolves when the change is applied. Without a leader the change waits in the log. */
   async applied(lastChangeId: number): Promise<void> {
     await this.#term?.applied(lastChangeId);
   }

@@ -5,7 +5,7 @@ import { NotLeading } from './api/not-leading.ts';
 import type { LiveMonitors } from './domain/monitor.ts';
 import type { Deliveries } from './notify/deliveries.ts';
 
-/** What is known only where checks are dispatched and results are recorded. */
+/** State that exists only where checks are dispatched and results are recorded. */
 export type Live = {
   readonly monitors: Pick<LiveMonitors, 'get'>;
   readonly states: MonitorStates;
@@ -15,20 +15,20 @@ export type Live = {
   readonly exports: ExportDirectory;
   /** The slots' clock, epoch ms. */
   readonly slotNow: () => number;
-  /** The database takes what is recorded. */
+  /** Whether the database accepts the records. */
   readonly isRecording: () => boolean;
   readonly measurements: () => readonly Measurement[];
 };
 
 /**
- * The live state as it is served, over every time of leading. While nobody leads:
+ * The live state as the API serves it, whether this coordinator leads or not. While nobody leads:
  *
- * - statuses and votes are what was known last, as no verdict is made meanwhile; before the first time of
- *   leading every monitor is `unknown`;
- * - no agent is shown, as none is listened to, and there are no metrics of parts that do not run;
- * - what a leader has to do is refused.
+ * - statuses and votes are the last known ones, because no verdict is made meanwhile; before the first term
+ *   every monitor is `unknown`;
+ * - no agents are shown, because nobody listens to them, and parts that do not run have no metrics;
+ * - operations that need a leader are refused.
  *
- * @param current what is known now or was known last; null: this coordinator has not led yet
+ * @param current the present or last known state; null: this coordinator has not led yet
  * @param isLeading whether `current` is a leader's
  */
 export function servedLive(
@@ -59,7 +59,7 @@ export function servedLive(
       test: async (id) => leader().exports.test(id),
     },
     slotNow: () => current()?.slotNow() ?? Math.floor(clock.wall()),
-    // A recorder that has stopped says nothing about the database.
+    // A stopped recorder says nothing about the database.
     isRecording: () => !isLeading() || (current()?.isRecording() ?? true),
     measurements: () => (isLeading() ? (current()?.measurements() ?? []) : []),
   };

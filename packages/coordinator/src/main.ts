@@ -1,8 +1,8 @@
-// Plain JavaScript without static imports of our own: an old Node must get as far as the check.
+// Plain JavaScript without static imports of svc's own modules, so that an old Node gets as far as the check.
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   process.stderr.write(
-    `svc needs Node.js 24 or newer, this is ${process.version}. In a clone, "npm run coordinator" uses the one "npm install" brought.\n`,
+    `svc needs Node.js 24 or newer, but this is ${process.version}. In a clone, "npm run coordinator" uses the Node.js that "npm install" installed.\n`,
   );
   process.exit(1);
 }

@@ -27,7 +27,7 @@ type Sources = {
 };
 
 /**
- * What the coordinator tells about itself while it leads.
+ * The measurements of the coordinator while it leads.
  *
  * @param startedAt when its parts were built, epoch ms
  */

@@ -7,12 +7,12 @@ import type { Secret } from '@svc/shared/secret.ts';
 import { z } from 'zod';
 import type { Tokens } from './store/tokens.ts';
 
-/** Shorter ones are warned about; the next version refuses them. */
+/** Shorter tokens get a warning, and the next version refuses them. */
 export const SHORT_TOKEN = 32;
 
 /**
- * What SVC_API_TOKEN or its file holds: one token, or two in two lines that are valid at once, so that one can
- * take the place of the other without a moment in which a client is refused. Clients take the first.
+ * The content of SVC_API_TOKEN or its file: one token, or two tokens in two lines. Both are valid at once, so
+ * that one can replace the other without a moment in which a client is refused. Clients use the first.
  */
 export const operatorTokens = z
   .string()
@@ -24,24 +24,24 @@ export const operatorTokens = z
           .string()
           .min(16, 'must have at least 16 characters')
           .max(512, 'must have at most 512 characters')
-          .regex(/^[\u0021-\u007e]*$/, 'must not contain blanks or characters that are not ASCII'),
+          .regex(/^[\u0021-\u007e]*$/, 'must not contain blanks or characters outside ASCII'),
       )
-      .min(1, 'must have a token')
-      .max(2, 'must have at most two lines'),
+      .min(1, 'must contain a token')
+      .max(2, 'must have at most two lines, one token each'),
   );
 
 export type OperatorTokensParts = {
   readonly tokens: Tokens;
   readonly workspaceId: number;
-  /** As the start read them. */
+  /** The tokens that the start has read. */
   readonly secrets: Secret<readonly string[]>;
-  /** File that is read again when it changes; null: they stand in the environment. */
+  /** File that is read again when it changes; null: the tokens are in the environment. */
   readonly path: string | null;
   readonly clock: Clock;
   readonly log: Logger;
 };
 
-/** Keeps the operator's tokens what their file says. A file that cannot be used changes nothing. */
+/** Keeps the operator's tokens equal to those of their file. An unusable file changes nothing. */
 export class OperatorTokens {
   readonly #parts: OperatorTokensParts;
   readonly #watch: FileWatch | null;
@@ -58,7 +58,7 @@ export class OperatorTokens {
     const { path, secrets } = this.#parts;
     if (path !== null) await this.#watch?.expect([path]);
     await this.#set(secrets.reveal());
-    // It may have changed since it was read, before it was watched.
+    // The file may have changed between the first read and the watch.
     this.#readSoon();
   }
 
@@ -82,7 +82,7 @@ export class OperatorTokens {
     } catch (error) {
       log.error(
         { path, error: messageOf(error) },
-        'API tokens could not be read again; the former ones stay',
+        'cannot read the API tokens again: the former tokens stay valid',
       );
     }
   }
@@ -94,7 +94,7 @@ export class OperatorTokens {
     if (isNew) log.info({ count: secrets.length }, 'the API tokens of the operator were set');
     if (secrets.some(({ length }) => length < SHORT_TOKEN)) {
       log.warn(
-        `SVC_API_TOKEN has fewer than ${SHORT_TOKEN} characters: the next version refuses that; \`openssl rand -base64 32\` makes one`,
+        `SVC_API_TOKEN has fewer than ${SHORT_TOKEN} characters, which the next version refuses: make a longer one with \`openssl rand -base64 32\``,
       );
     }
   }

@@ -28,7 +28,7 @@ import {
 import { generateSecretKey } from './store/secrets.ts';
 import { generateToken } from './store/tokens.ts';
 
-/** What cannot be stopped in this time is left behind, ms. */
+/** Bound on the stop, ms. Parts that take longer are abandoned. */
 const STOP_WITHIN_MS = 10_000;
 
 /** Runs the coordinator for the life of this process. */
@@ -49,7 +49,7 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
   let coordinator: Coordinator | null = null;
   let isEnding = false;
   const end = (why: string): void => {
-    // A second signal means: now.
+    // A second signal ends the process at once.
     if (isEnding) endNow();
     isEnding = true;
     log.info({ why }, 'the coordinator is ending');
@@ -65,9 +65,9 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
     coordinator = await createCoordinator(config, keys, log);
     process.on('SIGHUP', () => void coordinator?.reload());
     const { url } = await coordinator.start();
-    // All is sealed with the new key by now.
+    // Everything is encrypted with the new key by now.
     if (config.secretKey === undefined) await forgetPreviousKey(config.dataDir, keys);
-    log.info({ event: 'ready', url }, 'the coordinator works');
+    log.info({ event: 'ready', url }, 'the coordinator is ready');
     sayReady();
   } catch (error) {
     if (isEnding) return;
@@ -77,8 +77,8 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
 }
 
 /**
- * Waits for nothing. `process.exit` would wait for the thread that writes the database, and with it for a disk
- * that stalls or for another program's lock; a kill at any moment loses nothing.
+ * Ends the process without waiting. `process.exit` would wait for the thread that writes the database, and so
+ * for a stalled disk or another program's lock. A kill at any moment loses nothing.
  */
 function endNow(): void {
   process.kill(process.pid, 'SIGKILL');
@@ -124,7 +124,7 @@ async function createCoordinator(
   });
 }
 
-/** What the settings give, else what the data folder has. */
+/** The keys from the settings, or otherwise from the data folder. */
 async function keysOf({ secretKey, previousSecretKey, dataDir }: CoordinatorConfig): Promise<SecretKeys> {
   if (secretKey !== undefined) return { key: secretKey, previous: previousSecretKey ?? null };
   const kept = await keptKeys(dataDir, generateSecretKey);
@@ -134,7 +134,7 @@ async function keysOf({ secretKey, previousSecretKey, dataDir }: CoordinatorConf
 function tlsFilesOf({ tlsCert: cert, tlsKey: key }: CoordinatorConfig): TlsFiles | null {
   if (cert === undefined && key === undefined) return null;
   if (cert !== undefined && key !== undefined) return { cert, key };
-  throw new SvcError('bad-settings', 'SVC_TLS_CERT and SVC_TLS_KEY go together: set both or none');
+  throw new SvcError('bad-settings', 'SVC_TLS_CERT and SVC_TLS_KEY belong together: set both or neither');
 }
 
 async function generatedTokens(dataDir: string): Promise<Secret<readonly string[]>> {
@@ -147,9 +147,9 @@ async function generatedTokens(dataDir: string): Promise<Secret<readonly string[
 
 function explained(error: unknown, config: CoordinatorConfig): string {
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    return `${config.listen.host}:${config.listen.port} is in use by another program; set SVC_LISTEN to another address`;
+    return `another program uses ${config.listen.host}:${config.listen.port}: set SVC_LISTEN to another address`;
   }
-  // Each with its place in the file.
-  if (error instanceof DeclarationError) return 'the declared file has the errors that are logged above';
+  // The log has each error with its place in the file.
+  if (error instanceof DeclarationError) return 'the declared file has errors, which are logged above';
   return messageOf(error);
 }

@@ -27,9 +27,9 @@ export type ServingOptions = {
   readonly store: Store;
   readonly secrets: Secrets;
   readonly tokens: Tokens;
-  /** What changes of the declaration do, where this coordinator leads. */
+  /** Applies the effects of changes of the declaration, where this coordinator leads. */
   readonly effects: ChangeEffects;
-  /** What is known of live state, now or last. */
+  /** The present or last known live state. */
   readonly live: () => Live | null;
   readonly isLeading: () => boolean;
   readonly isConnected: () => boolean;
@@ -37,10 +37,10 @@ export type ServingOptions = {
   readonly log: Logger;
 };
 
-/** Between two times of writing when tokens were used last, ms. */
+/** Interval at which the last uses of tokens are written, ms. */
 const SAVE_USES_EVERY_MS = 60_000;
 
-/** What every coordinator does, whether it leads or not: it answers the API. */
+/** The work of every coordinator, whether it leads or not: it serves the API. */
 export class Serving {
   readonly #api: Api;
   readonly #options: ServingOptions;
@@ -77,7 +77,7 @@ export class Serving {
     });
   }
 
-  /** Listens; rejects when the address cannot be had. */
+  /** Starts to listen. Rejects when that is impossible at the address. */
   start(): Promise<{ url: string }> {
     const { clock } = this.#options;
     this.#cancelSaving = clock.every(SAVE_USES_EVERY_MS, () => void this.#saveUses());
@@ -90,7 +90,7 @@ export class Serving {
     await this.#saveUses();
   }
 
-  /** Everything that the coordinator tells about itself now, whichever way it goes out. */
+  /** Everything that the coordinator reports about itself now, for every export. */
   measurements(): Measurement[] {
     const { isLeading, isConnected } = this.#options;
     const gauges = { leading: Number(isLeading()), natsConnected: Number(isConnected()) };
@@ -102,11 +102,11 @@ export class Serving {
     ];
   }
 
-  /** What cannot be written now is written with the next. */
+  /** Saves the uses of tokens. Uses that cannot be written now are written next time. */
   async #saveUses(): Promise<void> {
     const { tokens, log } = this.#options;
     await tokens.saveUses().catch((error: unknown) => {
-      log.warn({ error: messageOf(error) }, 'when API tokens were used could not be saved');
+      log.warn({ error: messageOf(error) }, 'could not save when API tokens were last used');
     });
   }
 }

@@ -1,6 +1,6 @@
 import type { Logger } from '@svc/shared/log.ts';
 
-/** What has been started, to be stopped in the opposite order. */
+/** The parts that were started, which are stopped in the opposite order. */
 export class StartedParts {
   readonly #log: Logger;
   readonly #parts: { name: string; stop: () => Promise<void> | void }[] = [];
@@ -13,13 +13,16 @@ export class StartedParts {
     this.#parts.push({ name, stop });
   }
 
-  /** A part that does not stop cleanly is logged and does not keep the others. May be called twice. */
+  /**
+   * Stops all parts. A part that fails to stop is logged and does not keep the others running. It may be
+   * called twice.
+   */
   async stop(): Promise<void> {
     for (let part = this.#parts.pop(); part !== undefined; part = this.#parts.pop()) {
       try {
         await part.stop();
       } catch (error) {
-        this.#log.error({ error, part: part.name }, 'a part did not stop cleanly');
+        this.#log.error({ error, part: part.name }, 'a part failed to stop cleanly');
       }
     }
   }

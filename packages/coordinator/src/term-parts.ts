@@ -60,17 +60,17 @@ export type TermOptions = {
   readonly streams: ResultStreams;
   readonly clock: Clock;
   readonly log: Logger;
-  /** What `${env.NAME}` in the declared file inserts. */
+  /** Variables that `${env.NAME}` in the declared file inserts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 };
 
-/** What leads for one term, built and not started. */
+/** The parts of one term, built and not started. */
 export type TermParts = {
   readonly monitors: MonitorsInMemory;
   readonly states: States;
   readonly slotClock: SlotClock;
   readonly recorder: Recorder;
-  /** How long the recorder's transactions took, seconds. */
+  /** Durations of the recorder's transactions, seconds. */
   readonly transactionDuration: Distribution;
   readonly backlogHold: BacklogHold;
   readonly consumer: ResultConsumer;
@@ -81,7 +81,7 @@ export type TermParts = {
   readonly metricsExport: MetricsExport;
 };
 
-/** What is read from the database before the parts can be built. */
+/** Data that is read from the database before the parts can be built. */
 type Loaded = {
   readonly monitors: MonitorsInMemory;
   /** Newest believed slot by monitor. */
@@ -92,8 +92,8 @@ type Loaded = {
 };
 
 /**
- * Builds everything that one term needs, anew from what is stored. Nothing runs yet, so nothing has to be
- * stopped when it fails.
+ * Builds all parts of one term anew from the stored data. Nothing runs yet, so nothing must be stopped when
+ * it fails.
  *
  * @throws StoreError
  */
@@ -104,7 +104,7 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
   const states = new States();
   const tokens = new JobTokens(options.jobKey);
   const deliverer = createDeliverer(options, (id) => monitors.get(id)?.workspaceId ?? null);
-  // The readers of `consumer` and `dispatch` run when all of them are there.
+  // The functions that use `consumer` and `dispatch` are called only after all parts exist.
   const progress = () => consumerProgress;
   const told = () => recorder;
   const rollups = await Rollups.load({
@@ -183,7 +183,7 @@ function createRecorder(
     readonly backlogHold: BacklogHold;
     readonly metricsExport: MetricsExport;
     readonly transactionDuration: Distribution;
-    /** Dispatch, which needs the recorder to be built. */
+    /** Dispatch, which itself needs the recorder. */
     readonly slots: () => Dispatch;
   },
 ): Recorder {
@@ -282,7 +282,7 @@ function createMetricsExport(
   });
 }
 
-/** What waits to be recorded, in the stream or in memory. */
+/** The results that wait to be recorded, in a stream or in memory. */
 function backlogOf(recorder: Recorder, consumer: ResultConsumer): Backlog {
   const { events, oldestMs } = recorder.backlog;
   return { events, oldestMs: Math.max(oldestMs, consumer.lagMs) };

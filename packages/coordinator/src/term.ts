@@ -15,19 +15,19 @@ import { buildTermParts, type TermOptions, type TermParts } from './term-parts.t
 /** The term was stopped before its start had ended. */
 export class TermEnded extends SvcError {
   constructor() {
-    super('term-ended', 'leading was stopped while it started');
+    super('term-ended', 'leading was stopped while it was starting');
   }
 }
 
 /**
- * One time of leading, from its start to its stop; it is not started a second time.
+ * One period of leading, from its start to its stop. It cannot be started again.
  *
  *     new ── start ──▶ loading ──▶ leading ── stop ──▶ ended
  *                         └──── stop, or a failure ─────▲
  *
- * Order matters twice. At the start the states are loaded before anything can change them, and jobs are
- * given out only after results are read, agents are heard and the declaration stands. At the end it is the other way
- * round: no new slots, then no more results, then no more alerts.
+ * The order matters twice. At the start, the states are loaded before anything can change them, and jobs are
+ * given out only after results are read, agents are heard and the declaration is applied. At the end the
+ * order is reversed: no new slots, then no more results, then no more alerts.
  */
 export class Term {
   readonly #options: TermOptions;
@@ -44,20 +44,21 @@ export class Term {
     this.#started = new StartedParts(options.log);
   }
 
-  /** What is known; null until it is loaded. */
+  /** The live state; null until it is loaded. */
   get live(): Live | null {
     return this.#live;
   }
 
-  /** Started, and not being stopped. */
+  /** Whether it has started and is not being stopped. */
   get isLeading(): boolean {
     return this.#isLeading;
   }
 
   /**
-   * Resolves when the declaration stands and results are read; jobs are given out some seconds later at most.
+   * Resolves when the declaration is applied and results are read. Jobs are given out a few seconds later at
+   * most.
    *
-   * @throws StoreError, DeclarationError (an invalid declared file at the first start), TermEnded; nothing
+   * @throws StoreError, DeclarationError (an invalid declared file at the first start), TermEnded. Nothing
    *   runs any more then
    */
   async start(): Promise<{ dispatching: Promise<void> }> {
@@ -71,13 +72,16 @@ export class Term {
     }
   }
 
-  /** May be called during the start, which fails then. Waits for no database that takes nothing. */
+  /**
+   * Stops the term. It may be called during the start, which then fails. It does not wait for a database that
+   * accepts no writes.
+   */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
     return this.#stopping;
   }
 
-  /** Resolves when the changes up to this one in the log are applied, or when this is stopped. */
+  /** Resolves when the changes up to this one in the log are applied, or when the term is stopped. */
   async applied(lastChangeId: number): Promise<void> {
     await this.#applier?.applied(lastChangeId);
   }
@@ -104,14 +108,15 @@ export class Term {
     await this.#begin('consumer', consumer, () => consumer.start());
     await this.#begin('roll-ups', rollups, () => rollups.start());
     await this.#begin('retention', retention, () => retention.start());
-    // Agents tell what they hold while the declared file is read and applied: a start takes the longer of the two.
+    // Agents report their jobs while the declared file is read and applied, so a start takes only the longer
+    // of the two.
     await this.#begin('dispatch', dispatch, () => dispatch.listen());
     await this.#declare(applier);
     this.#isLeading = true;
     return { dispatching: dispatch.start() };
   }
 
-  /** Starts a part, unless the term is being stopped. It is stopped also where its start fails. */
+  /** Starts a part, unless the term is being stopped. The part is stopped even when its start fails. */
   async #begin(
     name: string,
     part: { stop(): Promise<void> | void },
@@ -129,10 +134,11 @@ export class Term {
 
   async #stop(): Promise<void> {
     this.#isLeading = false;
-    // First: what waits for effects (a request, the declared file) would hold the end of what it waits in.
+    // This comes first: callers that wait for effects (a request, the declared file) would delay the stop of
+    // the parts that they wait in.
     this.#applier?.stop();
     await this.#started.stop();
-    // A start that is under way ends at its next part; what it began until then follows.
+    // A start in progress ends at its next part. The parts that it started until then are stopped afterwards.
     await this.#starting.catch(() => {});
     await this.#started.stop();
   }
@@ -142,7 +148,7 @@ export class Term {
     return new ChangeApplier({ store, secrets, sink: recorder, clock, log });
   }
 
-  /** The declared file from now on; without one, what an earlier file owned is released. */
+  /** Applies and watches the declared file. Without a file, the resources of an earlier file are released. */
   async #declare(effects: ChangeEffects): Promise<void> {
     const { config, store, secrets, workspaceId, environment, clock, log } = this.#options;
     this.#mustGoOn();

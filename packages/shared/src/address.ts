@@ -2,10 +2,10 @@ import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * The one way in which an address is written everywhere: IPv4 dotted, IPv6 as RFC 5952 says (lower case,
- * longest run of zeros shortened, no leading zeros). A zone (`%eth0`) is dropped.
+ * Writes an IP address in the one form that svc uses everywhere. IPv4 is dotted. IPv6 follows RFC 5952: lower
+ * case, no leading zeros, the longest run of zeros shortened. A zone (`%eth0`) is dropped.
  *
- * @returns null when `text` is no IP literal
+ * @returns null when `text` is not an IP literal
  */
 export function canonicalAddress(text: string): string | null {
   const bytes = addressBytes(text);
@@ -23,8 +23,9 @@ export function addressFromBytes(bytes: ArrayLike<number>): string {
 }
 
 /**
- * The 4 or 16 bytes of an IP literal in network order, or null when `text` is none. What is a literal is
- * for node to say: ipaddr.js also takes `10` and `127.1`, and reads `::10.0.0.1` as the IPv4-mapped address.
+ * The 4 or 16 bytes of an IP literal in network order, or null when `text` is not a literal. Node decides
+ * what a literal is, because ipaddr.js also takes `10` and `127.1` and reads `::10.0.0.1` as the IPv4-mapped
+ * address.
  */
 export function addressBytes(text: string): number[] | null {
   if (isIPv4(text)) return text.split('.').map(Number);

@@ -1,41 +1,47 @@
 import type { Region } from './regions.ts';
 
 /**
- * The one place that knows the NATS client. Everything else sees this interface.
+ * The message bus as all other code sees it. Only the files `nats-*.ts` know the NATS client.
  *
- * Core publishing is at most once: nothing is kept while disconnected (`publish` then throws
- * {@link BusDisconnected} instead of filling a buffer that the client throws away).
+ * Core publishing is at most once. Nothing is kept while the connection is down: `publish` then throws {@link
+ * BusDisconnected}, because the client would throw its buffer away.
  */
 export interface Bus {
   readonly isConnected: boolean;
   /** @throws BusDisconnected when there is no connection. */
   publish(subject: string, data: Uint8Array | string, options?: PublishOptions): void;
-  /** `handler` runs synchronously per message, in order; what it throws is logged and goes no further. */
+  /**
+   * Calls `handler` synchronously for each message, in order. An error that it throws is logged and goes no
+   * further.
+   */
   subscribe(
     subject: string,
     handler: (message: BusMessage) => void,
     options?: { queue?: string },
   ): BusSubscription;
   /**
-   * Subscribes over a further connection to the same servers. Where more comes over it than is read, the server cuts
-   * off that one alone. Tried once and not connected again. Resolves when it is connected; {@link
-   * ApartSubscription.flush} tells when the server has the subscription.
+   * Subscribes over a connection of its own to the same servers. When more arrives than is read, the server
+   * cuts off this connection alone. The connection is tried once and not made again. The promise resolves
+   * when it is connected. {@link ApartSubscription.flush} tells when the server has the subscription.
    *
-   * @param onEnd called once, when the connection has ended for another reason than `close`
-   * @throws what connecting failed with
+   * @param onEnd called once, when the connection has ended for a reason other than `close`
+   * @throws the error of the connection attempt
    */
   subscribeApart(
     subject: string,
     handler: (message: BusMessage) => void,
     onEnd: () => void,
   ): Promise<ApartSubscription>;
-  /** Resolves when the server has answered a round trip: all it had sent before was handled. Rejects when disconnected. */
+  /**
+   * Resolves when the server has answered a round trip: every message that it had sent before was handled.
+   * Rejects when the connection is lost.
+   */
   flush(): Promise<void>;
   /** A fresh subject below this connection's inbox prefix. */
   inbox(): string;
   /** Called at every change, not at registration. Returns a function that unregisters. */
   onConnection(listener: (isConnected: boolean) => void): () => void;
-  /** Subscriptions are drained, pending publishes flushed, then the connection closed. Never rejects. */
+  /** Drains subscriptions, flushes pending publishes and closes the connection. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -44,52 +50,55 @@ export type PublishOptions = { reply?: string; messageId?: string };
 export type BusMessage = {
   subject: string;
   data: Uint8Array;
-  /** Subject an answer would go to, '' when none. */
+  /** Subject for an answer; '' when there is none. */
   reply: string;
-  /** Of the data and the headers, which are passed over unread. */
+  /** Bytes of the data and of the headers. The headers are not read. */
   bytes: number;
-  /** True for the server's immediate 503: nobody listens to the subject the message was published to. */
+  /** True for the server's immediate 503: nobody listens to the subject that the message was published to. */
   isNoResponders: boolean;
 };
 
 export interface BusSubscription {
-  /** At once; messages that are on their way are not handled any more. */
+  /** Closes at once. Messages on their way are not handled any more. */
   close(): void;
   /**
-   * Asks the server for no more and resolves when all it had sent was handled. Without a connection it
-   * closes at once. Never rejects.
+   * Asks the server for no more messages, and resolves when all that it had sent were handled. Without a
+   * connection it closes at once. Never rejects.
    */
   drain(): Promise<void>;
 }
 
 export interface ApartSubscription {
-  /** As {@link Bus.flush}, for this connection. Rejects also when it is closed meanwhile. */
+  /** Like {@link Bus.flush}, for this connection. It also rejects when the connection is closed meanwhile. */
   flush(): Promise<void>;
-  /** Ends the connection at once: what the server or the socket still holds is dropped. May be called twice. */
+  /**
+   * Ends the connection at once and drops what the server or the socket still holds. It may be called twice.
+   */
   close(): Promise<void>;
 }
 
 /**
- * JetStream's streams of results, one for each region, as their single reader (the coordinator) sees them.
- * All streams are named by `resultsStream(region)`, the one of before by `FORMER_RESULTS_STREAM`.
+ * The JetStream streams of results, one for each region, as their single reader (the coordinator) sees them.
+ * `resultsStream(region)` names a stream. `FORMER_RESULTS_STREAM` names the one stream of earlier versions.
  */
 export interface ResultStreams {
-  /** The streams of results that there are, by name, as they were at one moment after the call. */
+  /** The existing streams of results by name, as they were at one moment after the call. */
   list(): Promise<ReadonlyMap<string, StreamInfo>>;
   /**
-   * Makes the region's stream where it is missing, and gives it this limit where it has another one. A limit
-   * is never lowered below what the stream holds: call again when it holds less. Where NATS has no room for it a
-   * stream that is there keeps the limit that it has, and a new one gets a half of it, a quarter and so on, down to
-   * 4 MiB: results in a small stream are better than none.
+   * Creates the region's stream where it is missing, and sets its limit.
+   *
+   * The limit is never lowered below what the stream holds: call again when the stream holds less. Where NATS
+   * has no room for the limit, an existing stream keeps its old limit. A new stream then gets half of the
+   * limit, a quarter and so on, down to 4 MiB, because results in a small stream are better than none.
    *
    * @throws StreamTooLarge, FormerStreamInTheWay
    */
   ensure(region: Region, limits: { maxBytes: number }): Promise<StreamInfo>;
   /**
-   * Has the former stream take no more messages, so that the regions' streams can take their place. Publishers
-   * are told that nobody keeps their messages until those are made; they send again.
+   * Stops the former stream from taking messages, so that the regions' streams can take its subjects. Until
+   * those streams are made, publishers are told that nobody keeps their messages; they send again.
    *
-   * @returns what the former stream holds; null when there is none
+   * @returns the former stream's content; null when there is no such stream
    */
   retireFormer(): Promise<StreamInfo | null>;
   /** Deletes the former stream. */
@@ -97,10 +106,12 @@ export interface ResultStreams {
   /** The stored message, or null when it is gone. */
   message(stream: string, sequence: number): Promise<StreamMessage | null>;
   /**
-   * Reads in order from `fromSequence` on, without acknowledgements. `handler` is called per message; while
-   * the promise it returns is pending no further message is handled and none is asked for: what has been
-   * asked for and not handled is at most {@link READ_AHEAD_BYTES}. `onEnd` is called when reading ended for any reason but
-   * `close` (connection lost, stream deleted or emptied, consumer lost): the caller looks at the stream again and starts anew.
+   * Reads in order from `fromSequence` on, without acknowledgements.
+   *
+   * `handler` is called for each message. While its promise is pending, no further message is handled or
+   * asked for. At most {@link READ_AHEAD_BYTES} are asked for and not handled. `onEnd` is called when reading
+   * ends for any reason but `close`: connection lost, stream deleted or emptied, consumer lost. The caller
+   * then looks at the stream again and starts anew.
    */
   read(
     stream: string,
@@ -108,18 +119,18 @@ export interface ResultStreams {
     handler: (message: StreamMessage) => Promise<void> | void,
     onEnd: (error: unknown) => void,
   ): Promise<StreamReading>;
-  /** Drops messages below `sequence`; with 1 or less there are none. */
+  /** Drops messages below `sequence`. A `sequence` of 1 or less drops nothing. */
   purge(stream: string, belowSequence: number): Promise<void>;
 }
 
 /**
- * What one reading may have asked for and not handled, bytes: one message of the largest size, with its
+ * Most bytes that one reading may have asked for and not handled: one message of the largest size with its
  * headers and subjects. All 28 regions together stay below 8 MiB, above which a NATS server set up by
  * `deploy/nats` cuts a connection off.
  */
 export const READ_AHEAD_BYTES = 264 * 1_024;
 
-/** `bytes`: what it holds now; `maxBytes`: its limit, beyond which the oldest messages are dropped. */
+/** `bytes`: what the stream holds now. `maxBytes`: its limit, beyond which the oldest messages are dropped. */
 export type StreamInfo = {
   created: string;
   firstSequence: number;
@@ -136,7 +147,7 @@ export type StreamMessage = {
   time: number;
   /** `Nats-Msg-Id`, '' when none. */
   messageId: string;
-  /** Messages that the stream holds after it; 0 where that is not known. */
+  /** Number of messages that the stream holds after it; 0 where that is unknown. */
   pending?: number;
 };
 

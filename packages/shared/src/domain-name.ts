@@ -1,8 +1,8 @@
 import { domainToASCII } from 'node:url';
 
 /**
- * The name as DNS carries it: IDNA names in their ASCII form (`xn--…`). Names that are ASCII already stay
- * as they are, because IDNA would refuse some that DNS allows.
+ * Writes a name as DNS carries it: IDNA names in their ASCII form (`xn--…`). ASCII names stay as they are,
+ * because IDNA would refuse some names that DNS allows.
  *
  * @returns null when the name has no ASCII form
  */

@@ -3,8 +3,8 @@ import { addressBytes } from './address.ts';
 import { SvcError } from './errors.ts';
 
 /**
- * The one guard of outgoing connections: agents ask it about every address they probe, the coordinator
- * about every address it posts alerts to. It judges addresses, never names: ask it about the address
+ * The one guard of outgoing connections. Agents ask it about every address that they probe, the coordinator
+ * about every address that it posts alerts to. It judges addresses, never names: ask it about the address
  * that is really dialled, after resolving and after every redirect.
  */
 export interface EgressGuard {
@@ -14,7 +14,7 @@ export interface EgressGuard {
 
 export type EgressVerdict = { allowed: true } | { allowed: false; rule: string };
 
-/** Raised by those who dial: the guard denied every address they could have used. */
+/** The guard denied every address that a connection could have used. */
 export class EgressDeniedError extends SvcError {
   readonly address: string;
 
@@ -26,13 +26,14 @@ export class EgressDeniedError extends SvcError {
 
 export type EgressOptions = {
   /**
-   * What is denied before the operator says anything. `agent`: link-local and cloud metadata, because
-   * people monitor their own private networks. `channel`: everything that is not the public internet.
+   * The rules that apply before the operator's. `agent` denies link-local addresses and cloud metadata;
+   * private networks are allowed, because people monitor their own. `channel` denies every address that is
+   * not on the public internet.
    */
   base: 'agent' | 'channel';
-  /** Denied as well; CIDRs or single addresses as {@link parseCidrList} returns them. */
+  /** Further denied addresses: CIDRs or single addresses as {@link parseCidrList} returns them. */
   deny: readonly string[];
-  /** Allowed whatever denies it. */
+  /** Addresses that are allowed whatever rule denies them. */
   allow: readonly string[];
 };
 
@@ -40,8 +41,9 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Rule = { range: Address; prefix: number; text: string };
 
 /**
- * Where machines of the large providers find their own credentials. The vendors' pages, as of 2026-11-22; most others
- * use 169.254.169.254 too. OpenStack also has fe80::a9fe:a9fe, which is link-local.
+ * Addresses where machines of the large providers find their own credentials. Source: the vendors' pages, as
+ * of 2026-11-22. Most other providers also use 169.254.169.254. OpenStack also has fe80::a9fe:a9fe, which is
+ * link-local.
  */
 const METADATA: readonly (readonly [address: string, source: string])[] = [
   // AWS: instances; pods of EKS (their IPv4 address is link-local).
@@ -103,7 +105,7 @@ const NOT_PUBLIC: readonly (readonly [cidr: string, name: string])[] = [
 const ALLOWED: EgressVerdict = { allowed: true };
 const MAX_CACHED = 4_096;
 
-/** @throws TypeError when an entry is no CIDR. */
+/** @throws TypeError when an entry is not a CIDR */
 export function createEgressGuard(options: EgressOptions): EgressGuard {
   const builtIn =
     options.base === 'agent' ? LINK_LOCAL_AND_METADATA : [...LINK_LOCAL_AND_METADATA, ...NOT_PUBLIC];
@@ -112,8 +114,8 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
     ...builtIn.map(([cidr, name]) => parseRule(cidr, `${cidr}, ${name}`)),
   ];
   const allow = options.allow.map((cidr) => parseRule(cidr));
-  // Targets repeat every period, so nearly every verdict is a look-up. A full cache is emptied: simpler
-  // than evicting, and it costs some microseconds per address once in a while.
+  // Targets repeat every period, so nearly every verdict is a look-up. A full cache is emptied, which is
+  // simpler than eviction and costs a few microseconds per address once in a while.
   const cache = new Map<string, EgressVerdict>();
 
   return {
@@ -131,7 +133,7 @@ export function createEgressGuard(options: EgressOptions): EgressGuard {
 /**
  * Reads a list of CIDRs and addresses separated by commas or white space, as settings hold it.
  *
- * @throws TypeError naming the first entry that is wrong and how.
+ * @throws TypeError that names the first wrong entry and what is wrong with it
  */
 export function parseCidrList(text: string): string[] {
   const entries = text.split(/[\s,]+/).filter((entry) => entry !== '');
@@ -142,7 +144,8 @@ export function parseCidrList(text: string): string[] {
 function judge(text: string, deny: readonly Rule[], allow: readonly Rule[]): EgressVerdict {
   const bytes = addressBytes(text);
   if (bytes === null) return { allowed: false, rule: 'not an IP address' };
-  // Every form is judged by itself: allowing 64:ff9b::/96 opens the translator, not what lies behind it.
+  // Each form of the address is judged by itself. Allowing 64:ff9b::/96 opens the translator, not the
+  // addresses behind it.
   for (const form of formsOf(ipaddr.fromByteArray(bytes))) {
     if (allow.some((rule) => covers(rule, form))) continue;
     const denied = deny.find((rule) => covers(rule, form));
@@ -151,14 +154,14 @@ function judge(text: string, deny: readonly Rule[], allow: readonly Rule[]): Egr
   return ALLOWED;
 }
 
-/** The address itself, and where the kernel, a translator or a tunnel would take it. */
+/** The address itself, and the address to which the kernel, a translator or a tunnel would take it. */
 function formsOf(address: Address): Address[] {
   // Linux connects the unspecified address to loopback (RFC 1122 section 3.2.1.3 leaves it undefined).
   if (address.toByteArray().every((byte) => byte === 0)) {
     return [address, ipaddr.parse(address.kind() === 'ipv4' ? '127.0.0.1' : '::1')];
   }
   if (address instanceof ipaddr.IPv4) return [address];
-  // The kernel dials ::ffff:a.b.c.d as a.b.c.d: there is no IPv6 form to judge.
+  // The kernel dials ::ffff:a.b.c.d as a.b.c.d, so there is no IPv6 form to judge.
   if (address.isIPv4MappedAddress()) return formsOf(address.toIPv4Address());
   const bytes = address.toByteArray();
   if (covers(NAT64, address)) return [address, new ipaddr.IPv4(bytes.slice(12))];

@@ -2,9 +2,9 @@ import type { ProblemCode } from './api/problem-codes.ts';
 import type { ErrorCode } from './error-codes.ts';
 
 /**
- * Base of the errors that svc itself raises. `code` is stable and may be matched on; the message
- * says what was attempted and with which ids, and never contains a secret. What is a mistake of the
- * programmer is a `RangeError` or a `TypeError` instead.
+ * Base class of the errors that svc itself raises. `code` is stable, and programs may match on it. The
+ * message says what was attempted and with which ids, and never contains a secret. A programmer's mistake is
+ * a `RangeError` or a `TypeError` instead.
  */
 export class SvcError extends Error {
   readonly code: ErrorCode | ProblemCode;
@@ -16,7 +16,7 @@ export class SvcError extends Error {
   }
 }
 
-/** The message of anything thrown, for logs and results; never the stack. */
+/** The message of any thrown value, for logs and results; never the stack. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,19 +1,19 @@
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * Takes a file for this process until the returned function is called or the process ends, however it
- * ends. Node has no file locks of its own, so SQLite's are used: an exclusive transaction on an empty
- * database, which the operating system ends with the process. (A file with a process id would outlive a
- * crash.)
+ * Locks a file for this process until the returned function is called or the process ends in any way.
  *
- * @returns null when another process holds it
- * @throws what SQLite says when the file cannot be made or written to
+ * Node has no file locks of its own, so this uses SQLite's: an exclusive transaction on an empty database.
+ * The operating system ends it with the process. A file with a process id would outlive a crash.
+ *
+ * @returns null when another process holds the lock
+ * @throws the error of SQLite when the file cannot be created or written
  */
 export function lockFile(path: string): (() => void) | null {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { timeout: 0 });
-    // A journal in memory: the lock never leaves a file to be recovered.
+    // The journal is in memory, so that the lock never leaves a file to recover.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {
     database?.close();

@@ -5,23 +5,27 @@ import type { Clock } from './clock.ts';
 import { messageOf } from './errors.ts';
 import type { Logger } from './log.ts';
 
-/** ms that files must stay as they are before a change is told. */
+/** Files must stay unchanged for this long before a change is reported, ms. */
 const SETTLE_MS = 500;
 
-/** ms between looks at the files where events do not come: network file systems, folders put in place of others. */
+/**
+ * Interval of looks at the files, ms. Some places send no events: network file systems, and folders that
+ * replace others.
+ */
 const POLL_MS = 5_000;
 
 /**
- * Tells when one of a few files changed, was replaced or went. It watches the folders they are in, not
- * the files, and compares what is found at their paths: this survives editors that rename a new file
- * into place and Kubernetes, which swaps a symbolic link to a folder.
+ * Reports when one of a few files changed, was replaced or vanished.
+ *
+ * It watches the folders of the files and compares what it finds at their paths. This works with editors that
+ * rename a new file into place, and with Kubernetes, which swaps a symbolic link to a folder.
  */
 export class FileWatch {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #onChange: () => void;
   readonly #folders = new Map<string, FSWatcher>();
-  /** State of each file as it was last known. */
+  /** The last known state of each file. */
   #seen: ReadonlyMap<string, string> = new Map();
   #isUnsettled = false;
   #isLooking = false;
@@ -29,7 +33,7 @@ export class FileWatch {
   #cancelLook: (() => void) | null = null;
   #cancelPoll: () => void;
 
-  /** @param onChange called some time after a change, once for all that changed together */
+  /** @param onChange called some time after a change, once for all changes that came together */
   constructor(clock: Clock, log: Logger, onChange: () => void) {
     this.#clock = clock;
     this.#log = log;
@@ -37,12 +41,12 @@ export class FileWatch {
     this.#cancelPoll = clock.every(POLL_MS, () => this.#lookSoon());
   }
 
-  /** The files from now on. Their state is taken as known: to be called before they are read. */
+  /** Sets the files to watch. Their present state counts as known, so call this before you read them. */
   async expect(paths: readonly string[]): Promise<void> {
     await this.#take(await statesOf(paths));
   }
 
-  /** Further files, found while reading; what is known of the others stays. */
+  /** Adds files that were found while reading. The known state of the others stays. */
   async add(paths: readonly string[]): Promise<void> {
     const added = await statesOf(paths.filter((path) => !this.#seen.has(path)));
     await this.#take(new Map([...this.#seen, ...added]));
@@ -78,9 +82,12 @@ export class FileWatch {
     }
   }
 
-  /** The poll goes on without it. */
+  /** Goes on without the watcher; the poll still looks at the folder. */
   #unwatchable(folder: string, error: unknown): void {
-    this.#log.debug({ folder, reason: messageOf(error) }, 'folder cannot be watched: looking every 5 s');
+    this.#log.debug(
+      { folder, reason: messageOf(error) },
+      'cannot watch the folder: svc looks at it every 5 s',
+    );
     this.#folders.get(folder)?.close();
     this.#folders.delete(folder);
   }
@@ -98,10 +105,10 @@ export class FileWatch {
     if (this.#isLooking) return;
     this.#isLooking = true;
     const known = this.#seen;
-    // Never rejects: what cannot be looked at is a state as well.
+    // Never rejects: an unreadable file is a state too.
     const states = await statesOf([...known.keys()]);
     this.#isLooking = false;
-    // Whoever gave other files meanwhile is about to read them.
+    // A caller that set other files meanwhile is about to read them.
     if (this.#isClosed || known !== this.#seen) return;
     if ([...states].some(([path, state]) => known.get(path) !== state)) {
       this.#seen = states;
@@ -114,7 +121,7 @@ export class FileWatch {
   }
 }
 
-/** What is found at the paths: changes whenever the files do. */
+/** The state of each path, which changes whenever its file does. */
 async function statesOf(paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const states = paths.map(async (path): Promise<[string, string]> => {
     try {
@@ -127,7 +134,7 @@ async function statesOf(paths: readonly string[]): Promise<ReadonlyMap<string, s
   return new Map(await Promise.all(states));
 }
 
-/** Folders of the paths, and of where they really are. */
+/** The folders of the paths and of the files that they lead to. */
 async function foldersOf(paths: readonly string[]): Promise<ReadonlySet<string>> {
   const real = await Promise.all(paths.map((path) => realpath(path).catch(() => path)));
   return new Set([...paths, ...real].map((path) => dirname(path)));

@@ -1,4 +1,7 @@
-/** Binary heap: `peek` and `pop` give the item with the lowest rank. Ranks must not change while inside. */
+/**
+ * A binary heap: `peek` and `pop` give the item with the lowest rank. The rank of an item must not change
+ * while the item is inside.
+ */
 export class Heap<Item> {
   readonly #rank: (item: Item) => number;
   #items: Item[] = [];
@@ -30,7 +33,7 @@ export class Heap<Item> {
     return first;
   }
 
-  /** Takes out everything that `isWanted` says, in no particular order; linear. */
+  /** Removes and returns every item that `isWanted` accepts, in no particular order; linear. */
   takeWhere(isWanted: (item: Item) => boolean): Item[] {
     const taken = this.#items.filter(isWanted);
     if (taken.length > 0) {

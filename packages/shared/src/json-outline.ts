@@ -1,8 +1,8 @@
-/** How many parts of each sort a text of JSON may have. */
+/** Most parts of each sort that a JSON text may have. */
 export type Outline = {
   readonly lists: number;
   readonly objects: number;
-  /** Names of members among them. */
+  /** Strings, the names of members included. */
   readonly texts: number;
   readonly commas: number;
 };
@@ -14,9 +14,12 @@ const QUOTE = 0x22; // "
 const BACKSLASH = 0x5c;
 
 /**
- * Whether a text of JSON has no more parts than that, judged without parsing and without what its texts hold.
- * `JSON.parse` takes 4 ms for the longest honest message, and ten times as long for as many bytes of names or of lists
- * in lists, during which the thread does nothing else. What is no JSON is judged up to where the parser stops.
+ * Whether a JSON text has no more parts than `most`, judged without parsing; the content of its strings is
+ * skipped.
+ *
+ * `JSON.parse` takes 4 ms for the longest honest message, and ten times as long for as many bytes of names or
+ * of nested lists. The thread does nothing else meanwhile. A text that is not JSON is judged over its whole
+ * length.
  */
 export function isWithinOutline(json: Uint8Array, most: Outline): boolean {
   let { lists, objects, texts, commas } = most;
@@ -33,7 +36,7 @@ export function isWithinOutline(json: Uint8Array, most: Outline): boolean {
   return lists >= 0 && objects >= 0 && texts >= 0 && commas >= 0;
 }
 
-/** Where the quote is that ends the text; the length where none does. */
+/** Index of the quote that ends the string; beyond the last byte where none does. */
 function endOfText(json: Uint8Array, from: number): number {
   let at = from;
   for (let byte = json[at]; byte !== QUOTE && byte !== undefined; byte = json[at]) {

@@ -28,12 +28,17 @@ export const LIMITS = {
   responseBodyBytes: 2 * 1_024 * 1_024,
   keptBodiesBytes: 64 * 1_024 * 1_024,
   redirects: 10,
-  /** Days: no authority that browsers trust issues for longer (CA/Browser Forum, Baseline Requirements, section 6.3.2). */
+  /**
+   * Days. No authority that browsers trust issues certificates for longer (CA/Browser Forum, Baseline
+   * Requirements, section 6.3.2).
+   */
   certificateExpiryDays: 398,
   listDefault: 50,
   listMaximum: 100,
   apiBodyBytes: 1_024 * 1_024,
-  /** What readers accept. Who writes to a receiver that has not announced larger batches keeps to `small…`. */
+  /**
+   * The most that readers accept. A writer keeps to `small…` until the receiver has announced larger batches.
+   */
   jobsPerMessage: 512,
   resultsPerMessage: 512,
   smallJobsPerMessage: 64,

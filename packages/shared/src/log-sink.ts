@@ -1,52 +1,63 @@
 import { write, writeSync } from 'node:fs';
 
-/** Lines that wait for a slow reader, in UTF-16 units; what comes beyond them is dropped. */
+/** Most UTF-16 units of lines that wait for a slow reader. Further lines are dropped. */
 const MOST_WAITING = 4 * 1_024 ** 2;
-/** Once lines were dropped, none is taken before so little waits: then one line can say how many are missing there. */
+/**
+ * After a drop, no line is taken until this little waits. One line can then say how many are missing there.
+ */
 const ROOM_AGAIN = MOST_WAITING / 2;
-/** Written at once, bytes: a pipe takes so many whole or not at all (PIPE_BUF), so that no line is cut. A longer line goes alone. */
+/**
+ * Most bytes of one write. A pipe takes this many whole or not at all (PIPE_BUF), so that no line is cut. A
+ * longer line is written alone.
+ */
 const CHUNK_BYTES = 4_096;
-/** A reader that takes nothing is asked again after this time, ms. */
+/** Wait before a reader that takes nothing is tried again, ms. */
 const RETRY_MS = 20;
-/** At the exit of the process it may take nothing for this long, and all of it may take so long, ms. */
+/**
+ * Bounds at the exit of the process, ms: how long the reader may take nothing, and how long all writing may
+ * take.
+ */
 const LAST_WAIT_MS = 200;
 const LAST_WAIT_IN_ALL_MS = 1_000;
 
 /**
- * Writes lines to a file descriptor and never makes its caller wait: a terminal that is held, a collector of
- * logs that hangs or a full disk stops no check. What waits is bounded; lines beyond that, and those that
- * cannot be written, are dropped and counted. At the exit of the process what waits is written at once.
+ * Writes lines to a file descriptor and never makes its caller wait. A held terminal, a hanging log collector
+ * or a full disk stops no check.
+ *
+ * The waiting lines are bounded. Lines beyond the bound, and lines that cannot be written, are dropped and
+ * counted. At the exit of the process the waiting lines are written synchronously.
  *
  *     write ──▶ lines ──▶ chunk being written ──▶ reader
  *                 │              │    ▲
- *       too many  ▼       failed ▼    └─ the reader takes nothing, or a part of it: the rest again
- *              dropped ──────────┴────▶ said among the lines, as soon as there is room for it
+ *       too many  ▼       failed ▼    └─ the reader took nothing, or a part: write the rest again
+ *              dropped ──────────┴────▶ reported among the lines, as soon as there is room
  */
 export class LogSink {
   readonly #fd: number;
   readonly #onDropped: (lines: number) => void;
   #lines: string[] = [];
-  /** Of `#lines`, in UTF-16 units. */
+  /** Size of `#lines`, in UTF-16 units. */
   #waiting = 0;
-  /** Taken from the lines, and not taken by the reader yet. */
+  /** A chunk that left `#lines` and that the reader has not taken yet. */
   #refused: Chunk | null = null;
   #isWriting = false;
   #endsWithProcess = false;
-  /** Too many wait: lines are dropped until there is room again. */
+  /** Whether too many lines wait. Lines are then dropped until there is room again. */
   #isFull = false;
   #dropped = 0;
-  /** The last line that was written is not whole: what comes next begins on a line of its own. */
+  /** Whether the last written line is cut. The next line then starts with a line feed. */
   #isLineCut = false;
 
   /**
-   * @param onDropped so many lines were lost. It may write a line about it, which then stands where they are missing
+   * @param onDropped called with the number of lost lines. It may write a line about them, which then stands
+   *   where they are missing
    */
   constructor(fd: number, onDropped: (lines: number) => void) {
     this.#fd = fd;
     this.#onDropped = onDropped;
   }
 
-  /** @param line with its line feed */
+  /** @param line a line with its line feed */
   write(line: string): void {
     if (this.#isFull || this.#waiting + line.length > MOST_WAITING) {
       this.#isFull = true;
@@ -60,10 +71,13 @@ export class LogSink {
     if (!this.#isWriting) this.#writeNext();
   }
 
-  /** Writes what waits before it returns, as far as it is taken. For the last lines of a process. */
+  /**
+   * Writes the waiting lines before it returns, as far as the reader takes them. It serves for the last lines
+   * of a process.
+   */
   flushSync(): void {
     const endsAt = performance.now() + LAST_WAIT_IN_ALL_MS;
-    // What is said meanwhile waits here, and not in the thread pool.
+    // Lines that are written meanwhile wait here and not in the thread pool.
     const wasWriting = this.#isWriting;
     this.#isWriting = true;
     for (let chunk = this.#next(); chunk !== null; chunk = this.#next()) {
@@ -77,7 +91,7 @@ export class LogSink {
     this.#isWriting = wasWriting;
   }
 
-  /** @returns what was not taken in time, or cannot be written; null: nothing */
+  /** @returns the part that was not taken in time or cannot be written; null when all was written */
   #writeSync(chunk: Chunk, endsAt: number): Chunk | null {
     let rest = chunk;
     let until = Math.min(endsAt, performance.now() + LAST_WAIT_MS);
@@ -115,7 +129,7 @@ export class LogSink {
     this.#writeNext();
   }
 
-  /** What is to be written next: what was refused, or whole lines. */
+  /** The next chunk to write: the refused one, or whole lines. */
   #next(): Chunk | null {
     const refused = this.#refused;
     this.#refused = null;
@@ -146,7 +160,8 @@ export class LogSink {
 
   #lose({ bytes, isBegun }: Chunk): void {
     if (isBegun) this.#isLineCut = true;
-    // A line feed at the beginning ends a line that was cut, or one of which it alone was missing.
+    // A line feed at the start of the chunk ends a line that was cut already, or is all that is missing of
+    // one.
     for (const byte of bytes.subarray(1)) if (byte === LINE_FEED) this.#dropped += 1;
   }
 
@@ -158,7 +173,7 @@ export class LogSink {
   }
 }
 
-/** `isBegun`: a part of its first line is written already. */
+/** `isBegun`: a part of the first line is written already. */
 type Chunk = { readonly bytes: Buffer; readonly isBegun: boolean };
 
 const LINE_FEED = 0x0a;

@@ -6,9 +6,11 @@ export type { Logger } from 'pino';
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 /**
- * The logger of one process: JSON lines on stderr, so that stdout stays free for output people read.
- * `part` names the process in every line (`coordinator`, `agent`). Logging waits for nobody: lines that are
- * not read in time are dropped, and a line says how many.
+ * Creates the logger of one process: JSON lines on stderr, so that stdout stays free for output that people
+ * read.
+ *
+ * `part` names the process in every line (`coordinator`, `agent`). Logging never waits: lines that are not
+ * read in time are dropped, and a line says how many.
  */
 export function createLogger(part: string, level: string): Logger {
   const log = pino(
@@ -19,4 +21,4 @@ export function createLogger(part: string, level: string): Logger {
 }
 
 const LINES_DROPPED =
-  'lines of the log were lost: what reads standard error is too slow, or what it is written to is full';
+  'log lines were lost: the reader of standard error is too slow, or the disk that it writes to is full';

@@ -2,19 +2,19 @@ import { type ConnectionOptions, connect, type Msg, type NatsError } from 'nats'
 import type { ApartSubscription } from './bus.ts';
 import { SvcError } from './errors.ts';
 
-/** The further connection has ended; what it had not brought is lost. */
+/** The connection of its own to NATS has ended. The messages that it had not brought are lost. */
 export class ApartEnded extends SvcError {
   readonly retryable = true;
 
   constructor() {
-    super('apart-ended', 'a further connection to NATS has ended');
+    super('apart-ended', 'a separate connection to NATS has ended');
   }
 }
 
 /**
- * `Bus.subscribeApart`, see there.
+ * Connects for `Bus.subscribeApart`, which has the contract.
  *
- * @param options those of the connection beside which this one is made
+ * @param options the options of the main connection
  */
 export async function connectApart(
   options: ConnectionOptions,
@@ -25,7 +25,7 @@ export async function connectApart(
   const name = `${options.name} ${subject}`;
   const connection = await connect({ ...options, name, reconnect: false, waitOnFirstConnect: false });
   let isClosed = false;
-  /** Flushes that wait for an answer, which an ended connection never brings. */
+  /** Rejections of flushes that wait for an answer. An ended connection never brings one. */
   const flushes = new Set<(reason: ApartEnded) => void>();
   void connection.closed().then(() => {
     for (const reject of flushes) reject(new ApartEnded());
@@ -48,7 +48,7 @@ export async function connectApart(
     },
     async close() {
       isClosed = true;
-      // Not drained: that would read to its end what is closed because it is too much.
+      // The connection is not drained: draining would read all the messages that are too many.
       await connection.close();
     },
   };

@@ -21,7 +21,7 @@ import { guardedHandler } from './nats-message.ts';
 import { type NatsServers, parseNatsServers, shownServers } from './nats-servers.ts';
 import type { Secret } from './secret.ts';
 
-/** Thrown by `publish` and `flush` while there is no connection: nothing was sent. */
+/** There is no connection, and nothing was sent. `publish` and `flush` throw it. */
 export class BusDisconnected extends SvcError {
   readonly retryable = true;
 
@@ -32,29 +32,33 @@ export class BusDisconnected extends SvcError {
 
 export type BusOptions = {
   /**
-   * `tls://host:port` or `nats://host:port`, several separated by commas. With `tls://` there is no connection
-   * without TLS, whatever the server or a proxy before it says. Credentials in the URL are passed on.
+   * `tls://host:port` or `nats://host:port`, several separated by commas. With `tls://` there is no
+   * connection without TLS, whatever the server or a proxy in front of it says. Credentials in the URL are
+   * passed on.
    */
   url: string;
   /** Shown in the server's connection list. */
   name: string;
   log: Logger;
-  /** Subjects of answers; with one account per region `_INBOX_<region>`. Default `_INBOX`. */
+  /**
+   * Prefix of the subjects of answers. With one account for each region it is `_INBOX_<region>`. Default
+   * `_INBOX`.
+   */
   inboxPrefix?: string;
   /** Path of a `.creds` file. */
   credentialsFile?: string;
   /** An nkey seed (`SU…`). */
   nkeySeed?: Secret;
-  /** Path of the CA certificate; makes TLS required. */
+  /** Path of the CA certificate. It makes TLS required. */
   caFile?: string;
 };
 
 /**
- * Connects and keeps connecting: waits for a server that is not up yet and reconnects for ever.
+ * Connects to NATS and keeps connecting: it waits for a server that is not up yet, and reconnects for ever.
  *
- * The options follow what was measured against servers 2.9 to 2.15: a dead connection is noticed
- * after two missed pings (20 s), reconnects come twice a second, and an authentication error does not
- * end the client, because the operator may be replacing keys.
+ * The options follow measurements against servers 2.9 to 2.15. A dead connection is noticed after two missed
+ * pings (20 s). Reconnects come twice a second. An authentication error does not end the client, because the
+ * operator may be replacing keys.
  */
 export async function connectBus(options: BusOptions): Promise<NatsBus> {
   const servers = parseNatsServers(options.url);
@@ -84,16 +88,16 @@ export async function connectBus(options: BusOptions): Promise<NatsBus> {
   }
 }
 
-/** A first connection that takes longer than this is explained, ms. */
+/** Time after which a first connection that is still missing is explained, ms. */
 const EXPLAIN_AFTER_MS = 1_000;
-/** And again this often while it lasts, ms. */
+/** Interval of further explanations, ms. */
 const EXPLAIN_EVERY_MS = 30_000;
 
 /**
- * The client waits in silence for its first connection. So that people see why nothing happens, a second
- * connection is tried now and then, only for the reason it fails with.
+ * Logs why the first connection is still missing, because the client waits for it in silence. It tries a
+ * second connection now and then, only for the reason that the attempt fails with.
  *
- * @returns to be called when the wait is over
+ * @returns a function to call when the wait is over
  */
 function explainWaiting(connectionOptions: ConnectionOptions, servers: string, log: Logger): () => void {
   let isOver = false;
@@ -119,12 +123,12 @@ function explainWaiting(connectionOptions: ConnectionOptions, servers: string, l
 
 function explained(error: unknown): string {
   if (error instanceof NatsError && error.code === ErrorCode.ServerOptionNotAvailable) {
-    return 'the server does not offer TLS, or something between takes it away; tls:// is nothing else than TLS';
+    return 'the server does not offer TLS, or a proxy in between removes it; a tls:// URL needs TLS';
   }
   return messageOf(error);
 }
 
-/** With `tls` set the client goes on only over TLS: at the first connection and at every later one. */
+/** The TLS options of the client. With `tls` set it connects and reconnects only over TLS. */
 function tlsOf(
   { hosts, requiresTls }: NatsServers,
   caFile: string | undefined,
@@ -132,13 +136,13 @@ function tlsOf(
   if (!requiresTls && caFile === undefined) return {};
   const tls = {
     ...(caFile === undefined ? {} : { caFile }),
-    // The client names no host where it dials an address, and Node would take "localhost" for it.
+    // The client passes no host when it dials an address, and Node would then check for "localhost".
     checkServerIdentity: (_host: string, certificate: PeerCertificate) => identityProblem(hosts, certificate),
   };
   return { tls };
 }
 
-/** Undefined: the certificate is one of the servers' that were named. */
+/** Why the certificate belongs to none of the named servers; undefined when it belongs to one. */
 function identityProblem(hosts: readonly string[], certificate: PeerCertificate): Error | undefined {
   const problems = hosts.map((host) => checkServerIdentity(host, certificate));
   return problems.includes(undefined) ? undefined : problems[0];
@@ -159,16 +163,16 @@ function authenticatorOf(options: BusOptions): Authenticator | null {
 
 /** {@link Bus} over one NATS connection. Made by {@link connectBus}. */
 export class NatsBus implements Bus {
-  /** For `nats-result-stream.ts` only. */
+  /** For `nats-result-streams.ts` and `nats-stream-reading.ts` only. */
   readonly connection: NatsConnection;
   readonly #options: ConnectionOptions;
   readonly #log: Logger;
   readonly #listeners = new Set<(isConnected: boolean) => void>();
-  /** Flushes and drains that wait for an answer; a lost connection will never bring it. */
+  /** Rejections of flushes and drains that wait for an answer. A lost connection never brings one. */
   readonly #flushes = new Set<(reason: BusDisconnected) => void>();
   #isConnected = true;
 
-  /** @param options what `connection` was made with */
+  /** @param options the options that `connection` was made with */
   constructor(connection: NatsConnection, options: ConnectionOptions, log: Logger) {
     this.connection = connection;
     this.#options = options;
@@ -230,9 +234,9 @@ export class NatsBus implements Bus {
     await this.#unlessLost(this.connection.flush());
   }
 
-  /** `answered`, or a rejection as soon as the connection is lost. */
+  /** Resolves with `answered`, or rejects as soon as the connection is lost. */
   async #unlessLost(answered: Promise<void>): Promise<void> {
-    // Not Promise.race with one long-lived promise: that would keep a reaction for every flush ever made.
+    // Promise.race with one long-lived promise would keep a reaction for every flush ever made.
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#flushes.add(reject);
     answered.then(resolve, reject);
@@ -255,7 +259,7 @@ export class NatsBus implements Bus {
   async close(): Promise<void> {
     if (this.connection.isClosed()) return;
     try {
-      // Draining waits for the server; without a connection there is nothing to drain.
+      // Draining waits for the server. Without a connection there is nothing to drain.
       await (this.#isConnected ? this.connection.drain() : this.connection.close());
     } catch (error) {
       this.#log.warn({ error: messageOf(error) }, 'closing the NATS connection failed');

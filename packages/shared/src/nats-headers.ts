@@ -1,39 +1,42 @@
 import { type Msg, MsgHdrsImpl } from 'nats';
 
-/** Longer headers are passed over, bytes: those of agents and servers have 200 at most. */
+/** Longer headers are not read, bytes. The headers of agents and servers have 200 at most. */
 const LONGEST_BYTES = 1_024;
 
 const MESSAGE_ID = 'Nats-Msg-Id';
 
 /**
- * Bytes of a message's headers, which are not read for it; a subject that is no ASCII counts as a part of them. The
- * client reads headers when they are asked for, whole: 30,000 names hold the thread for ten seconds, and a name with a
- * blank throws, which ends the client's reading of its connection for ever. Whoever holds a region's key chooses them.
+ * Size of a message's headers in bytes, found without reading them. A subject that is not ASCII counts as a
+ * part of them.
+ *
+ * The client parses headers whole when they are asked for: 30,000 names hold the thread for ten seconds. A
+ * name with a blank throws, which ends the client's reading of its connection for ever. Anybody with a
+ * region's key can choose the headers.
  */
 export function headerBytes(message: Msg): number {
   const { subject, reply = '', data } = message;
   return sizeOf(message) - subject.length - reply.length - data.length;
 }
 
-/** The server's answer when nobody listens: a status and no data. */
+/** Whether the message is the server's answer that nobody listens: a status and no data. */
 export function isNoResponders(message: Msg): boolean {
   if (message.data.length > 0 || headerBytes(message) > LONGEST_BYTES) return false;
   return readSafely(() => message.headers?.code) === 503;
 }
 
-/** The message's id; '' where it has none, or headers that are not read. */
+/** The message's id; '' when it has none, or when its headers are not read. */
 export function messageIdOf(message: Msg): string {
   if (headerBytes(message) > LONGEST_BYTES) return '';
   return readSafely(() => message.headers?.get(MESSAGE_ID)) ?? '';
 }
 
-/** As {@link messageIdOf}, of headers as a stream stores them. */
+/** Like {@link messageIdOf}, for headers as a stream stores them. */
 export function messageIdIn(headers: Uint8Array): string {
   if (headers.length > LONGEST_BYTES) return '';
   return readSafely(() => MsgHdrsImpl.decode(headers).get(MESSAGE_ID)) ?? '';
 }
 
-/** What is no header tells nothing; the message goes on as one without. */
+/** Reads a header. Malformed headers count as none, and the message goes on without them. */
 function readSafely<T>(read: () => T): T | undefined {
   try {
     return read();
@@ -42,7 +45,10 @@ function readSafely<T>(read: () => T): T | undefined {
   }
 }
 
-/** Every message of the client has it, and its interface does not say so: bytes of subject, reply, headers and data. */
+/**
+ * Bytes of the subject, the reply, the headers and the data. Every message of the client has `size()`,
+ * although the client's interface does not declare it.
+ */
 function sizeOf(message: Msg): number {
   return (message as Msg & { size(): number }).size();
 }

@@ -4,7 +4,10 @@ import { messageOf } from './errors.ts';
 import type { Logger } from './log.ts';
 import { headerBytes, isNoResponders } from './nats-headers.ts';
 
-/** A callback for the NATS client that ends every failure of `handler`: logged, and the message is dropped. */
+/**
+ * Makes a callback for the NATS client that catches every failure of `handler`: it logs the failure and drops
+ * the message.
+ */
 export function guardedHandler(
   subject: string,
   handler: (message: BusMessage) => void,

@@ -17,25 +17,32 @@ import { messageIdIn } from './nats-headers.ts';
 import { readStream } from './nats-stream-reading.ts';
 import type { Region } from './regions.ts';
 
-/** NATS keeps files of a stream's whole bound free when it is made, and has not even a little of it. */
+/**
+ * NATS has no room for even a small stream. It reserves disk space for a stream's whole bound when the stream
+ * is created.
+ */
 export class StreamTooLarge extends SvcError {
   readonly retryable = true;
 
   constructor(maxBytes: number, options?: { cause?: unknown }) {
     super(
       'stream-too-large',
-      `NATS has no room for ${maxBytes} bytes of a region's results: give it more, or make SVC_RESULTS_MAX_BYTES smaller`,
+      `NATS has no room for ${maxBytes} bytes of a region's results: give NATS more disk space, or lower SVC_RESULTS_MAX_BYTES`,
       options,
     );
   }
 }
 
-/** The former stream keeps the region's subjects: it has to be retired first. */
+/** The former stream still has the region's subjects. It must be retired first. */
 export class FormerStreamInTheWay extends SvcError {
   readonly retryable = true;
 
   constructor(options?: { cause?: unknown }) {
-    super('former-stream', `stream ${FORMER_RESULTS_STREAM} keeps the subjects of this one`, options);
+    super(
+      'former-stream',
+      `the stream ${FORMER_RESULTS_STREAM} of an earlier version still has the subjects of the new stream`,
+      options,
+    );
   }
 }
 
@@ -48,7 +55,10 @@ export class StreamUnreadable extends SvcError {
   }
 }
 
-/** What the server answers who asks for a stored message; the client's own reading of it reads all headers. */
+/**
+ * The server's answer to a request for a stored message. It is parsed here, because the client's own parser
+ * reads all headers.
+ */
 const storedMessage = z.object({
   error: z.object({ err_code: z.number().optional(), description: z.string().optional() }).optional(),
   message: z
@@ -62,7 +72,7 @@ const storedMessage = z.object({
     .optional(),
 });
 
-/** How long the server may take for an answer, ms; as the client's own requests. */
+/** How long the server may take for an answer, ms; the same as for the client's own requests. */
 const REQUEST_MS = 5_000;
 
 /** JetStream error code "no message found". */
@@ -78,20 +88,24 @@ const STREAM_NOT_FOUND = 10059;
 /** JetStream error code "subjects overlap with an existing stream". */
 const SUBJECTS_OVERLAP = 10065;
 
-/** A message with its headers; agents make none larger, and one that is refused cannot fill a stream. */
+/**
+ * Largest message with its headers, bytes. Agents send none larger, and a refused message cannot fill a
+ * stream.
+ */
 const MAX_MESSAGE_BYTES = LIMITS.messageBytes + 1_024;
-/** A region without room for so little has no stream, bytes. */
+/** Smallest stream, bytes. A region without room for this has no stream. */
 const LEAST_STREAM_BYTES = 4 * 1024 ** 2;
 /**
- * How long a message id is remembered, ms. It spares the reader most of what agents send again; the rest drops out by
- * the primary key. Not longer: the server keeps ids in memory whole, and a region may send as many and as long ones
- * as its connection carries.
+ * How long the server remembers a message id, ms.
+ *
+ * Most repetitions of agents are dropped this way; the primary key drops the rest. It must not be longer: the
+ * server keeps whole ids in memory, and a region may send as many and as long ones as its connection carries.
  */
 const DUPLICATE_WINDOW_MS = 5_000;
-/** The only subject of a retired stream, which nobody publishes to. */
+/** The only subject of a retired stream. Nobody publishes to it. */
 const RETIRED_SUBJECT = 'svc.retired.results';
 
-/** What the streams of all regions have in common. */
+/** Configuration that the streams of all regions share. */
 const COMMON = {
   storage: StorageType.File,
   retention: RetentionPolicy.Limits,
@@ -128,7 +142,7 @@ export class NatsResultStreams implements ResultStreams {
       return await this.#create(region, maxBytes);
     } catch (error) {
       if (jetStreamCode(error) !== STREAM_NAME_TAKEN) throw error;
-      // Somebody has made it meanwhile, with another limit.
+      // Another process has created it meanwhile, with another limit.
       const made = await this.#info(resultsStream(region));
       if (made === null) throw error;
       return this.#change(region, made, maxBytes);
@@ -139,10 +153,10 @@ export class NatsResultStreams implements ResultStreams {
     const manager = await this.#jetStream();
     const found = await this.#info(FORMER_RESULTS_STREAM);
     if (found === null) return null;
-    // First the subjects: a limit lowered while messages come would drop the oldest.
+    // The subjects change first: a limit that is lowered while messages come would drop the oldest.
     await manager.streams.update(FORMER_RESULTS_STREAM, { subjects: [RETIRED_SUBJECT] });
     const { state } = await manager.streams.info(FORMER_RESULTS_STREAM);
-    // The rest of its bound is wanted for the streams of the regions.
+    // The streams of the regions need the rest of its bound.
     const maxBytes = Math.min(found.config.max_bytes, state.bytes + MAX_MESSAGE_BYTES);
     return toStreamInfo(await manager.streams.update(FORMER_RESULTS_STREAM, { max_bytes: maxBytes }));
   }
@@ -152,7 +166,7 @@ export class NatsResultStreams implements ResultStreams {
     try {
       await manager.streams.delete(FORMER_RESULTS_STREAM);
     } catch (error) {
-      // Removed by hand.
+      // Somebody removed it by hand.
       if (jetStreamCode(error) !== STREAM_NOT_FOUND) throw error;
     }
   }
@@ -175,7 +189,7 @@ export class NatsResultStreams implements ResultStreams {
   }
 
   async purge(stream: string, belowSequence: number): Promise<void> {
-    // To the server "below 1" means everything.
+    // The server reads "below 1" as everything.
     if (belowSequence <= 1) return;
     const manager = await this.#jetStream();
     await manager.streams.purge(stream, { seq: belowSequence });
@@ -256,7 +270,7 @@ export class NatsResultStreams implements ResultStreams {
   }
 }
 
-/** Names the failures of making or changing a stream that an operator can do something about. */
+/** Translates the failures of creating or changing a stream that an operator can act on. */
 async function withRoom(maxBytes: number, change: () => Promise<StreamInfo>): Promise<StreamInfo> {
   try {
     return await change();

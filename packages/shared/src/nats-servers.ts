@@ -1,17 +1,20 @@
 import { BlockList, isIP } from 'node:net';
 import { unescapePercent } from './user-info.ts';
 
-/** What `SVC_NATS_URL` says. */
+/** The parsed value of `SVC_NATS_URL`. */
 export type NatsServers = {
   /** `host:port`, without scheme and credentials. */
   readonly addresses: readonly string[];
-  /** Names and addresses of them, IPv6 without brackets. */
+  /** Names and addresses of the servers, IPv6 without brackets. */
   readonly hosts: readonly string[];
-  /** They were written with `tls://`. */
+  /** Whether the servers were written with `tls://`. */
   readonly requiresTls: boolean;
-  /** All of them lie on this machine. */
+  /** Whether all servers are on this machine. */
   readonly areLoopback: boolean;
-  /** From the first address that has any: `user:password@` or `token@`. A stray `%` stands for itself. */
+  /**
+   * Credentials of the first address that has any: `user:password@` or `token@`. A stray `%` stands for
+   * itself.
+   */
   readonly credentials:
     | { readonly user: string; readonly password: string }
     | { readonly token: string }
@@ -30,13 +33,15 @@ loopback.addAddress('::1', 'ipv6');
 /**
  * Reads a list of NATS servers, separated by commas: `tls://host:port`, `nats://host:port` or `host:port`.
  *
- * @throws TypeError that says what is wrong, without the text: it may hold a password
+ * @throws TypeError that says what is wrong. It does not repeat the text, which may hold a password
  */
 export function parseNatsServers(text: string): NatsServers {
   const servers = text.split(',').map((server) => parseServer(server.trim()));
   const requiresTls = servers.some(({ isTls }) => isTls);
   if (requiresTls && !servers.every(({ isTls }) => isTls)) {
-    throw new TypeError('names servers with and without tls://; with one of them in clear none is safe');
+    throw new TypeError(
+      'names servers with and without tls://: use tls:// for all of them, because one plain connection exposes the keys',
+    );
   }
   const hosts = servers.map(({ url }) => url.hostname.replace(/^\[|\]$/g, ''));
   const withCredentials = servers.find(({ url }) => url.username !== '');
@@ -49,7 +54,7 @@ export function parseNatsServers(text: string): NatsServers {
   };
 }
 
-/** The servers as people may see them: with their scheme and without credentials. */
+/** The servers as people may see them: with their scheme, without credentials. */
 export function shownServers({
   addresses,
   requiresTls,
@@ -62,7 +67,7 @@ function parseServer(text: string): Server {
   const isTls = /^tls$/i.test(scheme);
   if (rest === '' || !(isTls || /^nats$/i.test(scheme)) || !URL.canParse(`nats://${rest}`)) {
     throw new TypeError(
-      'must be host:port or nats://host:port, tls://host:port, several separated by commas',
+      'must be host:port, nats://host:port or tls://host:port; separate several servers by commas',
     );
   }
   return { isTls, url: new URL(`nats://${rest}`) };

@@ -6,11 +6,12 @@ import type { SettingsCheck, SettingsOf, SettingsTable } from './settings.ts';
 
 const optionalText = z.string().optional();
 
-/** How a process reaches NATS: the same settings for every part of svc. */
+/** The settings with which every process of svc reaches NATS. */
 export const NATS_SETTINGS = {
   natsUrl: {
     name: 'SVC_NATS_URL',
-    description: 'NATS servers, separated by commas: tls://host:port; nats://host:port on this machine',
+    description:
+      'NATS servers, separated by commas: tls://host:port, or nats://host:port for a server on this machine',
     schema: z.string().transform((text, context) =>
       orProblem(context, () => {
         parseNatsServers(text);
@@ -22,12 +23,12 @@ export const NATS_SETTINGS = {
   natsNkey: { name: 'SVC_NATS_NKEY', description: 'nkey seed', schema: optionalText },
   natsCa: {
     name: 'SVC_NATS_CA',
-    description: "path of the NATS server's CA certificate; with it TLS is required",
+    description: "path of the NATS server's CA certificate; it makes TLS required",
     schema: optionalText,
   },
   natsAllowsPlain: {
     name: 'SVC_NATS_ALLOW_PLAIN',
-    description: '1: NATS servers beyond this machine may be reached without TLS',
+    description: '1 allows connections without TLS to NATS servers on other machines',
     default: '0',
     schema: onOff,
   },
@@ -35,20 +36,24 @@ export const NATS_SETTINGS = {
 
 type NatsConfig = SettingsOf<typeof NATS_SETTINGS>;
 
-/** Keys, jobs and results travel in clear without TLS: beyond this machine that has to be wanted. */
+/**
+ * Requires TLS beyond this machine, because keys, jobs and results would otherwise travel in clear text.
+ * `SVC_NATS_ALLOW_PLAIN=1` turns the problem into a warning.
+ */
 export const checkNatsSettings: SettingsCheck<NatsConfig> = ({ natsUrl, natsCa, natsAllowsPlain }) => {
   const { requiresTls, areLoopback } = parseNatsServers(natsUrl.reveal());
   if (requiresTls || areLoopback || natsCa !== undefined) return { problems: [], warnings: [] };
   if (natsAllowsPlain) {
-    const warning = 'NATS beyond this machine is reached without TLS: keys, jobs and results travel in clear';
+    const warning =
+      'the connection to a NATS server on another machine has no TLS: keys, jobs and results travel in clear text';
     return { problems: [], warnings: [`${warning} (SVC_NATS_ALLOW_PLAIN=1)`] };
   }
   const problem =
-    'SVC_NATS_URL: names a server beyond this machine without tls://; with SVC_NATS_ALLOW_PLAIN=1 it is taken as it is';
+    'SVC_NATS_URL: names a server on another machine without tls://: use tls://, or set SVC_NATS_ALLOW_PLAIN=1 to connect without TLS';
   return { problems: [problem], warnings: [] };
 };
 
-/** The settings as options of {@link connectBus}. */
+/** Turns the settings into options of {@link connectBus}. */
 export function busOptionsOf(
   config: NatsConfig,
 ): Pick<BusOptions, 'url' | 'credentialsFile' | 'nkeySeed' | 'caFile'> {

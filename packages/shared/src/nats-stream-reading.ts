@@ -4,7 +4,7 @@ import { SvcError } from './errors.ts';
 import type { NatsBus } from './nats-bus.ts';
 import { messageIdOf } from './nats-headers.ts';
 
-/** Reading of a stream ended without being asked to: look at the stream again and read anew. */
+/** The reading of a stream ended without `close`. The caller looks at the stream again and reads anew. */
 export class StreamReadEnded extends SvcError {
   readonly retryable = true;
 
@@ -15,40 +15,43 @@ export class StreamReadEnded extends SvcError {
 
 /** Most messages of one request; `READ_AHEAD_BYTES` is the other bound. */
 const MOST_MESSAGES = 256;
-/** How long the server keeps a request open, ms. */
+/** How long the server keeps one request open, ms. */
 const EXPIRES_MS = 30_000;
-/** While it has nothing to deliver the server says this often that the request stands, ms. */
+/** Interval at which the server reports that a request stands while it has nothing to deliver, ms. */
 const HEARTBEAT_MS = 5_000;
-/** Without any word for so long the consumer is gone, ms. */
+/** After a silence of this length the consumer counts as gone, ms. */
 const SILENCE_MS = 3 * HEARTBEAT_MS;
-/** A consumer that nobody asks for messages is removed by the server after this time, ms. */
+/** The server removes a consumer that nobody asks for messages for this long, ms. */
 const INACTIVE_MS = 300_000;
 
 const WAITING = { expires: nanos(EXPIRES_MS), idle_heartbeat: nanos(HEARTBEAT_MS) };
 const ASK = JSON.stringify({ batch: MOST_MESSAGES, max_bytes: READ_AHEAD_BYTES, ...WAITING });
-/** For a message that is larger than all that may be read ahead: the former stream had no bound but the server's. */
+/**
+ * A request for a single message larger than everything that may be read ahead. Messages of the former stream
+ * had no bound but the server's.
+ */
 const ASK_ONE = JSON.stringify({ batch: 1, ...WAITING });
 
 export type MessageHandler = (message: StreamMessage) => Promise<void> | void;
 
 /**
- * Reads a stream from a sequence on; the contract is `ResultStreams.read`.
+ * Reads a stream from a sequence on. `ResultStreams.read` has the contract.
  *
- * A consumer without acknowledgements is asked for messages, one request at a time:
+ * A reading asks a consumer without acknowledgements for messages, with one request at a time:
  *
  *     asking ── as many messages or bytes as asked for, or the request expired ──▶ working
  *        ▲                                                                            │
  *        └──────────────────── all of them are handled ───────────────────────────────┘
  *
- * The client's own ordered consumer asks for more whenever messages arrive, whether they are handled or not:
- * a backlog then came as fast as the server could send, filled its buffer for this connection, and the
- * server cut the connection off.
+ * The client's own ordered consumer is not used. It asks for more whenever messages arrive, handled or not. A
+ * backlog then came as fast as the server could send and filled the server's buffer for this connection, and
+ * the server cut the connection off.
  *
- * A durable consumer with "skip what is below the position" lost results in tests, because after a restart
- * new messages arrive before the unacknowledged old ones. So the reader's own stored position decides, and
- * a reading ends at the first sign of trouble; its owner starts the next one.
+ * A durable consumer that skips messages below the position is not used either. It lost results in tests,
+ * because new messages arrive before the unacknowledged old ones after a restart. So the reader's own stored
+ * position decides. A reading ends at the first sign of trouble, and its owner starts the next one.
  *
- * @throws NatsError when there is no such stream
+ * @throws NatsError when the stream does not exist
  */
 export async function readStream(
   bus: NatsBus,
@@ -81,22 +84,22 @@ type ReadingOptions = {
   readonly onEnd: (error: unknown) => void;
 };
 
-/** One life of a consumer. */
+/** One consumer from its creation to its end. */
 class Reading implements StreamReading {
   readonly #options: ReadingOptions;
   readonly #inbox: string;
   #unsubscribe: () => void = () => {};
   #stopWatching: () => void = () => {};
   #stopTimer: () => void = () => {};
-  /** Delivered and not handled. */
+  /** Messages that were delivered and not handled yet. */
   #waiting: StreamMessage[] = [];
-  /** The server may still deliver messages of the last request. */
+  /** Whether the server may still deliver messages of the last request. */
   #isAsking = false;
-  /** What the last request may still bring; the server counts bytes itself. */
+  /** Most messages that the last request may still bring. The server counts bytes itself. */
   #wanted = 0;
-  /** It has brought something. */
+  /** Whether the last request has brought a message. */
   #hasDelivered = false;
-  /** Messages of the consumer so far. */
+  /** Number of messages that the consumer has delivered. */
   #serial = 0;
   #heardAt = performance.now();
   #end: { error: unknown } | null = null;
@@ -115,7 +118,7 @@ class Reading implements StreamReading {
       callback: (error, message) => this.#received(error, message),
     });
     this.#unsubscribe = () => subscription.unsubscribe();
-    // The stream may be another one after a reconnect.
+    // After a reconnect the stream may be another one.
     this.#stopWatching = bus.onConnection((isConnected) => {
       if (!isConnected) this.#fail('the connection was lost');
     });
@@ -151,7 +154,7 @@ class Reading implements StreamReading {
     else this.#deliver(message);
   }
 
-  /** A word about the request, not a message of the stream. */
+  /** Handles a status message about the request, as opposed to a message of the stream. */
   #told(message: Msg): void {
     const code = message.headers?.code ?? 0;
     const description = message.headers?.description.toLowerCase() ?? '';
@@ -164,7 +167,7 @@ class Reading implements StreamReading {
       this.#ask(ASK_ONE, 1);
       return;
     }
-    // It has expired, or the next message does not fit into what is left of it.
+    // The request has expired, or the next message does not fit into the rest of it.
     this.#isAsking = false;
     this.#askAgain();
   }
@@ -202,14 +205,14 @@ class Reading implements StreamReading {
     this.#askAgain();
   }
 
-  /** Once all is handled and no more can come by itself. */
+  /** Asks again once all messages are handled and the last request can bring no more. */
   #askAgain(): void {
     if (!this.#isAsking && !this.#isWorking && this.#waiting.length === 0 && this.#end === null) {
       this.#ask();
     }
   }
 
-  /** While messages are handled nothing is asked for, and nothing is said. */
+  /** While messages are handled nothing is asked for, so the server may be silent. */
   #checkSilence(): void {
     if (!this.#isAsking || this.#isWorking) this.#heardAt = performance.now();
     else if (performance.now() - this.#heardAt > SILENCE_MS) this.#fail('the server is silent');
@@ -234,11 +237,11 @@ class Reading implements StreamReading {
     if (!this.#isClosed) this.#options.onEnd(error);
   }
 
-  /** It would go by itself some time later. */
+  /** Removes the consumer. The server would do so some time later. */
   #removeConsumer(): void {
     const { bus, manager, stream, consumer } = this.#options;
     if (!bus.isConnected) return;
-    // Where it is gone already, or the connection is lost meanwhile, nothing is left to do.
+    // Nothing is left to do when the consumer is gone already or the connection is lost meanwhile.
     manager.consumers.delete(stream, consumer).catch(() => {});
   }
 }
@@ -246,8 +249,9 @@ class Reading implements StreamReading {
 type Delivery = { sequence: number; serial: number; time: number; pending: number };
 
 /**
- * Place of a message, from its reply subject: `$JS.ACK.<stream>.<consumer>.<tries>.<sequence>.<serial>.<ns>.<pending>`,
- * or `$JS.ACK.<domain>.<account>.<stream>.…` with or without a last token more (NATS ADR-15).
+ * Reads a message's place from its reply subject,
+ * `$JS.ACK.<stream>.<consumer>.<tries>.<sequence>.<serial>.<ns>.<pending>`, or
+ * `$JS.ACK.<domain>.<account>.<stream>.…` with or without one more token at the end (NATS ADR-15).
  */
 function parseDelivery(reply: string): Delivery | null {
   const tokens = reply.split('.');
@@ -256,7 +260,7 @@ function parseDelivery(reply: string): Delivery | null {
   const delivery = {
     sequence: Number(tokens[at]),
     serial: Number(tokens[at + 1]),
-    // Cut, not divided: as a number it would be rounded, at times to the next millisecond.
+    // The text is cut, not divided: as a number it would be rounded, at times to the next millisecond.
     time: Number(tokens[at + 2]?.slice(0, -6)),
     pending: Number(tokens[at + 3]),
   };

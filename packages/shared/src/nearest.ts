@@ -1,6 +1,6 @@
 /**
- * The candidate that `word` was probably meant to be, or null when none is near (more than a third of
- * its letters differ). Case does not count.
+ * The candidate that `word` was probably meant to be, or null when none is near (more than a third of its
+ * letters differ). Case does not count.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
   const limit = Math.max(1, Math.floor(word.length / 3));
@@ -17,7 +17,10 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
   return best;
 }
 
-/** Insertions, deletions, substitutions of one code unit, and swaps of two neighbours (optimal string alignment). */
+/**
+ * Distance in insertions, deletions and substitutions of one code unit and swaps of two neighbours (optimal
+ * string alignment).
+ */
 function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,20 +1,22 @@
 import type { SettingName } from './setting-names.ts';
 
-/** Something that can be declared or set, is checked and stored, and that nothing reads yet. */
+/** Something that can be declared or set, is checked and stored, and has no effect yet. */
 export type NotYet = {
-  /** What is missing. Follows "this version": `has no status pages`. */
+  /** The missing function, as text that follows "this version": `serves no status pages`. */
   readonly reason: string;
-  /** Attributes by name, of whatever resource has them. */
+  /** Attributes by name, whatever resource has them. */
   readonly attributes?: readonly string[];
-  /** Whole resources. Only the first is warned of: the others cannot be without it. */
+  /** Whole resources. Only the first one gets a warning, because the others cannot exist without it. */
   readonly resources?: readonly `svc_${string}`[];
   readonly settings?: readonly (SettingName | `OTEL_${string}`)[];
 };
 
 /**
- * The one list of what has no effect yet. Where one of these is set, the API, the log at the start, the report of
- * the declared file and Terraform warn, and the reference is marked. Whoever makes one work deletes its line here,
- * and that ends all of it. Channels that cannot send have their own state (`failing`).
+ * The one list of settings, attributes and resources that have no effect yet.
+ *
+ * Where one of them is set, the API, the log at the start, the report of the declared file and Terraform
+ * warn, and the reference is marked. Delete a line here when its function works; that ends all warnings.
+ * Channels that cannot send have a state of their own (`failing`).
  */
 export const NOT_YET: readonly NotYet[] = [
   {
@@ -51,13 +53,13 @@ const ATTRIBUTES: ReadonlyMap<string, string> = reasons(({ attributes }) => attr
 const RESOURCES: ReadonlyMap<string, string> = reasons(({ resources }) => resources);
 const WARNED: ReadonlyMap<string, string> = reasons(({ resources }) => resources?.slice(0, 1));
 
-/** The description of an attribute or resource, marked where it has no effect yet. */
+/** The description of an attribute or resource, marked when it has no effect yet. */
 export function marked(name: string, description: string): string {
   const reason = ATTRIBUTES.get(name) ?? RESOURCES.get(name);
   return reason === undefined ? description : `${description} Has no effect yet: this version ${reason}.`;
 }
 
-/** What of a declared resource has no effect yet, for people, without a full stop. */
+/** Warnings about the parts of a declared resource that have no effect yet, without a full stop. */
 export function notYet(kind: string, attributes: object): string[] {
   const whole = WARNED.get(kind);
   const found = whole === undefined ? [] : [warning(kind, whole)];
@@ -68,7 +70,10 @@ export function notYet(kind: string, attributes: object): string[] {
   return found;
 }
 
-/** What of the environment has no effect yet, for people. An empty variable counts as unset, and `<NAME>_FILE` as the name. */
+/**
+ * Warnings about variables of the environment that have no effect yet. An empty variable counts as unset.
+ * `<NAME>_FILE` counts as the name.
+ */
 export function settingsNotYet(environment: NodeJS.ProcessEnv): string[] {
   return [...SETTINGS_NOT_YET].flatMap(([name, reason]) =>
     [name, `${name}_FILE`].filter((each) => environment[each]).map((each) => warning(each, reason)),

@@ -1,9 +1,9 @@
 /**
- * Calls `task` when `signal` aborts; at once when it already has. The returned function unregisters
- * and may be called twice.
+ * Calls `task` when `signal` aborts, or at once when it already has. The returned function unregisters the
+ * task and may be called twice.
  *
- * Thousands of attempts hang on one signal, and an `EventTarget` walks its list of listeners to remove
- * one. So each signal gets a single listener of ours and a list beside it.
+ * Thousands of attempts hang on one signal, and an `EventTarget` walks its list of listeners to remove one.
+ * So each signal gets a single listener and a list beside it.
  */
 export function onAbort(signal: AbortSignal | undefined, task: () => void): () => void {
   if (signal === undefined) return nothing;
@@ -33,20 +33,20 @@ export function aborted(signal: AbortSignal): Promise<void> {
 
 type Registration = {
   task: () => void;
-  /** Its place in the list; -1 when it is not there any more. */
+  /** Its place in the list; -1 when it has left the list. */
   index: number;
 };
 
 /**
- * An array and not a `Set`: a set under constant change leaves its outgrown tables behind, which keep
- * thousands of finished attempts alive until the next full collection (measured: 50 MiB at 10,000 a
- * second, and a tenth of the CPU for copying them).
+ * The registrations of each signal. They are an array and not a `Set`: a set under constant change leaves its
+ * outgrown tables behind, which keep thousands of finished attempts alive until the next full collection
+ * (measured: 50 MiB at 10,000 a second, and a tenth of the CPU for copying them).
  */
 const registrationsOf = new WeakMap<AbortSignal, Registration[]>();
 
 const nothing = (): void => {};
 
-/** Fills the gap with the last one: the order means nothing. */
+/** Removes a registration and fills the gap with the last one, because the order does not matter. */
 function unregister(all: Registration[], registration: Registration): void {
   const { index } = registration;
   if (index === -1) return;

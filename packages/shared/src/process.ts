@@ -7,11 +7,14 @@ import {
   type SettingsTable,
 } from './settings.ts';
 
-/** What every long-running process of ours does the same way: reads its settings, says that it works, and ends when told to. */
+/**
+ * What every long-running process of svc does in the same way: it reads its settings, reports that it works,
+ * and ends on a signal.
+ */
 
 /**
- * The process's settings; null when they are wrong: then all that is wrong stands on standard error and
- * the exit code is set.
+ * Reads the process's settings; null when they are wrong. Then every problem is on standard error, and the
+ * exit code is set.
  */
 export function settingsOfProcess<T extends SettingsTable>(
   table: T,
@@ -28,12 +31,12 @@ export function settingsOfProcess<T extends SettingsTable>(
   }
 }
 
-/** Calls `end` on SIGTERM, on SIGINT, and when the supervisor of a supervised process is gone. */
+/** Calls `end` on SIGTERM, on SIGINT, and when the supervisor of a supervised process has gone. */
 export function endWhenAsked({ isSupervised }: { isSupervised: boolean }, end: (why: string) => void): void {
   process.on('SIGTERM', () => end('SIGTERM'));
   process.on('SIGINT', () => end('SIGINT'));
   if (!isSupervised) return;
-  // The supervisor holds the other end of the channel; without it nobody would ever end this process.
+  // The supervisor holds the other end of the channel. Without it nobody would ever end this process.
   if (process.connected) process.on('disconnect', () => end('the supervisor is gone'));
   else end('the supervisor is gone');
 }

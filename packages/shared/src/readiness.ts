@@ -1,4 +1,7 @@
-/** How a supervised process tells its supervisor that it does its work now: over their channel. */
+/**
+ * The message with which a supervised process tells its supervisor that it does its work now. It goes over
+ * their channel.
+ */
 
 export const READY_MESSAGE = { event: 'ready' } as const;
 
@@ -6,9 +9,9 @@ export function isReadyMessage(message: unknown): boolean {
   return typeof message === 'object' && message !== null && 'event' in message && message.event === 'ready';
 }
 
-/** Tells the supervisor, if there is one. The log may be set to keep silent, so it is not said there. */
+/** Tells the supervisor, if there is one. The log is no place for this, because it may be silent. */
 export function sayReady(): void {
   if (!process.connected) return;
-  // Without a callback a supervisor that goes at this moment would crash the process.
+  // Without a callback, a supervisor that goes at this moment would crash the process.
   process.send?.(READY_MESSAGE, undefined, undefined, () => {});
 }

@@ -1,14 +1,13 @@
-/** What stands where a secret is not shown. */
+/** The text that replaces a secret wherever it is not shown. */
 export const MASK = '********';
 
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
 /**
- * A value that no print shows: a token, a key, settings in clear. Text, JSON, `util.inspect` and logs have
- * {@link MASK} in its place. A structured clone, as between threads, is an empty object.
+ * A value that no output shows: a token, a key, settings in clear text. Strings, JSON, `util.inspect` and
+ * logs show {@link MASK} in its place. A structured clone, as between threads, is an empty object.
  *
- * {@link reveal} is the only way to the value. It is called where the value is used, and what it answers is
- * not kept.
+ * {@link reveal} is the only way to the value. Call it where the value is used, and do not keep its result.
  */
 export class Secret<T = string> {
   readonly #value: T;

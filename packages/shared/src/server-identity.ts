@@ -1,11 +1,12 @@
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 
 /**
- * Whether the certificate is for the host, as its subject alternative names say; undefined: it is.
+ * Why the certificate is not for the host, by its subject alternative names; undefined when it is.
  *
- * Node would take the common name (CN) where there is no alternative name for the host, which browsers and curl do
- * not (RFC 9525, section 6.3): so it is shown the certificate without its subject. Nor do they take a wildcard that is
- * only a part of a label (`w*.example.com`), which node does: names with one are left out.
+ * Node falls back to the common name (CN) where no alternative name is for the host; browsers and curl do not
+ * (RFC 9525, section 6.3). So Node is given the certificate without its subject. Node also accepts a wildcard
+ * that is only a part of a label (`w*.example.com`), which browsers and curl do not. Names with such a
+ * wildcard are removed.
  *
  * @param host name or IP literal without brackets
  */
@@ -17,5 +18,5 @@ export function checkAlternativeNames(
   return checkServerIdentity(host, { subjectaltname: names } as PeerCertificate);
 }
 
-/** `DNS:w*.example.com`, but not `DNS:*.example.com`. Node puts names into quotes that have a comma. */
+/** Matches `DNS:w*.example.com`, but not `DNS:*.example.com`. Node puts a name with a comma into quotes. */
 const PARTIAL_WILDCARD = /(?<=^|, )DNS:(?!\*\.)[^*,"]*\*[^,"]*(?:, |$)/g;

@@ -1,6 +1,6 @@
 /**
- * Every setting of every part of svc, so that each part can tell a misspelt name from another part's
- * setting. A part's own table (see `settings.ts`) can only use names that stand here.
+ * The settings of all parts of svc. With them, each part can tell a misspelt name from another part's
+ * setting. A part's own table (see `settings.ts`) can use only names from this list.
  */
 const PLAIN_SETTINGS = [
   'SVC_LISTEN',
@@ -53,15 +53,15 @@ const PLAIN_SETTINGS = [
   'OTEL_METRIC_EXPORT_INTERVAL',
   'OTEL_RESOURCE_ATTRIBUTES',
   'OTEL_SERVICE_NAME',
-  // Between our own processes, not for operators:
+  // For svc's own processes, not for operators:
   'SVC_DRAIN_MS',
   'SVC_NATS_ADDRESS',
   'SVC_SUPERVISED',
 ] as const;
 
 /**
- * Settings whose value may carry a credential (URLs with a password among them): each can also be given as the path of
- * a file in `<NAME>_FILE`, its value is a `Secret`, and no message shows it.
+ * Settings whose value may carry a credential, URLs with a password included. Each can also be given as the
+ * path of a file in `<NAME>_FILE`. Its value is a `Secret`, and no message shows it.
  */
 const SECRET_SETTINGS = [
   'SVC_API_TOKEN',
@@ -91,12 +91,12 @@ export function isSecretSetting(name: SettingName): name is SecretSettingName {
   return secrets.has(name);
 }
 
-/** Name of the variable that gives a secret setting as a file. */
+/** Name of the variable that names a file with the value of a secret setting. */
 export function fileVariantOf(name: SettingName): string {
   return `${name}_FILE`;
 }
 
-/** Every variable svc reads, file variants included. */
+/** Every variable that svc reads, file variants included. */
 export const KNOWN_VARIABLES: ReadonlySet<string> = new Set([
   ...PLAIN_SETTINGS,
   ...SECRET_SETTINGS,

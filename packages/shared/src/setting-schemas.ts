@@ -4,9 +4,9 @@ import { z } from 'zod';
 import { parseCidrList } from './egress.ts';
 import { messageOf } from './errors.ts';
 
-/** Schemas for the text of environment variables. Add `.optional()` where unset is fine. */
+/** Schemas for the text of environment variables. Add `.optional()` where the variable may be unset. */
 
-/** A decimal whole number within bounds, both included. */
+/** A decimal whole number within bounds; both bounds are allowed. */
 export function wholeNumber(minimum: number, maximum: number) {
   const message = `must be a whole number from ${minimum} to ${maximum}`;
   return z
@@ -19,7 +19,7 @@ export function wholeNumber(minimum: number, maximum: number) {
 /** `0` or `1`. */
 export const onOff = z.enum(['0', '1'], { error: 'must be 0 or 1' }).transform((text) => text === '1');
 
-/** Comma-separated; spaces around items and empty items are dropped. */
+/** A list separated by commas. Spaces around items and empty items are dropped. */
 export const commaList = z.string().transform((text) =>
   text
     .split(',')
@@ -40,7 +40,7 @@ export const listenAddress = z.string().transform((text, context): ListenAddress
   return { host: match[1] ?? match[2] ?? '', port };
 });
 
-/** An address of one of `protocols` (`['nats:', 'tls:']`); the value is left as it was written. */
+/** A URL with one of `protocols` (`['nats:', 'tls:']`). The value stays as it was written. */
 export function urlOf(protocols: readonly string[]) {
   const message = `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`;
   return z
@@ -55,23 +55,28 @@ export const cidrList = z
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** The path of a file with certificates; read at once: the certificates of it, PEM, at least one. */
+/**
+ * The path of a file with PEM certificates. The file is read at once, and must hold at least one certificate.
+ */
 export const certificateFile = z.string().transform((path, context) =>
   orProblem(context, () => {
     const certificates = readFileSync(path, 'latin1').match(CERTIFICATE);
-    if (certificates === null) throw new TypeError('is a file without a PEM certificate');
-    // One that cannot be read would be passed over without a word.
+    if (certificates === null) throw new TypeError('names a file without a PEM certificate');
+    // An unreadable certificate would be ignored silently.
     for (const certificate of certificates) new X509Certificate(certificate);
     return certificates as readonly string[];
   }),
 );
 
-/** What a header can carry after `Bearer ` (RFC 9110, 5.5). With anything else every request would be refused. */
+/**
+ * A token that a header can carry after `Bearer ` (RFC 9110, section 5.5). With any other value every request
+ * would be refused.
+ */
 export const bearerToken = z
   .string()
-  .regex(/^[\u0021-\u007e]{1,1024}$/, 'must be at most 1024 ASCII characters without blanks');
+  .regex(/^[\u0021-\u007e]{1,1024}$/, 'must be 1 to 1024 printable ASCII characters without spaces');
 
-/** What `parse` returns; what it throws is the problem with the setting. */
+/** Returns the result of `parse`. An error that it throws becomes the problem with the setting. */
 export function orProblem<T>(context: z.core.$RefinementCtx, parse: () => T): T {
   try {
     return parse();

@@ -110,7 +110,7 @@ describe('reading the environment', () => {
     [
       'both are set',
       { SVC_METRICS_TOKEN: 'correct horse', SVC_METRICS_TOKEN_FILE: '/x' },
-      'set either it or',
+      'set either SVC_METRICS_TOKEN or',
     ],
     ['the file is missing', { SVC_METRICS_TOKEN_FILE: join(directory, 'none') }, 'ENOENT'],
     ['the file is empty', { SVC_METRICS_TOKEN_FILE: file('empty', '\n') }, 'the file is empty'],
@@ -122,7 +122,7 @@ describe('reading the environment', () => {
 
   test('a secret that stands where its file is to be named is not told', () => {
     expect(problems({ SVC_REGION: 'r', SVC_METRICS_TOKEN_FILE: 'hunter2' })).toEqual([
-      'SVC_METRICS_TOKEN_FILE: the file that it names cannot be read (ENOENT)',
+      'SVC_METRICS_TOKEN_FILE: cannot read the file that it names (ENOENT)',
     ]);
   });
 

@@ -18,9 +18,9 @@ export type Setting<Schema extends z.ZodType = z.ZodType> = {
   description: string;
   /** Text that is parsed when the variable is unset. */
   default?: string;
-  /** Shown as default where there is none to parse: `generated`, `system's`. */
+  /** Text that is shown as the default when there is none to parse: `generated`, `system's`. */
   defaultShown?: string;
-  /** Between our own processes: left out of `--help`. */
+  /** Whether the setting is for svc's own processes. `--help` leaves it out. */
   isInternal?: boolean;
   /** Parses the variable's text; gets `undefined` when it is unset and has no default. */
   schema: Schema;
@@ -28,7 +28,10 @@ export type Setting<Schema extends z.ZodType = z.ZodType> = {
 
 export type SettingsTable = { readonly [key: string]: Setting };
 
-/** The parsed values under the table's keys; a secret one is a {@link Secret}, or undefined where it may be unset. */
+/**
+ * The parsed values under the table's keys. A secret value is a {@link Secret}, or undefined where it may be
+ * unset.
+ */
 export type SettingsOf<Table extends SettingsTable> = {
   [K in keyof Table]: ValueOf<Table[K]['name'], z.output<Table[K]['schema']>>;
 };
@@ -37,15 +40,15 @@ type ValueOf<Name extends SettingName, Value> = Name extends SecretSettingName
   ? Secret<Exclude<Value, undefined>> | Extract<Value, undefined>
   : Value;
 
-/** What the settings of a process say together, beyond what each says for itself. */
+/** A check over several settings, after each was checked by itself. */
 export type SettingsCheck<Values> = (values: Values) => {
   /** As in {@link SettingsError}. */
   readonly problems: readonly string[];
-  /** To be said at the start. */
+  /** Warnings for the log at the start. */
   readonly warnings: readonly string[];
 };
 
-/** The environment cannot be used. `problems` has one line per bad variable; none shows a secret. */
+/** The environment cannot be used. `problems` has one line for each bad variable, and none shows a secret. */
 export class SettingsError extends SvcError {
   readonly problems: readonly string[];
 
@@ -61,9 +64,9 @@ export class SettingsError extends SvcError {
 /**
  * Reads the settings of one process from its environment. An empty variable counts as unset.
  *
- * @returns the parsed values under the table's keys, and warnings about `SVC_*` names no part of svc
- *   knows (a warning only: Kubernetes injects such names by itself)
- * @throws SettingsError with everything that is wrong, not only the first
+ * @returns the parsed values under the table's keys, and a warning for each `SVC_*` name that no part of svc
+ *   knows. It is only a warning, because Kubernetes injects such names
+ * @throws SettingsError with every problem, not only the first
  */
 export function readEnvironment<Table extends SettingsTable>(
   table: Table,
@@ -96,7 +99,7 @@ export function isRequired({ schema, default: fallback }: Setting): boolean {
   return fallback === undefined && !schema.safeParse(undefined).success;
 }
 
-/** The table as text for `--help`, one setting after the other in the table's order. */
+/** The table as text for `--help`, in the table's order. */
 export function describeSettings(table: SettingsTable): string {
   const shown = Object.values(table).filter((setting) => setting.isInternal !== true);
   const width = Math.max(...shown.map((setting) => setting.name.length));
@@ -125,15 +128,15 @@ function textOf(name: SettingName, environment: NodeJS.ProcessEnv): Text {
   const variant = fileVariantOf(name);
   const path = environment[variant] || undefined;
   if (path === undefined) return { value: direct };
-  if (direct !== undefined) return { problem: `${name}: set either it or ${variant}, not both` };
+  if (direct !== undefined) return { problem: `${name}: set either ${name} or ${variant}, not both` };
   try {
-    // Editors and `echo` end a file with a line feed that is no part of the secret.
+    // Editors and `echo` end a file with a line feed that is not part of the secret.
     const content = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
     return content === '' ? { problem: `${variant}: the file is empty` } : { value: content };
   } catch (error) {
-    // Without the path: who mistakes the one setting for the other has put the secret there.
+    // The path is not shown: somebody who confuses the two settings has put the secret there.
     const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
-    return { problem: `${variant}: the file that it names cannot be read (${why})` };
+    return { problem: `${variant}: cannot read the file that it names (${why})` };
   }
 }
 
@@ -145,7 +148,7 @@ function problemOf(setting: Setting, value: string | undefined, error: z.ZodErro
     : `${setting.name}: ${what} (got ${JSON.stringify(withoutCredentials(value))})`;
 }
 
-/** Addresses that stand where no credentials belong may have some all the same. */
+/** Hides credentials in a URL of a setting that should have none. */
 function withoutCredentials(value: string): string {
   return value.replace(/:\/\/[^\s/?#]*@/g, `://${MASK}@`);
 }

@@ -1,11 +1,11 @@
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 
 /**
- * What connections trust: the authorities that Node was told to (its own list, with `--use-system-ca` the system's
- * store too, `NODE_EXTRA_CA_CERTS`), and `further` ones, PEM.
+ * The authorities that connections trust: Node's (its own list, `NODE_EXTRA_CA_CERTS`, and with
+ * `--use-system-ca` the system's store) and `further` ones in PEM.
  *
- * To be made once: without further ones it takes some 30 ms, with them some 200 ms, as the whole list is
- * read again.
+ * Create it once. It takes some 30 ms without further authorities and some 200 ms with them, because the
+ * whole list is read again.
  */
 export function trustedContext(further: readonly string[] = []): SecureContext {
   if (further.length === 0) return createSecureContext();
@@ -14,12 +14,15 @@ export function trustedContext(further: readonly string[] = []): SecureContext {
 
 const SYSTEM_STORE_FLAGS = ['--use-system-ca', '--use-openssl-ca'];
 
-/** Whether this process was started so that it trusts the certificate store of the system: it cannot be told later. */
+/**
+ * Whether this process was started so that it trusts the certificate store of the system. That cannot be
+ * changed later.
+ */
 export function trustsSystemStore({ execArgv, env } = process): boolean {
   const flags = [...execArgv, ...(env.NODE_OPTIONS ?? '').split(/\s+/)];
   return env.NODE_USE_SYSTEM_CA === '1' || SYSTEM_STORE_FLAGS.some((flag) => flags.includes(flag));
 }
 
-/** For the log of a process that was started otherwise. */
+/** Warning for the log of a process that does not trust the system's store. */
 export const SYSTEM_STORE_UNUSED =
-  'started without --use-system-ca: authorities that only the certificate store of the system has are not trusted';
+  "started without --use-system-ca: authorities that are only in the system's certificate store are not trusted";

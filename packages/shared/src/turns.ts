@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** How long one piece of work may hold the event loop before it lets it turn, ms. */
+/** Longest time that one piece of work holds the event loop, ms. */
 const TURN_MS = 5;
 
-/** As `map`, but lets the event loop turn whenever it was held for some milliseconds. */
+/** Like `map`, but lets the event loop turn after each few milliseconds of work. */
 export async function mapInTurns<T, R>(
   items: readonly T[],
   map: (item: T, index: number) => R,

@@ -1,10 +1,10 @@
 import type { SecretPart } from './resources/definition.ts';
 import { userInfo } from './user-info.ts';
 
-/** Everything between the first `?` and the fragment; without either. */
+/** Matches everything between the first `?` and the fragment, without either. */
 const QUERY = /^([^?#]*)\?([^#]+)/;
 
-/** The query of a URL: keys of APIs and signatures stand there. */
+/** The query of a URL, which may hold API keys and signatures. */
 const query: SecretPart = {
   name: 'query',
   isIn: (url) => QUERY.test(url),
@@ -12,7 +12,7 @@ const query: SecretPart = {
   left: (url) => url.replace(QUERY, (_all, before: string) => before),
 };
 
-/** What is secret of a URL, for definitions: its user information and its query. */
+/** The secret parts of a URL, for definitions: its user information and its query. */
 export const urlSecrets: SecretPart = {
   name: 'user information and query',
   isIn: (url) => userInfo.isIn(url) || query.isIn(url),

@@ -33,7 +33,9 @@ describe('the user information of a URL', () => {
   test.each(['https:///user:secret@example.com', 'https://\\user:secret@example.com'])(
     '%s, where the parser finds some that the text does not show, is refused',
     (url) => {
-      expect(httpUrlWithUserInfo(url)).toBe('is not a valid URL: it has too many slashes');
+      expect(httpUrlWithUserInfo(url)).toBe(
+        'is not a valid URL: there are too many slashes after the scheme',
+      );
     },
   );
 

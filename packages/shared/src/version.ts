@@ -1,4 +1,4 @@
 import manifest from '../package.json' with { type: 'json' };
 
-/** Version of svc: all its parts are released together. A test holds every package's manifest to it. */
+/** Version of svc. All parts are released together, and a test compares every package's manifest with it. */
 export const VERSION: string = manifest.version;

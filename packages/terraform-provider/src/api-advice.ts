@@ -4,9 +4,9 @@ const TAKEN = /^".*" is the (slug|custom_domain) of another status page$/s;
 const ABSENT = /^there is no (?:monitor|status page) \d+$/;
 
 /**
- * What to do in Terraform about something that the API refused with this message; null: the message says it.
+ * Advice for Terraform about a refusal of the API with this message; null: the message is enough.
  *
- * @param isChange of an object that was there before: only it may be part of an exchange
+ * @param isChange whether it concerns an existing object: only such an object may be part of an exchange
  */
 export function adviceOn(
   message: string,

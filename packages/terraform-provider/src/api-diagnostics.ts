@@ -10,14 +10,14 @@ import type { Schema } from './schema.ts';
 export type FailedOperation = {
   /** `create the svc_http_monitor`: follows "Cannot". */
   readonly what: string;
-  /** Of the resource whose attributes the API may point at. */
+  /** Schema of the resource whose attributes the API may name. */
   readonly schema: Schema;
   readonly settings: Connection['settings'];
-  /** Whether it changes an object that was there before. */
+  /** Whether it changes an existing object. */
   readonly isChange?: boolean;
 };
 
-/** What went wrong with the API, for the user; never with a secret. */
+/** The API's failure, for the user. It never contains a secret. */
 export function apiDiagnostics(error: unknown, operation: FailedOperation): Diagnostic[] {
   const summary = `Cannot ${operation.what}`;
   if (!(error instanceof ApiError)) return [failure(summary, sentence(messageOf(error)))];
@@ -26,7 +26,7 @@ export function apiDiagnostics(error: unknown, operation: FailedOperation): Diag
   return [failure(summary, detailOf(error, operation.settings))];
 }
 
-/** With a path where the API points at something that the configuration has. */
+/** Has a path when the API names an attribute of the configuration. */
 function locatedDiagnostic(
   { schema, settings, isChange = false }: FailedOperation,
   { pointer, message }: ApiError['errors'][number],
@@ -64,7 +64,7 @@ export function failure(summary: string, detail: string): Diagnostic {
   return { severity: 'error', summary, detail };
 }
 
-/** With a full stop, and a capital where it begins with a word. */
+/** Adds a full stop, and a capital when the text begins with a word. */
 export function sentence(text: string): string {
   const begun = /^[a-z]+ /.test(text) ? `${text[0]?.toUpperCase()}${text.slice(1)}` : text;
   return /[.?!]$/.test(begun) ? begun : `${begun}.`;

@@ -11,13 +11,13 @@ export function runProvider(args: readonly string[], environment: Environment): 
     name: 'terraform-provider-svc',
     version: VERSION,
     address: 'registry.terraform.io/svc/svc',
-    // Only now: Terraform waits for the handshake, which needs none of it.
+    // Loaded late: Terraform waits for the handshake, which needs none of it.
     loadProvider: async (log) => {
       const { svcProvider } = await import('./svc-provider.ts');
       return svcProvider({
         environment,
         version: VERSION,
-        onRetry: (retry) => log('warn', 'a request to the API is tried again', retry),
+        onRetry: (retry) => log('warn', 'retrying a request to the API', retry),
       });
     },
   });

@@ -9,22 +9,22 @@ import {
 import { SvcError } from '@svc/shared/errors.ts';
 import type { NotKnown, ProviderSettings } from './provider-settings.ts';
 
-/** Asked for before the provider's settings are known: during a plan, when they come from another resource. */
+/** A call before the provider's settings are known: during a plan, when they come from another resource. */
 export class NotConnected extends SvcError {
   constructor(names: NotKnown) {
     super(
       'not-connected',
       names.length === 0
         ? 'the provider is not configured yet'
-        : `the API cannot be asked, because ${names.join(' and ')} of the provider block ${names.length === 1 ? 'is' : 'are'} only known after an apply. Apply what it depends on first (terraform apply -target=…), or take the value from a variable`,
+        : `cannot call the API, because ${names.join(' and ')} of the provider block ${names.length === 1 ? 'is' : 'are'} only known after an apply. Apply what it depends on first (terraform apply -target=…), or take the value from a variable`,
     );
   }
 }
 
-/** What the provider hands to every client it makes: time, limits, log. */
+/** Options for every client that the provider makes: time, limits, log. */
 export type ClientOptions = Omit<ApiClientOptions, 'baseUrl' | 'token'>;
 
-/** An API that does not answer delays a plan by no more, ms. */
+/** Longest time that an API without an answer delays a plan, ms. */
 const TOKEN_CHECK_MS = 5_000;
 
 type Open = { readonly client: ApiClient; readonly settings: ProviderSettings };
@@ -47,12 +47,12 @@ export class Connection {
     this.#reset({ client, settings }, []);
   }
 
-  /** Whoever asks the API is told which arguments are not known yet. */
+  /** Makes calls fail with the names of the arguments that are not known yet. */
   postpone(notKnown: NotKnown): void {
     this.#reset(null, notKnown);
   }
 
-  /** Ends waits and reads; writes that may have been carried out have a little time to find out. */
+  /** Ends waits and reads. Writes that may have been carried out get a little time to find out. */
   stop(): void {
     this.#stop.abort();
   }
@@ -79,9 +79,11 @@ export class Connection {
   }
 
   /**
-   * Resolves when the API is where it is believed to be. To be asked before something that is not found
-   * counts as gone, as below a wrong path of the right server nothing is ever found; and before a removal,
-   * whose answer has nothing in it that only the API would say.
+   * Resolves when the API is at its expected address.
+   *
+   * To be called before an object that is not found counts as removed: below a wrong path of the right server
+   * nothing is ever found. Also before a removal: its answer contains nothing that proves that it comes from
+   * the API.
    */
   async confirmApi(): Promise<ApiAnswer> {
     this.#confirmation ??= this.#listMonitor().catch((error: unknown) => {
@@ -92,8 +94,8 @@ export class Connection {
   }
 
   /**
-   * What the API has against the token, for a plan that needs no other answer of it; null: nothing, or it
-   * cannot be asked now. An API that is not there yet may be there at the apply.
+   * The API's objection to the token, for a plan that makes no other request. Null: none, or the API cannot
+   * be asked now. An API that does not exist yet may exist at the apply.
    */
   refusedToken(): Promise<ApiError | null> {
     this.#tokenCheck ??= this.#open === null ? Promise.resolve(null) : this.#checkToken();
@@ -134,7 +136,7 @@ export class Connection {
     this.#notKnown = notKnown;
     this.#confirmation = null;
     this.#tokenCheck = null;
-    // A process that serves several runs (reattached) may have been stopped in the one before.
+    // A process that serves several runs (reattached) may have been stopped in the run before.
     if (this.#stop.signal.aborted) this.#stop = new AbortController();
   }
 }

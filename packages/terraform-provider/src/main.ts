@@ -1,5 +1,5 @@
-// Without static imports of our own and without top-level await: an old Node must get as far as the
-// check, and the bundle is CommonJS.
+// Without static imports of our own and without top-level await: an old Node must reach the check, and the
+// bundle is CommonJS.
 const major = Number(process.versions.node.split('.')[0]);
 if (major < 24) {
   say(

@@ -32,7 +32,7 @@ export const PROVIDER_SCHEMA: Schema = {
   blocks: {},
 };
 
-/** A setting with where it came from, as a message names it. */
+/** A setting with its source, as a message names it. */
 export type Sourced<T = string> = { readonly value: T; readonly source: string };
 
 export type ProviderSettings = { readonly token: Sourced<Secret>; readonly baseUrl: Sourced };
@@ -67,7 +67,10 @@ const BASE_URL: Argument = {
   problemWith: baseUrlProblem,
 };
 
-/** The provider's settings: each from its argument, else from the environment. Never tells the token. */
+/**
+ * Reads the provider's settings: each from its argument, or else from the environment. Messages never contain
+ * the token.
+ */
 export function readSettings(config: TerraformObject, environment: NodeJS.ProcessEnv): ReadSettings {
   const token = read(API_TOKEN, config, environment);
   const baseUrl = read(BASE_URL, config, environment);
@@ -87,7 +90,7 @@ export function readSettings(config: TerraformObject, environment: NodeJS.Proces
   return { kind: 'not-known', names };
 }
 
-/** Said before the token is sent. */
+/** Warnings shown before the token is sent. */
 export function plainHttpWarnings({ baseUrl }: ProviderSettings): readonly Diagnostic[] {
   if (!isReadableOnTheWay(baseUrl.value)) return [];
   const detail = `${baseUrl.value} (${baseUrl.source}) is plain HTTP to another machine: the token, and the secrets that are declared, can be read on the way. Use an address that starts with https://.`;
@@ -124,7 +127,7 @@ function wrong(name: ArgumentName, what: 'Invalid' | 'Missing', detail: string):
   };
 }
 
-/** Null: it is not set; a text: what is wrong with it. */
+/** Null: it is not set. A string: the problem of the setting. */
 function fromEnvironment({ variable }: Argument, environment: NodeJS.ProcessEnv): Sourced | string | null {
   try {
     const table = { setting: { name: variable, description: '', schema: z.string().optional() } };

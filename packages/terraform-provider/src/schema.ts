@@ -6,29 +6,32 @@ export type ValueType =
   | readonly ['list' | 'set' | 'map', ValueType]
   | readonly ['object', Readonly<Record<string, ValueType>>];
 
-/** Who sets an attribute: the user must, the user may, the provider does, or the provider where the user does not. */
+/**
+ * Who sets an attribute: the user must, the user may, the provider does, or the provider does when the user
+ * does not.
+ */
 export type SetBy = 'required' | 'optional' | 'computed' | 'optional-computed';
 
 export type SchemaAttribute = {
   readonly type: ValueType;
   readonly setting: SetBy;
   readonly sensitive: boolean;
-  /** In the configuration alone: null in every plan and state. */
+  /** Only in the configuration: null in every plan and state. */
   readonly writeOnly?: boolean;
   /** Markdown. */
   readonly description: string;
 };
 
-/** Nested blocks are lists: repeatable in order, at most `maximumItems` times. */
+/** Nested blocks are lists: they repeat in order, at most `maximumItems` times. */
 export type SchemaBlock = {
   readonly maximumItems: number;
   readonly description: string;
   readonly attributes: Readonly<Record<string, SchemaAttribute>>;
 };
 
-/** What a provider, resource or data source consists of, as Terraform is told. */
+/** The parts of a provider, resource or data source, as Terraform gets them. */
 export type Schema = {
-  /** Of the stored state; grows when a stored shape changes. */
+  /** Version of the stored state; it grows when a stored shape changes. */
   readonly version: number;
   readonly description: string;
   readonly attributes: Readonly<Record<string, SchemaAttribute>>;

@@ -7,7 +7,7 @@ import { resources } from './resources/registry.ts';
 import type { TerraformObject } from './value.ts';
 
 export type SvcProviderOptions = Omit<ClientOptions, 'userAgent'> & {
-  /** Where settings come from that the provider block leaves out. */
+  /** Source of the settings that the provider block leaves out. */
   readonly environment: NodeJS.ProcessEnv;
   /** Of this provider, for the API's log. */
   readonly version: string;
@@ -39,7 +39,7 @@ class SvcProvider implements Provider {
     return read.kind === 'wrong' ? read.diagnostics : [];
   }
 
-  /** With unknown arguments a plan goes on as far as it needs no answer of the API. */
+  /** With unknown arguments a plan proceeds as far as it needs no answer of the API. */
   configure(config: TerraformObject, terraformVersion: string): readonly Diagnostic[] {
     const read = readSettings(config, this.#environment);
     if (read.kind === 'wrong') {

@@ -2,8 +2,8 @@
 export const UNKNOWN: unique symbol = Symbol('unknown');
 
 /**
- * A number that a JavaScript number would change: a whole number beyond 2^53, or more digits than a
- * double keeps. It can be passed on and compared; no attribute of ours accepts one.
+ * A number that a JavaScript number would change: a whole number beyond 2^53, or one with more digits than a
+ * double keeps. It can be passed on and compared; no attribute of svc accepts one.
  */
 export class ExactNumber {
   /** Decimal, as Terraform wrote it. */
@@ -15,9 +15,9 @@ export class ExactNumber {
 }
 
 /**
- * A typed value of Terraform, decoded. Lists and sets are arrays (the type tells them apart), maps and
- * objects are plain objects; objects carry every attribute and block of their type, unset ones as null,
- * absent blocks as an empty array.
+ * A decoded value of Terraform with its type. Lists and sets are arrays (the type tells them apart), maps and
+ * objects are plain objects. Objects have every attribute and block of their type: unset ones as null, absent
+ * blocks as an empty array.
  */
 export type TerraformValue =
   | null

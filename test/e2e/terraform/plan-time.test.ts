@@ -67,7 +67,7 @@ describeBothWays('at plan time', (way) => {
     });
     const errors = errorsOf(await workspace.plan());
     expect(errors).toHaveLength(1);
-    expect(errors[0]).toMatch(/cannot be given beside another provider block/);
+    expect(errors[0]).toMatch(/must be the only provider block/);
     await workspace.dispose();
   });
 
@@ -94,7 +94,7 @@ describeBothWays('at plan time', (way) => {
     const workspace = await way.workspace(providerFor(api));
     const named = (name: string) => ({ resource: { svc_http_monitor: { web: { ...WEB, name } } } });
     await workspace.configure(named('🙂'.repeat(257)));
-    expect(errorsOf(await workspace.plan())[0]).toMatch(/has 257 characters, at most 256 are allowed/);
+    expect(errorsOf(await workspace.plan())[0]).toMatch(/has 257 characters, but at most 256 are allowed/);
     await applyForGood(workspace, named('🙂'.repeat(256)));
     await destroy(workspace);
     await workspace.dispose();

@@ -96,7 +96,7 @@ describe('trouble on the way', () => {
     const { monitor } = monitors();
     treatFirst('POST', { body });
     const outcome = await monitor.calls.create(monitor.planned({ ...MONITOR, name: 'unseen' }));
-    expect(errorOf(outcome).detail).toContain('not the svc API');
+    expect(errorOf(outcome).detail).toContain('not from the svc API');
     const found = (await monitorsNamed('unseen')) as { id: string }[];
     expect(found.map(({ id }) => id)).toContain(outcome.state!.id);
     expect(Object.keys(outcome.state!).sort()).toEqual(Object.keys(monitor.config({})).sort());
@@ -139,7 +139,7 @@ describe('trouble on the way', () => {
     treatFirst('DELETE', { status: 200, headers: { 'content-type': 'application/json' }, body: '{}' });
     const outcome = await monitor.calls.remove(state);
     expect(outcome.state).toEqual(state);
-    expect(errorOf(outcome).detail).toContain('not the svc API');
+    expect(errorOf(outcome).detail).toContain('not from the svc API');
   });
 
   test('a path of the server where nothing is never means that everything is gone', async () => {
@@ -148,7 +148,7 @@ describe('trouble on the way', () => {
     const elsewhere = configuredProvider(`${proxy.url}/api`, api.operator).resource('svc_http_monitor');
     for (const outcome of [await elsewhere.calls.read(state), await elsewhere.calls.remove(state)]) {
       expect(outcome.state).toEqual(state);
-      expect(errorOf(outcome).detail).toContain('there is nothing at this path');
+      expect(errorOf(outcome).detail).toContain('the API has no such path');
       expect(errorOf(outcome).detail).toContain(`The base URL ${proxy.url}/api comes from`);
     }
   });
@@ -347,7 +347,7 @@ describe('wrong addresses', () => {
     const monitor = resource('svc_http_monitor');
     const outcome = await monitor.calls.create(monitor.planned(MONITOR));
     expect(outcome.state).toBeNull();
-    expect(errorOf(outcome).detail).toContain('this is not the svc API');
+    expect(errorOf(outcome).detail).toContain('is not from the svc API');
     expect(errorOf(outcome).detail).toContain(
       `The base URL ${server.url} comes from the argument base_url of the provider block.`,
     );
@@ -368,7 +368,7 @@ describe('wrong addresses', () => {
       const { state } = monitor.calls.import('5');
       const outcome = await monitor.calls.remove(state!);
       expect(outcome.state).toEqual(state);
-      expect(errorOf(outcome).detail).toContain('this is not the svc API');
+      expect(errorOf(outcome).detail).toContain('is not from the svc API');
       expect(server.requests.map(({ method }) => method)).toEqual(['GET']);
       await server.close();
     },

@@ -5,8 +5,8 @@ import type { Outcome } from '../simulation.ts';
 import { MUTATIONS, sourceOf } from './mutations.ts';
 
 /*
- * Entry of a process in which the coordinator has a defect: runs its story, or random worlds until one fails, and sends
- * what the oracle said.
+ * Entry of a process whose coordinator has a defect. It runs the defect's story, or random worlds until one
+ * fails, and sends the oracle's finding.
  *
  *     mutant.ts <number of the mutation> <first seed> <worlds>
  */

@@ -62,8 +62,8 @@ const SECOND_NOT_RUN: Partial<World> = {
 };
 
 /*
- * The oracle is worth something only if it can fail. Each of these is a defect that somebody could make. What random
- * worlds show too seldom has a story.
+ * The oracle is useful only if it can fail. Each entry is a defect that a programmer could make. A defect
+ * that random worlds show too seldom has a story.
  */
 export const MUTATIONS: readonly Mutation[] = [
   {
@@ -88,7 +88,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'a region that abstains has passed',
     file: 'evaluation/evaluation.ts',
-    from: 'answer(this.frame, evaluated.state, evaluated.monitor, slot, region);\n  }\n\n  /** Time',
+    from: 'answer(this.frame, evaluated.state, evaluated.monitor, slot, region);\n  }\n\n  /** Handles',
     to: `{
       const pass = { monitor: id, version, slot, token: '', started_at: slot, attempts: [] } as unknown as CheckResult;
       const vote = voteOf(this.frame, evaluated.monitor, pass, 'passed', region);
@@ -96,7 +96,7 @@ export const MUTATIONS: readonly Mutation[] = [
     }
   }
 
-  /** Time`,
+  /** Handles`,
   },
   {
     name: 'a restart forgets what channels were told',

@@ -32,14 +32,14 @@ export type Seen = {
 };
 
 /**
- * What is stored is dated by the slots' clock, which runs a tenth faster or slower after the system's was set; votes
- * age by the monotonic one. So over a restart after that ages differ by a tenth of themselves, ms.
+ * Stored times are on the slots' clock, which runs a tenth faster or slower after the system's clock was set;
+ * votes age on the monotonic clock. After a restart ages may therefore differ by a tenth, ms.
  */
 const AGES_DIFFER_MS = 60_000;
 
 /**
- * Watches a world: hears what the evaluation is told, and looks at what it says. It decides by the
- * sentences of the design what should have been said.
+ * Watches a world: it gets the inputs of the evaluation and checks the outputs. It decides by the sentences
+ * of the design which outputs are right.
  */
 export class Oracle {
   readonly violations: Violation[] = [];
@@ -55,8 +55,9 @@ export class Oracle {
   #hasStartedSince = false;
   #startedAt = 0;
   /**
-   * A slot that nobody has reported by a restart is not known afterwards (decision 0157): a report that is read at the
-   * start waits until dispatch has resumed, where it would have voted at once. Its vote ages later by so much, ms.
+   * A slot without a report at a restart is unknown afterwards (decision 0157). A report that is read at the
+   * start waits until dispatch has resumed, instead of voting at once. This is the time by which its vote
+   * ages later, ms.
    */
   #waitedMs = 0;
   /** Since when the status is not the expected one, monotonic ms. */

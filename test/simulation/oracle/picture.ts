@@ -27,8 +27,8 @@ type OpenSlot = {
 export type RegionsWithAgents = { hadAgentWithin24h(region: Region): boolean };
 
 /**
- * What the design says about a monitor's slots and votes, one sentence after the other, kept as plainly as
- * possible. It knows what the evaluation was told, and nothing of how it works.
+ * The design's sentences about a monitor's slots and votes, one after the other, as plainly as possible. It
+ * knows the inputs of the evaluation, and nothing of its implementation.
  */
 export class Picture {
   monitor: LiveMonitor | null = null;

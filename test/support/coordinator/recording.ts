@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createLogger } from '@svc/shared/log.ts';
@@ -16,7 +15,6 @@ import { closesIncidents } from '../../../packages/coordinator/src/notify/regist
 import type { ResultMessage } from '../../../packages/coordinator/src/recording/events.ts';
 import { Recorder } from '../../../packages/coordinator/src/recording/recorder.ts';
 import type { RecentRegions } from '../../../packages/coordinator/src/recording/recorder-parts.ts';
-import { openStore } from '../../../packages/coordinator/src/store/open.ts';
 import {
   createRecordingStore,
   type RecordingStore,
@@ -24,6 +22,8 @@ import {
 import { Secrets } from '../../../packages/coordinator/src/store/secrets.ts';
 import type { SqlValue, Store } from '../../../packages/coordinator/src/store/store.ts';
 import { FakeClock } from '../fake-clock.ts';
+import { folderInMemory } from '../folder-in-memory.ts';
+import { openStoreInProcess } from '../store-in-process.ts';
 
 export const THREE: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 export const PERIOD = 30_000;
@@ -82,8 +82,8 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
 export type Facts = Partial<CheckResult> & { outcome: Outcome };
 
 /**
- * A recorder over a real database file and a clock that stands still. `restart` opens the file anew, as
- * after a crash: what was not committed is gone.
+ * A recorder over a real database file, with a clock that stands still. `restart` opens the file again, as
+ * after a crash: uncommitted data is gone.
  */
 export class Recording {
   /** Stands still unless the recording was opened with a real one. */
@@ -121,7 +121,7 @@ export class Recording {
 
   static async open(realClock: Clock | null = null): Promise<Recording> {
     const recording = new Recording(realClock);
-    recording.#directory = await mkdtemp(join(tmpdir(), 'svc-recorder-'));
+    recording.#directory = await mkdtemp(join(folderInMemory(), 'svc-recorder-'));
     await recording.start();
     await recording.write(
       "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'test', 0) ON CONFLICT DO NOTHING",
@@ -131,7 +131,7 @@ export class Recording {
 
   async start(): Promise<void> {
     const log = createLogger('test', 'silent');
-    this.store = await openStore({ path: join(this.#directory, 'svc.db'), log });
+    this.store = await openStoreInProcess(join(this.#directory, 'svc.db'), log);
     this.states = new States();
     const clock = this.#realClock ?? this.clock;
     this.slotClock = new SlotClock(clock, null, log);
@@ -166,7 +166,10 @@ export class Recording {
 
   /** Ends without recording what is queued, and starts from the file. */
   async restart(): Promise<void> {
+    const { recorder } = this;
     await this.store.close();
+    // A process that has ended has no timers.
+    if (this.#realClock !== null) await recorder.stop();
     await this.start();
   }
 

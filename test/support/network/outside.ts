@@ -1,6 +1,7 @@
 /**
- * What lies beyond the gateway, as a process in a network namespace of its own: a web server at every address
- * and a name server that a story can take away. Prints `ready`; obeys messages of the form {@link Order}.
+ * The world beyond the gateway, as a process in a network namespace of its own: a web server at every
+ * address, and a name server that a story can remove. It prints `ready`, and obeys messages of the form
+ * {@link Order}.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { createServer } from 'node:net';

@@ -27,9 +27,9 @@ export type Told = {
 };
 
 /**
- * Runs a TypeScript file in a network and mount namespace of its own (with loopback only, and an
- * `/etc/resolv.conf` of its own) and gives what it prints, a JSON object a line. Nothing of it is left
- * on the machine when it ends.
+ * Runs a TypeScript file in a network and mount namespace of its own (with loopback only, and its own
+ * `/etc/resolv.conf`), and yields its output, one JSON object a line. Nothing of it is left on the machine
+ * afterwards.
  */
 export class OwnNetwork {
   readonly told: Told[] = [];

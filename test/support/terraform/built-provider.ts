@@ -2,6 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stop } from 'esbuild';
 import { bundleProvider, providerPackage } from '../../../deploy/build/provider.ts';
 import type { PluginCommand } from './plugin-process.ts';
 
@@ -26,6 +27,8 @@ export async function buildProvider(main?: string): Promise<BuiltProvider> {
   const folder = join(mirror, SOURCE, VERSION, platform());
   await mkdir(folder, { recursive: true });
   const files = await providerPackage(await bundleProvider(ROOT, main), ROOT, VERSION, null);
+  // esbuild works in a process of its own.
+  await stop();
   for (const { name, content, isExecutable } of files) {
     await writeFile(join(folder, name), content);
     if (isExecutable === true) await chmod(join(folder, name), 0o755);

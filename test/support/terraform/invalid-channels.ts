@@ -29,7 +29,7 @@ export const INVALID_CHANNELS: readonly InvalidRow[] = [
     ['sms', 0],
     'remove it, or set provider_type to sms',
   ],
-  [KIND, 'a name too long', { name: x(257) }, ['name'], 'has 257 characters, at most 256 are allowed'],
+  [KIND, 'a name too long', { name: x(257) }, ['name'], 'has 257 characters, but at most 256 are allowed'],
   [KIND, 'a monitor that is no id', { monitor_ids: ['12', 'api'] }, ['monitor_ids'], '"api" is not an id'],
   [KIND, 'a monitor with zeros in front', { monitor_ids: ['012'] }, ['monitor_ids'], '"012" is not an id'],
   [
@@ -59,14 +59,14 @@ export const INVALID_CHANNELS: readonly InvalidRow[] = [
     'a webhook header with a line end',
     channel('webhook', { endpoint: 'https://example.com', headers: [{ key: 'X-A', value: 'a\nb' }] }),
     ['webhook', 0, 'headers', 0, 'value'],
-    'must not contain line ends',
+    'must not contain line breaks',
   ],
   [
     KIND,
     'too many webhook headers',
     channel('webhook', { endpoint: 'https://example.com', headers: times(21, header) }),
     ['webhook', 0, 'headers'],
-    'has 21 entries, at most 20 are allowed',
+    'has 21 entries, but at most 20 are allowed',
   ],
   [
     KIND,
@@ -122,14 +122,14 @@ export const INVALID_CHANNELS: readonly InvalidRow[] = [
     'a webhook of chat_c with a blank',
     channel('chat_c', { webhook_url: 'https://example.com/hunter2 ' }),
     ['chat_c', 0, 'webhook_url'],
-    'must not contain blanks',
+    'must not contain spaces',
   ],
   [
     KIND,
     'a key with a blank',
     channel('incident_a', { integration_key: 'hunter2 ' }),
     ['incident_a', 0, 'integration_key'],
-    'must be printable ASCII without blanks',
+    'must be printable ASCII characters without spaces',
   ],
   [
     KIND,
@@ -171,7 +171,7 @@ export const INVALID_CHANNELS: readonly InvalidRow[] = [
     'a token too long',
     channel('push_a', { topic: 'a', token: x(1_025) }),
     ['push_a', 0, 'token'],
-    'has 1025 characters, at most 1024 are allowed',
+    'has 1025 characters, but at most 1024 are allowed',
   ],
   [
     KIND,

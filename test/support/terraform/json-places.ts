@@ -1,8 +1,8 @@
 type Place = { readonly start: number; readonly end: number; readonly path: readonly (string | number)[] };
 
 /**
- * Where each value of a JSON document stands, in bytes of UTF-8: Terraform points at places of a file,
- * tests speak of attributes. A member begins with its key.
+ * The position of each value of a JSON document, in bytes of UTF-8: Terraform names positions in a file, and
+ * tests name attributes. A member begins with its key.
  */
 export class JsonPlaces {
   readonly #bytes: Buffer;

@@ -10,9 +10,9 @@ import type { Schema, ValueType } from '@svc/terraform-provider/schema.ts';
 import { type TerraformObject, type TerraformValue, UNKNOWN } from '@svc/terraform-provider/value.ts';
 
 /**
- * The resources of svc, planned and checked as in svc, but without a service: an object is what Terraform
- * keeps of it. Creating makes up the computed values, reading answers the state, nothing is stored. It is
- * the least that any provider with these resources can do, and the yardstick for what ours adds.
+ * The resources of svc, planned and checked as in svc, but without a service. Terraform's state is the only
+ * copy of an object: a create makes up the computed values, a read answers the state, and nothing is stored.
+ * It is the least that a provider with these resources can do, and the baseline for measuring svc's provider.
  */
 export function memoryProvider(): Provider {
   return {

@@ -33,8 +33,8 @@ const THING: ResourceSchema = {
 const NO_PRIVATE: Private = new Uint8Array();
 
 /**
- * A provider in memory that keeps every rule, for the tests of the rules: each test breaks one by
- * overriding one method. A `svc_thing` is replaced when its `place` changes.
+ * A provider in memory that keeps every rule, for the tests of the rules: each test overrides one method to
+ * break one rule. A `svc_thing` is replaced when its `place` changes.
  */
 export class ObedientPlugin implements Plugin {
   readonly objects = new Map<string, ObjectValue>();

@@ -9,8 +9,8 @@ export type Private = Uint8Array;
 export type Answer<T> = T & { readonly diagnostics: readonly Diagnostic[] };
 
 /**
- * A provider as Terraform calls it, values as they came over the wire and not checked yet: behind it is
- * a process (protocol-client.ts), or in the tests of the rules a few lines that break one of them.
+ * A provider as Terraform calls it, with unchecked values from the wire. Behind it is a process
+ * (protocol-client.ts) or, in the tests of the rules, a few lines that break one of them.
  */
 export interface Plugin {
   schema(): Promise<ProviderSchema>;

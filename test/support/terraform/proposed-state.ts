@@ -2,8 +2,8 @@ import { isObjectValue, type ObjectValue, UNKNOWN, type Value } from './value.ts
 import { emptyObject, type SchemaBlock } from './wire-schema.ts';
 
 /**
- * What Terraform proposes to the provider: the configuration, and where it says nothing about an
- * attribute that the provider may set, what it was before. Blocks are matched by their place.
+ * Terraform's proposal to the provider: the configuration, and the prior value of each attribute that the
+ * configuration omits and the provider may set. Blocks are matched by index.
  */
 export function proposedState(block: SchemaBlock, prior: Value, config: ObjectValue): ObjectValue {
   const before: ObjectValue = isObjectValue(prior) ? prior : emptyObject(block);

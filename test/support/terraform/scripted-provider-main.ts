@@ -5,9 +5,9 @@ import { type TerraformObject, UNKNOWN } from '@svc/terraform-provider/value.ts'
 import { outcome, scriptedProvider } from './scripted-provider.ts';
 
 /**
- * A plug-in whose `svc_thing` does what its name says: `slow` is created when SIGUSR2 comes, whatever was
- * stopped meanwhile; `crash` and `reject` end the process while their own call is open;
- * `print` writes to where only the handshake belongs. What happens is added to the file SVC_TEST_EVENTS.
+ * A plug-in whose `svc_thing` behaves as its name says: `slow` is created when SIGUSR2 comes, even after a
+ * stop; `crash` and `reject` end the process while their own call is open; `print` writes to standard output,
+ * which belongs to the handshake. It appends events to the file SVC_TEST_EVENTS.
  */
 const events = process.env.SVC_TEST_EVENTS;
 const happens = (event: string): void => {

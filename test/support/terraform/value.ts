@@ -1,6 +1,6 @@
 /**
- * Values as Terraform sees them, for a client of the plug-in protocol. Nothing of this folder's wire
- * code is shared with the provider: what one side gets wrong the other must not get wrong too.
+ * Values as Terraform sees them, for a client of the plug-in protocol. This folder shares no wire code with
+ * the provider, so that both sides cannot have the same error.
  */
 
 class Unknown {

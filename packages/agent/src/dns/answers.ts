@@ -1,19 +1,21 @@
 import type { RecordType } from '@svc/shared/messages/check.ts';
 import type { DnsMessage, DnsRecord } from './packet.ts';
 
-/** Links of CNAME that are followed. */
+/** Most links of CNAME that are followed. */
 export const MAX_CHAIN = 16;
 
 /**
- * The records of `type` that `name` has according to the message, in the order of the answer: those of the
- * name at the end of its CNAME chain, or with `CNAME` the links themselves. Records of names that were not
- * asked for are left out. A chain that leads out of the message ends there: recursive servers
- * follow it themselves.
+ * The records of `type` that the message has for `name`, in the order of the answer.
+ *
+ * They are the records of the name at the end of its CNAME chain; with `CNAME` they are the links themselves.
+ * Records of other names are left out. A chain that leads out of the message ends there, because recursive
+ * servers follow it themselves.
  */
 export function recordsOf(message: DnsMessage, name: string, type: RecordType): DnsRecord[] {
   const chain = chainOf(message, name);
   if (type === 'CNAME') return chain;
-  // Nothing should stand beside an alias, but some servers send it, and clients take the first they find.
+  // No record should stand beside an alias. Some servers send one nevertheless, and clients take the first
+  // that they find.
   for (const owner of [name, ...chain.map(({ target }) => target)]) {
     const found = message.answers.filter((record) => record.type === type && record.name === owner);
     if (found.length > 0) return found;
@@ -23,7 +25,7 @@ export function recordsOf(message: DnsMessage, name: string, type: RecordType): 
 
 type Alias = Extract<DnsRecord, { type: 'CNAME' }>;
 
-/** The links of the chain that begins at `name`, in its order; a circle is left where it closes. */
+/** The links of the chain that begins at `name`, in order. A circle ends where it closes. */
 function chainOf(message: DnsMessage, name: string): Alias[] {
   const aliases = new Map<string, Alias>();
   for (const record of message.answers) {

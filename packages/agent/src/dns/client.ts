@@ -8,19 +8,22 @@ import { queryOverTcp } from './tcp-query.ts';
 
 /** How long and how often servers are asked before a question is given up. */
 export type AskPolicy = {
-  /** Asked in this order, round after round, those last that were silent; at least one. */
+  /**
+   * Servers in the order in which they are asked, round after round; at least one. Servers that were silent
+   * come last.
+   */
   servers: readonly ServerAddress[];
-  /** How long to wait after try `n` (from 0) before the next, ms. An answer to an earlier try is still taken. */
+  /** The wait after try `n` (from 0) before the next, ms. An answer to an earlier try is still accepted. */
   waitMs: (n: number) => number;
-  /** Tries in all; may be Infinity when `timeoutMs` is not. */
+  /** Most tries; may be Infinity when `timeoutMs` is not. */
   tries: number;
-  /** Bound on the whole, ms; may be Infinity. */
+  /** Bound on the whole question, ms; may be Infinity. */
   timeoutMs: number;
 };
 
 /**
  * Waits between tries: half a second, then twice as long each time. Datagrams are lost when hundreds of
- * checks start together, and a look-up that sat out the 5 s of resolv.conf would look like a slow target.
+ * checks start together, and a look-up that waited for the 5 s of resolv.conf would look like a slow target.
  *
  * @param longestMs bound on each wait
  */
@@ -31,22 +34,22 @@ export function doublingWaits(longestMs: number): AskPolicy['waitMs'] {
 const FIRST_WAIT_MS = 500;
 
 export type DnsReply =
-  /** RCODE 0 or 3 (no such name): the servers know. */
+  /** RCODE 0 or 3 (no such name): the servers know the answer. */
   | { kind: 'answer'; message: DnsMessage }
-  /** Some server answered that it cannot or will not tell, and none did better. */
+  /** Some server answered that it cannot or will not tell, and no server did better. */
   | { kind: 'failed'; why: string }
   | { kind: 'silent'; why: string }
   /**
-   * No server could be reached (refused, no route, or nothing left to ask with), or none has answered
-   * anything, about whatever name: this says something about our own network, and nothing about the name.
+   * No server could be reached (refused, no route, or no socket left), or none has answered any question
+   * about any name. This says something about the agent's own network and nothing about the name.
    */
   | { kind: 'unreachable'; why: string }
   /** The client was closed. */
   | { kind: 'unable'; why: string };
 
 /**
- * Asks DNS servers, in the event loop alone: no thread pool, a bounded number of sockets. One client
- * serves all of an agent's look-ups, and remembers which servers answer (decision 0177).
+ * Asks DNS servers in the event loop alone: it uses no thread pool and a bounded number of sockets. One
+ * client serves all look-ups of an agent and remembers which servers answer (decision 0177).
  */
 export class DnsClient {
   readonly #servers = new Map<string, KnownServer>();
@@ -60,9 +63,9 @@ export class DnsClient {
   }
 
   /**
-   * Asks until there is a reply; `settle` is called once, never before this returns.
+   * Asks until there is a reply. `settle` is called once, never before this returns.
    *
-   * @param question its name canonical, as `canonicalName` gives it
+   * @param question a question with a canonical name, as `canonicalName` returns it
    */
   ask(question: DnsQuestion, policy: AskPolicy, settle: (reply: DnsReply) => void): Cancel {
     if (this.#isClosed) {
@@ -78,26 +81,26 @@ export class DnsClient {
   }
 
   /**
-   * No server has answered anything since `since` (monotonic ms), and not about one name alone: for who gives
-   * a question up before its policy does.
+   * Whether no server has answered any question since `since` (monotonic ms), and questions about more than
+   * one name were open. A caller that gives a question up before its policy does needs it.
    */
   isSilentSince(since: number): boolean {
     return this.#silence.isTotal(since, this.#now());
   }
 
-  /** Questions still open are settled as `unable`. */
+  /** Settles open questions as `unable`. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#servers.values()].map(({ udp }) => udp.close()));
   }
 
-  /** Nobody waits for the answer; that there is one is what counts. */
+  /** Asks for a name only to find out whether the servers answer at all. */
   #askForOther(name: string, { servers, waitMs, timeoutMs }: AskPolicy): void {
     const policy = { servers, waitMs, tries: 4, timeoutMs: Math.min(timeoutMs, OTHER_NAME_MS) };
     if (!this.#isClosed) this.ask({ name, type: 'A' }, policy, () => {});
   }
 
-  /** Finds out whether a silent server would answer in time again; no question waits for it. */
+  /** Finds out whether a silent server would answer in time again. No question waits for it. */
   #askInPassing(server: KnownServer, question: DnsQuestion): void {
     const ended = () => clearTimeout(deadline);
     const cancel = server.udp.send({
@@ -114,7 +117,7 @@ export class DnsClient {
     const deadline = setTimeout(cancel, FIRST_WAIT_MS).unref();
   }
 
-  /** As listed, but for those that were silent: the last to answer comes before them. */
+  /** The listed order, with the silent servers last. */
   #inOrder(addresses: readonly ServerAddress[]): KnownServer[] {
     const known = addresses.map((address) => this.#known(address));
     return [...known.filter(({ isSilent }) => !isSilent), ...known.filter(({ isSilent }) => isSilent)];
@@ -131,12 +134,12 @@ export class DnsClient {
   }
 }
 
-/** A name that is asked for only to hear whether the servers are there is asked for this long, ms. */
+/** How long a name is asked for when only the servers' presence matters, ms. */
 const OTHER_NAME_MS = 10_000;
 
 /**
- * A name that is silent for this long makes another one be asked for, ms. Attempts with time-outs of
- * {@link SILENT_AFTER_MS} more than that can tell the silence of the servers from that of the name.
+ * Silence about one name after which another name is asked for, ms. An attempt can tell the servers' silence
+ * from the name's when its time-out is longer than this by {@link SILENT_AFTER_MS}.
  */
 const LISTEN_AFTER_MS = 100;
 
@@ -149,12 +152,12 @@ class Asking {
   readonly #shared: Shared;
   readonly #startedAt: number;
   readonly #settle: (reply: DnsReply) => void;
-  /** Servers that have not yet said that they cannot help, the next to be asked first. */
+  /** Servers that have not said yet that they cannot help, the next to ask first. */
   readonly #hopeful: KnownServer[];
-  /** When each server was first asked that has not been heard of since. */
+  /** When each server was first asked, for servers that have not been heard since. */
   readonly #unheard = new Map<KnownServer, number>();
   readonly #triesAt = new Map<KnownServer, number>();
-  /** Servers whose truncated answer is asked for over TCP. */
+  /** Servers whose truncated answer is asked for again over TCP. */
   readonly #overTcp = new Set<KnownServer>();
   readonly #reasons: string[] = [];
   readonly #cancels: Cancel[] = [];
@@ -163,7 +166,7 @@ class Asking {
   #wait: NodeJS.Timeout | undefined;
   #tries = 0;
   #ignored = 0;
-  /** Some server has said something, if only that it will not tell. */
+  /** Whether some server has said anything, even a refusal. */
   #isHeard = false;
   #isDone = false;
   #askForOther: (name: string) => void = () => {};
@@ -186,7 +189,7 @@ class Asking {
     }
   }
 
-  /** @param askForOther asks for a name that the servers have answered before */
+  /** @param askForOther asks for another name that the servers have answered before */
   start(askForOther: (name: string) => void): void {
     this.#askForOther = askForOther;
     this.#shared.silence.asked(this.#question.name, this.#startedAt);
@@ -216,7 +219,10 @@ class Asking {
     this.#try(server);
   };
 
-  /** The first wait is the longest that attempts with short time-outs have. */
+  /**
+   * Waits for the first time and listens for others meanwhile. Attempts with short time-outs have no longer
+   * wait than this one.
+   */
   #waitAndListen(waitMs: number): void {
     this.#wait = setTimeout(() => {
       this.#wait = setTimeout(this.next, waitMs - LISTEN_AFTER_MS);
@@ -224,7 +230,9 @@ class Asking {
     }, LISTEN_AFTER_MS);
   }
 
-  /** One name alone has been silent so far: hears whether the servers are there at all. */
+  /**
+   * Asks for another name while only one name has been silent, to find out whether the servers answer at all.
+   */
   #listenForOthers(): void {
     const { name } = this.#question;
     const { silence, now } = this.#shared;
@@ -232,7 +240,10 @@ class Asking {
     if (other !== null) this.#askForOther(other);
   }
 
-  /** Who asked may have given up earlier than the policy does: that is silence as well. */
+  /**
+   * Notes the end of the question. A caller may give it up earlier than the policy does, and that is silence
+   * too.
+   */
   #noteEnd(): void {
     const { silence, now } = this.#shared;
     const { name } = this.#question;
@@ -245,7 +256,7 @@ class Asking {
     this.#shared.silence.heard(this.#question.name, this.#shared.now());
   }
 
-  /** Every other try goes without EDNS: some servers, and firewalls before them, drop what has it. */
+  /** Sends one try. Every other try has no EDNS, because some servers and firewalls drop queries with it. */
   #try(server: KnownServer): void {
     const earlier = this.#triesAt.get(server) ?? 0;
     this.#triesAt.set(server, earlier + 1);
@@ -314,7 +325,7 @@ class Asking {
     this.#discard(server, `${what} from ${serverName(server.address)}${how === '' ? '' : ` ${how}`}`);
   }
 
-  /** Asks the next server at once; this one has nothing more to say. */
+  /** Discards a server that has nothing more to say, and asks the next one at once. */
   #discard(server: KnownServer, reason: string): void {
     const index = this.#hopeful.indexOf(server);
     if (index < 0) return;
@@ -359,7 +370,10 @@ class Asking {
     this.#settle(reply);
   }
 
-  /** Those that kept this question waiting. Whoever was asked last, and only once, has not had its time yet. */
+  /**
+   * Notes the servers that kept this question waiting. The server asked last and only once has not had its
+   * time yet.
+   */
   #blameUnheard(): void {
     for (const [server, sentAt] of this.#unheard) {
       const hadItsTime = server !== this.#newest || (this.#triesAt.get(server) ?? 0) > 1;
@@ -368,14 +382,14 @@ class Asking {
   }
 }
 
-/** RCODE 0 or 3: the server knows the name, or that there is none. */
+/** Whether the server knows the name, or knows that it does not exist: RCODE 0 or 3. */
 function isTelling({ rcode, isReferral }: DnsMessage): boolean {
   return !isReferral && (rcode === RCODE.ok || rcode === RCODE.noSuchName);
 }
 
 /**
- * What servers from before EDNS answer to it (RFC 6891 section 6.2.2, RFC 8906 section 8.1). Most that say SERVFAIL
- * mean something else; asking once more tells.
+ * Answers of servers from before EDNS to a query with it (RFC 6891, section 6.2.2; RFC 8906, section 8.1).
+ * Most servers that say SERVFAIL mean something else, and a second query tells.
  */
 const EDNS_REFUSALS = new Set([RCODE.formatError, RCODE.serverFailure, RCODE.notImplemented]);
 

@@ -89,6 +89,8 @@ describe('names', () => {
     ['a\\\\b.example', 'a\\\\b.example'],
     ['\\065.example', 'a.example'],
     ['\\000\\255.example', '\\000\\255.example'],
+    ['a\\\\.', 'a\\\\'],
+    ['a\\\\\\.', 'a\\\\\\.'],
     [`${'a'.repeat(63)}.example`, `${'a'.repeat(63)}.example`],
   ])('"%s" is "%s"', (text, canonical) => {
     expect(canonicalName(text)).toBe(canonical);

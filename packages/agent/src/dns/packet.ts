@@ -3,11 +3,11 @@ import { SvcError } from '@svc/shared/errors.ts';
 import { RECORD_TYPES, type RecordType } from '@svc/shared/messages/check.ts';
 
 /**
- * DNS messages on the wire (RFC 1035, 3596, 6891): queries out, answers in. Names are held as text: lower
- * case, without trailing dot, `.` for the root, bytes that are no printable ASCII as `\DDD`.
+ * DNS messages on the wire (RFC 1035, 3596, 6891): it writes queries and reads answers. Names are text in
+ * lower case without a trailing dot. The root is `.`, and bytes that are not printable ASCII are `\DDD`.
  */
 
-/** The bytes are no DNS message, or the name cannot be put into one. */
+/** The bytes are not a DNS message, or the name does not fit into one. */
 export class DnsFormatError extends SvcError {
   constructor(message: string) {
     super('EDNSFORMAT', message);
@@ -29,11 +29,11 @@ export type DnsMessage = {
   isTruncated: boolean;
   /** RFC 1035 RCODE, 0 to 15. */
   rcode: number;
-  /** Neither an answer nor the lack of one: the server names others that may know, and will not ask them itself. */
+  /** Whether the server only names others that may know, and will not ask them itself. */
   isReferral: boolean;
-  /** Null when the message repeats none, or one that no probe asks. */
+  /** Null when the message repeats no question, or one that no probe asks. */
   question: DnsQuestion | null;
-  /** The answer section; records of other types and classes are left out. */
+  /** The records of the answer section, without those of other types and classes. */
   answers: DnsRecord[];
 };
 
@@ -46,11 +46,11 @@ export const RCODE = {
   refused: 5,
 };
 
-/** What we take over UDP without fragments (DNS flag day 2020). */
+/** Largest UDP answer that svc accepts. It fits without fragments (DNS flag day 2020). */
 const UDP_PAYLOAD_BYTES = 1_232;
 const HEADER_BYTES = 12;
 const MAX_NAME_BYTES = 255;
-/** More than a name can have labels. */
+/** More pointers than a name can have labels. */
 const MAX_POINTERS = 128;
 const CLASS_IN = 1;
 const TYPE_CODES: Record<RecordType, number> = { A: 1, CNAME: 5, MX: 15, TXT: 16, AAAA: 28 };
@@ -61,10 +61,11 @@ const BACKSLASH = 0x5c;
 const TYPES = new Map<number, RecordType>(RECORD_TYPES.map((type) => [TYPE_CODES[type], type]));
 
 /**
- * A query with recursion desired.
+ * Writes a query with recursion desired.
  *
- * @param withEdns offers answers up to 1,232 bytes; off for servers that choke on it
- * @throws DnsFormatError when the name has an empty label, one over 63 bytes, or over 253 characters in all
+ * @param withEdns whether to offer answers up to 1,232 bytes; false for servers that fail on EDNS
+ * @throws DnsFormatError when the name has an empty label, a label over 63 bytes, or more than 255 bytes on
+ *   the wire
  */
 export function encodeQuery(id: number, { name, type }: DnsQuestion, withEdns: boolean): Buffer {
   const encodedName = encodeName(name);
@@ -85,10 +86,13 @@ export function encodeQuery(id: number, { name, type }: DnsQuestion, withEdns: b
   return query;
 }
 
+/** A dot at the end that no backslash makes a part of its label. */
+const FINAL_DOT = /(?:^|[^\\])(?:\\\\)*\.$/;
+
 /** @throws DnsFormatError */
 export function encodeName(name: string): Buffer {
   const bytes: number[] = [];
-  const bare = name.endsWith('.') && !name.endsWith('\\.') ? name.slice(0, -1) : name;
+  const bare = FINAL_DOT.test(name) ? name.slice(0, -1) : name;
   for (const label of bare === '' ? [] : splitLabels(bare)) {
     if (label.length === 0) throw new DnsFormatError('the name has an empty label');
     if (label.length > 63) throw new DnsFormatError('the name has a label of more than 63 bytes');
@@ -100,9 +104,9 @@ export function encodeName(name: string): Buffer {
 }
 
 /**
- * The name as {@link decodeMessage} would give it back.
+ * The name as {@link decodeMessage} would return it.
  *
- * @throws DnsFormatError as {@link encodeName}
+ * @throws DnsFormatError like {@link encodeName}
  */
 export function canonicalName(name: string): string {
   return new Reader(encodeName(name)).name();
@@ -128,15 +132,15 @@ function splitLabels(name: string): number[][] {
 }
 
 function byteOf(code: number): number {
-  // Not `code > 255`: what stands after a last backslash is NaN.
+  // The check is not `code > 255`, because the code after a last backslash is NaN.
   if (!(code <= 255)) throw new DnsFormatError('the name has a character of more than one byte');
   return code;
 }
 
 /**
- * Reads one message; nothing but what probes use is kept.
+ * Reads one message and keeps only the parts that probes use.
  *
- * @throws DnsFormatError whatever the bytes are
+ * @throws DnsFormatError and no other error, whatever the bytes are
  */
 export function decodeMessage(data: Uint8Array): DnsMessage {
   if (data.length < HEADER_BYTES) throw new DnsFormatError('shorter than a header');
@@ -150,7 +154,7 @@ export function decodeMessage(data: Uint8Array): DnsMessage {
   if (questions > 1) throw new DnsFormatError(`${questions} questions`);
   const isTruncated = (flags & 0x0200) !== 0;
   const question = questions === 1 ? readQuestion(reader) : null;
-  // What a truncated message holds is asked for again over TCP; its last record may well be cut.
+  // A truncated message is asked for again over TCP, and its last record may be cut.
   const answers = isTruncated ? [] : readAnswers(reader, answerCount);
   const isReferral =
     !isTruncated &&
@@ -169,16 +173,19 @@ export function decodeMessage(data: Uint8Array): DnsMessage {
   };
 }
 
-/** Authoritative, recursion available, any RCODE: with none of them set a server does not know (RFC 2308, section 2.2). */
+/**
+ * Flags of a server that knows: authoritative, recursion available, any RCODE. With none of them set, a
+ * server does not know (RFC 2308, section 2.2).
+ */
 const KNOWS = 0x048f;
 
-/** Whether the next record is of this type; one that cannot be read is not. */
+/** Whether the next record has this type; false when it cannot be read. */
 function isNext(reader: Reader, type: number): boolean {
   try {
     reader.name();
     return reader.uint16() === type;
   } catch {
-    // DnsFormatError: nothing behind the answers is needed.
+    // DnsFormatError: nothing after the answers is needed.
     return false;
   }
 }
@@ -232,7 +239,7 @@ function readData(
   }
 }
 
-/** Character strings (RFC 1035 section 3.3.14) joined without separator, read as UTF-8. */
+/** Reads character strings (RFC 1035, section 3.3.14), joined without separator, as UTF-8. */
 function readText(reader: Reader, end: number): string {
   const chunks: Uint8Array[] = [];
   while (reader.offset < end) {
@@ -243,12 +250,15 @@ function readText(reader: Reader, end: number): string {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** `size` on the wire without compression; `end` is the offset after it. */
+/** `size` is the length on the wire without compression. `end` is the offset after the name. */
 type Name = { text: string; size: number; end: number };
 
 class Reader {
   readonly #data: Uint8Array;
-  /** Names that pointers lead to: without it, 64 KiB of pointers to one long name take a second to read. */
+  /**
+   * Names that pointers lead to. Without this memory, 64 KiB of pointers to one long name take a second to
+   * read.
+   */
   readonly #shared = new Map<number, Name>();
   offset = 0;
 
@@ -282,14 +292,14 @@ class Reader {
     return this.#data.subarray(this.offset - count, this.offset);
   }
 
-  /** A name, compressed or not (RFC 1035 section 4.1.4). */
+  /** Reads a name, compressed or not (RFC 1035, section 4.1.4). */
   name(): string {
     const { text, end } = this.#nameAt(this.offset, MAX_POINTERS);
     this.offset = end;
     return text === '' ? '.' : text;
   }
 
-  /** @param pointers how many may still be followed */
+  /** @param pointers how many more pointers may be followed */
   #nameAt(start: number, pointers: number): Name {
     let text = '';
     let size = 1;
@@ -297,7 +307,7 @@ class Reader {
     for (let length = this.#at(at++); length !== 0; length = this.#at(at++)) {
       if (length >= 0xc0) {
         const target = (length & 0x3f) * 0x100 + this.#at(at++);
-        // A pointer must lead to before the part it ends, so that no chain of them can loop.
+        // A pointer must lead to a place before the part that it ends, so that no chain of pointers can loop.
         if (target >= start) throw new DnsFormatError('a compression pointer does not lead back');
         const rest = this.#pointedTo(target, pointers - 1);
         return { text: joined(text, rest.text), size: boundedSize(size + rest.size - 1), end: at };

@@ -3,24 +3,24 @@ import { RCODE } from './packet.ts';
 
 /** One question to one server, over UDP or TCP, until it is answered or given up. */
 export type Query = {
-  /** The name is canonical: what {@link isAnswerTo} compares with. */
+  /** A question whose name is canonical, because {@link isAnswerTo} compares it. */
   question: DnsQuestion;
   withEdns: boolean;
-  /** Called once with a message that answers this very question. */
+  /** Called once with a message that answers this question. */
   answered: (message: DnsMessage) => void;
-  /** Called once instead when the server cannot be asked; `code` is the system's (`ECONNREFUSED`). */
+  /** Called once instead when the server cannot be asked. `code` is the system's (`ECONNREFUSED`). */
   failed: (code: string) => void;
-  /** Called for bytes with the right id that are no answer to the question; the query goes on. */
+  /** Called for bytes with the right id that are not an answer to the question. The query goes on. */
   garbage: () => void;
 };
 
-/** Gives a query up; none of its functions is called afterwards. May be called twice. */
+/** Gives a query up. None of its functions is called afterwards. It may be called twice. */
 export type Cancel = () => void;
 
-/** Whether a message with the right id, from the right server, is the answer (RFC 5452 section 4.2). */
+/** Whether a message with the right id from the right server is the answer (RFC 5452, section 4.2). */
 export function isAnswerTo(message: DnsMessage, question: DnsQuestion): boolean {
   if (!message.isResponse) return false;
-  // Servers that could not read a query, or would not, may leave its question out.
+  // Servers that could not or would not read a query may leave its question out.
   if (message.question === null) return message.rcode !== RCODE.ok && message.rcode !== RCODE.noSuchName;
   return message.question.type === question.type && message.question.name === question.name;
 }

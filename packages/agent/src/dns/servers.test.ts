@@ -23,5 +23,5 @@ test.each([
   '[fd00::53]:x',
   '10.0.0',
 ])('"%s" is refused', (text) => {
-  expect(() => parseServer(text)).toThrow(`"${text}" is no DNS server`);
+  expect(() => parseServer(text)).toThrow(`"${text}" is not a DNS server`);
 });

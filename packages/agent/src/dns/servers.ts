@@ -17,12 +17,12 @@ export function parseServer(text: string): ServerAddress {
   const port = Number(digits ?? DNS_PORT);
   const isAddress = isIP(host) === (v6 === undefined ? 4 : 6);
   if (!isAddress || port < 1 || port > 65_535) {
-    throw new TypeError(`"${text}" is no DNS server such as 10.0.0.53, 10.0.0.53:5353 or [fd00::53]:53`);
+    throw new TypeError(`"${text}" is not a DNS server: write 10.0.0.53, 10.0.0.53:5353 or [fd00::53]:53`);
   }
   return { host, port };
 }
 
-/** For messages and as a key: `10.0.0.53:53`, `[fd00::53]:53`. */
+/** The server's name in messages, and its key: `10.0.0.53:53`, `[fd00::53]:53`. */
 export function serverName({ host, port }: ServerAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

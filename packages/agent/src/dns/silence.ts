@@ -1,24 +1,26 @@
-/** A name that was not answered for this long is silent, ms: by then it has been asked for twice. */
+/**
+ * A name without an answer for this long is silent, ms. It is shorter than the first wait between two tries.
+ */
 export const SILENT_AFTER_MS = 450;
-/** Names that were given up in silence are remembered until a server speaks; beyond so many they count for themselves. */
+/** Most names given up in silence that are remembered until a server speaks. */
 const MAX_SILENT = 1_000;
-/** A known name is asked for again no sooner, ms. */
+/** Shortest interval between questions about a known name, ms. */
 const ASK_AGAIN_MS = 1_000;
 
 /**
- * Tells the silence about one name (the servers of its zone are dead) from the silence of our own name
- * servers: those say nothing about any other name either.
+ * Distinguishes silence about one name (the servers of its zone are dead) from silence of the agent's own
+ * name servers, which then do not answer about any other name either.
  *
  * All instants are monotonic ms.
  */
 export class Silence {
-  /** When a server said anything last. */
+  /** When a server was last heard. */
   #heardAt = Number.NEGATIVE_INFINITY;
-  /** Questions that wait for an answer, by name, and since when the first of them has. */
+  /** Questions that wait for an answer, by name, with the start of the first one. */
   readonly #waiting = new Map<string, { count: number; since: number }>();
-  /** Names given up in silence since a server was heard. */
+  /** Names that were given up in silence since a server was last heard. */
   readonly #givenUp = new Set<string>();
-  /** The names that were answered last, the newest first: at most two. */
+  /** The names that were answered last, the newest first; at most two. */
   #answered: readonly string[] = [];
   #askedAgainAt = Number.NEGATIVE_INFINITY;
 
@@ -28,7 +30,7 @@ export class Silence {
     else waiting.count += 1;
   }
 
-  /** A question got its end; to be called once for each that was {@link asked}. */
+  /** Notes the end of a question. Call it once for each that was {@link asked}. */
   ended(name: string): void {
     const waiting = this.#waiting.get(name);
     if (waiting !== undefined && --waiting.count === 0) this.#waiting.delete(name);
@@ -38,14 +40,14 @@ export class Silence {
     if (this.#givenUp.size < MAX_SILENT) this.#givenUp.add(name);
   }
 
-  /** A server answered a question about the name, whatever it said. */
+  /** Notes that a server answered a question about the name, whatever it said. */
   heard(name: string, now: number): void {
     this.#heardAt = now;
     if (this.#givenUp.size > 0) this.#givenUp.clear();
     if (this.#answered[0] !== name) this.#answered = [name, ...this.#answered.slice(0, 1)];
   }
 
-  /** No server has said anything since `since`, and not about one name alone. */
+  /** Whether no server has been heard since `since`, and more than one name is silent. */
   isTotal(since: number, now: number): boolean {
     if (this.#heardAt > since) return false;
     const silent = new Set(this.#givenUp);
@@ -54,8 +56,9 @@ export class Silence {
   }
 
   /**
-   * A name to ask for, because only one name has been silent so far: one that was answered before, so that
-   * a server that is there answers it again. Null: none is known, others are waited for, or one was asked for just now.
+   * A name to ask for when only one name has been silent so far. It is one that was answered before, so that
+   * a working server answers it again. Null: none is known, questions about other names are open, or one was
+   * asked for just now.
    */
   otherNameToAsk(name: string, since: number, now: number): string | null {
     if (this.#heardAt > since || now - this.#askedAgainAt < ASK_AGAIN_MS || this.#waiting.size > 1)

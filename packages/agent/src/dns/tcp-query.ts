@@ -5,14 +5,14 @@ import { type Cancel, isAnswerTo, type Query } from './query.ts';
 import type { ServerAddress } from './servers.ts';
 
 /**
- * Asks one question over a TCP connection of its own (RFC 7766), for answers that do not fit a datagram.
- * Reads at most one message of 64 KiB; anything but the answer to the question ends it as failed.
+ * Asks one question over a TCP connection of its own (RFC 7766), for answers that do not fit into a datagram.
+ * It reads at most one message of 64 KiB. Any message but the answer to the question ends it as failed.
  */
 export function queryOverTcp(server: ServerAddress, query: Query): Cancel {
   const id = randomInt(0x1_0000);
   const packet = encodeQuery(id, query.question, query.withEdns);
   const socket = connect({ host: server.host, port: server.port, autoSelectFamily: false, noDelay: true });
-  // Two bytes that say how long the message is, then also the message.
+  // Two bytes for the length of the message, later followed by the message.
   let frame = Buffer.alloc(2);
   let filled = 0;
   let isDone = false;
@@ -54,7 +54,7 @@ function answerIn(data: Buffer, id: number, query: Query) {
     const message = decodeMessage(data);
     return message.id === id && !message.isTruncated && isAnswerTo(message, query.question) ? message : null;
   } catch {
-    // DnsFormatError: told as a failed query.
+    // DnsFormatError: the caller reports a failed query.
     return null;
   }
 }

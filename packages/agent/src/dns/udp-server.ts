@@ -5,22 +5,25 @@ import { type DnsMessage, decodeMessage, encodeQuery } from './packet.ts';
 import { type Cancel, isAnswerTo, type Query } from './query.ts';
 import type { ServerAddress } from './servers.ts';
 
-/** Source ports in use per server at one time; each query takes one at random. */
+/** Source ports in use for each server at one time. Each query takes one at random. */
 const PORTS = 4;
-/** A port is replaced by a fresh one after so many queries or so long, whichever comes first. */
+/** A port is replaced after this many queries or this long (ms), whichever comes first. */
 const QUERIES_PER_PORT = 512;
 const PORT_LIFE_MS = 30_000;
-/** Replaced ports that still wait for answers; when there are so many, ports are worn on instead. */
+/**
+ * Most replaced ports that still wait for answers. When there are more, the ports in use are kept longer
+ * instead.
+ */
 const MAX_RETIRED = 32;
-/** Keeps drawing a free id at random cheap. */
+/** Bound that keeps drawing a free random id cheap. */
 const MAX_PENDING_PER_PORT = 16_384;
 
 /**
  * Asks one server over UDP.
  *
- * The sockets are connected: the kernel drops datagrams from any other address, and tells when nothing
- * listens there. A handful of sockets with random ports, replaced often, serves all queries; what that
- * gives up against one socket per query is in decision 0030.
+ * The sockets are connected, so the kernel drops datagrams from any other address and reports when nothing
+ * listens there. A handful of sockets with random ports serves all queries and is replaced often. Decision
+ * 0030 says what this loses compared with one socket per query.
  */
 export class UdpServer {
   readonly #address: ServerAddress;
@@ -35,7 +38,7 @@ export class UdpServer {
     return this.#pick().send(query);
   }
 
-  /** Pending queries fail with `ECANCELLED`. */
+  /** Closes the sockets. Pending queries fail with `ECANCELLED`. */
   async close(): Promise<void> {
     const open = [...this.#ports, ...this.#retired].filter((port) => port !== undefined);
     this.#ports.fill(undefined);
@@ -137,21 +140,26 @@ class Port {
     pending.query.answered(message);
   }
 
-  /** An ICMP error, or no route: it concerns the server, so every query on this port. */
+  /**
+   * Handles an ICMP error or a missing route. It concerns the server, and therefore every query on this port.
+   */
   readonly #failed = (error: NodeJS.ErrnoException): void => {
     const { code = 'EUNKNOWN' } = error;
     if (!this.isOpen) {
-      // A socket that could not even be bound forgets that it was told to close.
+      // A socket that could not even be bound does not report its close.
       this.#closed.resolve();
     } else if (!this.#isConnected) {
-      // Closed before the queries are told: who asks again at once would be given this port.
+      // The port is closed before the queries are told, because a caller that asks again at once would get
+      // this port.
       this.isOpen = false;
       this.#socket.close();
     }
     this.#failAll(code);
   };
 
-  /** Without a callback node drops the errors of sending, among them the ICMP errors of earlier queries. */
+  /**
+   * Without a callback, Node drops the errors of sending. Among them are the ICMP errors of earlier queries.
+   */
   readonly #sendDone = (error: Error | null): void => {
     if (error !== null && this.isOpen) this.#failed(error);
   };
@@ -180,7 +188,7 @@ function decodeOrNull(data: Uint8Array): DnsMessage | null {
   try {
     return decodeMessage(data);
   } catch {
-    // DnsFormatError: garbage is counted by the query, not raised.
+    // DnsFormatError: the query counts the garbage.
     return null;
   }
 }

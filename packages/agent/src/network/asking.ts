@@ -8,13 +8,16 @@ import type { Resolver } from '../resolve/resolver.ts';
 import { isOwnAddress } from './own-addresses.ts';
 import type { Reference } from './references.ts';
 
-/** The root: every name server has something to say about it, if only that it will not. */
+/** The root. Every name server can answer a question about it, if only with a refusal. */
 const ROOT = canonicalName('.');
 const REPEAT_MS = 600;
 
 export type HostAndPort = { readonly host: string; readonly port: number };
 
-/** Answers when a connection is accepted, or refused. A name is resolved each time; while that fails, by what it was last. */
+/**
+ * A reference that answers when a connection is accepted or refused. Its name is resolved for each question;
+ * while that fails, its last addresses are used.
+ */
 export function tcpReference({ host, port }: HostAndPort, resolver: Resolver): Reference {
   let known: readonly string[] = isIP(host) === 0 ? [] : [host];
   return {
@@ -28,7 +31,7 @@ export function tcpReference({ host, port }: HostAndPort, resolver: Resolver): R
   };
 }
 
-/** Answers when it answers a question, whatever it says. */
+/** A reference that answers when the server replies to a question, whatever it says. */
 export function dnsReference(server: ServerAddress, client: DnsClient): Reference {
   return {
     name: `${serverName(server)} (dns)`,
@@ -51,7 +54,7 @@ export function dnsReference(server: ServerAddress, client: DnsClient): Referenc
   };
 }
 
-/** Answers when a round trip to the NATS server ends. */
+/** A reference that answers when a round trip to the NATS server ends. */
 export function natsReference(name: string, bus: Bus): Reference {
   return {
     name: `${name} (nats)`,
@@ -76,12 +79,12 @@ async function addressesOf(
     const found = await resolver.resolve(host, signal);
     return found.map(({ address }) => address);
   } catch {
-    // Our name servers are gone too, or the reference's name is: it is asked where it was last.
+    // The name servers are gone too, or the reference's name is. The last addresses are asked.
     return known;
   }
 }
 
-/** A connection was accepted or refused: somebody is there. */
+/** Whether a connection is accepted or refused: both show that a machine is there. */
 function speaks(host: string, port: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((settle) => {
     const socket = connect({ host, port, autoSelectFamily: false });

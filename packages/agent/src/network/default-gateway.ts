@@ -6,8 +6,8 @@ const IPV6_ROUTES = '/proc/net/ipv6_route';
 const UP_BY_GATEWAY = 0x3;
 
 /**
- * Address of the gateway that the kernel's main table has for everything else: the IPv4 one, or on a machine
- * without it the IPv6 one, with its interface where it is link-local. Null: none, or not Linux.
+ * Address of the default gateway in the kernel's main table: the IPv4 one, or the IPv6 one on a machine
+ * without it. A link-local address has its interface. Null: there is none, or the system is not Linux.
  */
 export function defaultGateway(): string | null {
   return gatewayIn(textOf(ROUTES)) ?? ipv6GatewayIn(textOf(IPV6_ROUTES));
@@ -17,7 +17,7 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    // Not Linux, or no such family.
+    // The system is not Linux, or has no such address family.
     return '';
   }
 }
@@ -51,7 +51,7 @@ export function ipv6GatewayIn(routes: string): string | null {
   return best === null ? null : best.gateway;
 }
 
-/** Little-endian, as every machine that Node 24 runs on. */
+/** Little-endian, like every machine that Node 24 runs on. */
 function addressOf(hexadecimal: string): string {
   return [6, 4, 2, 0].map((at) => Number.parseInt(hexadecimal.slice(at, at + 2), 16)).join('.');
 }

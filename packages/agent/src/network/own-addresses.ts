@@ -7,7 +7,7 @@ LOOPBACK.addAddress('::1', 'ipv6');
 LOOPBACK.addAddress('0.0.0.0', 'ipv4');
 LOOPBACK.addAddress('::', 'ipv6');
 
-/** Whether an IP address is one of this machine's own: what answers there says nothing about the network. */
+/** Whether an IP address belongs to this machine. An answer from there says nothing about the network. */
 export function isOwnAddress(addressWithZone: string): boolean {
   const [address = ''] = addressWithZone.split('%');
   const family = isIP(address);
@@ -17,8 +17,8 @@ export function isOwnAddress(addressWithZone: string): boolean {
 }
 
 /**
- * Whether a target's host, as it is written, is this machine: a loopback address or name. Cheap, for every
- * failure; names that only the hosts file gives to this machine are not seen.
+ * Whether a target's host, as it was written, is a loopback address or name. It is cheap enough for every
+ * failure. It does not see names that only the hosts file gives to this machine.
  */
 export function isLoopbackHost(host: string): boolean {
   const family = isIP(host);

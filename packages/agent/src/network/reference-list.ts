@@ -14,11 +14,14 @@ const GATEWAY_PORT = 53;
 const NATS_PORT = 4222;
 
 export type ReferenceListOptions = {
-  /** As the operator wrote them, `host:port`; undefined: what {@link createReferenceList} finds. */
+  /**
+   * References as the operator wrote them, `host:port`; undefined: those that {@link createReferenceList}
+   * finds.
+   */
   readonly hosts: readonly string[] | undefined;
-  /** Resolvers of DNS monitors beside the system's. */
+  /** Resolvers of DNS monitors, in addition to the system's. */
   readonly dnsServers: readonly string[] | undefined;
-  /** `SVC_NATS_URL`. */
+  /** Value of `SVC_NATS_URL`. */
   readonly natsUrl: string;
   readonly bus: Bus;
 };
@@ -26,8 +29,8 @@ export type ReferenceListOptions = {
 export type ReferenceList = { list(): readonly Reference[]; close(): Promise<void> };
 
 /**
- * What the agent takes for its references: the operator's, else the default gateway (port 53), the name
- * servers and the NATS server, as far as they lie outside the machine.
+ * Creates the agent's references: the operator's, or else the default gateway (port 53), the name servers and
+ * the NATS server, unless they are on this machine.
  */
 export function createReferenceList(options: ReferenceListOptions): ReferenceList {
   const { hosts, dnsServers, natsUrl, bus } = options;
@@ -75,7 +78,7 @@ function remembered(known: Map<string, Reference>, key: string, make: () => Refe
   return reference;
 }
 
-/** The NATS server, once it is known that none of the addresses it is reached at is this machine's. */
+/** The NATS server as a reference. It counts once none of its addresses is known to be this machine's. */
 class NatsOutside {
   readonly #hosts: readonly string[];
   readonly #reference: Reference;
@@ -95,14 +98,14 @@ class NatsOutside {
     return this.#isOutside === true ? [this.#reference] : [];
   }
 
-  /** Tried again with the next round where names cannot be resolved. */
+  /** Resolves the names. When that fails, the next round tries again. */
   async #look(): Promise<void> {
     this.#isLooking = true;
     try {
       const found = await Promise.all(this.#hosts.map((host) => this.#resolver.resolve(host)));
       this.#isOutside = found.flat().every(({ address }) => !isOwnAddress(address));
     } catch {
-      // Not known yet: it counts for nothing until it is.
+      // Not known yet, so it is not a reference for now.
       this.#isOutside = null;
     } finally {
       this.#isLooking = false;

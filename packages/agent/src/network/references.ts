@@ -4,53 +4,56 @@ import type { Logger } from '@svc/shared/log.ts';
 import { pause } from '@svc/shared/pause.ts';
 import { afterReading } from '../after-reading.ts';
 
-/** Something outside the machine that answers while the network is there. */
+/** A host outside the machine that answers while the network works. */
 export type Reference = {
-  /** For the log, and to know it again: `10.0.0.1:53 (tcp)`. */
+  /** Name for the log, which also identifies the reference: `10.0.0.1:53 (tcp)`. */
   readonly name: string;
-  /** Resolves with whether it answered, whatever it said. Never rejects. */
+  /** Resolves with whether the reference answered, whatever it said. Never rejects. */
   ask(signal: AbortSignal): Promise<boolean>;
 };
 
-/** `answered`: some reference did. `gone`: none did of those that count. `none`: none counts, so nothing can be said. */
+/**
+ * `answered`: some reference answered. `gone`: no counting reference answered. `none`: no reference counts,
+ * so nothing can be said.
+ */
 export type ReferenceAnswer = 'answered' | 'gone' | 'none';
 
-/** A reference counts for this long after its last answer. */
+/** How long a reference counts after its last answer, ms. */
 const COUNTS_MS = 3_600_000;
-/** References are asked by themselves this often, so that those that answer are known, ms. */
+/** Interval at which references are asked in calm times, so that the answering ones are known, ms. */
 const ASK_EVERY_MS = 60_000;
-/** And this often while none answers, to see the network come back. */
+/** Interval while none answers, to see the network come back, ms. */
 const ASK_GONE_EVERY_MS = 1_000;
-/** An answer must come within this time: a lost datagram or SYN is repeated by then. */
+/** Time for an answer, ms. A lost datagram or SYN is repeated within it. */
 const ANSWER_WITHIN_MS = 2_000;
-/** Rounds begin at most this often, however many failures ask. */
+/** Shortest interval between rounds, however many failures ask, ms. */
 const ROUND_EVERY_MS = 250;
 
 export type ReferencesOptions = {
-  /** Looked up anew for each round: gateways and name servers change. */
+  /** Called for each round, because gateways and name servers change. */
   readonly list: () => readonly Reference[];
   readonly clock: Clock;
   readonly log: Logger;
 };
 
 /**
- * Asks the references, all of them in one round, and remembers when each answered last.
+ * Asks all references in one round and remembers when each answered last.
  *
- * Who asks gets the answer of a round that began afterwards: an answer from before a failure says nothing
- * about it. Failures that come together share a round.
+ * A caller gets the answer of a round that began after its call, because an answer from before a failure says
+ * nothing about it. Failures that come together share a round.
  *
  *     none counts ── one answers ──▶ some count ── none answers any more ──▶ gone, for however long
  *         ▲                            ▲  │                                   │  │
- *         ├──── none did for an hour ──┼──┘                                   │  │
+ *         ├──── no answer for an hour ─┼──┘                                   │  │
  *         └──── they were wrong ───────┼──────────────────────────────────────┘  │
  *                                      └──────────── one answers ────────────────┘
  */
 export class References {
   readonly #options: ReferencesOptions;
-  /** By name. */
+  /** Last answer by name of the reference, monotonic ms. */
   readonly #answeredAt = new Map<string, number>();
   #lastAnswerAt = Number.NEGATIVE_INFINITY;
-  /** All that counts: a reference that is not listed any more (its route is gone) is still asked. */
+  /** All references that count. One that is not listed any more, because its route is gone, is still asked. */
   readonly #known = new Map<string, Reference>();
   readonly #stopping = new AbortController();
   readonly #stops: (() => void)[] = [];
@@ -81,28 +84,36 @@ export class References {
     await this.#running;
   }
 
-  /** Since when none answers any more, monotonic ms; null: one does, or none counts. */
+  /** Since when no reference answers, monotonic ms; null while one answers or none counts. */
   get goneSince(): number | null {
     return this.#goneSince;
   }
 
-  /** When one was first heard again after all had been gone, monotonic ms; never: negative infinity. */
+  /**
+   * When a reference was first heard again after all had been gone, monotonic ms; negative infinity: never.
+   */
   get backAt(): number {
     return this.#backAt;
   }
 
-  /** Some reference answered within the last hour, or was found to be gone. Cheap: asked for every failure. */
+  /**
+   * Whether some reference answered within the last hour, or all were found to be gone. It is cheap, because
+   * every failure asks it.
+   */
   get areKnown(): boolean {
     return this.#goneSince !== null || this.#options.clock.monotonic() - this.#lastAnswerAt < COUNTS_MS;
   }
 
-  /** What the next round says. */
+  /** Resolves with the result of the next round. */
   ask(): Promise<ReferenceAnswer> {
     this.#next ??= this.#startRound();
     return this.#next;
   }
 
-  /** They say nothing about the network, as it turned out: none counts until it answers again. */
+  /**
+   * Forgets all answers, after the references proved to say nothing about the network. None counts until it
+   * answers again.
+   */
   forget(): void {
     this.#answeredAt.clear();
     this.#lastAnswerAt = Number.NEGATIVE_INFINITY;
@@ -112,7 +123,8 @@ export class References {
   async #startRound(): Promise<ReferenceAnswer> {
     const { clock } = this.#options;
     const waitMs = Math.max(0, this.#roundBeganAt + ROUND_EVERY_MS - clock.monotonic());
-    // Also where there is nothing to wait for: who asks in this turn still joins.
+    // The function yields even when there is nothing to wait for, so that callers of this turn still join the
+    // round.
     await (waitMs > 0 ? pause(this.#options.clock, waitMs, this.#stopping.signal) : Promise.resolve());
     this.#next = null;
     this.#roundBeganAt = clock.monotonic();
@@ -126,12 +138,12 @@ export class References {
     const counting = this.#counting();
     for (const reference of this.#listed()) this.#known.set(reference.name, reference);
     const end = new AbortController();
-    // An agent that was held up for so long has the answers in its sockets.
+    // An agent that was held up for this long has the answers in its sockets.
     const endRound = (): void => afterReading(() => end.abort());
     const cancel = this.#options.clock.after(ANSWER_WITHIN_MS, endRound);
     const signal = AbortSignal.any([end.signal, this.#stopping.signal]);
     const asked = [...this.#known.values()].map((reference) => this.#askOne(reference, signal));
-    // One answer is enough; the others are waited for only to know them.
+    // One answer is enough. The others are awaited only to note them.
     const isAnswered = await Promise.any(asked).then(
       () => true,
       () => false,
@@ -142,13 +154,14 @@ export class References {
       return 'answered';
     }
     if (this.#stopping.signal.aborted) return 'none';
-    // Those that are gone stay so for longer than an hour too: a network that was down does not become a verdict.
+    // References that are gone stay gone even after an hour, so that a long outage of the network does not
+    // become a verdict.
     if (counting.length === 0 && this.#goneSince === null) return 'none';
     this.#found(this.#options.clock.monotonic(), counting);
     return 'gone';
   }
 
-  /** Rejects when it does not answer. */
+  /** Asks one reference; rejects when it does not answer. */
   async #askOne(reference: Reference, signal: AbortSignal): Promise<void> {
     if (!(await reference.ask(signal)))
       throw new SvcError('reference-silent', `${reference.name} does not answer`);
@@ -159,25 +172,28 @@ export class References {
   #found(goneAt: number | null, counting: readonly string[] = []): void {
     const { log } = this.#options;
     if (goneAt !== null && this.#goneSince === null) {
-      log.warn({ references: counting }, 'none of the references answers any more');
+      log.warn(
+        { references: counting },
+        'no reference host answers any more: the network of the agent may be down',
+      );
     } else if (goneAt === null && this.#goneSince !== null) {
       this.#backAt = this.#options.clock.monotonic();
-      log.info({ event: 'recovered' }, 'references answer again');
+      log.info({ event: 'recovered' }, 'reference hosts answer again');
     }
     this.#goneSince = goneAt === null ? null : (this.#goneSince ?? goneAt);
   }
 
-  /** Where no list can be made (no descriptors are left to look at the machine with), those of before. */
+  /** The listed references, or the known ones when no list can be made, because no descriptors are left. */
   #listed(): readonly Reference[] {
     try {
       return this.#options.list();
     } catch (error) {
-      this.#options.log.debug({ error: messageOf(error) }, 'the references cannot be looked up');
+      this.#options.log.debug({ error: messageOf(error) }, 'cannot look up the reference hosts');
       return [...this.#known.values()];
     }
   }
 
-  /** Names of those that answered within the hour; others are not kept. */
+  /** Names of the references that answered within the hour. Others that are not listed are dropped. */
   #counting(): string[] {
     const oldest = this.#options.clock.monotonic() - COUNTS_MS;
     const listed = new Set(this.#listed().map(({ name }) => name));

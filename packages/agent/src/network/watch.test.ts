@@ -136,7 +136,7 @@ test('a reference that died alone hides an outage for one check, not longer', as
   for (let number = 0; number < 9; number += 1) await seen(host(number), passed);
   clock.advance(29_000);
   expect(await seen('down.test')).toBe(false);
-  // It counts no more, so nothing is suspected.
+  // It does not count, so nothing is suspected.
   expect(await seen('other.test')).toBeNull();
 });
 

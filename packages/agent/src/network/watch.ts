@@ -5,13 +5,13 @@ import { hostOfCheck } from './host-of-check.ts';
 import { isLoopbackHost } from './own-addresses.ts';
 import type { References } from './references.ts';
 
-/** Hosts beyond so many are not told apart any more. */
+/** Most hosts that are told apart. */
 const MAX_HOSTS = 20_000;
-/** With more than this part of the hosts answering, nearly all do not fail. */
+/** Part of the hosts. When more of them answer, it is not true that nearly all fail. */
 const ANSWERING_PART = 0.2;
-/** Of the last so many ms the agent says whether its network is down. */
+/** The agent reports a down network for this long after the last sign of it, ms. */
 const SICK_MS = 10_000;
-/** A host that was not probed is forgotten after so long, ms: it may not be checked any more. */
+/** A host without a probe for this long is forgotten, ms, because it may not be checked any more. */
 const CUT_OFF_MS = 3_600_000;
 
 export type WatchOptions = {
@@ -19,14 +19,17 @@ export type WatchOptions = {
   readonly clock: Pick<Clock, 'monotonic'>;
 };
 
-/** Hosts that fail at connection level: since the start of the first such attempt, and until when, monotonic ms. */
+/**
+ * A host that fails at connection level: the start of its first such attempt, and its last failure, monotonic
+ * ms.
+ */
 type Failing = { readonly since: number; lastAt: number };
 
-/** Hosts that are not probed because of our network: since when, and when last, monotonic ms. */
+/** A host that is not probed because of the agent's own network: since when, and when last, monotonic ms. */
 type CutOff = { readonly since: number; lastAt: number };
 
 /**
- * Tells the failures of targets from the failure of our own network.
+ * Tells the failures of targets from a failure of the agent's own network.
  *
  *     a host fails at connection level ── no reference counts ─────────────▶ the target's
  *         │
@@ -35,23 +38,27 @@ type CutOff = { readonly since: number; lastAt: number };
  *                └─ none answers any more ─┬─ the host has answered without them ─────────▶ the target's
  *                                          ├─ it has failed before, and other hosts have
  *                                          │  answered since: they were wrong ───────────▶ the target's
- *                                          └─ else ──────────────────────────────────────▶ our network's
+ *                                          └─ otherwise ─────────────────────────────────▶ the network's
  *
- * (*) Our network's where the attempt began before the network was back: what it sent was lost.
+ * (*) The network's when the attempt began before the network was back, because its packets were lost.
  *
- * A failure waits for the answer, some milliseconds while the network is there: the first host that
- * begins to fail cannot be compared with the others yet, which follow within a period. Attempts against
- * this machine say nothing about the network and are not looked at. Costs nothing while nothing fails.
+ * A failure waits for the references' answer, some milliseconds while the network works. It cannot be
+ * compared with other hosts at once: the first host that begins to fail is up to a period ahead of them.
+ * Attempts against this machine say nothing about the network and are ignored. The watch costs nothing while
+ * nothing fails.
  */
 export class NetworkWatch {
   readonly #options: WatchOptions;
   readonly #failing = new Map<string, Failing>();
-  /** Begin of the last attempt that each host answered, of those that did while others failed or no reference was there. */
+  /**
+   * Begin of the last attempt that each host answered. It is noted only while other hosts fail or no
+   * reference answers.
+   */
   readonly #answeredAt = new Map<string, number>();
-  /** Until they answer. */
+  /** Hosts that are cut off, until they answer. */
   readonly #cutOff = new Map<string, CutOff>();
   #cutOffAt = Number.NEGATIVE_INFINITY;
-  /** When some host answered last, of those times that {@link #answeredAt} is about. */
+  /** When any host answered last, monotonic ms; noted at the same times as {@link #answeredAt}. */
   #anyAnsweredAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: WatchOptions) {
@@ -59,10 +66,10 @@ export class NetworkWatch {
   }
 
   /**
-   * Takes notice of what an attempt found.
+   * Takes notice of the outcome of an attempt.
    *
-   * @param startedAt of the attempt, monotonic ms
-   * @returns for a failure that may be our network's: whether it is; else null
+   * @param startedAt start of the attempt, monotonic ms
+   * @returns for a failure that may be the network's: whether it is; otherwise null
    */
   seen(check: Check, found: ProbeOutcome, startedAt: number): Promise<boolean> | null {
     if (found.outcome === 'not_run') {
@@ -82,8 +89,9 @@ export class NetworkWatch {
   }
 
   /**
-   * Within the last ten seconds several hosts were not probed because of our network, and none answered since. Hosts
-   * that have no route while others answer (they never have one from here) tell nothing.
+   * Whether the agent's network is down. While the references are gone, one host is enough that was cut off
+   * since another one answered. Otherwise several hosts must have been cut off, the last one within ten
+   * seconds. Hosts that never have a route from here, while others answer, do not count.
    */
   get isDown(): boolean {
     const { references, clock } = this.#options;
@@ -94,8 +102,8 @@ export class NetworkWatch {
   }
 
   /**
-   * Hosts cut off since one answered last; only those that were not so before, unless nearly all are. Forgets those that
-   * are not checked any more.
+   * Number of hosts that were cut off since a host answered last. Hosts that were cut off before count only
+   * when nearly all hosts are. It forgets hosts that are not checked any more.
    */
   #countTellingCutOff(): number {
     const oldest = this.#options.clock.monotonic() - CUT_OFF_MS;
@@ -113,19 +121,20 @@ export class NetworkWatch {
     return answering > ANSWERING_PART * (answering + this.#cutOff.size) ? fresh : again;
   }
 
-  /** Nothing fails, and no reference is missed. */
+  /** Whether nothing fails and no reference is missing. */
   get #isCalm(): boolean {
     return this.#failing.size === 0 && this.#cutOff.size === 0 && this.#options.references.goneSince === null;
   }
 
   async #ask(host: string, failing: Failing, startedAt: number): Promise<boolean> {
     const { references } = this.#options;
-    // Whether another attempt has failed meanwhile says nothing: its connection was begun in vain all the same.
+    // Another attempt may have failed meanwhile. That does not matter, because this one's connection was
+    // begun in vain nevertheless.
     if ((await references.ask()) !== 'gone') return startedAt < references.backAt;
     const { goneSince } = references;
     if (goneSince !== null) {
       if ((this.#answeredAt.get(host) ?? Number.NEGATIVE_INFINITY) > goneSince) return false;
-      // Within a period of this host the others were checked too, so that its first failure tells nothing yet.
+      // The other hosts are checked within one period of this host, so its first failure says nothing yet.
       if (this.#haveAnsweredSince(Math.max(goneSince, failing.since))) {
         references.forget();
         this.#cutOff.clear();
@@ -136,7 +145,7 @@ export class NetworkWatch {
     return true;
   }
 
-  /** So many hosts have answered since that not nearly all fail. */
+  /** Whether so many hosts have answered since then that it is not true that nearly all fail. */
   #haveAnsweredSince(since: number): boolean {
     let answering = 0;
     let failing = 0;
@@ -156,7 +165,7 @@ export class NetworkWatch {
   #answered(host: string, { type }: Check, startedAt: number): void {
     this.#failing.delete(host);
     this.#cutOff.delete(host);
-    // It speaks for itself only: a name server on this machine answers from its memory.
+    // A DNS answer speaks only for itself: a name server on this machine answers from its memory.
     if (type === 'dns') return;
     this.#anyAnsweredAt = this.#options.clock.monotonic();
     if (this.#isCalm) this.#answeredAt.clear();
@@ -166,7 +175,7 @@ export class NetworkWatch {
   #noteCutOff(host: string): void {
     const now = this.#options.clock.monotonic();
     this.#cutOffAt = now;
-    // What it answered before is not its last word any more.
+    // Its earlier answer is out of date.
     this.#answeredAt.delete(host);
     const cutOff = this.#cutOff.get(host);
     if (cutOff !== undefined) cutOff.lastAt = now;

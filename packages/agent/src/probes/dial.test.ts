@@ -209,7 +209,7 @@ describe('names that do not resolve', () => {
     for (const resolver of [rejecting, throwing]) {
       expect(await dialled('a', 80, options(resolver))).toMatchObject({
         kind: 'unable',
-        message: 'resolving failed: EMFILE',
+        message: 'resolving the name failed: EMFILE',
       });
     }
   });

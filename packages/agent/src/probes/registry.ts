@@ -10,10 +10,10 @@ import { createTcpProbe } from './tcp/probe.ts';
 /** One probe for every kind of check. */
 export type Probes = { readonly [K in CheckKind]: Probe<Extract<Check, { type: K }>> };
 
-/** The probes with what they share. */
+/** The probes with their shared parts. */
 export type ProbeSet = {
   readonly probes: Probes;
-  /** No attempt is in progress any more. */
+  /** Closes the probes. Call it when no attempt is in progress. */
   close(): Promise<void>;
 };
 
@@ -21,9 +21,9 @@ export type ProbeSetOptions = {
   userAgent: string;
   /** Resolvers for DNS monitors; undefined: the system's. */
   dnsServers: readonly string[] | undefined;
-  /** PEM certificates of authorities that HTTP probes trust beside those that this process trusts anyway. */
+  /** PEM certificates of authorities that HTTP probes trust, in addition to those that this process trusts. */
   probeCa: readonly string[] | undefined;
-  /** Which proxy HTTP probes go by; undefined: none. */
+  /** Chooses the proxy of HTTP probes; undefined: there is none. */
   proxyFor: ProxyFor | undefined;
   egressDeny: readonly string[];
   egressAllow: readonly string[];

@@ -4,21 +4,21 @@ import { RCODE } from '../dns/packet.ts';
 import type { Cancel } from '../dns/query.ts';
 import type { ResolvedAddress } from './resolver.ts';
 
-/** RFC 8305 section 3: how long IPv4 addresses wait for IPv6 addresses still to come. */
+/** How long IPv4 addresses wait for IPv6 addresses that are still to come (RFC 8305, section 3). */
 const RESOLUTION_DELAY_MS = 50;
 
 export type AddressLookupResult =
   | { kind: 'found'; addresses: ResolvedAddress[] }
-  /** The servers know the name not at all, or without addresses. */
+  /** The servers know that the name does not exist, or that it has no addresses. */
   | { kind: 'no-name' | 'no-address' }
-  /** As {@link DnsReply}. */
+  /** The reasons of {@link DnsReply}. */
   | { kind: 'failed' | 'silent' | 'unreachable' | 'unable'; why: string };
 
 /**
- * Asks for the addresses of one full name, IPv4 and IPv6 side by side. `settle` is called once, never
+ * Asks for the IPv4 and IPv6 addresses of one full name at the same time. `settle` is called once, never
  * before this returns.
  *
- * @param name canonical
+ * @param name canonical name
  */
 export function lookUpAddresses(
   client: DnsClient,
@@ -44,7 +44,7 @@ export function lookUpAddresses(
     const replied = (reply: DnsReply) => {
       replies.set(family, reply);
       if (replies.size === families.length || isUnknownName(family, reply)) finish();
-      // IPv6 alone never goes ahead: where it is broken, only IPv4 saves the connection.
+      // IPv6 addresses alone never settle the look-up: where IPv6 is broken, only IPv4 saves the connection.
       else if (family === 4 && addressesIn(name, 4, reply).length > 0) {
         delay = setTimeout(finish, RESOLUTION_DELAY_MS);
       }
@@ -54,7 +54,10 @@ export function lookUpAddresses(
   return cancel;
 }
 
-/** Said about A it is true of the name; about AAAA some servers say it without meaning it (RFC 4074 section 4.2). */
+/**
+ * Whether the answer says that the name does not exist. About A that is reliable; about AAAA some servers say
+ * it wrongly (RFC 4074, section 4.2).
+ */
 function isUnknownName(family: 4 | 6, reply: DnsReply): boolean {
   return family === 4 && reply.kind === 'answer' && reply.message.rcode === RCODE.noSuchName;
 }
@@ -73,7 +76,7 @@ function addressesIn(name: string, family: 4 | 6, reply: DnsReply | undefined): 
   return records.map((record) => ({ address: textOf(record), family }));
 }
 
-/** RFC 8305 section 4: the families in turns, beginning with the first list's. */
+/** Mixes the families in turns, beginning with the first list's (RFC 8305, section 4). */
 export function interleave(
   first: readonly ResolvedAddress[],
   second: readonly ResolvedAddress[],

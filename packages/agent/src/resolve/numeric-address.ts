@@ -1,7 +1,7 @@
 /**
- * Reads the old spellings of IPv4 addresses that the system's resolver takes (inet_aton(3)): one to four
- * parts, decimal, octal (`0177`) or hexadecimal (`0x7f`), the last one filling what is left: `127.1`,
- * `0x7f000001`, `2130706433`.
+ * Reads the old spellings of IPv4 addresses that the system's resolver accepts (inet_aton(3)): one to four
+ * parts, each decimal, octal (`0177`) or hexadecimal (`0x7f`). The last part fills the remaining bytes:
+ * `127.1`, `0x7f000001`, `2130706433`.
  *
  * @returns the dotted form, or null when `text` is none of these
  */

@@ -45,6 +45,15 @@ options attempts:3 rotate no-aaaa edns0
   });
 });
 
+test('comments of lines that end with CR LF say nothing', () => {
+  const text = 'nameserver 10.0.0.53 # local\r\nsearch a ; b\r\n# nameserver 10.0.0.54\r\n';
+  expect(parseResolvConf(text, '')).toEqual({
+    ...DEFAULTS,
+    servers: [{ host: '10.0.0.53', port: 53 }],
+    search: ['a'],
+  });
+});
+
 test('of domain and search the last one counts', () => {
   expect(parseResolvConf('search a b\ndomain c.example', '').search).toEqual(['c.example']);
   expect(parseResolvConf('domain c.example\nsearch a b', '').search).toEqual(['a', 'b']);

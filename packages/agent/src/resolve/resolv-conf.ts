@@ -1,29 +1,29 @@
 import { isIP } from 'node:net';
 import { parseServer, type ServerAddress } from '../dns/servers.ts';
 
-/** What resolv.conf(5) says that matters to us; `edns0`, `inet6`, `sortlist` and the like do not. */
+/** The parts of resolv.conf(5) that svc uses. It ignores `edns0`, `inet6`, `sortlist` and the like. */
 export type ResolvConf = {
   servers: readonly ServerAddress[];
-  /** Suffixes tried for names with fewer than `ndots` dots. */
+  /** Suffixes that are tried for names with fewer than `ndots` dots. */
   search: readonly string[];
   ndots: number;
   /** Wait for one server, ms. */
   timeoutMs: number;
-  /** Rounds through all servers. */
+  /** Number of rounds through all servers. */
   attempts: number;
-  /** Start each look-up with another server. */
+  /** Whether each look-up starts with another server. */
   rotate: boolean;
-  /** Never ask for IPv6 addresses. */
+  /** Whether IPv6 addresses are never asked for. */
   noAaaa: boolean;
 };
 
 const MAX_SERVERS = 3;
 
 /**
- * Reads resolv.conf(5) with the defaults and bounds of glibc; lines that make no sense are passed over, as
- * there. A server may carry a port, `[10.0.0.53]:5353`, as on the BSDs.
+ * Reads resolv.conf(5) with the defaults and bounds of glibc, which also ignores lines that make no sense. A
+ * server may carry a port, `[10.0.0.53]:5353`, as on the BSDs.
  *
- * @param hostname of this machine: its domain is searched when the file says nothing
+ * @param hostname name of this machine: its domain is the search list when the file has none
  */
 export function parseResolvConf(text: string, hostname: string): ResolvConf {
   const servers: ServerAddress[] = [];
@@ -31,10 +31,8 @@ export function parseResolvConf(text: string, hostname: string): ResolvConf {
   let search = dot < 0 ? [] : [hostname.slice(dot + 1)];
   const options = new Map<string, string>();
   for (const line of text.split('\n')) {
-    const [keyword, ...values] = line
-      .replace(/[#;].*$/, '')
-      .trim()
-      .split(/\s+/);
+    const [written = ''] = line.split(/[#;]/, 1);
+    const [keyword, ...values] = written.trim().split(/\s+/);
     if (keyword === 'nameserver' && values[0] !== undefined) {
       const server = serverOf(values[0]);
       if (server !== null && servers.length < MAX_SERVERS) servers.push(server);
@@ -65,8 +63,8 @@ export function parseResolvConf(text: string, hostname: string): ResolvConf {
 }
 
 /**
- * Names to ask for, in order (as res_search(3)): a name with a trailing dot only as it is, one with at
- * least `ndots` dots as it is first, others with the search list first.
+ * The names to ask for, in order, as in res_search(3). A name with a trailing dot is asked for only as it is.
+ * A name with at least `ndots` dots is asked for first as it is. For other names the search list comes first.
  */
 export function candidateNames(
   host: string,
@@ -84,7 +82,7 @@ function serverOf(text: string): ServerAddress | null {
     if (bracketedV4 !== null) return parseServer(`${bracketedV4[1]}${bracketedV4[2] ?? ''}`);
     return isIP(text) !== 0 || text.startsWith('[') ? parseServer(text) : null;
   } catch {
-    // Not a server: passed over, as the system's resolver does.
+    // Not a server. The system's resolver ignores the line too.
     return null;
   }
 }

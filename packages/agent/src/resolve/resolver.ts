@@ -3,24 +3,26 @@ import { SvcError } from '@svc/shared/errors.ts';
 export type ResolvedAddress = { address: string; family: 4 | 6 };
 
 /**
- * Turns the host of an HTTP or TCP target into addresses, as the system would (hosts file, search list,
- * system servers) but without its pool of four threads: a name that never answers delays nobody else.
+ * Turns the host of an HTTP or TCP target into addresses. It works like the system's resolver (hosts file,
+ * search list, system servers), but without its pool of four threads: a name that never answers delays no
+ * other check.
  */
 export interface Resolver {
   /**
-   * Addresses in the order in which they should be tried; never empty. IPv4 and IPv6 literals (with or
-   * without brackets), the old numeric forms, `localhost` and names of the hosts file are answered
-   * synchronously, everything else by a promise.
+   * Resolves a host to its addresses in the order in which they should be tried; the list is never empty.
    *
-   * @throws ResolveError (thrown or rejected) when there is no address; `signal.reason` when `signal` aborts.
+   * IP literals (with or without brackets), the old numeric forms, `localhost` and names of the hosts file
+   * are answered synchronously. All other names are answered by a promise.
+   *
+   * @throws ResolveError (thrown or rejected) when there is no address; `signal.reason` when `signal` aborts
    */
   resolve(host: string, signal?: AbortSignal): ResolvedAddress[] | Promise<ResolvedAddress[]>;
   /**
-   * None of the name servers has answered anything since `since` (`performance.now()`), about whatever name: what was
-   * not resolved until now says nothing about its target.
+   * Whether no name server has answered any question since `since` (`performance.now()`). A name that was not
+   * resolved by now then says nothing about its target.
    */
   isSilentSince(since: number): boolean;
-  /** Ends every lookup and closes the sockets. */
+  /** Ends every look-up and closes the sockets. */
   close(): Promise<void>;
 }
 
@@ -30,18 +32,21 @@ export type ResolveErrorCode =
   | 'ENOTFOUND'
   /** The name exists but has neither A nor AAAA records. */
   | 'ENODATA'
-  /** The servers answered SERVFAIL, or refused, or something that is no answer. */
+  /** The servers answered SERVFAIL, refused, or sent an answer that is not valid. */
   | 'ESERVFAIL'
-  /** None of our name servers can be reached: this says nothing about the name. */
+  /** No name server of the agent can be reached. This says nothing about the name. */
   | 'EUNREACHABLE'
   /** No server answered in time. */
   | 'ETIMEOUT'
-  /** Not a host name at all. */
+  /** The text is not a host name. */
   | 'EBADNAME'
   /** The resolver was closed. */
   | 'ECANCELLED';
 
-/** The message is fit for a result: `cannot resolve db.example.com: no such name (NXDOMAIN)`. */
+/**
+ * A name has no address. The message may appear in a result: `cannot resolve db.example.com: no such name
+ * (NXDOMAIN)`.
+ */
 export class ResolveError extends SvcError {
   declare readonly code: ResolveErrorCode;
 

@@ -8,15 +8,15 @@ export type SystemFilePaths = { hosts: string; resolvConf: string };
 
 export const SYSTEM_FILES: SystemFilePaths = { hosts: '/etc/hosts', resolvConf: '/etc/resolv.conf' };
 
-/** Files are looked at again after this long, at the next look-up. */
+/** Age after which the next look-up looks at the files again, ms. */
 const LOOK_AGAIN_MS = 1_000;
 
 /**
- * The system's resolver configuration, read again when a file changed. A file that is missing or cannot be
- * read counts as empty, as it does for the system.
+ * The system's resolver configuration. A changed file is read again. A missing or unreadable file counts as
+ * empty, as it does for the system.
  *
- * The calls are synchronous on purpose: they cost some microseconds once a second, and the asynchronous
- * ones would queue in the thread pool that look-ups must not depend on.
+ * The calls are synchronous on purpose. They take some microseconds once a second, while asynchronous ones
+ * would queue in the thread pool that look-ups must not depend on.
  */
 export class SystemFiles {
   readonly #paths: SystemFilePaths;
@@ -26,7 +26,7 @@ export class SystemFiles {
   #hosts: HostsFile = new Map();
   #resolvConf: ResolvConf = parseResolvConf('', '');
 
-  /** @param now monotonic, ms */
+  /** @param now a monotonic clock, ms */
   constructor(paths: SystemFilePaths = SYSTEM_FILES, now: () => number = () => performance.now()) {
     this.#paths = paths;
     this.#now = now;
@@ -62,13 +62,16 @@ function stampOf(path: string): string {
   return stats === undefined ? '-' : `${stats.ino}/${stats.size}/${stats.mtimeNs}`;
 }
 
-/** Null: it cannot be read for want of descriptors or memory, and may be in a second. */
+/**
+ * Text of a file; null when it cannot be read for lack of descriptors or memory, which may be over in a
+ * second.
+ */
 function textOf(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    // Else missing or unreadable: as if empty.
+    // Otherwise the file is missing or unreadable, and counts as empty.
     return localFailureOf(code, 4) === 'used-up' ? null : '';
   }
 }

@@ -172,7 +172,7 @@ describe('half an answer', () => {
 describe('failures say what and why', () => {
   test.each([
     ['gone.example', 'ENOTFOUND', 'cannot resolve gone.example: no such name (NXDOMAIN)'],
-    ['mail.example', 'ENODATA', 'cannot resolve mail.example: it has no address (neither A nor AAAA)'],
+    ['mail.example', 'ENODATA', 'cannot resolve mail.example: the name has no address (neither A nor AAAA)'],
     ['a..example', 'EBADNAME', 'cannot resolve a..example: the name has an empty label'],
     ['a b', 'EBADNAME', 'cannot resolve a b: not a host name'],
     ['', 'EBADNAME', 'cannot resolve : not a host name'],

@@ -12,12 +12,11 @@ import { type ResolvedAddress, ResolveError, type Resolver } from './resolver.ts
 import { SYSTEM_FILES, type SystemFilePaths, SystemFiles } from './system-files.ts';
 
 /**
- * A resolver that follows the system's hosts file and resolv.conf, with its own DNS client. Nothing is
- * cached between look-ups, so that every check measures DNS as it is (decision 0177); look-ups of one
- * name that run at the same time share their queries.
+ * Creates a resolver that follows the system's hosts file and resolv.conf, with its own DNS client.
  *
- * Not followed: nsswitch.conf (the order is always files, then dns), multicast DNS, and LOCALDOMAIN and
- * RES_OPTIONS in the environment.
+ * Nothing is cached between look-ups, so that every check measures DNS as it is (decision 0177). Look-ups of
+ * one name at the same time share their queries. It does not follow nsswitch.conf (the order is always files,
+ * then dns), multicast DNS, or LOCALDOMAIN and RES_OPTIONS in the environment.
  */
 export function createSystemResolver(paths: SystemFilePaths = SYSTEM_FILES): Resolver {
   return new SystemResolver(paths);
@@ -57,7 +56,7 @@ class SystemResolver implements Resolver {
     await this.#client.close();
   }
 
-  /** What needs no query: numeric forms, the hosts file, localhost (RFC 6761 section 6.3). */
+  /** Answers that need no query: numeric forms, the hosts file, localhost (RFC 6761, section 6.3). */
   #known(host: string): ResolvedAddress[] | null {
     const numeric = numericAddress(host);
     if (numeric !== null) return [{ address: numeric, family: 4 }];
@@ -102,7 +101,7 @@ class SystemResolver implements Resolver {
 
 type NotFound = Exclude<AddressLookupResult, { kind: 'found' }>;
 
-/** One look-up: the name and its search list, one after the other, as res_search(3) does. */
+/** One look-up: it asks for the name and its search list one after the other, as res_search(3) does. */
 class Search {
   readonly #host: string;
   readonly #conf: ResolvConf;
@@ -127,7 +126,7 @@ class Search {
     };
   }
 
-  /** Drops the queries in progress; {@link run} then never settles. */
+  /** Drops the queries in progress. {@link run} then never settles. */
   cancel(): void {
     this.#isCancelled = true;
     this.#cancel();
@@ -138,7 +137,7 @@ class Search {
     for (const name of this.#names()) {
       const result = await this.#ask(name);
       if (result.kind === 'found') return result.addresses;
-      // Silence ends the search: the other names would meet it too.
+      // Silence ends the search, because the other names would meet it too.
       if (result.kind === 'silent' || result.kind === 'unreachable' || result.kind === 'unable') {
         throw this.#error(result);
       }
@@ -175,23 +174,27 @@ class Search {
       case 'no-name':
         return new ResolveError('ENOTFOUND', this.#host, 'no such name (NXDOMAIN)');
       case 'no-address':
-        return new ResolveError('ENODATA', this.#host, 'it has no address (neither A nor AAAA)');
+        return new ResolveError('ENODATA', this.#host, 'the name has no address (neither A nor AAAA)');
       case 'failed':
         return new ResolveError('ESERVFAIL', this.#host, result.why);
       case 'silent':
         return new ResolveError('ETIMEOUT', this.#host, `timed out: ${result.why}`);
       case 'unreachable':
-        return new ResolveError('EUNREACHABLE', this.#host, `no name server can be reached: ${result.why}`);
+        return new ResolveError(
+          'EUNREACHABLE',
+          this.#host,
+          `the agent cannot reach any name server: ${result.why}`,
+        );
       case 'unable':
         if (this.#isClosed()) return new ResolveError('ECANCELLED', this.#host, result.why);
-        return new SvcError('ELOOKUP', `cannot ask for ${this.#host}: ${result.why}`);
+        return new SvcError('ELOOKUP', `cannot look up ${this.#host}: ${result.why}`);
       default:
         return result satisfies never;
     }
   }
 }
 
-/** Search suffixes come from a file: what makes no name with them is passed over. */
+/** Whether the text is a canonical name. Search suffixes come from a file, and may not make a name. */
 function isName(name: string): boolean {
   try {
     return canonicalName(name) === name;

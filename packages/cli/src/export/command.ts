@@ -19,17 +19,17 @@ const OPTIONS = {
     oneOf: FORMATS,
     description: 'yaml (the default) and json: a declared file; hcl: Terraform, with import blocks',
   },
-  output: { value: 'FILE', description: 'write to this file, which must not be there yet, not to stdout' },
+  output: { value: 'FILE', description: 'write to this new file instead of stdout' },
   secrets: {
     value: SECRETS_AS.join('|'),
     oneOf: SECRETS_AS,
-    description: 'variables (the default): a variable in the place of every secret; inline: in clear',
+    description: 'variables (the default): a variable instead of every secret; inline: secrets in clear',
   },
   'secrets-file': {
     value: 'FILE',
     description: 'also write the values of the variables: *.auto.tfvars for hcl, else for a shell',
   },
-  force: { description: 'replace files that are there already' },
+  force: { description: 'replace existing files' },
 } as const;
 
 export const exportCommand: Command = {
@@ -42,7 +42,7 @@ file whose import blocks let Terraform take everything over as it is.
 Options:
 ${describeOptions(OPTIONS)}
 
-Without --output, "npm run" adds lines of its own: use "npm run --silent svc -- export >svc.yaml".
+Without --output, "npm run" adds lines to the output: use "npm run --silent svc -- export >svc.yaml".
 Reading secrets needs a token of scope write. Files with secrets are readable by their owner only.
 
 What a declared file (SVC_CONFIG) declares, only that file may change (409). Before Terraform takes it
@@ -79,10 +79,10 @@ function refuseContradictions(
 ): void {
   if (secretsPath === undefined) return;
   if (secrets === 'inline') {
-    throw new UsageError('--secrets inline leaves nothing for --secrets-file: use one of them');
+    throw new UsageError('--secrets inline and --secrets-file exclude each other: use one of them');
   }
   if (output !== undefined && userPath(output, environment) === userPath(secretsPath, environment)) {
-    throw new UsageError('--output and --secrets-file name the same file: give the secrets one of their own');
+    throw new UsageError('--output and --secrets-file name the same file: write the secrets to another file');
   }
 }
 
@@ -91,7 +91,7 @@ function requireShown({ secrets }: ExportedDocument, { source }: FoundToken): vo
   if (hidden.length === 0) return;
   throw new SvcError(
     'secrets-hidden',
-    `the token of ${source} may not read ${counted(hidden.length, 'secret')}: use one of scope write, or leave --secrets and --secrets-file out`,
+    `the token of ${source} may not read ${counted(hidden.length, 'secret')}: use a token of scope write, or omit --secrets and --secrets-file`,
   );
 }
 
@@ -133,13 +133,13 @@ async function write(
     const isSecret = secrets === 'inline' && document.secrets.length > 0;
     await writeNewFile(output, text, { replaces, isSecret });
   }
-  // After the other one: where that cannot be written, no secrets are left lying about.
+  // After the other file: if that one cannot be written, no secrets are left behind.
   if (secretsPath === undefined) return;
   const values = secretsFile(document.secrets, format);
   await writeNewFile(secretsPath, values, { replaces, isSecret: true });
 }
 
-/** What the document does not say by itself. */
+/** Reports facts that the document does not contain. */
 function say(
   { secrets: all, notes }: ExportedDocument,
   { given, format, secrets }: Choices,
@@ -157,7 +157,7 @@ function say(
   }
   if (format === 'hcl' && secrets === 'variables' && all.some(({ hiding }) => hiding === 'nothing')) {
     err.write(
-      'svc: the first plan changes resources with secret header values in place: only to mark the values as sensitive\n',
+      'svc: the first plan updates resources with secret header values in place, only to mark the values as sensitive\n',
     );
   }
   const isSpoilt =
@@ -166,7 +166,7 @@ function say(
     environment.npm_lifecycle_event === 'svc' &&
     environment.npm_config_loglevel !== 'silent';
   if (isSpoilt) {
-    err.write('svc: npm wrote lines of its own before the output: use --output, or npm run --silent\n');
+    err.write('svc: npm wrote lines before the output: use --output, or npm run --silent\n');
   }
 }
 

@@ -11,12 +11,12 @@ import { environmentName, type SecretsAs } from './secrets.ts';
 /** The document as `svc.yaml`. @param heading a line about where it comes from */
 export function declaredYaml(document: ExportedDocument, secrets: SecretsAs, heading: string): string {
   const yaml = new Document(declaration(document, secrets), { aliasDuplicateObjects: false });
-  // Lists of plain values read better in one line.
+  // Lists of plain values are easier to read on one line.
   visit(yaml, {
     Seq(_key, sequence) {
       if (sequence.items.every((item) => 'value' in (item as object))) sequence.flow = true;
     },
-    // As a block, a line of blanks alone would be read as indentation.
+    // In a block, a line of blanks alone would be read as indentation.
     Scalar(_key, scalar) {
       if (typeof scalar.value === 'string' && /^[ \t]+$/m.test(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
     },
@@ -25,7 +25,7 @@ export function declaredYaml(document: ExportedDocument, secrets: SecretsAs, hea
   return yaml.toString({ lineWidth: 0, flowCollectionPadding: false });
 }
 
-/** The same as JSON, which the declared file may be too. */
+/** The same as JSON; the declared file may be JSON too. */
 export function declaredJson(document: ExportedDocument, secrets: SecretsAs): string {
   return `${JSON.stringify(declaration(document, secrets), null, 2)}\n`;
 }
@@ -64,7 +64,7 @@ function isList(value: Written): value is readonly Written[] {
   return Array.isArray(value);
 }
 
-/** `${` begins an insertion in the declared file; `$${` is the text. */
+/** Escapes `${`, which begins an insertion in the declared file: `$${` is the literal text. */
 function literal(text: string): string {
   return text.replaceAll('${', () => '$${');
 }

@@ -18,16 +18,16 @@ export class ExportedReference {
 }
 
 /**
- * What Terraform hides without being told: the attribute, the mapping that the secret is a member of, or
- * nothing (the values of headers, which the specification does not mark as sensitive).
+ * What Terraform hides by itself: the attribute, the mapping that contains the secret, or nothing (header
+ * values, which the specification does not mark as sensitive).
  */
 export type Hiding = 'attribute' | 'mapping' | 'nothing';
 
-/** A secret: in a document only when that is asked for. */
+/** A secret. A document contains its value only on request. */
 export class ExportedSecret {
   /** Lower-case identifier, unique in the document: `notification_ops_incident_a_integration_key`. */
   readonly name: string;
-  /** Of the resource and the attribute, for people. */
+  /** The resource and the attribute, for people. */
   readonly where: string;
   /** Null when the token may not read it. */
   readonly value: Secret | null;
@@ -43,7 +43,10 @@ export class ExportedSecret {
   /** @throws SvcError when the token may not read it */
   shown(): string {
     if (this.value !== null) return this.value.reveal();
-    throw new SvcError('secrets-hidden', `${this.where} is not shown to this token: use one of scope write`);
+    throw new SvcError(
+      'secrets-hidden',
+      `${this.where} is hidden from this token: use a token of scope write`,
+    );
   }
 }
 
@@ -61,21 +64,24 @@ export type Members = { readonly [name: string]: Written };
 export type ExportedResource = {
   readonly kind: ResourceKind;
   readonly name: string;
-  /** As `terraform import` takes it. */
+  /** The id in the form that `terraform import` takes. */
   readonly importId: string;
   readonly attributes: Members;
-  /** Blocks that there is one of at most. */
+  /** Blocks that may occur once. */
   readonly singleBlocks: Readonly<Record<string, Members>>;
-  /** Blocks that repeat, none of them empty. */
+  /** Blocks that may repeat; none of the lists is empty. */
   readonly blocks: Readonly<Record<string, readonly Members[]>>;
 };
 
-/** A configuration as it is declared: names, references, nothing that is a default anyway. */
+/**
+ * A configuration in the form of a declaration: with names and references, and without values that are
+ * defaults.
+ */
 export type ExportedDocument = {
   readonly resources: readonly ExportedResource[];
   /** In the order of the document. */
   readonly secrets: readonly ExportedSecret[];
-  /** What the document cannot say, one line each. */
+  /** Facts that the document cannot express, one line each. */
   readonly notes: readonly string[];
 };
 
@@ -83,7 +89,7 @@ export function exportDocument(live: readonly LiveResource[]): ExportedDocument 
   const nameOf = localNames(live);
   const secrets = new SecretNames();
   const notes = live.filter(showsNothing).map(({ id, answered }) => {
-    return `component ${id} of status page ${String(answered.page_id)} is left out: the monitor that it showed was removed`;
+    return `component ${id} of status page ${String(answered.page_id)} is not exported: the monitor that it showed was removed`;
   });
   const declared = live.filter((resource) => !showsNothing(resource));
   const resources = declared.map((resource): ExportedResource => {
@@ -99,7 +105,7 @@ export function exportDocument(live: readonly LiveResource[]): ExportedDocument 
         reference(kinds, to) {
           const target = kinds.find((candidate) => nameOf(candidate, to) !== null);
           if (target !== undefined) return new ExportedReference(target, nameOf(target, to) ?? '');
-          notes.push(`${kind}.${name} refers to ${to}, which is not there any more: export again`);
+          notes.push(`${kind}.${name} refers to ${to}, which no longer exists: export again`);
           return to;
         },
       }),
@@ -108,7 +114,7 @@ export function exportDocument(live: readonly LiveResource[]): ExportedDocument 
   return { resources, secrets: secrets.all, notes };
 }
 
-/** A component whose monitor was removed cannot be declared: there is nothing that it could show. */
+/** A component whose monitor was removed cannot be declared, because it has nothing to show. */
 function showsNothing({ kind, answered }: LiveResource): boolean {
   if (kind !== 'svc_status_page_component') return false;
   return answered.type === 'monitor' && (answered.monitor_id ?? null) === null;
@@ -118,7 +124,7 @@ type Answered = Readonly<Record<string, unknown>>;
 
 type Replacements = {
   reference(kinds: readonly ResourceKind[], id: string): Written;
-  /** Null: no secret. */
+  /** Null: not a secret. */
   secretAt(path: readonly (string | number)[], value: string): ExportedSecret | null;
 };
 
@@ -156,7 +162,7 @@ function writtenMembers(
   );
 }
 
-/** Computed by the service, unset, or what is taken when nothing is said. */
+/** Computed by the service, unset, or equal to the default. */
 function isUnsaid(attribute: Attribute, value: unknown): boolean {
   if (attribute.presence === 'computed' || value === null) return true;
   return attribute.presence === 'default' && JSON.stringify(value) === JSON.stringify(attribute.default);
@@ -197,7 +203,7 @@ function leaf(
     : reference(references as readonly ResourceKind[], value);
 }
 
-/** Gives every secret of the document its name. */
+/** Names every secret of the document. */
 class SecretNames {
   readonly all: ExportedSecret[] = [];
   readonly #names = new UniqueNames();
@@ -230,7 +236,7 @@ function hidingOf(kind: ResourceKind, place: Place): Hiding {
   return attribute.value.type === 'map' ? 'mapping' : 'attribute';
 }
 
-/** Members of a list are called by their `key`: `headers authorization`, not `headers 0 value`. */
+/** Names members of a list by their `key`: `headers authorization`, not `headers 0 value`. */
 function spoken(place: Place, answered: Answered): string[] {
   const index = place.findIndex((step) => typeof step === 'number');
   if (index === -1) return place.map(String);
@@ -241,11 +247,11 @@ function spoken(place: Place, answered: Answered): string[] {
   return [...place.slice(0, index).map(String), String(key ?? place[index])];
 }
 
-/** Whether a page is served, and its colours, are no part of a declaration. */
+/** A declaration does not contain whether a page is published, or its theme. */
 function appearanceNotes(kind: ResourceKind, name: string, { id, published, theme }: Answered): string[] {
   if (kind !== 'svc_status_page' || (published === true && theme === 'system')) return [];
   const now = `published is ${published}, theme is ${theme}`;
   return [
-    `${kind}.${name}: ${now}; a declaration cannot say this, a page made from it is published and has the theme system (change it with PATCH /v1/status-pages/${id}/appearance)`,
+    `${kind}.${name}: ${now}; a declaration cannot contain this, and a page made from it is published and has the theme system (change it with PATCH /v1/status-pages/${id}/appearance)`,
   ];
 }

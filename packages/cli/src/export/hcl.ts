@@ -1,9 +1,9 @@
 /**
- * HCL as `terraform fmt` leaves it. Only what an export needs: attributes, blocks, literal values and
- * references.
+ * Writes HCL in the format of `terraform fmt`, limited to the needs of an export: attributes, blocks, literal
+ * values and references.
  */
 
-/** Written as it is: `svc_http_monitor.api.id`, `var.password`. */
+/** Written without quotes: `svc_http_monitor.api.id`, `var.password`. */
 export class HclExpression {
   readonly text: string;
 
@@ -27,11 +27,11 @@ export type HclBlock = {
   readonly blocks?: readonly HclBlock[];
 };
 
-/** Lists longer than this stand with one member per line, columns. */
+/** Columns; longer lists have one member per line. */
 const LINE_WIDTH = 80;
 const INDENT = '  ';
 
-/** A file of these blocks, an empty line between any two. */
+/** A file of these blocks, with an empty line between them. */
 export function hclFile(blocks: readonly HclBlock[]): string {
   return blocks.map((block) => `${blockLines(block).join('\n')}\n`).join('\n');
 }
@@ -47,7 +47,7 @@ function blockLines({ type, labels = [], attributes, blocks = [] }: HclBlock): s
   return [`${head} {`, ...indented([...own, ...nested]), '}'];
 }
 
-/** `terraform fmt` aligns the `=` of neighbours; a value of several lines stands for itself. */
+/** Aligns the `=` of neighbouring lines, as `terraform fmt` does; a value of several lines is not aligned. */
 function attributeLines(attributes: readonly (readonly [string, HclValue])[]): string[] {
   const written = attributes.map(([name, value]) => ({ name, lines: valueLines(value, name.length) }));
   return written.flatMap(({ name, lines: [first = '', ...rest] }, index) => {
@@ -56,7 +56,7 @@ function attributeLines(attributes: readonly (readonly [string, HclValue])[]): s
   });
 }
 
-/** The longest name among the neighbours of `index` that have one line each. */
+/** The longest name among the one-line neighbours of `index`. */
 function widthAround(written: readonly { name: string; lines: string[] }[], index: number): number {
   const isApart = ({ lines }: { lines: string[] }) => lines.length > 1;
   const start = written.findLastIndex((attribute, at) => at < index && isApart(attribute)) + 1;
@@ -98,7 +98,7 @@ function isMapping(value: HclValue): value is { readonly [name: string]: HclValu
   return typeof value === 'object' && !isList(value) && !(value instanceof HclExpression);
 }
 
-/** A key in braces; quoted where it is no identifier, or one that would mean something else. */
+/** A key in braces. It is quoted when it is not an identifier, or when it is a keyword. */
 function hclKey(name: string): string {
   return /^[A-Za-z_][A-Za-z0-9_-]*$/.test(name) && !KEYWORDS.has(name) ? name : hclString(name);
 }

@@ -10,12 +10,13 @@ export type LiveResource = {
   readonly answered: Readonly<Record<string, unknown>>;
 };
 
-/** What of the API's client is needed: a list's entries over all of its pages. */
+/** The part of the API's client that is needed: the entries of a list over all of its pages. */
 export type Lists = { list(path: string): AsyncIterable<Readonly<Record<string, unknown>>> };
 
 /**
- * Every declared resource of the token's workspace: kinds in the order of dependency, each by ascending
- * id. Not a snapshot: what others change meanwhile may be missing or dangle.
+ * Every declared resource of the token's workspace: kinds in the order of dependency, each by ascending id.
+ * It is not a snapshot: resources that change meanwhile may be missing, or references to them may point
+ * nowhere.
  */
 export async function liveConfiguration(api: Lists): Promise<LiveResource[]> {
   const found: LiveResource[] = [];
@@ -37,7 +38,7 @@ export async function liveConfiguration(api: Lists): Promise<LiveResource[]> {
 
 function resource(kind: ResourceKind, answered: Readonly<Record<string, unknown>>): LiveResource {
   if (typeof answered.id !== 'string')
-    throw new SvcError('not-exportable', `the API answered a ${kind} without an id`);
+    throw new SvcError('not-exportable', `the API returned a ${kind} without an id`);
   return { kind, id: answered.id, answered };
 }
 

@@ -1,14 +1,14 @@
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { LiveResource } from './live.ts';
 
-/** Of an invented name without its number; the declared file and Terraform allow more. */
+/** Longest generated name, without its number; the declared file and Terraform allow longer names. */
 const LONGEST = 60;
 
 /**
- * Local names made from what people call the resources: valid in Terraform and in the declared file,
- * unique among their kind. The same resources always get the same names; those of lower ids first.
+ * Makes local names from the names of the resources. They are valid in Terraform and in the declared file,
+ * and unique for each kind. The same resources always get the same names; lower ids are named first.
  *
- * @param resources pages before what stands on them
+ * @param resources pages before the components and groups on them
  */
 export function localNames(
   resources: readonly LiveResource[],
@@ -23,10 +23,10 @@ export function localNames(
   return nameOf;
 }
 
-/** Numbers names that come again: `api`, `api_2`, `api_3`. */
+/** Numbers names that occur again: `api`, `api_2`, `api_3`. */
 export class UniqueNames {
   readonly #taken = new Set<string>();
-  /** The number to try next by name: there may be thousands of the same. */
+  /** The number to try next, by name: thousands of resources may have the same name. */
   readonly #next = new Map<string, number>();
 
   /** @param space names of different spaces may be equal */
@@ -42,7 +42,7 @@ export class UniqueNames {
   }
 }
 
-/** Stand for a name that has no letters of ours, and before one that begins with a digit. */
+/** Used for a name without a letter from a to z, and before a name that begins with a digit. */
 const NOUNS: Readonly<Record<ResourceKind, string>> = {
   svc_http_monitor: 'monitor',
   svc_tcp_monitor: 'monitor',
@@ -53,7 +53,7 @@ const NOUNS: Readonly<Record<ResourceKind, string>> = {
   svc_status_page_component: 'component',
 };
 
-/** Components and groups are called after their page too: pages often show the same monitors. */
+/** Components and groups are named after their page too: pages often show the same monitors. */
 function calledBy(
   { kind, answered }: LiveResource,
   nameOf: (kind: ResourceKind, id: string) => string | null,

@@ -4,11 +4,11 @@ import { hclString } from './hcl.ts';
 export const FORMATS = ['yaml', 'json', 'hcl'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** Whether secrets stand in the document, or it takes them from variables. */
+/** Where secrets are written: in the document, or in variables that it uses. */
 export const SECRETS_AS = ['variables', 'inline'] as const;
 export type SecretsAs = (typeof SECRETS_AS)[number];
 
-/** Not `SVC_…`: those are svc's own settings, and it would warn of the others. */
+/** Without the prefix `SVC_`: that is for svc's own settings, and svc would warn of other names. */
 export function environmentName(secret: ExportedSecret): string {
   return secret.name.toUpperCase();
 }
@@ -19,8 +19,8 @@ export function variableName(secret: ExportedSecret, format: Format): string {
 }
 
 /**
- * A file that gives all the variables: `*.auto.tfvars` for Terraform, for the declared file assignments
- * that a shell reads.
+ * A file that sets all the variables: `*.auto.tfvars` for Terraform, and shell assignments for the declared
+ * file.
  */
 export function secretsFile(secrets: readonly ExportedSecret[], format: Format): string {
   if (format !== 'hcl') {

@@ -10,7 +10,7 @@ import { type HclBlock, HclExpression, type HclValue, hclFile } from './hcl.ts';
 import type { SecretsAs } from './secrets.ts';
 
 const PROVIDER = { source: 'svc/svc', version: '~> 0.1' };
-/** The first with import blocks. */
+/** The first version with import blocks. */
 const TERRAFORM = '>= 1.5';
 
 /** The document as one Terraform file that imports every resource. @param heading a line about where it comes from */

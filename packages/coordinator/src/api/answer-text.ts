@@ -1,8 +1,8 @@
 import { mapInTurns } from '@svc/shared/turns.ts';
 
 /**
- * An answer as JSON, as `JSON.stringify` writes it, in UTF-8. A list is written member by member, and others have their
- * turn between two: 100 monitors with large bodies are 25 MiB.
+ * Writes an answer as JSON in UTF-8, exactly as `JSON.stringify` does. A list is written member by member,
+ * and other work gets a turn in between: 100 monitors with large bodies are 25 MiB.
  */
 export async function answerText(body: unknown): Promise<string | Uint8Array<ArrayBuffer>> {
   if (!isList(body)) return JSON.stringify(body);
@@ -13,7 +13,7 @@ export async function answerText(body: unknown): Promise<string | Uint8Array<Arr
   const end = JSON.stringify(envelope)
     .replace(/^\{(?=")/, ',')
     .replace(/^\{\}$/, '}');
-  // Bytes: putting texts together and encoding them would hold the thread once more for all of them.
+  // The parts are bytes: joining texts and encoding them would hold the thread once more for all of them.
   return Buffer.concat([Buffer.from('{"data":['), ...members, Buffer.from(`]${end}`)]);
 }
 

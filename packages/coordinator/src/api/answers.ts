@@ -9,19 +9,22 @@ import { AUDIT_ACTORS, AUDIT_OUTCOMES } from '../store/audit.ts';
 import { transitionVote } from '../store/stored-votes.ts';
 import { TOKEN_SCOPES } from '../store/tokens.ts';
 
-/** What the API answers beside declared resources. Instants are epoch ms unless they are texts; unset is null. */
+/**
+ * Schemas of the API's answers beside declared resources. Instants are epoch ms unless they are texts. Unset
+ * values are null.
+ */
 
 export const id = z
   .string()
   .regex(/^[1-9][0-9]{0,14}$/)
   .meta({ description: 'A decimal number as a string.' });
-/** As the declared resources have it. */
+/** An instant as declared resources have it. */
 export const instant = z.iso.datetime().meta({ description: 'Instant in UTC (RFC 3339).' });
 const region = z.enum(REGIONS);
 
-const warnings = z
-  .array(z.string())
-  .meta({ description: 'What does not work as declared, in sentences for people.' });
+const warnings = z.array(z.string()).meta({
+  description: 'Warnings about parts of the resource that do not work as declared, in sentences for people.',
+});
 
 const monitorMembers = {
   regions_status: z
@@ -40,7 +43,9 @@ const monitorMembers = {
   updated_at: instant.meta({ description: 'When the monitor was last changed (RFC 3339).' }),
 };
 
-/** What declared resources are answered with beside their attributes: `apiMembers` of their definitions. */
+/**
+ * Members of the answers for declared resources beside their attributes: `apiMembers` of their definitions.
+ */
 export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<string, z.ZodType>> } = {
   svc_http_monitor: monitorMembers,
   svc_tcp_monitor: monitorMembers,
@@ -57,7 +62,7 @@ export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<s
   svc_status_page_component: { warnings },
 };
 
-/** Members of a result that are the same whether it is recorded or not. */
+/** Members of a result that are the same whether or not it is recorded. */
 const found = {
   outcome: z.enum(OUTCOMES),
   reason: z
@@ -364,11 +369,11 @@ export const regionView = z
       .nullable()
       .meta({ description: 'When the region last had a live agent, epoch ms.' }),
     sick: z.array(z.enum(SICKNESSES)).meta({
-      description: 'What the agents of the region find wrong with themselves. Empty where they find nothing.',
+      description: 'Faults that the agents of the region find in themselves. Empty where they find none.',
     }),
     muted: z.boolean().meta({
       description:
-        '`true`: the agents of the region, or somebody with their key, say more than is read. The region is not heard for a while, and counts as a region without agents.',
+        '`true`: the agents of the region, or somebody with their key, send more messages than the coordinator reads. The region is not heard for a while, and counts as a region without agents.',
     }),
     agents: z.array(
       z.object({
@@ -463,7 +468,7 @@ export const auditView = z
     workspace_id: id.nullable().meta({ description: 'Null where the request had no valid token.' }),
     actor: z.enum(AUDIT_ACTORS).meta({
       description:
-        'Who acted: an API token, nobody that is known, the declared file, or the settings (`SVC_API_TOKEN`).',
+        'Who acted: an API token, somebody unknown, the declared file, or the settings (`SVC_API_TOKEN`).',
     }),
     token: z
       .object({ id, name: z.string() })

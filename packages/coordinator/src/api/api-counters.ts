@@ -1,7 +1,7 @@
 import { API_COUNTERS } from '@svc/shared/metrics/serving-instruments.ts';
 import { createTotals, type ValuesOf } from '@svc/shared/metrics/totals.ts';
 
-/** What the API counts; what each number means is in `API_COUNTERS`. */
+/** The counters of the API. `API_COUNTERS` says what each number means. */
 export type ApiCounters = ValuesOf<typeof API_COUNTERS>;
 
 export function createApiCounters(): ApiCounters {

@@ -30,7 +30,7 @@ type Variables = {
 };
 type ApiContext = Context<{ Variables: Variables }>;
 
-/** The whole API as a function from requests to answers. */
+/** Creates the whole API as a function from requests to answers. */
 export function createApp(
   dependencies: ApiDependencies,
   { bodies, trail }: { readonly bodies: Bodies; readonly trail: AuditTrail },
@@ -59,7 +59,7 @@ export function createApp(
     countAnswer(counters, status);
     context.get('audit')?.answered(status, context.get('detail'));
     context.header('x-request-id', requestId);
-    // Whoever keeps ids finds out by it that a token belongs elsewhere.
+    // Clients that keep ids notice with it that a token belongs to another workspace.
     const workspaceId = context.get('workspaceId');
     if (workspaceId !== null) context.header('svc-workspace', String(workspaceId));
     context.header('cache-control', 'no-store');
@@ -77,7 +77,7 @@ export function createApp(
     );
   });
 
-  /** Null on public endpoints. */
+  /** The token of a request; null on public endpoints. */
   function admit(context: ApiContext, { access }: Endpoint, audit: RequestAudit): Token | null {
     if (access === 'public') return null;
     context.set('audit', audit);
@@ -131,8 +131,8 @@ export function createApp(
     const methods = methodsAt(endpoints, context.req.path);
     const wrong =
       methods.length === 0
-        ? new Problem('not-found', 'there is nothing at this path')
-        : new Problem('method-not-allowed', `this path has ${methods.join(', ')}`, {
+        ? new Problem('not-found', 'the API has no such path')
+        : new Problem('method-not-allowed', `this path takes only ${methods.join(', ')}`, {
             headers: { allow: methods.join(', ') },
           });
     return wrong.response(context.get('requestId'));
@@ -149,7 +149,7 @@ export function createApp(
       { error: messageOf(error), stack: error.stack, requestId, path: context.req.path },
       'request failed',
     );
-    const detail = 'this is a defect of svc; the log has it under the request id';
+    const detail = 'this is a defect of svc: the log has the details under the request id';
     return new Problem('internal-error', detail).response(requestId);
   });
 
@@ -159,7 +159,7 @@ export function createApp(
 function misdirected(): Problem {
   return new Problem(
     'misdirected',
-    'the API listens on this machine only, and this is not its name: use localhost, or set SVC_PUBLIC_URL to the address that a proxy serves it under',
+    'the API listens only on this machine, and the request names another host: use localhost, or set SVC_PUBLIC_URL to the address under which a proxy serves the API',
   );
 }
 
@@ -176,7 +176,7 @@ function methodsAt(endpoints: readonly Endpoint[], path: string): string[] {
 
 function parseQuery(endpoint: Endpoint, parameters: URLSearchParams): unknown {
   const schema = z.strictObject(endpoint.query?.shape ?? {}, {
-    error: (issue) => (issue.code === 'unrecognized_keys' ? 'is not known here' : undefined),
+    error: (issue) => (issue.code === 'unrecognized_keys' ? 'is unknown' : undefined),
   });
   const given = new Map<string, string>();
   const errors: { pointer: string; parameter: string; message: string }[] = [];
@@ -193,10 +193,13 @@ function parseQuery(endpoint: Endpoint, parameters: URLSearchParams): unknown {
   return parsed.data;
 }
 
-/** Members of a body that is no declared resource: many more than any has, and few enough to be told apart at once. */
+/**
+ * Most members of a body that is not a declared resource: many more than any has, and few enough to check at
+ * once.
+ */
 const MOST_MEMBERS = 100;
 
-/** Declared resources are parsed by their own definition, in the handler. */
+/** Parses a body. Declared resources are parsed by their own definition, in the handler. */
 function parseBody(endpoint: Endpoint, body: unknown): unknown {
   const schema = endpoint.body;
   if (schema === undefined || 'resource' in schema) return body;
@@ -208,7 +211,7 @@ function parseBody(endpoint: Endpoint, body: unknown): unknown {
   throw invalid(
     parsed.error.issues.flatMap(({ code, path, message, ...issue }) =>
       code === 'unrecognized_keys' && 'keys' in issue && Array.isArray(issue.keys)
-        ? issue.keys.map((key: string) => ({ path: [...path, key], message: 'is not known here' }))
+        ? issue.keys.map((key: string) => ({ path: [...path, key], message: 'is unknown' }))
         : [{ path, message }],
     ),
   );

@@ -1,22 +1,22 @@
 import { Problem } from './problem.ts';
 
-/** One of the bounds on something that takes long: at most `most` at once of those with the same key. */
+/** A bound on slow work: at most `most` at once with the same key. */
 export type Bound = { readonly key: string; readonly most: number };
 
-/** Work that people start by hand and that others wait behind: bounded per object and per workspace. */
+/** Bounds work that people start by hand and that others wait behind, for each object and each workspace. */
 export class AtOnce {
   readonly #running = new Map<string, number>();
 
   /**
-   * @param what for the refusal: `tests of this channel`
-   * @throws Problem `rate-limited` when one of the bounds is reached, or what `work` throws
+   * @param what words for the refusal: `tests of this channel`
+   * @throws Problem `rate-limited` when one of the bounds is reached, or the error of `work`
    */
   async run<T>(what: string, bounds: readonly Bound[], work: () => Promise<T>): Promise<T> {
     const reached = bounds.find(({ key, most }) => (this.#running.get(key) ?? 0) >= most);
     if (reached !== undefined) {
       throw new Problem(
         'rate-limited',
-        `${reached.most} ${what} run at this moment: try again when one has ended`,
+        `${reached.most} ${what} are running at this moment: try again when one has ended`,
         {
           headers: { 'retry-after': '5' },
         },

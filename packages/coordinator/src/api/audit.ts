@@ -6,11 +6,11 @@ import type { Store } from '../store/store.ts';
 import type { ApiCounters } from './api-counters.ts';
 import { RateLimit } from './rate-limit.ts';
 
-/** Lines that wait at most; what comes on top is counted and not kept. */
+/** Most lines that wait. Further lines are counted and dropped. */
 const MOST_WAITING = 1_000;
-/** Refusals of one peer or token that become lines: a flood must not fill the disk. */
+/** Rate of one peer's or token's refusals that become lines, because a flood must not fill the disk. */
 const REFUSALS = { perSecond: 1, atOnce: 100 };
-/** A token that comes from an address again within this time does not log in anew, ms. */
+/** Time within which a token that comes from the same address again does not count as a login, ms. */
 const LOGIN_MS = 24 * 3_600_000;
 const MOST_LOGINS = 10_000;
 
@@ -24,12 +24,13 @@ type AuditTrailParts = {
 
 /**
  * The audit trail of requests. A change writes its line in its own transaction. All other lines (refusals,
- * logins, what has no transaction) wait here for a moment: no answer waits for the disk because of them.
+ * logins, work without a transaction) wait here for a moment, so that no answer waits for the disk because of
+ * them.
  */
 export class AuditTrail {
   readonly #parts: AuditTrailParts;
   readonly #refusals = new RateLimit<string>(REFUSALS);
-  /** When a token last logged in from an address, monotonic, by both. */
+  /** Last logins by token and address, monotonic ms. */
   readonly #logins = new Map<string, number>();
   #waiting: AuditLine[] = [];
   #writing: Promise<void> | null = null;
@@ -38,7 +39,7 @@ export class AuditTrail {
     this.#parts = parts;
   }
 
-  /** What is no change, or one without a transaction of its own. */
+  /** Adds a line for a request without a change, or for a change without a transaction of its own. */
   add(line: AuditLine): void {
     if (this.#waiting.length >= MOST_WAITING) {
       this.#parts.leftOut.database += 1;
@@ -48,7 +49,7 @@ export class AuditTrail {
     this.#writing ??= this.#write();
   }
 
-  /** A refusal; of many in short time from the same source only some become lines. */
+  /** Adds a refusal. Of many refusals from one source in a short time, only some become lines. */
   refused(line: AuditLine, source: string): void {
     if (this.#refusals.take(source, this.#parts.clock.monotonic()) > 0) this.#parts.leftOut.flood += 1;
     else this.add(line);
@@ -65,7 +66,7 @@ export class AuditTrail {
     return true;
   }
 
-  /** Resolves when all lines that were added are written, or could not be. */
+  /** Resolves when all added lines are written or could not be. */
   async settled(): Promise<void> {
     while (this.#writing !== null) await this.#writing;
   }
@@ -84,7 +85,7 @@ export class AuditTrail {
         log.warn({ lines: lines.length, error: messageOf(error) }, 'lines of the audit trail were lost');
       }
     }
-    // In the turn that found nothing waiting: what is added from now on is written anew.
+    // This is in the same turn as the last look, so a later line starts another write.
     this.#writing = null;
   }
 }

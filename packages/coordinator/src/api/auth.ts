@@ -5,7 +5,7 @@ import type { Access } from './endpoint.ts';
 import { Problem } from './problem.ts';
 
 /**
- * Whose request it is, by `Authorization: Bearer <token>`.
+ * Finds the token of a request with `Authorization: Bearer <token>`.
  *
  * @param now epoch ms
  * @throws Problem `unauthorized` without a valid token
@@ -29,13 +29,13 @@ export function unauthorized(detail: string): Problem {
 export function authorize(token: Token, access: Access): void {
   if (access === 'public') return;
   if (access === 'operator') {
-    if (!token.isOperator) throw new Problem('forbidden', "this needs the operator's token");
+    if (!token.isOperator) throw new Problem('forbidden', "this request needs the operator's token");
   } else if (!scopeIncludes(token.scope, access)) {
-    throw new Problem('forbidden', `this needs a token of scope ${access}`);
+    throw new Problem('forbidden', `this request needs a token of scope ${access}`);
   }
 }
 
-/** Whether the header carries exactly this secret; takes the same time wherever they differ. */
+/** Whether the header carries exactly this secret. It takes the same time wherever they differ. */
 export function carriesSecret(authorization: string | undefined, secret: Secret): boolean {
   const given = Buffer.from(bearerOf(authorization) ?? '');
   const expected = Buffer.from(secret.reveal());

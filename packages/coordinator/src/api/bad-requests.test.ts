@@ -56,10 +56,10 @@ type Row = [
   answer: [status: number, code: string, detail: string, errors?: Detail[]],
 ];
 
-const ONE = 'one thing is wrong; nothing was changed';
+const ONE = 'the body has 1 error; nothing was changed';
 const QUERY = 'the query is not valid';
 const UNKNOWN =
-  'is not known here: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions';
+  'is unknown: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions';
 const big = (bytes: number) => JSON.stringify({ ...MONITOR, description: 'x'.repeat(bytes) });
 
 const ROWS: Row[] = [
@@ -82,11 +82,11 @@ const ROWS: Row[] = [
   [
     'a read token that writes',
     ['POST', '/v1/monitors', MONITOR, { authorization: 'Bearer READER' }],
-    [403, 'forbidden', 'this needs a token of scope write'],
+    [403, 'forbidden', 'this request needs a token of scope write'],
   ],
   // Where to
-  ['no such path', ['GET', '/v1/nothing'], [404, 'not-found', 'there is nothing at this path']],
-  ['an id that is none', ['GET', '/v1/monitors/abc'], [404, 'not-found', 'there is nothing at this path']],
+  ['no such path', ['GET', '/v1/nothing'], [404, 'not-found', 'the API has no such path']],
+  ['an id that is none', ['GET', '/v1/monitors/abc'], [404, 'not-found', 'the API has no such path']],
   ['no such monitor', ['GET', '/v1/monitors/999'], [404, 'not-found', 'there is no monitor 999']],
   [
     'no such monitor to replace',
@@ -101,7 +101,7 @@ const ROWS: Row[] = [
   [
     'a method that the path has not',
     ['PATCH', '/v1/monitors', MONITOR],
-    [405, 'method-not-allowed', 'this path has GET, HEAD, POST'],
+    [405, 'method-not-allowed', 'this path takes only GET, HEAD, POST'],
   ],
   // The query
   [
@@ -127,17 +127,12 @@ const ROWS: Row[] = [
   [
     'an unknown parameter',
     ['GET', '/v1/monitors?page=2'],
-    [400, 'malformed-request', QUERY, [{ pointer: '', parameter: 'page', message: 'is not known here' }]],
+    [400, 'malformed-request', QUERY, [{ pointer: '', parameter: 'page', message: 'is unknown' }]],
   ],
   [
     'a parameter called as what objects have',
     ['GET', '/v1/monitors?__proto__=1'],
-    [
-      400,
-      'malformed-request',
-      QUERY,
-      [{ pointer: '', parameter: '__proto__', message: 'is not known here' }],
-    ],
+    [400, 'malformed-request', QUERY, [{ pointer: '', parameter: '__proto__', message: 'is unknown' }]],
   ],
   [
     'a parameter given twice',
@@ -173,7 +168,11 @@ const ROWS: Row[] = [
   [
     'a form',
     ['POST', '/v1/monitors', 'name=x', { 'content-type': 'application/x-www-form-urlencoded' }],
-    [415, 'unsupported-media-type', 'send the body as application/json; the content-type is another one'],
+    [
+      415,
+      'unsupported-media-type',
+      'send the body as application/json; the request has another content-type',
+    ],
   ],
   [
     'a compressed body',
@@ -232,7 +231,7 @@ const ROWS: Row[] = [
     [
       422,
       'invalid',
-      '2 things are wrong; nothing was changed',
+      'the body has 2 errors; nothing was changed',
       [
         { pointer: '/name', message: 'is required' },
         { pointer: '/url', message: 'is required' },
@@ -247,7 +246,7 @@ const ROWS: Row[] = [
   [
     'a misspelt member',
     ['POST', '/v1/monitors', { ...MONITOR, timeut: 1 }],
-    [422, 'invalid', ONE, [{ pointer: '/timeut', message: 'is not known here: did you mean "timeout"?' }]],
+    [422, 'invalid', ONE, [{ pointer: '/timeut', message: 'is unknown: did you mean "timeout"?' }]],
   ],
   [
     'a member with a slash in its name',
@@ -257,7 +256,7 @@ const ROWS: Row[] = [
   [
     'a time-out beyond the maximum',
     ['POST', '/v1/monitors', { ...MONITOR, timeout: 120_001 }],
-    [422, 'invalid', ONE, [{ pointer: '/timeout', message: 'is 120001: 0 to 120000 is allowed' }]],
+    [422, 'invalid', ONE, [{ pointer: '/timeout', message: 'is 120001, but must be from 0 to 120000' }]],
   ],
   [
     'a period that is none',
@@ -300,11 +299,11 @@ const ROWS: Row[] = [
     [
       422,
       'invalid',
-      '3 things are wrong; nothing was changed',
+      'the body has 3 errors; nothing was changed',
       [
         { pointer: '/type', message: 'is "tcp", but this resource\'s type is "http" and cannot be changed' },
         { pointer: '/url', message: 'is required' },
-        { pointer: '/uri', message: 'is not known here: did you mean "url"?' },
+        { pointer: '/uri', message: 'is unknown: did you mean "url"?' },
       ],
     ],
   ],
@@ -373,7 +372,7 @@ const ROWS: Row[] = [
       422,
       'invalid',
       ONE,
-      [{ pointer: '/page_id', message: 'must be PAGE, the page of the path, or left out' }],
+      [{ pointer: '/page_id', message: 'must be PAGE, the page in the path, or omitted' }],
     ],
   ],
   [
@@ -396,7 +395,7 @@ const ROWS: Row[] = [
     [
       409,
       'conflict',
-      'monitor SHOWN is shown by component 1 of status page PAGE: remove what shows it first, or repeat with ?cascade=true to remove that too, or with ?components=keep to leave it in place, showing nothing',
+      'monitor SHOWN is shown by component 1 of status page PAGE: remove the components first, or repeat with ?cascade=true to remove them too, or with ?components=keep to leave it in place, showing nothing',
     ],
   ],
   [
@@ -406,7 +405,7 @@ const ROWS: Row[] = [
       400,
       'malformed-request',
       QUERY,
-      [{ pointer: '', parameter: 'components', message: 'cannot be keep while cascade is true' }],
+      [{ pointer: '', parameter: 'components', message: 'must not be keep when cascade is true' }],
     ],
   ],
   // Tokens
@@ -418,7 +417,7 @@ const ROWS: Row[] = [
   [
     'a token with an unknown member',
     ['POST', '/v1/tokens', { name: 'x', scope: 'read', admin: true }],
-    [422, 'invalid', ONE, [{ pointer: '/admin', message: 'is not known here' }]],
+    [422, 'invalid', ONE, [{ pointer: '/admin', message: 'is unknown' }]],
   ],
 ];
 

@@ -10,13 +10,13 @@ import { invalid, Problem } from './problem.ts';
 import { type CheckedBody, checkedBody } from './resource-body.ts';
 
 /**
- * Characters up to which a body is read at once: some milliseconds at worst. What is larger goes to a thread of its
- * own: 1 MiB of mistakes takes seconds to tell, in which nothing would be scheduled.
+ * Characters up to which a body is read at once: some milliseconds at worst. Larger bodies go to a thread of
+ * their own, because reporting 1 MiB of mistakes takes seconds in which nothing would be scheduled.
  */
 const SMALL = 4_096;
-/** Large bodies that wait at most: in all, and of one workspace, which must not shut the others out. */
+/** Most large bodies that wait: in all, and of one workspace, which must not block the others. */
 const MOST_WAITING = { most: 32, mostOfOwner: 8 };
-/** The thread ends when nothing large came for this long, ms. */
+/** The thread ends when no large body came for this long, ms. */
 const IDLE_MS = 60_000;
 const MAX_HEAP_MIB = 512;
 
@@ -26,22 +26,22 @@ type Waiting = {
   reject(error: unknown): void;
 };
 
-/** A body that is JSON. */
+/** A request body that is JSON. */
 export type SentBody = {
-  /** Of a large one the outline: lists and mappings in it are empty. */
+  /** The value. Of a large body only the outline: lists and mappings in it are empty. */
   readonly value: unknown;
-  /** Stands for the whole of a large one; null: `value` is all of it. */
+  /** Digest of a large body; null: `value` is the whole body. */
   readonly digest: string | null;
   /**
-   * The normalized attributes of the declared resource that was sent.
+   * The normalized attributes of the sent resource.
    *
    * @param body `value`, in which members may have been set
-   * @throws Problem with all that is wrong, `unavailable`
+   * @throws Problem with all errors, `unavailable`
    */
   attributes(kind: ResourceKind, body: unknown): Promise<AttributesOf<ResourceKind>>;
 };
 
-/** Of a request without a body. */
+/** The body of a request without one. */
 export const NO_BODY: SentBody = {
   value: undefined,
   digest: null,
@@ -51,14 +51,14 @@ export const NO_BODY: SentBody = {
 /** Reads and validates the bodies of requests. */
 export class Bodies {
   readonly #waiting = new FairQueue<number | null, Waiting>(MOST_WAITING);
-  /** What the thread works on: one at a time, so that a body it fails on takes no other along. */
+  /** The body that the thread works on: one at a time, so that a failure on one affects no other. */
   #running: Waiting | null = null;
   #worker: Worker | null = null;
   #idle: NodeJS.Timeout | undefined;
 
   /**
-   * @param workspaceId whose request it is
-   * @throws Problem `malformed-request`, `unavailable` (too many large ones wait)
+   * @param workspaceId workspace of the request
+   * @throws Problem `malformed-request`, `unavailable` (too many large bodies wait)
    */
   async read(text: string, workspaceId: number | null): Promise<SentBody> {
     if (text.length > SMALL) return this.#readLarge(text, workspaceId);
@@ -90,7 +90,7 @@ export class Bodies {
     const worker = this.#worker;
     this.#worker = null;
     await worker?.terminate();
-    const ending = new Problem('unavailable', 'the service is ending', { headers: { 'retry-after': '5' } });
+    const ending = new Problem('unavailable', 'the service is stopping', { headers: { 'retry-after': '5' } });
     for (let next = this.#running; next !== null; next = this.#waiting.take() ?? null) next.reject(ending);
     this.#running = null;
   }
@@ -113,7 +113,7 @@ export class Bodies {
   #started(): Worker {
     clearTimeout(this.#idle);
     if (this.#worker !== null) return this.#worker;
-    // A limit on the command line is meant for the main thread, which has taken it by now.
+    // A limit on the command line is for the main thread, which has applied it by now.
     setFlagsFromString('--max-old-space-size=0');
     const worker = new Worker(new URL('./body-worker.ts', import.meta.url), {
       name: 'bodies',
@@ -156,7 +156,7 @@ function attributesIn(checked: CheckedBody): AttributesOf<ResourceKind> {
 }
 
 function tooMany(): Problem {
-  return new Problem('unavailable', 'many large bodies are being read at this moment', {
+  return new Problem('unavailable', 'too many large bodies are being read at this moment', {
     headers: { 'retry-after': '1' },
   });
 }

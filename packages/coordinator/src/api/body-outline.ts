@@ -1,6 +1,6 @@
 /**
- * What is worth copying from thread to thread of a large body: lists and mappings below the first level are empty.
- * Copying 100,000 values holds the thread that takes them for some 30 ms.
+ * The part of a large body that is worth copying between threads: lists and mappings below the first level
+ * are empty. Copying 100,000 values holds the receiving thread for some 30 ms.
  */
 export function outlineOf(body: unknown): unknown {
   if (!isMapping(body)) return Array.isArray(body) ? [] : body;
@@ -12,7 +12,7 @@ function emptied(member: unknown): unknown {
   return isMapping(member) ? {} : member;
 }
 
-/** What was set in an outline since it was made. */
+/** The members that were set in an outline since it was made. */
 export function setIn(outline: unknown, completed: unknown): Readonly<Record<string, unknown>> {
   if (!isMapping(outline) || !isMapping(completed)) return {};
   return Object.fromEntries(
@@ -20,7 +20,7 @@ export function setIn(outline: unknown, completed: unknown): Readonly<Record<str
   );
 }
 
-/** The body with what was set in its outline. */
+/** The body with the members that were set in its outline. */
 export function withSet(body: unknown, set: Readonly<Record<string, unknown>>): unknown {
   return isMapping(body) ? { ...body, ...set } : body;
 }

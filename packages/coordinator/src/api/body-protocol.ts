@@ -2,8 +2,9 @@ import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { BodyIssue, CheckedBody } from './resource-body.ts';
 
 /**
- * What the thread of large bodies is asked, one thing after the other: to read a text, or to validate it as a resource
- * in which some members were set since. It goes over as text both times, which is copied in no time.
+ * Requests to the thread of large bodies, one after the other: to read a text, or to validate it as a
+ * resource in which some members were set since. The body goes over as text both times, which costs almost
+ * nothing to copy.
  */
 export type BodyRequest =
   | { readonly text: string }
@@ -18,7 +19,7 @@ export type Malformed = { readonly malformed: string };
 
 export type ReadBody = { readonly value: unknown } | Malformed;
 
-/** `digest`: the same for equal values. */
+/** `digest` is the same for equal values. */
 export type OutlinedBody = { readonly outline: unknown; readonly digest: string } | Malformed;
 
 export type BodyAnswer = { readonly answer: OutlinedBody | CheckedBody };

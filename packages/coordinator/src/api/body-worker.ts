@@ -5,7 +5,9 @@ import type { BodyAnswer, BodyRequest, OutlinedBody } from './body-protocol.ts';
 import { parsedJson } from './parsed-json.ts';
 import { type CheckedBody, checkedBody } from './resource-body.ts';
 
-/** The thread of large bodies: answers one request after the other, and ends when the main thread says so. */
+/**
+ * The thread of large bodies. It answers one request after the other, and ends when the main thread says so.
+ */
 const port = parentPort;
 if (port === null) throw new TypeError('body-worker.ts runs as a worker thread only');
 
@@ -21,7 +23,7 @@ function outlined(text: string): OutlinedBody {
   return { outline: outlineOf(read.value), digest };
 }
 
-/** The text was found to be JSON before. */
+/** Validates a body. Its text was found to be JSON before. */
 function checked({ text, kind, set }: Extract<BodyRequest, { kind: unknown }>): CheckedBody {
   return checkedBody(kind, withSet(JSON.parse(text), set));
 }

@@ -26,35 +26,38 @@ import { Problem, type ProblemCode } from './problem.ts';
 
 export type PageQuery = z.infer<typeof offsetPage>;
 
-/** Where a request looks: its workspace, and the page for what belongs to one. */
+/** The scope of a request: its workspace, and the page for objects that belong to one. */
 export type CollectionScope = { readonly workspaceId: number; readonly ids: ApiRequest['ids'] };
 
-/** A kind of declared resource as the API offers it: what differs between them. */
+/** A kind of declared resource as the API offers it, with everything that differs between kinds. */
 export type Collection<S extends AnyStored> = {
-  /** `/v1/notifications`; members stand under `/{id}`. */
+  /** Path like `/v1/notifications`. Members are at `/{id}` below it. */
   readonly path: string;
   readonly tag: string;
-  /** For summaries: `notification`. */
+  /** Noun for summaries: `notification`. */
   readonly noun: string;
   readonly kinds: readonly ResourceKind[];
-  /** What the list's `name` looks into, for its description. */
+  /** The attributes that the list's filter `name` searches, for its description. */
   readonly named: string;
-  /** The list's filter by type, where there is more than one. */
+  /** The list's filter by type, where there are several types. */
   readonly type?: ReturnType<typeof typeFilter>;
-  /** What goes with a removed member, or keeps it from being removed. */
+  /** What is removed together with a member, or prevents its removal. */
   readonly removal?: string;
-  /** Whether components of status pages show members: their removal then says what becomes of these. */
+  /**
+   * Whether components of status pages show members. The parameters of a removal then say what happens to
+   * those components.
+   */
   readonly isShown?: boolean;
-  /** @throws Problem when what the path says it belongs to is not there, or another workspace's */
+  /** @throws Problem when the parent in the path does not exist or belongs to another workspace */
   requireParent?(scope: CollectionScope): Promise<void>;
-  /** The kind a new resource is of. @throws Problem */
+  /** Returns the kind of a new resource. @throws Problem */
   kindFor(body: unknown): ResourceKind;
-  /** The body with what the path says about it. */
+  /** Adds the members that the path determines to the body. */
   completed?(body: unknown, scope: CollectionScope): unknown;
   find(scope: CollectionScope, id: number, shown: SecretsShown): Promise<S | null>;
   page(scope: CollectionScope, query: PageQuery, shown: SecretsShown, filter: Filter): Promise<Listed<S>>;
   present(stored: readonly S[]): object[] | Promise<object[]>;
-  /** In the transaction, after a create or update. */
+  /** Called in the transaction, after a create or an update. */
   written?(change: ConfigurationChange, id: number, attributes: AttributesOf<ResourceKind>): Promise<void>;
 };
 
@@ -67,17 +70,17 @@ const removal = z.object({
 
 const removalOfShown = removal.extend({
   components: z.enum(['keep'], 'must be keep').optional().meta({
-    description: '`keep`: leave the components that show the monitor in place. They show nothing then.',
+    description: '`keep`: keep the components that show the monitor. They then show nothing.',
   }),
 });
 
 type Removal = z.infer<typeof removalOfShown>;
 
-/** @throws Problem when both are asked for */
+/** @throws Problem when both are requested */
 function shownByOf({ cascade, components }: Removal): ShownBy {
   if (components !== 'keep') return cascade === 'true' ? 'remove' : 'refuse';
   if (cascade !== 'true') return 'keep';
-  const message = 'cannot be keep while cascade is true';
+  const message = 'must not be keep when cascade is true';
   throw new Problem('malformed-request', 'the query is not valid', {
     errors: [{ pointer: '', parameter: 'components', message }],
   });
@@ -85,7 +88,7 @@ function shownByOf({ cascade, components }: Removal): ShownBy {
 
 type Parts = Pick<ApiDependencies, 'configuration' | 'secrets' | 'clock'>;
 
-/** List, create, read, replace and remove. */
+/** The endpoints that list, create, read, replace and remove. */
 export function collectionEndpoints<S extends AnyStored>(
   collection: Collection<S>,
   parts: Parts,
@@ -175,7 +178,10 @@ function createEndpoint<S extends AnyStored>(
       });
       const answered = await member(collection, scope, id, 'open');
       if (answered === null)
-        throw new Problem('conflict', `${noun} ${id}, which this made, was removed since`);
+        throw new Problem(
+          'conflict',
+          `${noun} ${id}, which the first request with this Idempotency-Key created, was removed since`,
+        );
       const location = `${pathOf(path, scope)}/${id}`;
       const replay = isNew ? {} : { 'idempotency-replayed': 'true' };
       return { ...answered, status: 201, headers: { ...answered.headers, location, ...replay } };
@@ -310,7 +316,10 @@ export function versionOptions(request: Pick<ApiRequest, 'header'>): {
   return versions === undefined ? {} : { expectedVersions: versions };
 }
 
-/** What a body of these kinds may name that is not there; its page is named by the path. */
+/**
+ * The problem codes for missing objects that a body of these kinds may refer to. The path names its page, so
+ * `page_id` does not count.
+ */
 function refusedReferences(kinds: readonly ResourceKind[]): readonly ProblemCode[] {
   const refers = kinds.some((kind) =>
     Object.entries(DEFINITIONS[kind].attributes).some(
@@ -324,7 +333,7 @@ export function scopeOf(request: Pick<ApiRequest, 'token' | 'ids'>): CollectionS
   return { workspaceId: workspaceOf(request), ids: request.ids };
 }
 
-/** Secrets are open to those who may write them anyway. */
+/** Secrets are shown in clear text to tokens that may write them. */
 export function shownTo({ token }: Pick<ApiRequest, 'token'>): SecretsShown {
   return token !== null && scopeIncludes(token.scope, 'write') ? 'open' : 'masked';
 }

@@ -1,15 +1,15 @@
-/** Descriptors that are kept for what is not asked for from outside: alerts, the database, NATS, files. */
+/** Descriptors that are reserved for internal use: alerts, the database, NATS, files. */
 const RESERVE = 512;
-/** Fewer connections would make the API useless, more serve no client. */
+/** Bounds on the limit: fewer connections would make the API useless, and more serve no client. */
 const FEWEST = 64;
 const MOST = 4_096;
 
 type Report = { readonly userLimits?: { readonly open_files?: { readonly soft?: number | string } } };
 
 /**
- * How many connections the API takes at once: whoever opens more is dropped, and alerts still find a descriptor.
+ * Most simultaneous connections of the API. Further ones are dropped, so that alerts still find a descriptor.
  *
- * @param report of the process; its soft limit of open files counts
+ * @param report report of the process, with its soft limit of open files
  */
 export function connectionLimit(report: Report = process.report.getReport() as Report): number {
   const soft = Number(report.userLimits?.open_files?.soft ?? 1_024);

@@ -20,16 +20,16 @@ import type { ListenerTimeouts } from './listener-timeouts.ts';
 import type { Rate } from './rate-limit.ts';
 import type { TlsFiles } from './tls-files.ts';
 
-/** What the API needs of the other parts of the coordinator. */
+/** What the API needs from the other parts of the coordinator. */
 export type ApiDependencies = {
-  /** `host:port`; port 0 takes a free one. */
+  /** `host:port`. Port 0 takes a free port. */
   readonly listen: { readonly host: string; readonly port: number };
-  /** Null: without TLS. */
+  /** Files for TLS; null: no TLS. */
   readonly tls?: TlsFiles | null;
   readonly timeouts?: ListenerTimeouts;
-  /** Connections at once; by default what the process's descriptors allow. */
+  /** Most simultaneous connections. The default depends on the process's descriptors. */
   readonly maxConnections?: number;
-  /** Under which people reach it: the OpenAPI document names it. */
+  /** Address under which people reach the API. The OpenAPI document contains it. */
   readonly publicUrl: string;
   readonly store: Store;
   readonly secrets: Secrets;
@@ -43,25 +43,27 @@ export type ApiDependencies = {
   readonly deliveries: Deliveries;
   readonly exports: ExportDirectory;
   readonly channelProblem: ChannelProblems;
-  /** Parts by name and whether they work now: ready when all do. */
+  /** Parts by name, with whether they work now. The coordinator is ready when all do. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
-  /** What the API counts. */
+  /** The counters of the API. */
   readonly counters: ApiCounters;
-  /** What `/metrics` shows; `counters` are among it. */
+  /** The measurements that `/metrics` shows, `counters` included. */
   readonly measurements: () => readonly Measurement[];
-  /** Bearer token that /metrics asks for; null: none. */
+  /** Bearer token that /metrics requires; null: none. */
   readonly metricsToken: Secret | null;
-  /** Of requests per token; the default is 500 a second, 2,000 at once. */
+  /** Rate of requests of one token. The default is 500 a second, 2,000 at once. */
   readonly rate?: Rate;
-  /** Of requests without a valid token per peer; the default is 1 a second, 30 at once. */
+  /** Rate of requests without a valid token from one peer. The default is 1 a second, 30 at once. */
   readonly failureRate?: Rate;
   readonly clock: Clock;
-  /** The slots' clock, epoch ms: votes are dated by it, and the system's may have been set back since. */
+  /**
+   * The slots' clock, epoch ms. Votes are dated by it, and the system's clock may have been set back since.
+   */
   readonly slotNow: () => number;
   readonly log: Logger;
 };
 
-/** The latest verdicts; the recorder's `States` is one. */
+/** The latest verdicts. The recorder's `States` implements this. */
 export interface MonitorStates {
   get(monitorId: number): { readonly status: MonitorStatus; readonly votes: readonly Vote[] } | undefined;
 }
@@ -69,17 +71,17 @@ export interface MonitorStates {
 export type LiveAgent = {
   readonly id: string;
   readonly version: string;
-  /** Attempts it can run at once, and runs now. */
+  /** Attempts that it can run at once, and attempts that it runs now. */
   readonly capacity: number;
   readonly running: number;
-  /** Largest event-loop delay lately, ms. */
+  /** Largest recent event-loop delay, ms. */
   readonly loopDelayMs: number;
   /** Epoch ms. */
   readonly lastSeenWall: number;
   readonly isDraining: boolean;
-  /** The host that it runs on, '' where it does not say. */
+  /** Name of its host; '' when it does not say. */
   readonly machine: string;
-  /** What it finds wrong with itself. */
+  /** The faults that it finds in itself. */
   readonly sicknesses: readonly Sickness[];
 };
 
@@ -88,7 +90,7 @@ export interface AgentDirectory {
   agentsOf(region: Region): Iterable<LiveAgent>;
   /** Regions with an agent that takes jobs. */
   live(): readonly Region[];
-  /** Regions whose agents say more than is read, so that none of them is heard for a while. */
+  /** Regions that are not heard for a while, because their agents send more messages than are read. */
   muted(): readonly Region[];
 }
 
@@ -104,10 +106,11 @@ export interface ExportDirectory {
   test(monitorId: number): Promise<TestAnswer>;
 }
 
-/** `Dispatch` is one. */
+/** Runs checks by hand. `Dispatch` implements this. */
 export interface CheckRunner {
   /**
-   * One attempt per region now, not recorded. `agent` and `result` null: the region stayed silent.
+   * Makes one attempt in each region now and does not record it. `agent` and `result` are null when the
+   * region did not answer.
    *
    * @param checkText JSON text of the check
    * @throws SvcError `too-many-runs`, or without a connection to NATS

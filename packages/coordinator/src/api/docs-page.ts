@@ -30,7 +30,7 @@ type Document = {
   };
 };
 
-/** The OpenAPI document as one page that people can read; needs no script and nothing from elsewhere. */
+/** The OpenAPI document as one page for people. It needs no script and loads nothing. */
 export async function docsPage(json: Json): Promise<string> {
   const document = json as unknown as Document;
   const text = new SchemaText(document.components.schemas);
@@ -81,7 +81,7 @@ function parameterLine({ name, in: place, description = '', schema }: Parameter)
   return html`<dt><code>${name}</code> <span class="type">${place}, ${typeText(schema)}</span></dt><dd>${prose(description)}${fallback}</dd>`;
 }
 
-/** Who may call, as the document's security says it. */
+/** The token that an operation needs, from the document's security. */
 function tokenOf({ security = [] }: Operation): string {
   const role = security[0]?.token?.[0];
   if (role === undefined) return 'No token.';
@@ -90,7 +90,7 @@ function tokenOf({ security = [] }: Operation): string {
 
 const LARGER: Readonly<Record<string, string>> = { read: ', write or admin', write: ' or admin' };
 
-/** What succeeds in full; refusals, which all look the same, in a line each. */
+/** The answers: successes in full, and refusals, which all look the same, in one line each. */
 function answers({ responses }: Operation, { components }: Document, text: SchemaText) {
   const all = Object.entries(responses).map(([status, response]) => ({
     status,
@@ -131,7 +131,10 @@ function requestText({ path, method, operation }: Listed, { servers }: Document,
   return lines.join(' \\\n  ');
 }
 
-/** Text as it is, anything else as JSON. Reached by the keyboard, so that it can be scrolled. */
+/**
+ * Shows text as it is and any other value as JSON. It can be focused with the keyboard, so that it can be
+ * scrolled.
+ */
 function example(title: string, value: unknown, isOpen = false) {
   if (value === undefined) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);

@@ -5,7 +5,7 @@ export type Json = { readonly [name: string]: unknown };
 /** A member of an object as a line of a list: `headers[].key`. */
 type Member = { name: string; type: string; isRequired: boolean; notes: string };
 
-/** Finds what schemas refer to, and writes them for people. */
+/** Resolves references in schemas, and describes schemas for people. */
 export class SchemaText {
   readonly #schemas: Readonly<Record<string, Json>>;
 
@@ -13,19 +13,19 @@ export class SchemaText {
     this.#schemas = schemas;
   }
 
-  /** Names of the component schemas that this is: itself, or one of. */
+  /** Names of the component schemas that a schema refers to: one, or several choices. */
   namesOf(schema: Json): string[] {
     const choices = (schema.oneOf ?? schema.allOf ?? [schema]) as Json[];
     return choices.flatMap(({ $ref }) => (typeof $ref === 'string' ? ($ref.split('/').at(-1) ?? []) : []));
   }
 
-  /** The first example; of a schema that is one of several, that of the first. */
+  /** The first example. Of a choice of schemas it is the example of the first. */
   exampleOf(schema: Json): unknown {
     const named = this.#schemas[this.namesOf(schema)[0] ?? ''];
     return ((named ?? schema).examples as unknown[] | undefined)?.[0];
   }
 
-  /** The members, those of named schemas as a link. */
+  /** The members of a schema. Named schemas become links. */
   describe(schema: Json) {
     const names = this.namesOf(schema);
     if (names.length > 0) return html`<p>${links(names)}</p>`;
@@ -46,7 +46,7 @@ export class SchemaText {
   }
 }
 
-/** Text with its words between backticks as code. */
+/** Text in which the words between backticks are code. */
 export function prose(text: string) {
   return text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part));
 }
@@ -55,7 +55,7 @@ function links(names: readonly string[]) {
   return names.map((name, at) => html`${at === 0 ? '' : ' or '}<a href="#${name}"><code>${name}</code></a>`);
 }
 
-/** `string, 1 to 256 characters` */
+/** Describes a type: `string, 1 to 256 characters`. */
 export function typeText(schema: Json): string {
   if ('const' in schema) return JSON.stringify(schema.const);
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
@@ -95,7 +95,7 @@ function membersOf(schema: Json, prefix: string): Member[] {
     required?: readonly string[];
   };
   return Object.entries(properties).flatMap(([name, member]) => {
-    // Members that are ignored when they are sent back say nothing but that.
+    // Members that are ignored when they are sent back say only that.
     const isIgnored = member.readOnly === true && member.type === undefined && member.anyOf === undefined;
     const line = {
       name: `${prefix}${name}`,
@@ -115,7 +115,7 @@ function notesOf(schema: Json): string {
     : `${description} Default: ${JSON.stringify(fallback)}.`.trim();
 }
 
-/** The object inside a member: itself, one that may be null, or a list's entry. */
+/** The object inside a member: the member itself, a nullable object, or a list's entry. */
 function innerObject(schema: Json): { value: Json; mark: string } {
   const choices = (schema.anyOf ?? [schema]) as Json[];
   const value =

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Of the page under /docs; light and dark by what the reader's system prefers. */
+/** Style of the page at /docs. It is light or dark as the reader's system prefers. */
 export const STYLE = `:root{color-scheme:light dark;--line:light-dark(#d5d9df,#3a4048);--soft:light-dark(#5b6570,#a3adb8);--box:light-dark(#f5f6f8,#1d2126);--link:light-dark(#0b57d0,#8ab4f8)}
 *{box-sizing:border-box}html{scroll-padding-top:1rem}
 body{font:16px/1.55 system-ui,sans-serif;margin:0 auto;padding:1rem;max-width:78rem;background:light-dark(#fff,#14171a);color:light-dark(#1c2126,#e6e9ec);overflow-wrap:anywhere}
@@ -16,5 +16,5 @@ ul.answers{margin:.25rem 0;padding-left:1.1rem}
 details{margin:.4rem 0}
 @media(min-width:62rem){nav summary{list-style:none}nav details::details-content{content-visibility:visible;block-size:auto}body{display:grid;grid-template-columns:19rem minmax(0,1fr);gap:0 2.5rem}header{grid-column:1/-1}nav{position:sticky;top:0;max-height:100vh;overflow:auto;padding:1rem 0;align-self:start}}`;
 
-/** Nothing but this page's own style: no script, no image, no frame. */
+/** Allows only the page's own style: no script, no image, no frame. */
 export const DOCS_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;

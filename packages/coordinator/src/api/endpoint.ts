@@ -5,27 +5,30 @@ import type { Transaction } from '../store/store.ts';
 import type { Token, TokenScope } from '../store/tokens.ts';
 import type { ProblemCode } from './problem.ts';
 
-/** Who may call: anybody, a token of that scope (each includes those before it), or the operator's token only. */
+/**
+ * Who may call: anybody, a token of the scope (each scope includes those before it), or only the operator's
+ * token.
+ */
 export type Access = 'public' | TokenScope | 'operator';
 
-/** What a change calls in its transaction; `RequestAudit` is one. */
+/** The audit line that a change writes in its transaction. `RequestAudit` implements this. */
 export interface ChangeAudit {
-  /** @param madeId id of what a create made, of which the path does not tell */
+  /** @param madeId id of the created object, which the path does not contain */
   write(tx: Transaction, madeId?: number): Promise<void>;
 }
 
-/** A request after authentication and parsing; handlers know nothing of HTTP beyond this. */
+/** A request after authentication and parsing. Handlers know nothing else about HTTP. */
 export type ApiRequest<Q = unknown, B = unknown> = {
-  /** Null on public endpoints. */
+  /** The token; null on public endpoints. */
   readonly token: Token | null;
   /** Ids of the path by name: positive integers. */
   readonly ids: Readonly<Record<string, number>>;
   readonly query: Q;
   readonly body: B;
   header(name: string): string | undefined;
-  /** The attributes of a declared resource in the body. @throws Problem with all that is wrong */
+  /** Validates a declared resource in the body. @throws Problem with all errors */
   attributes(kind: ResourceKind, body: unknown): Promise<AttributesOf<ResourceKind>>;
-  /** Stands for the whole of a large body, of which `body` is an outline: its lists and mappings are empty. Else null. */
+  /** Digest of a large body, of which `body` is an outline with empty lists and mappings; otherwise null. */
   readonly digest: string | null;
   /** Changes write their line of the audit trail with it, in their transaction. */
   readonly audit: ChangeAudit;
@@ -33,50 +36,53 @@ export type ApiRequest<Q = unknown, B = unknown> = {
 
 export type EndpointAnswer = {
   readonly status: number;
-  /** Sent as JSON, a string as it is; absent: no body. */
+  /** Sent as JSON; a string is sent as it is. Absent: no body. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** A schema in the OpenAPI document: a zod schema, or a declared resource (then by its definition). */
+/** A schema in the OpenAPI document: a zod schema, or declared resources by their definitions. */
 export type DocumentedSchema = z.ZodType | { readonly resource: ResourceKind | readonly ResourceKind[] };
 
 export type AnswerHeader = 'ETag' | 'Location' | 'Idempotency-Replayed' | 'Svc-Declared-As';
 
 export type Documented = {
   readonly description: string;
-  /** Absent: no body, or one of {@link contentType}. */
+  /** Absent: there is no body, or one of {@link contentType}. */
   readonly schema?: DocumentedSchema;
-  /** Of a body that is not JSON. */
+  /** Media type of a body that is not JSON. */
   readonly contentType?: string;
   readonly headers?: readonly AnswerHeader[];
 };
 
 export type RequestHeader = 'If-Match' | 'If-None-Match' | 'Idempotency-Key';
 
-/** One operation of the API: what routes it, what guards it, what documents it. */
+/** One operation of the API, with its route, its access rules and its documentation. */
 export type Endpoint = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** `/v1/monitors/{id}`; every parameter is a positive integer. */
+  /** Path like `/v1/monitors/{id}`. Every parameter is a positive integer. */
   readonly path: string;
   readonly access: Access;
   readonly tag: string;
   readonly summary: string;
-  /** What callers must know beyond the summary. */
+  /** What callers must know in addition to the summary. */
   readonly description?: string;
-  /** Query parameters, given as text; unknown ones are refused. */
+  /** Query parameters, given as text. Unknown ones are refused. */
   readonly query?: z.ZodObject;
-  /** Present: a JSON body is required. A zod schema validates it; resources are validated by the handler. */
+  /** Present: a JSON body is required. A zod schema validates it; the handler validates resources. */
   readonly body?: DocumentedSchema;
-  /** By status. */
+  /** Answers by status. */
   readonly answers: Readonly<Record<number, Documented>>;
-  /** What it may refuse beyond what follows from its access, path, headers and body, see `openapi-operation.ts`. */
+  /**
+   * Problems that it may report beyond those that follow from its access, path, headers and body, see
+   * `openapi-operation.ts`.
+   */
   readonly problems?: readonly ProblemCode[];
   readonly headers?: readonly RequestHeader[];
   handle(request: ApiRequest<never, never>): Promise<EndpointAnswer> | EndpointAnswer;
 };
 
-/** Ties the handler's types to the schemas. */
+/** Defines an endpoint whose handler has the types of the schemas. */
 export function endpoint<Q extends z.ZodObject = z.ZodObject, B extends DocumentedSchema = z.ZodUnknown>(
   definition: Omit<Endpoint, 'query' | 'body' | 'handle'> & {
     query?: Q;
@@ -89,7 +95,7 @@ export function endpoint<Q extends z.ZodObject = z.ZodObject, B extends Document
   return definition;
 }
 
-/** The workspace whose objects a request sees. Endpoints that are not public always have a token. */
+/** The workspace whose objects a request may see. Endpoints that are not public always have a token. */
 export function workspaceOf(request: Pick<ApiRequest, 'token'>): number {
   if (request.token === null) throw new TypeError('a public endpoint has no workspace');
   return request.token.workspaceId;

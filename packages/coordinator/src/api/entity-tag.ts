@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { Problem } from './problem.ts';
 
 /**
- * Strong ETag of an answered resource: the row's version, which `If-Match` is about, and a digest of
- * what is shown, since a status or a warning changes without a write. `age_ms` is left out of it: it
- * follows from `at`, and no answer would ever equal the one before.
+ * Strong ETag of a resource in an answer: the row's version, which `If-Match` compares, and a digest of the
+ * view, because a status or a warning changes without a write. `age_ms` is excluded: it follows from `at`,
+ * and no two answers would ever be equal.
  */
 export function entityTag(rowVersion: number, view: object): string {
   const text = JSON.stringify(view, (name, value) => (name === 'age_ms' ? undefined : value));
@@ -12,8 +12,8 @@ export function entityTag(rowVersion: number, view: object): string {
 }
 
 /**
- * The versions that `If-Match` allows; undefined when any will do. Weak tags match nothing (RFC 9110,
- * 13.1.1), and so do tags that are none of ours.
+ * The versions that `If-Match` allows; undefined when any version is allowed. Weak tags match nothing (RFC
+ * 9110, section 13.1.1), and neither do foreign tags.
  *
  * @throws Problem `malformed-request`
  */
@@ -27,7 +27,8 @@ export function expectedVersions(ifMatch: string | undefined): readonly number[]
 }
 
 /**
- * Whether `If-None-Match` names what would be answered; weak tags count as strong ones (RFC 9110, 13.1.2).
+ * Whether `If-None-Match` names the tag of the answer. Weak tags count as strong ones (RFC 9110, section
+ * 13.1.2).
  *
  * @throws Problem `malformed-request`
  */
@@ -36,7 +37,7 @@ export function isNotModified(ifNoneMatch: string | undefined, tag: string): boo
   return tags === '*' || (tags ?? []).some((known) => known.replace(/^W\//, '') === tag);
 }
 
-/** RFC 9110, 8.8.3 and 5.6.1: empty members of a list are passed over. */
+/** Reads a list of tags (RFC 9110, sections 8.8.3 and 5.6.1). Empty members are ignored. */
 function entityTags(header: string, value: string | undefined): readonly string[] | '*' | undefined {
   const text = value?.trim();
   if (text === undefined || text === '*') return text;

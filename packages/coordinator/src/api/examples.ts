@@ -4,7 +4,7 @@ import { parseResource, type ResourceKind } from '@svc/shared/resources/registry
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a request that creates one may look like, and what the service adds to it. */
+/** Example of a request that creates a resource, and the members that the service adds to the answer. */
 const RESOURCES: { readonly [K in ResourceKind]: { readonly sent: Json; readonly added: Json } } = {
   svc_http_monitor: {
     sent: {
@@ -76,7 +76,10 @@ export function inputExample(kind: ResourceKind): Json {
   return RESOURCES[kind].sent;
 }
 
-/** What is answered to {@link inputExample}: by the same way as a real answer, so that it stays true. */
+/**
+ * Example of the answer to {@link inputExample}. It is made in the same way as a real answer, so that it
+ * stays true.
+ */
 export function answerExample(kind: ResourceKind): Json {
   const { sent, added } = RESOURCES[kind];
   const parsed = parseResource(kind, sent, 'api');

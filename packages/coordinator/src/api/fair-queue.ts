@@ -1,14 +1,16 @@
 export type QueueBounds = {
-  /** Items that wait at most, of all owners. */
+  /** Most waiting items of all owners. */
   readonly most: number;
-  /** Of one owner. */
+  /** Most waiting items of one owner. */
   readonly mostOfOwner: number;
 };
 
-/** Items that wait, by owner. Owners have turns, so that one who sends much delays the others by one item. */
+/**
+ * Waiting items by owner. Owners take turns, so that an owner with many items delays the others by only one.
+ */
 export class FairQueue<O, T> {
   readonly #bounds: QueueBounds;
-  /** None is empty; whose turn it is stands first. */
+  /** Items by owner; no list is empty. The owner whose turn it is comes first. */
   readonly #waiting = new Map<O, T[]>();
   #size = 0;
 
@@ -16,7 +18,7 @@ export class FairQueue<O, T> {
     this.#bounds = bounds;
   }
 
-  /** False: too much waits already. */
+  /** Adds an item; false when too many items wait already. */
   push(owner: O, item: T): boolean {
     const items = this.#waiting.get(owner) ?? [];
     if (this.#size >= this.#bounds.most || items.length >= this.#bounds.mostOfOwner) return false;
@@ -26,7 +28,7 @@ export class FairQueue<O, T> {
     return true;
   }
 
-  /** The next item; undefined: nothing waits. */
+  /** Takes the next item; undefined when nothing waits. */
   take(): T | undefined {
     for (const [owner, items] of this.#waiting) {
       const item = items.shift();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** @param what names of lists' members: `title or slug` */
+/** @param what names of the attributes that are searched: `title or slug` */
 export function nameFilter(what: string) {
   return z
     .string()

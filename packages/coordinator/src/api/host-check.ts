@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
 
-/** Whether an address or name means this machine alone, with or without brackets. */
+/** Whether an address or name means only this machine, with or without brackets. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || isLoopbackIpv4(name);
@@ -11,9 +11,9 @@ function isLoopbackIpv4(name: string): boolean {
 }
 
 /**
- * Whether a request was meant for this service, by its `Host`. Only asked where the API listens on loopback: there
- * a page in a browser on this machine can name a host of its own that resolves to 127.0.0.1 (DNS rebinding), and
- * would be let in as a neighbour.
+ * Whether the `Host` of a request names this service. It is checked only where the API listens on loopback.
+ * There, a page in a browser on this machine could name a host of its own that resolves to 127.0.0.1 (DNS
+ * rebinding), and the request would look local.
  *
  * @param host the header; undefined: there is none (HTTP/1.0)
  */

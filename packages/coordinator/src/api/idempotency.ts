@@ -5,12 +5,15 @@ import { Problem } from './problem.ts';
 
 /** How long a key is remembered, ms. */
 const REMEMBERED_MS = 24 * 3_600_000;
-/** Deleted with each new one at most: more than come in, and less than 1 ms of the scheduling thread. */
+/**
+ * Most keys that are deleted with each new one: more than come in, and less than 1 ms of the scheduling
+ * thread.
+ */
 const FORGOTTEN_AT_ONCE = 200;
 
 const PURPOSE = 'idempotency_keys.request';
 
-/** A request with a key; the same one may be sent again and makes nothing twice. */
+/** A request with a key. It may be repeated and creates nothing twice. */
 export type IdempotentRequest = {
   readonly workspaceId: number;
   readonly key: string;
@@ -18,7 +21,7 @@ export type IdempotentRequest = {
   readonly body: unknown;
 };
 
-/** @throws Problem when the header is not 1 to 255 printable ASCII characters. */
+/** @throws Problem when the header is not 1 to 255 printable ASCII characters */
 export function idempotencyKey(header: string | undefined): string | null {
   if (header === undefined) return null;
   if (/^[\x21-\x7e]{1,255}$/.test(header)) return header;
@@ -29,11 +32,12 @@ export function idempotencyKey(header: string | undefined): string | null {
 }
 
 /**
- * Runs `make`, which answers the id of what it made, unless an earlier request with this key has made
- * it. Both in the transaction that is given, so that what is made and its key are there or neither.
+ * Runs `make`, which returns the id of the object that it creates, unless an earlier request with this key
+ * has created it. Both happen in the given transaction, so that the object and its key exist together or not
+ * at all.
  *
  * @param now epoch ms
- * @param secrets bodies contain secrets: what is kept of them must not be of use to guess those
+ * @param secrets keyed digests, because bodies contain secrets: the stored digest must not help to guess them
  * @throws Problem `conflict` when the key was used for another request
  */
 export async function makeOnce(
@@ -49,7 +53,7 @@ export async function makeOnce(
   if (before !== null) {
     if (secrets.isFingerprint(before.fingerprint, PURPOSE, text))
       return { id: before.resourceId, isNew: false };
-    throw new Problem('conflict', 'this Idempotency-Key was used for another request: take a new one');
+    throw new Problem('conflict', 'this Idempotency-Key was used for another request: use a new key');
   }
   const id = await make();
   const fingerprint = secrets.fingerprint(PURPOSE, text);

@@ -1,16 +1,25 @@
-/** Levels of lists and mappings: no resource has more than four, and walking many thousands exhausts the stack. */
+/**
+ * Deepest nesting of lists and mappings. No resource has more than four levels, and walking many thousands
+ * exhausts the stack.
+ */
 export const MOST_LEVELS = 32;
-/** Values of all lists and mappings together: what a notification for every monitor of a large service has, and some. */
+/**
+ * Most values of all lists and mappings together: a little more than a notification for every monitor of a
+ * large service has.
+ */
 export const MOST_VALUES = 150_000;
 
-/** Keys of one mapping: many more than any resource has. Copying 70,000 from thread to thread holds this one for 60 ms. */
+/**
+ * Most keys of one mapping: many more than any resource has. Copying 70,000 between threads holds the main
+ * thread for 60 ms.
+ */
 export const MOST_KEYS = 1_000;
 
 type Open = { readonly keys: Set<string> | null; isKeyNext: boolean };
 
 /**
- * What is wrong with a valid JSON text that `JSON.parse` does not tell: a key twice in a mapping (which of the two
- * counts depends on the reader), the key `__proto__`, too many levels, values or keys. Null: nothing.
+ * Finds problems of a valid JSON text that `JSON.parse` does not report: a key twice in a mapping (which one
+ * counts depends on the reader), the key `__proto__`, and too many levels, values or keys. Null: none.
  */
 export function wrongInJson(text: string): string | null {
   const open: Open[] = [];
@@ -49,7 +58,7 @@ function wrongKey(within: Open, key: string): string | null {
   return `the body has a mapping with more than ${MOST_KEYS} keys`;
 }
 
-/** Index of the quotation mark that ends the text which begins at `start`. */
+/** Index of the quotation mark that ends the string that begins at `start`. */
 function endOfText(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
     if (end === -1) return text.length;

@@ -1,13 +1,13 @@
-/** What a client has for the parts of a request, ms. */
+/** Time limits for the parts of a request, ms. */
 export type ListenerTimeouts = {
   readonly handshake: number;
-  /** From the connection, or the end of the answer before, to the last line of the head. */
+  /** From the connection, or the end of the previous answer, to the last line of the head. */
   readonly headers: number;
-  /** To the last byte of the body. */
+  /** Up to the last byte of the body. */
   readonly request: number;
-  /** Without a byte in either direction: for those that do not read their answer. */
+  /** Without a byte in either direction, for clients that do not read their answer. */
   readonly idle: number;
-  /** Between two looks at the connections: the others hold to this. */
+  /** Interval between checks of the connections. The other limits are kept within it. */
   readonly checkEvery: number;
 };
 

@@ -112,7 +112,7 @@ describe('the host of a request', () => {
 describe('the warning of a plain listener', () => {
   test.each([
     ['127.0.0.1', 'http://svc.example', []],
-    ['0.0.0.0', 'http://svc.example', [expect.stringMatching(/without TLS: tokens can be read/)]],
+    ['0.0.0.0', 'http://svc.example', [expect.stringMatching(/without TLS, so tokens can be read/)]],
     ['0.0.0.0', 'https://svc.example', [expect.stringMatching(/only the proxy of SVC_PUBLIC_URL/)]],
   ])('on %s with %s is %j', async (host, publicUrl, expected) => {
     const { log, said } = listening('warn');
@@ -159,6 +159,8 @@ describe('TLS', () => {
 
   test('a key of another certificate stops the start', async () => {
     const paths = await files({ cert: SELF_SIGNED.cert, key: TRUSTED.key });
-    await expect(startApi({ tls: paths })).rejects.toThrow('SVC_TLS_CERT and SVC_TLS_KEY cannot be used');
+    await expect(startApi({ tls: paths })).rejects.toThrow(
+      'cannot use the files of SVC_TLS_CERT and SVC_TLS_KEY',
+    );
   });
 });

@@ -1,7 +1,7 @@
 import { oneLine, wellFormed } from '@svc/shared/resources/texts.ts';
 import { z } from 'zod';
 
-/** The name of a token or workspace: one line, blanks around it do not count. */
+/** Schema for the name of a token or workspace: one line, without surrounding blanks. */
 export function nameSchema(description: string) {
   return z
     .string('must be a string')

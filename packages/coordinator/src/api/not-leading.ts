@@ -1,6 +1,6 @@
 import { SvcError } from '@svc/shared/errors.ts';
 
-/** This coordinator does not lead now: what only a leader can do is not done here. Answered with 503. */
+/** This coordinator does not lead now, so it refuses work that needs a leader. The API answers 503. */
 export class NotLeading extends SvcError {
   readonly retryable = true;
 

@@ -26,7 +26,7 @@ const REQUEST_HEADERS: { readonly [H in RequestHeader]: Json } = {
   },
 };
 
-/** One operation of the OpenAPI document, with every answer that it can give. */
+/** One operation of the OpenAPI document, with all its answers. */
 export function operation(endpoint: Endpoint): Json {
   const { tag, summary, description, access, path, method, query, headers = [], body } = endpoint;
   return {
@@ -34,7 +34,7 @@ export function operation(endpoint: Endpoint): Json {
     summary: access === 'operator' ? `${summary} (operator's token only)` : summary,
     ...(description === undefined ? {} : { description }),
     operationId: operationId(method, path),
-    // Names of roles: OpenAPI 3.1 lets any scheme have them.
+    // These are names of roles. OpenAPI 3.1 allows them for any scheme.
     security: access === 'public' ? [] : [{ token: [access] }],
     parameters: [
       ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -58,7 +58,7 @@ export function operation(endpoint: Endpoint): Json {
   };
 }
 
-/** What an endpoint may refuse: it follows from what it is, and from what it says of itself. */
+/** The problems that an endpoint may report: those that follow from its definition, and its own. */
 export function problemCodes({ access, path, headers = [], body, problems = [] }: Endpoint): ProblemCode[] {
   const isPublic = access === 'public';
   return [
@@ -67,7 +67,7 @@ export function problemCodes({ access, path, headers = [], body, problems = [] }
     ...(isPublic ? [] : (['unauthorized'] as const)),
     ...(isPublic || access === 'read' ? [] : (['forbidden'] as const)),
     ...(path.includes('{') ? (['not-found'] as const) : []),
-    // After `not-found`, whose status it shares.
+    // These come after `not-found`, which has the same status.
     ...problems,
     ...(headers.includes('If-Match') ? (['precondition-failed'] as const) : []),
     ...(body === undefined ? [] : (['too-large', 'unsupported-media-type', 'invalid'] as const)),
@@ -105,7 +105,7 @@ function answer({ method, path, access }: Endpoint, documented: Documented): Jso
   if (contentType !== undefined)
     return { ...shared, content: { [contentType]: { schema: { type: 'string' } } } };
   if (schema === undefined) return shared;
-  // A collection's list: the envelope is the same for all.
+  // The list of a collection. Its envelope is the same for all kinds.
   const isList = method === 'GET' && 'resource' in schema && !path.endsWith('}');
   const content = isList ? listSchema(schema.resource) : schemaOf(schema, 'output');
   return { ...shared, content: { 'application/json': { schema: content } } };

@@ -8,7 +8,7 @@ export type Json = { [name: string]: unknown };
 
 const ID = jsonSchema(id, 'output');
 
-/** JSON Schema 2020-12 as zod writes it. */
+/** The JSON Schema 2020-12 that zod generates. */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return rest;
@@ -18,7 +18,10 @@ export function inputName(kind: ResourceKind): string {
   return `${kind}_input`;
 }
 
-/** What a resource may be sent as. Rules over several members are not in it: what breaks one is answered 422. */
+/**
+ * The schema of a resource in a request. Rules over several members are not in it; a breach is answered with
+ * 422.
+ */
 export function inputSchemaOf(kind: ResourceKind): Json {
   const { constants, description } = DEFINITIONS[kind];
   const {
@@ -39,7 +42,7 @@ export function inputSchemaOf(kind: ResourceKind): Json {
   };
 }
 
-/** What is answered: the normalized members, all there, with those that the service adds. */
+/** The schema of a resource in an answer: all normalized members, and those that the service adds. */
 export function answerSchemaOf(kind: ResourceKind): Json {
   const definition: ResourceDefinition = DEFINITIONS[kind];
   const [lists, choices] = [blocksOf(definition, 'list'), blocksOf(definition, 'single')];
@@ -63,7 +66,7 @@ export function answerSchemaOf(kind: ResourceKind): Json {
   };
 }
 
-/** The block named like `provider_type`, and no other. */
+/** Requires exactly the block that is named like `provider_type`. */
 function exactlyOne(count: number, members: Json, choices: readonly (readonly [string, Block])[]): Json {
   if (choices.length === 0) return {};
   return {
@@ -120,6 +123,6 @@ function valueSchema(name: string, { value, presence }: Attribute): Json {
   if (value.references !== undefined) return value.type === 'set' ? { type: 'array', items: ID } : ID;
   if (presence === 'computed' && name === 'id') return ID;
   if (presence === 'computed' && name.endsWith('_at')) return jsonSchema(instant, 'output');
-  // A set is transformed when it is read; what it answers has the form of what it is sent.
+  // A set is transformed when it is read. An answer has the form of a request.
   return jsonSchema(value.schema, 'input');
 }

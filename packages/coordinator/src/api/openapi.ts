@@ -41,7 +41,7 @@ const PROBLEM_HEADERS: { readonly [C in ProblemCode]?: string } = {
   unavailable: 'Retry-After',
 };
 
-/** OpenAPI 3.1 of these endpoints, from the schemas that validate. */
+/** The OpenAPI 3.1 document of these endpoints, made from the schemas that validate. */
 export function openApi(endpoints: readonly Endpoint[], publicUrl: string): Json {
   const paths: Record<string, Json> = {};
   for (const endpoint of endpoints) {
@@ -75,7 +75,10 @@ export function openApi(endpoints: readonly Endpoint[], publicUrl: string): Json
   };
 }
 
-/** A body may name what is not there where the path does too: one answer stands for both. */
+/**
+ * The types of a problem. A missing object may be named by the path or by the body, and one answer documents
+ * both.
+ */
 function codesOf(code: ProblemCode): string[] {
   const codes = code === 'reference-not-found' ? ['not-found', code] : [code];
   return codes.map((one) => `urn:svc:problem:${one}`);

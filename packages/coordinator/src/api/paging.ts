@@ -8,7 +8,7 @@ export function wholeNumber(minimum: number, maximum: number) {
     z
       .string()
       .regex(/^\d{1,15}$/, `must be a whole number from ${minimum} to ${maximum}`)
-      // A query is text; to those who read the document it is a number.
+      // A query is text, but readers of the document see a number.
       .meta({ type: 'integer', pattern: undefined, minimum, maximum })
       .transform(Number)
       .pipe(
@@ -24,7 +24,7 @@ const limit = wholeNumber(1, LIMITS.listMaximum)
   .default(LIMITS.listDefault)
   .meta({ description: `Maximum number of items (default ${LIMITS.listDefault}).` });
 
-/** Lists of configuration: by offset, with the total. */
+/** Paging of configuration lists: by offset, with the total. */
 export const offsetPage = z.object({
   limit,
   offset: wholeNumber(0, Number.MAX_SAFE_INTEGER)
@@ -32,7 +32,7 @@ export const offsetPage = z.object({
     .meta({ description: 'Number of items to skip at the start (default 0).' }),
 });
 
-/** Histories: by cursor, newest first. */
+/** Paging of histories: by cursor, newest first. */
 export const cursorPage = z.object({
   limit,
   cursor: z.string().max(200).optional().meta({ description: '`next_cursor` of the previous page.' }),
@@ -51,18 +51,18 @@ export function historyOf<T extends z.ZodType>(member: T) {
     .meta(exampleOf(member, { next_cursor: null }));
 }
 
-/** The example of a page, from that of its member. */
+/** The example of a page, made from its member's example. */
 function exampleOf(member: z.ZodType, envelope: object): { examples?: object[] } {
   const examples = member.meta()?.examples as unknown[] | undefined;
   return examples === undefined ? {} : { examples: [{ data: examples, ...envelope }] };
 }
 
-/** Where the next page begins: after the row with these keys. Opaque to callers. */
+/** Position of the next page: after the row with these keys. It is opaque to clients. */
 export function encodeCursor(keys: readonly (number | string)[]): string {
   return Buffer.from(JSON.stringify(keys)).toString('base64url');
 }
 
-/** @throws Problem when it is none of ours. */
+/** @throws Problem when it is not a cursor of this list */
 export function decodeCursor<T>(cursor: string | undefined, schema: z.ZodType<T>): T | null {
   if (cursor === undefined) return null;
   try {
@@ -75,7 +75,7 @@ export function decodeCursor<T>(cursor: string | undefined, schema: z.ZodType<T>
   }
 }
 
-/** A page of at most `limit` of `rows` (one more was read to see whether there is a next page). */
+/** A page of at most `limit` of `rows`. One more row was read to see whether there is a next page. */
 export function historyPage<Row, View>(
   rows: readonly Row[],
   limitOfPage: number,

@@ -1,7 +1,7 @@
 import type { ReadBody } from './body-protocol.ts';
 import { wrongInJson } from './json-scan.ts';
 
-/** A body's JSON; without what only some readers would understand in the same way. */
+/** Parses a body's JSON. It refuses texts that different readers would understand differently. */
 export function parsedJson(text: string): ReadBody {
   if (text.trim() === '') return { malformed: 'the body is empty' };
   try {
@@ -13,7 +13,7 @@ export function parsedJson(text: string): ReadBody {
   }
 }
 
-/** Only the position: V8's message repeats the text around it, which may be a secret. */
+/** The position of the error. V8's message itself repeats the text around it, which may be a secret. */
 function placeOf(error: unknown): string {
   const place = error instanceof Error ? /\(line (\d+) column (\d+)\)/.exec(error.message) : null;
   return place === null ? '' : `: line ${place[1]}, column ${place[2]}`;

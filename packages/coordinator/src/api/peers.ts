@@ -2,15 +2,18 @@ import { isIPv6 } from 'node:net';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context } from 'hono';
 
-/** Address of the other end of the connection, as the socket tells it: a proxy's where there is one. Null: it is gone. */
+/**
+ * Address at the other end of the connection, as the socket reports it: a proxy's, where there is one. Null:
+ * the connection is gone.
+ */
 export function peerOf(context: Context): string | null {
   const { address } = getConnInfo(context).remote;
   return address?.replace(/^::ffff:(?=\d+\.)/i, '') ?? null;
 }
 
 /**
- * What counts as one peer: an IPv4 address, or the /64 that an IPv6 address is in, of which a single machine
- * may use any.
+ * The key of a peer: an IPv4 address, or the /64 of an IPv6 address, because a single machine may use any
+ * address in it.
  */
 export function peerKey(address: string | null): string {
   if (address === null || !isIPv6(address)) return address ?? 'none';

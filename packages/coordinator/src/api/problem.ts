@@ -11,18 +11,18 @@ import {
 import { StoreError } from '../store/errors.ts';
 import { NotLeading } from './not-leading.ts';
 
-/** What can go wrong with a request. `type` of the answer is `urn:svc:problem:<code>`. */
+/** The problems of requests. The `type` of an answer is `urn:svc:problem:<code>`. */
 export const PROBLEMS = {
   'malformed-request': { status: 400, title: 'The request cannot be read' },
   unauthorized: { status: 401, title: 'A valid API token is needed' },
   forbidden: { status: 403, title: 'The token does not allow this' },
   'not-found': { status: 404, title: 'Not found' },
-  'reference-not-found': { status: 404, title: 'The body names something that is not there' },
-  'method-not-allowed': { status: 405, title: 'This path does not have that method' },
-  conflict: { status: 409, title: 'In conflict with the present state' },
-  'precondition-failed': { status: 412, title: 'Changed in between' },
+  'reference-not-found': { status: 404, title: 'The body refers to an object that does not exist' },
+  'method-not-allowed': { status: 405, title: 'This path does not take that method' },
+  conflict: { status: 409, title: 'The request conflicts with the present state' },
+  'precondition-failed': { status: 412, title: 'The object was changed in between' },
   'too-large': { status: 413, title: 'The body is too large' },
-  misdirected: { status: 421, title: 'Meant for another host' },
+  misdirected: { status: 421, title: 'The request is for another host' },
   'unsupported-media-type': { status: 415, title: 'The body must be JSON' },
   invalid: { status: 422, title: 'The content is not valid' },
   'rate-limited': { status: 429, title: 'Too many requests' },
@@ -31,14 +31,14 @@ export const PROBLEMS = {
 } as const satisfies { [C in ProblemCode]: { status: number; title: string } };
 export type { ProblemCode };
 
-/** RFC 9457, with the members at fault. */
+/** A problem document (RFC 9457) with the wrong members. */
 export const problem = z
   .object({
     type: z.string().meta({ description: '`urn:svc:problem:` followed by a stable code.' }),
     title: z.string(),
     status: z.number().int(),
     detail: z.string(),
-    /** Also in the header `x-request-id` and in the log. */
+    /** The header `x-request-id` and the log have it too. */
     request_id: z.string(),
     errors: z.array(
       z.object({
@@ -59,7 +59,7 @@ export const problem = z
         type: 'urn:svc:problem:invalid',
         title: 'The content is not valid',
         status: 422,
-        detail: 'one thing is wrong; nothing was changed',
+        detail: 'the body has 1 error; nothing was changed',
         request_id: '4f5c1f6e-6f0e-4b0e-9a53-0f6b6d1f0a51',
         errors: [{ pointer: '/periodicity', message: '"2m" is not one of 30s, 1m, 5m, 10m, 30m, 1h' }],
       },
@@ -68,7 +68,7 @@ export const problem = z
 export type ProblemDocument = z.infer<typeof problem>;
 export type ProblemDetail = ProblemDocument['errors'][number];
 
-/** A request that is answered with a problem; the message is for people and free of internals. */
+/** A request that is answered with a problem. The message is for people and free of internals. */
 export class Problem extends SvcError {
   declare readonly code: ProblemCode;
   readonly errors: readonly ProblemDetail[];
@@ -110,31 +110,31 @@ export class Problem extends SvcError {
   }
 }
 
-/** RFC 6901. */
+/** JSON pointer (RFC 6901). */
 export function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** A body that was understood but is wrong; all that is wrong with it at once, or the first of `count`. */
+/** The problem of a body with invalid members: all errors at once, or the first of `count`. */
 export function invalid(
   issues: readonly { path: readonly PropertyKey[]; message: string }[],
   count = issues.length,
 ): Problem {
   const errors = issues.map(({ path, message }) => ({ pointer: pointerOf(path), message }));
-  const detail = count === 1 ? 'one thing is wrong' : `${count} things are wrong`;
+  const detail = count === 1 ? 'the body has 1 error' : `the body has ${count} errors`;
   return new Problem('invalid', `${detail}; nothing was changed`, { errors });
 }
 
 /**
- * An id in a body that this workspace does not have. What the path names is there, so the code is not
- * `not-found`, by which clients know that the target of the request is gone.
+ * The problem of an id in a body that this workspace does not have. The object of the path exists, so the
+ * code is not `not-found`, which tells clients that the target of the request is gone.
  */
 export function referenceNotFound(path: readonly PropertyKey[], message: string): Problem {
   const errors = [{ pointer: pointerOf(path), message }];
   return new Problem('reference-not-found', `${message}; nothing was changed`, { errors });
 }
 
-/** Errors of the parts below as problems; null for what is a defect of our own. */
+/** Translates errors of other parts into problems; null for a defect of svc. */
 export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) return error;
   if (error instanceof NotFound) return new Problem('not-found', error.message);
@@ -143,7 +143,7 @@ export function problemOf(error: unknown): Problem | null {
   if (error instanceof ConfigurationError) {
     const errors = [{ pointer: pointerOf(error.path), message: error.message }];
     if (!(error instanceof Conflict)) {
-      return new Problem('invalid', 'one thing is wrong; nothing was changed', { errors });
+      return new Problem('invalid', 'the body has 1 error; nothing was changed', { errors });
     }
     return new Problem('conflict', error.message, error.path.length === 0 ? {} : { errors });
   }
@@ -153,7 +153,7 @@ export function problemOf(error: unknown): Problem | null {
     });
   }
   if (error instanceof StoreError && error.retryable) {
-    return new Problem('unavailable', 'the database cannot do this at the moment; nothing was changed', {
+    return new Problem('unavailable', 'the database accepts no writes at the moment; nothing was changed', {
       headers: { 'retry-after': '1' },
     });
   }

@@ -2,16 +2,16 @@ type Bucket = { tokens: number; at: number };
 
 export type Rate = { readonly perSecond: number; readonly atOnce: number };
 
-/** Of requests per API token. */
+/** Default rate of requests of one API token. */
 export const DEFAULT_RATE: Rate = { perSecond: 500, atOnce: 2_000 };
 
-/** Of requests without a valid token, per peer. */
+/** Default rate of requests without a valid token from one peer. */
 export const DEFAULT_FAILURE_RATE: Rate = { perSecond: 1, atOnce: 30 };
 
-/** Keys that are remembered at most; those used longest ago are forgotten first. */
+/** Most remembered keys. The least recently used ones are forgotten first. */
 const MOST_KEYS = 10_000;
 
-/** A token bucket per key. */
+/** A token bucket for each key. */
 export class RateLimit<K> {
   readonly #rate: Rate;
   readonly #buckets = new Map<K, Bucket>();
@@ -22,7 +22,7 @@ export class RateLimit<K> {
 
   /**
    * @param now monotonic, ms
-   * @returns 0 when the request may pass, else the seconds (>= 1) after which one may
+   * @returns 0 when the request may pass, otherwise the seconds (>= 1) to wait
    */
   take(key: K, now: number): number {
     const { perSecond, atOnce } = this.#rate;
@@ -35,7 +35,7 @@ export class RateLimit<K> {
     return 0;
   }
 
-  /** A map keeps the order of insertion: what was used last stands last. */
+  /** A map keeps the order of insertion, so the most recently used key is last. */
   #remember(key: K, bucket: Bucket): void {
     this.#buckets.delete(key);
     this.#buckets.set(key, bucket);

@@ -22,7 +22,7 @@ describe('an Idempotency-Key', () => {
     const second = await api.call('POST', '/v1/tokens', body, key('token-1'));
     expect(second).toMatchObject({
       status: 409,
-      body: { detail: expect.stringContaining(`made token ${idOf(first)}`) },
+      body: { detail: expect.stringContaining(`created token ${idOf(first)}`) },
     });
     expect((await api.call('GET', '/v1/tokens?name=ci')).body).toMatchObject({ total: 1 });
   });
@@ -43,7 +43,9 @@ describe('an Idempotency-Key', () => {
     const again = await api.call('POST', '/v1/monitors', MONITOR, key('removed-1'));
     expect(again).toMatchObject({
       status: 409,
-      body: { detail: `monitor ${idOf(made)}, which this made, was removed since` },
+      body: {
+        detail: `monitor ${idOf(made)}, which the first request with this Idempotency-Key created, was removed since`,
+      },
     });
   });
 

@@ -5,10 +5,10 @@ import type { AuditTrail } from './audit.ts';
 import type { ChangeAudit, Endpoint } from './endpoint.ts';
 import { peerKey } from './peers.ts';
 
-/** What a line says of a request, whatever becomes of it. */
+/** The facts of a request for its audit line, whatever its outcome. */
 export type RequestFacts = {
   readonly endpoint: Pick<Endpoint, 'method' | 'path'>;
-  /** `/v1/monitors/12` */
+  /** Path like `/v1/monitors/12`. */
   readonly path: string;
   readonly requestId: string;
   readonly peer: string | null;
@@ -18,10 +18,10 @@ export type RequestFacts = {
 
 const VERBS = { GET: 'read', POST: 'create', PUT: 'replace', PATCH: 'change', DELETE: 'remove' } as const;
 
-/** Statuses of requests that were refused because of who sent them. */
+/** Statuses of requests that were refused because of their sender. */
 const REFUSED_CALLERS: ReadonlySet<number> = new Set([401, 403, 429]);
 
-/** The lines of one request: of its login, of the change that it makes, or of its refusal. */
+/** The audit lines of one request: of its login, its change or its refusal. */
 export class RequestAudit implements ChangeAudit {
   readonly #trail: AuditTrail;
   readonly #facts: RequestFacts;
@@ -48,7 +48,7 @@ export class RequestAudit implements ChangeAudit {
     });
   }
 
-  /** What is left to be written once the answer is known. */
+  /** Writes the remaining line once the answer is known. */
   answered(status: number, detail: string | null): void {
     const isChange = this.#facts.endpoint.method !== 'GET';
     if (this.#isWritten || !(isChange || REFUSED_CALLERS.has(status))) return;
@@ -76,13 +76,13 @@ export class RequestAudit implements ChangeAudit {
   }
 }
 
-/** `check` of `POST /v1/monitors/{id}/check`, else a verb for the method. */
+/** The action of a request: `check` for `POST /v1/monitors/{id}/check`, otherwise a verb for the method. */
 function actionOf({ method, path }: RequestFacts['endpoint']): string {
   const verb = method === 'POST' && !isCollection(path) ? /\{\w+\}\/(\w+)$/.exec(path)?.[1] : undefined;
   return verb ?? VERBS[method];
 }
 
-/** Below a page stand the collections of its components and groups: no verbs. */
+/** Whether the path is a collection below a page (components, groups), whose last part is not a verb. */
 function isCollection(path: string): boolean {
   return /\{page_id\}\/[\w-]+$/.test(path);
 }

@@ -2,7 +2,7 @@ import { LIMITS } from '@svc/shared/limits.ts';
 import { Problem } from './problem.ts';
 
 /**
- * The text of a request with a JSON body, at most 1 MiB.
+ * Reads the text of a request with a JSON body, at most 1 MiB.
  *
  * @throws Problem `too-large`, `unsupported-media-type`, `malformed-request`
  */
@@ -10,7 +10,7 @@ export async function readBodyText(request: Request): Promise<string> {
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (Number(request.headers.get('content-length') ?? 0) > LIMITS.apiBodyBytes) throw tooLarge();
   if (type !== 'application/json' && !/^application\/[\w.-]+\+json$/.test(type)) {
-    const sent = type === '' ? 'the request has no content-type' : 'the content-type is another one';
+    const sent = type === '' ? 'the request has no content-type' : 'the request has another content-type';
     throw new Problem('unsupported-media-type', `send the body as application/json; ${sent}`);
   }
   if (!['', 'identity'].includes(request.headers.get('content-encoding')?.trim().toLowerCase() ?? '')) {
@@ -34,7 +34,7 @@ async function readText(request: Request): Promise<string> {
   }
 }
 
-/** What comes until the client breaks off, which is its fault and none of ours. */
+/** Yields the bytes until the client breaks off, which is not an error of the service. */
 async function* received({ body }: Request): AsyncGenerator<Uint8Array> {
   try {
     yield* body ?? [];

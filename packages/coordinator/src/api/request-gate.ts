@@ -8,7 +8,10 @@ import { DEFAULT_FAILURE_RATE, DEFAULT_RATE, RateLimit } from './rate-limit.ts';
 
 type Parts = Pick<ApiDependencies, 'tokens' | 'clock' | 'rate' | 'failureRate'>;
 
-/** Who is let in: whose request it is, whether it may do that, and whether too many came. */
+/**
+ * Decides which requests are admitted: whose they are, whether their token allows them, and whether there are
+ * too many.
+ */
 export class RequestGate {
   readonly #parts: Parts;
   readonly #requests: RateLimit<number>;
@@ -21,8 +24,9 @@ export class RequestGate {
   }
 
   /**
-   * A peer that fails often is told to wait instead of why. A valid token passes also then: whoever shares a
-   * proxy's address with a stranger must not be shut out by him.
+   * Finds the token of a request. A peer that fails often is told to wait, not why it failed. A valid token
+   * passes even then: somebody who shares a proxy's address with a stranger must not be blocked because of
+   * the stranger.
    *
    * @throws Problem `unauthorized`, `rate-limited`
    */
@@ -35,13 +39,13 @@ export class RequestGate {
     } catch (error) {
       const seconds = this.#failures.take(peerKey(peer), clock.monotonic());
       if (seconds === 0) throw error;
-      throw tooMany('more requests without a valid token than one address may send', seconds);
+      throw tooMany('this address sent too many requests without a valid token', seconds);
     }
   }
 
   /**
-   * To be called when the body has come, which may take its time: a token that was revoked meanwhile must not make
-   * another one after that.
+   * Checks again that the token is valid. Call it when the body has come, which may take some time: a token
+   * that was revoked meanwhile must not create another one.
    *
    * @throws Problem `unauthorized`
    */
@@ -50,13 +54,14 @@ export class RequestGate {
   }
 
   /**
-   * Whoever sends too much is told so also when the token does not allow what is sent.
+   * Checks the rate and the scope. A token that sends too many requests is told so even when its scope does
+   * not allow them.
    *
    * @throws Problem `rate-limited`, `forbidden`
    */
   admit(token: Token, access: Access): void {
     const seconds = this.#requests.take(token.id, this.#parts.clock.monotonic());
-    if (seconds > 0) throw tooMany('more requests than the token may send', seconds);
+    if (seconds > 0) throw tooMany('this token sent too many requests', seconds);
     authorize(token, access);
   }
 }

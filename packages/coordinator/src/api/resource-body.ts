@@ -5,18 +5,18 @@ import type { AttributesOf } from '../configuration/kinds.ts';
 
 export type BodyIssue = { readonly path: readonly (string | number)[]; readonly message: string };
 
-/** A resource that was sent: normalized, or what is wrong with it (the first of `count` issues). */
+/** A checked resource: its normalized attributes, or its errors (the first of `count`). */
 export type CheckedBody =
   | { readonly attributes: AttributesOf<ResourceKind> }
   | { readonly issues: readonly BodyIssue[]; readonly count: number };
 
-/** Issues that are answered: nobody reads more. */
+/** Most errors in an answer; nobody reads more. */
 const MOST_ISSUES = 100;
 
-/** Normalizes a declared resource, and finds all that is wrong with it. */
+/** Normalizes a declared resource and finds all its errors. */
 export function checkedBody(kind: ResourceKind, body: unknown): CheckedBody {
   const result = parseResource(kind, body, 'api');
-  // Somebody sends back what a read token was answered.
+  // A client sends back what a read token was shown.
   const masks = secretsIn(kind, body)
     .filter(isMask)
     .map(({ path, part }) => ({ path, message: `${said(part)}: send the secret itself` }));
@@ -28,5 +28,5 @@ export function checkedBody(kind: ResourceKind, body: unknown): CheckedBody {
 }
 
 function said(part: SecretPart | undefined): string {
-  return `${part === undefined ? 'is' : 'has in it'} the mask that read tokens are shown`;
+  return `${part === undefined ? 'is' : 'contains'} the mask that read tokens see`;
 }

@@ -267,7 +267,7 @@ describe('notifications', () => {
       body: {
         errors: ['/webhook/endpoint', '/webhook/headers/0/value'].map((pointer) => ({
           pointer,
-          message: 'is the mask that read tokens are shown: send the secret itself',
+          message: 'is the mask that read tokens see: send the secret itself',
         })),
       },
     });
@@ -285,7 +285,7 @@ describe('notifications', () => {
         errors: [
           {
             pointer: '/url',
-            message: 'has in it the mask that read tokens are shown: send the secret itself',
+            message: 'contains the mask that read tokens see: send the secret itself',
           },
         ],
       },
@@ -463,7 +463,7 @@ describe('status pages', () => {
     });
     expect(component).toMatchObject({
       page_id: page.id,
-      warnings: [expect.stringContaining('left out of the page')],
+      warnings: [expect.stringContaining('the page does not show this component')],
     });
     expect((await api.call('GET', `${path}/components`)).body).toMatchObject({ total: 1 });
     expect(await api.call('PATCH', `${path}/appearance`, { theme: 'dark', published: false })).toMatchObject({
@@ -476,7 +476,7 @@ describe('status pages', () => {
     expect(kept.body).toMatchObject({
       type: 'monitor',
       monitor_id: null,
-      warnings: ['left out of the page: the monitor that it showed was removed'],
+      warnings: ['the page does not show this component: its monitor was removed'],
     });
     const other = await created('/v1/monitors', { ...MONITOR, public: true });
     const shown = { type: 'monitor', monitor_id: other.id, group_id: group.id };

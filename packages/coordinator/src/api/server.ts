@@ -17,13 +17,13 @@ import { Problem } from './problem.ts';
 import { readTlsFiles, TlsFilesWatch } from './tls-files.ts';
 
 export interface Api {
-  /** Listens; rejects when the address cannot be had, or SvcError `bad-tls-files`. */
+  /** Starts to listen. Rejects when that is impossible at the address, or with SvcError `bad-tls-files`. */
   start(): Promise<{ url: string }>;
-  /** Takes no more requests; running ones have 1 s to end. */
+  /** Accepts no more requests. Running ones have 1 s to end. */
   stop(): Promise<void>;
 }
 
-/** ms */
+/** Time for running requests at the stop, ms. */
 const STOP_GRACE_MS = 1_000;
 
 export function createApi(dependencies: ApiDependencies): Api {
@@ -31,7 +31,7 @@ export function createApi(dependencies: ApiDependencies): Api {
   const bodies = new Bodies();
   const trail = new AuditTrail({ ...dependencies, leftOut: dependencies.counters.auditLinesLeftOut });
   const app = createApp(dependencies, { bodies, trail });
-  // A request that cannot even be made into one, such as with a host name that is none.
+  // For a request that cannot even be parsed, for example because its host name is not valid.
   const errorHandler = () => malformed().response(randomUUID());
   const server = createListener(getRequestListener(app.fetch, { errorHandler }), dependencies);
   const watch =
@@ -75,7 +75,7 @@ function createListener(
   handle: RequestListener,
   { tls = null, timeouts = DEFAULT_TIMEOUTS, maxConnections = connectionLimit() }: ApiDependencies,
 ): Server | TlsServer {
-  // Node looks at the time-outs every 30 s by itself: a head had 40 s then.
+  // By default Node checks the time-outs every 30 s, so that a head would have 40 s.
   const connectionsCheckingInterval = timeouts.checkEvery;
   const server: Server | TlsServer =
     tls === null
@@ -99,20 +99,20 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
   socket.end(answer, () => socket.destroy());
 }
 
-/** Said at each start. */
+/** Warns at each start that the API is reachable without TLS. */
 function warnOfPlain(log: ApiDependencies['log'], publicUrl: string): void {
   log.warn(
     publicUrl.startsWith('https:')
-      ? 'the API listens beyond this machine without TLS: make sure that only the proxy of SVC_PUBLIC_URL reaches it'
-      : 'the API listens beyond this machine without TLS: tokens can be read on the way; set SVC_TLS_CERT and SVC_TLS_KEY, or put a proxy before it',
+      ? 'other machines can reach the API without TLS: make sure that only the proxy of SVC_PUBLIC_URL can reach it'
+      : 'other machines can reach the API without TLS, so tokens can be read on the way: set SVC_TLS_CERT and SVC_TLS_KEY, or put a proxy in front of it',
   );
 }
 
 function malformed(): Problem {
-  return new Problem('malformed-request', 'this is not a valid HTTP request, or its headers are too long');
+  return new Problem('malformed-request', 'the request is not valid HTTP, or its headers are too long');
 }
 
-/** For what is not even HTTP. */
+/** The answer to bytes that are not HTTP. */
 function rawProblem(): string {
   const body = JSON.stringify(malformed().document(randomUUID()));
   return `HTTP/1.1 400 Bad Request\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`;

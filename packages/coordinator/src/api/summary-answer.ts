@@ -137,7 +137,7 @@ export function summaryAnswer(range: SummaryRange, summary: Summary): SummaryVie
   };
 }
 
-/** Statuses that ended by ageing ended between two ms. */
+/** Rounds the times, because a status that ended by ageing ended between two milliseconds. */
 function rounded({ active, degraded, error, unknown }: StatusTimes): StatusTimes {
   return {
     active: Math.round(active),

@@ -10,20 +10,24 @@ export type TlsFiles = { readonly cert: string; readonly key: string };
 
 export type TlsPair = { readonly cert: Buffer; readonly key: Buffer };
 
-/** @throws SvcError `bad-tls-files` when they cannot be read, or do not belong together */
+/** @throws SvcError `bad-tls-files` when the files cannot be read or do not belong together */
 export async function readTlsFiles({ cert, key }: TlsFiles): Promise<TlsPair> {
   try {
     const pair = { cert: await readFile(cert), key: await readFile(key) };
     createSecureContext(pair);
     return pair;
   } catch (error) {
-    throw new SvcError('bad-tls-files', `SVC_TLS_CERT and SVC_TLS_KEY cannot be used: ${messageOf(error)}`, {
-      cause: error,
-    });
+    throw new SvcError(
+      'bad-tls-files',
+      `cannot use the files of SVC_TLS_CERT and SVC_TLS_KEY: ${messageOf(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
-/** Tells the pair again when a file changed; one that cannot be used is logged, and the former one stays. */
+/** Reports the pair again when a file changed. An unusable pair is logged, and the former one stays. */
 export class TlsFilesWatch {
   readonly #files: TlsFiles;
   readonly #log: Logger;
@@ -40,7 +44,7 @@ export class TlsFilesWatch {
     this.#watch = new FileWatch(clock, log, () => void this.#read());
   }
 
-  /** To be called before the files are read for the first time. */
+  /** Starts to watch. Call it before the files are read for the first time. */
   start(): Promise<void> {
     return this.#watch.expect([this.#files.cert, this.#files.key]);
   }
@@ -52,11 +56,11 @@ export class TlsFilesWatch {
   async #read(): Promise<void> {
     try {
       this.#onChange(await readTlsFiles(this.#files));
-      this.#log.info({ cert: this.#files.cert }, 'the TLS certificate was read again');
+      this.#log.info({ cert: this.#files.cert }, 'read the TLS certificate again');
     } catch (error) {
       this.#log.error(
         { error: messageOf(error) },
-        'the TLS certificate could not be read again; the former one stays',
+        'cannot read the TLS certificate again: the former one stays in use',
       );
     }
   }

@@ -15,9 +15,7 @@ import type { Vote } from '../domain/status.ts';
 import type { FailingChannel, FailingChannels } from '../store/links.ts';
 import type { MonitorStates } from './dependencies.ts';
 
-/**
- * Declared resources as the API answers them: ids as text, instants as RFC 3339.
- */
+/** Declared resources as the API answers them: ids as text, instants in RFC 3339. */
 type Declared = Metadata & { readonly kind: ResourceKind; readonly attributes: Resources[ResourceKind] };
 
 function view(stored: Declared, computed: object): object {
@@ -30,10 +28,10 @@ function view(stored: Declared, computed: object): object {
   };
 }
 
-/** What a monitor is answered with beside what is declared. */
+/** What an answer contains about a monitor in addition to its declaration. */
 export type MonitorSurroundings = {
   readonly states: MonitorStates;
-  /** By monitor. */
+  /** Failing channels by monitor. */
   readonly failing: ReadonlyMap<number, FailingChannels>;
   /** Epoch ms. */
   readonly now: number;

@@ -11,15 +11,15 @@ import type { ChangeEffects } from './configuration.ts';
 import { GrowingWaits } from './growing-waits.ts';
 import { loadLiveMonitors } from './live-monitors.ts';
 
-/** Entries that are applied at once: some 5 ms of the evaluation. */
+/** Entries that are applied at once; they take some 5 ms of the evaluation. */
 const ENTRIES_PER_STEP = 250;
 
-/** Who applies effects; the recorder is one. */
+/** Applies effects; the recorder implements it. */
 export interface DeclarationSink {
   /**
-   * Applies the changes and removes the log up to `until` in one transaction. Resolves after its commit.
+   * Applies the changes and removes the log up to `until`, in one transaction. Resolves after its commit.
    *
-   * @throws StoreError `store-closed` when it stops before, or what is wrong with the changes themselves
+   * @throws StoreError `store-closed` when it stops before, or an error of the changes themselves
    */
   declare(changes: readonly DeclaredChange[], until: number): Promise<void>;
 }
@@ -32,24 +32,25 @@ type Parts = {
   readonly log: Logger;
 };
 
-/** The change is at fault, or the rows that it names: trying again would fail for ever. */
+/** Errors of the change, or of the rows that it names: another try would always fail. */
 const OWN_FAULTS: ReadonlySet<StoreErrorCode> = new Set(['store-constraint', 'store-key']);
 
 /**
  * Applies the log of changes, in its order and in steps.
  *
- * A monitor is taken as its row says now, once per step: of several changes of one monitor only the last is
- * seen. Effects are found by comparing with what was applied before, so a change that is applied again after
- * a crash does no harm.
+ * Each step takes a monitor as its row is now, once: of several changes of one monitor only the last is seen.
+ * Effects follow from a comparison with the state applied before, so applying a change again after a crash
+ * does no harm.
  *
- * What the database cannot do for now is tried again after growing waits. A change that cannot be applied for
- * a reason of its own is found by applying one at a time, logged and left out, so that it does not stop the
- * others: its monitor goes on as it was until it is changed again, or until the next start, which reads rows.
+ * When the database fails for the moment, the step is tried again after growing waits. A change that cannot
+ * be applied for a reason of its own is found by applying one change at a time. It is logged and skipped, so
+ * that it does not stop the others. Its monitor continues as before until it is changed again, or until the
+ * next start, which reads the rows.
  */
 export class ChangeApplier implements ChangeEffects {
   readonly #parts: Parts;
   readonly #waits: GrowingWaits;
-  /** Who is to be answered when this stops. */
+  /** Callers to answer when this stops. */
   readonly #waiting = new Set<() => void>();
   #applied = 0;
   #isStopped = false;
@@ -60,7 +61,10 @@ export class ChangeApplier implements ChangeEffects {
     this.#waits = new GrowingWaits(parts.clock);
   }
 
-  /** Resolves when the changes up to this one are applied, could not be for now, or this is stopped. Never rejects. */
+  /**
+   * Resolves when the changes up to this one are applied, when they cannot be applied now, or when this is
+   * stopped. Never rejects.
+   */
   applied(lastChangeId: number): Promise<void> {
     if (this.#isStopped) return Promise.resolve();
     return new Promise((resolve) => {
@@ -74,12 +78,12 @@ export class ChangeApplier implements ChangeEffects {
     });
   }
 
-  /** Applies what an earlier process, or a time without a leader, has left. */
+  /** Applies changes that an earlier process, or a time without a leader, has left. */
   resume(): Promise<void> {
     return this.applied(Number.MAX_SAFE_INTEGER);
   }
 
-  /** Lets everybody go who waits. What is not applied stays in the log. */
+  /** Releases all waiting callers. Changes that are not applied stay in the log. */
   stop(): void {
     this.#isStopped = true;
     this.#waits.reset();
@@ -97,12 +101,12 @@ export class ChangeApplier implements ChangeEffects {
       const waitMs = this.#waits.again(() => void this.resume());
       this.#parts.log.error(
         { error: messageOf(error), tries: this.#waits.tries, waitMs },
-        'changes of the declaration could not be applied; they are tried again',
+        'cannot apply changes of the declaration now; svc tries again',
       );
     }
   }
 
-  /** False: there is nothing more in the log. */
+  /** Answers false when the log has no more entries. */
   async #step(): Promise<boolean> {
     const changes = await changesAfter(this.#parts.store, this.#applied, ENTRIES_PER_STEP);
     if (changes.length === 0) return false;
@@ -122,7 +126,7 @@ export class ChangeApplier implements ChangeEffects {
       if (this.#isStopped || !isOwnFault(error)) throw error;
       this.#parts.log.error(
         { error: messageOf(error), ...namesOf(change) },
-        'a change of the declaration cannot be applied and is left out: what it names goes on as before',
+        'cannot apply a change of the declaration: svc skips it, and its resource continues as before',
       );
       await this.#declare([], change.id);
     }
@@ -136,14 +140,14 @@ export class ChangeApplier implements ChangeEffects {
     for (const change of changes.filter(isUnreadable)) {
       log.error(
         namesOf(change),
-        'what was announced on a removed link cannot be read: its incident may have to be closed by hand',
+        'cannot read the announcements of a removed link: its incident may have to be closed by hand',
       );
     }
     await this.#declare(declaredChanges(changes, current), changes.at(-1)?.id ?? this.#applied);
   }
 
   async #declare(changes: readonly DeclaredChange[], until: number): Promise<void> {
-    if (this.#isStopped) throw new StoreError('store-closed', 'changes are not applied any more');
+    if (this.#isStopped) throw new StoreError('store-closed', 'this process no longer applies changes');
     await this.#parts.sink.declare(changes, until);
     this.#applied = until;
     this.#waits.reset();
@@ -183,13 +187,14 @@ function declaredChanges(
         seen.add(monitorId);
         const monitor = current.get(monitorId) ?? null;
         const removed = removals.get(monitorId);
-        // It was removed after these entries were read: the entry that says so has what ends its incident.
+        // The monitor was removed after these entries were read: the entry of its removal has the data that
+        // ends its incident.
         if (monitor === null && removed === undefined) return [];
         return [{ kind, monitorId, monitor, removed: readable(removed) }];
       }
       case 'linked': {
         const { kind, monitorId, notificationId, providerType } = change;
-        // The channel is gone since: another entry says so.
+        // The channel was removed since, and has an entry of its own.
         return providerType === null ? [] : [{ kind, monitorId, notificationId, providerType }];
       }
       case 'unlinked': {
@@ -206,8 +211,8 @@ function declaredChanges(
 }
 
 /**
- * The monitors that were removed, with the links that ended before: where the monitor is not in memory any
- * more (another process has unlinked and removed it), only its removal can close its incident there.
+ * The removed monitors, with the links that ended before. Where the monitor is no longer in memory (another
+ * process has unlinked and removed it), only its removal can close its incident there.
  */
 function removalsIn(changes: readonly Change[]): Map<number, RemovedRows | typeof UNREADABLE> {
   const unlinked = Map.groupBy(

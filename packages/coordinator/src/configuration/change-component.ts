@@ -81,7 +81,7 @@ export async function updateGroup(
   await updateResource(scope.tx, 'component_groups', id, change);
 }
 
-/** Its components stay on the page, without a group. */
+/** Removes a group; its components stay on the page, without a group. */
 export async function removeGroup(
   scope: ChangeScope,
   id: number,

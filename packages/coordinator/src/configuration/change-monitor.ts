@@ -27,10 +27,10 @@ import {
 
 type Monitor = AttributesOf<MonitorKind>;
 
-/** Of the components that keep a monitor from being removed, how many the refusal names. */
+/** Most components that a refusal names, of those that keep a monitor from being removed. */
 const COMPONENTS_NAMED = 5;
 
-/** Monitors that are written, or removed, with one statement: each is a few kilobytes. */
+/** Monitors that one statement writes or removes; each has a few kilobytes. */
 const MONITORS_PER_WRITE = 250;
 
 export async function createMonitor(
@@ -76,7 +76,8 @@ export async function updateMonitor(
   const isSame = sameAttributes(kind, current, attributes);
   if (isSame && !changesOwnership(row, options)) return;
   const isSameProbe = isSame || probeFingerprint(current) === probeFingerprint(attributes);
-  // What is probed otherwise is checked at once too, also by a coordinator that starts meanwhile.
+  // A monitor with changed probed attributes is checked at once too, even by a coordinator that starts
+  // meanwhile.
   const isCheckedAnew = !isSameProbe || (attributes.active && !current.active);
   await updateResource(scope.tx, 'monitors', id, {
     ...monitorColumns(scope.secrets, kind, attributes),
@@ -97,7 +98,11 @@ export async function removeMonitor(
   await removeRows(scope, [row], options.shownBy ?? 'refuse');
 }
 
-/** Monitors of any type, with the components that show them. @throws NotFound, Conflict `declared-in-file` */
+/**
+ * Removes monitors of any type, with the components that show them.
+ *
+ * @throws NotFound, Conflict `declared-in-file`
+ */
 export async function removeMonitors(scope: ChangeScope, ids: readonly number[]): Promise<void> {
   for (let start = 0; start < ids.length; start += MONITORS_PER_WRITE) {
     const some = ids.slice(start, start + MONITORS_PER_WRITE);
@@ -145,7 +150,7 @@ async function settleComponentsOf(
   if (shownBy === 'refuse') {
     throw new Conflict(
       'in-use',
-      `monitor ${first.monitor_id} is shown by ${named(components)}: remove what shows it first, or repeat with ?cascade=true to remove that too, or with ?components=keep to leave it in place, showing nothing`,
+      `monitor ${first.monitor_id} is shown by ${named(components)}: remove the components first, or repeat with ?cascade=true to remove them too, or with ?components=keep to leave it in place, showing nothing`,
     );
   }
   for (const component of components) {
@@ -165,7 +170,7 @@ function named(components: readonly { id: number; page_id: number }[]): string {
   return `${shown.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
 }
 
-/** A monitor of another type is none of this kind. */
+/** A monitor of another type does not belong to this kind. */
 async function find({ tx, context }: ChangeScope, id: number, kind: MonitorKind) {
   const row = await findResource(tx, 'monitors', context.workspaceId, id);
   return row !== undefined && monitorKindOf(row) === kind ? row : undefined;

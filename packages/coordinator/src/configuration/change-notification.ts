@@ -36,7 +36,7 @@ export async function updateNotification(
   await updateResource(scope.tx, 'notifications', id, {
     ...notificationColumns(scope.secrets, attributes),
     ...revision(scope, row, options),
-    // Whatever kept it from delivering may be mended now; it is found out again if not.
+    // The cause of failed deliveries may be fixed now; if not, the next delivery finds it again.
     state: 'ok',
     state_reason: null,
   });
@@ -50,7 +50,7 @@ export async function updateNotification(
   );
 }
 
-/** Its links and its deliveries go with it. */
+/** Removes a channel with its links and deliveries. */
 export async function removeNotification(
   scope: ChangeScope,
   id: number,
@@ -84,7 +84,7 @@ async function unlink(
   );
 }
 
-/** @throws InvalidReference for the first that is no monitor of this workspace */
+/** @throws InvalidReference for the first id that is not a monitor of this workspace */
 async function requireMonitors(scope: ChangeScope, ids: readonly string[]): Promise<number[]> {
   const asked = ids.map(Number);
   const found = await existingMonitors(scope.tx, scope.context.workspaceId, asked);

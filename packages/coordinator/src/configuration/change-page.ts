@@ -56,7 +56,7 @@ export async function removePage(
   await removeResource(scope.tx, 'status_pages', id);
 }
 
-/** Not part of the declaration, so pages of the declared file take it too. */
+/** Sets the appearance, which is not part of the declaration: pages of the declared file accept it too. */
 export async function setPageAppearance(
   scope: ChangeScope,
   id: number,
@@ -73,7 +73,7 @@ export async function setPageAppearance(
   await updateResource(scope.tx, 'status_pages', id, change);
 }
 
-/** Slugs and domains are unique across workspaces; nothing is told of the page that has it. */
+/** Slugs and domains are unique across workspaces; the message reveals nothing about the other page. */
 async function refuseTaken(scope: ChangeScope, attributes: StatusPage, exceptId: number): Promise<void> {
   const name = await takenName(scope.tx, attributes, exceptId);
   if (name === null) return;

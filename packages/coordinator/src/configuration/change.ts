@@ -24,7 +24,7 @@ import type { ChangeScope, WriteOptions } from './scope.ts';
 type Declared = { localName: string };
 type RemoveOptions = { shownBy?: ShownBy; expectedVersions?: readonly number[] };
 
-/** How one kind of resource is written. */
+/** Writes one kind of resource. */
 type Writer<K extends ResourceKind> = {
   create(scope: ChangeScope, attributes: AttributesOf<K>, declared?: Declared): Promise<number>;
   update(scope: ChangeScope, id: number, attributes: AttributesOf<K>, options: WriteOptions): Promise<void>;
@@ -51,7 +51,7 @@ function monitorWriter<K extends 'svc_http_monitor' | 'svc_tcp_monitor' | 'svc_d
   };
 }
 
-/** The change that a transaction's work is given; of no use after the work has ended. */
+/** The change that a transaction's work gets; it is unusable after the work has ended. */
 export class OpenChange implements ConfigurationChange {
   readonly #scope: ChangeScope;
   #isEnded = false;

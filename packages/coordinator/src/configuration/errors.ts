@@ -1,9 +1,11 @@
 import { SvcError } from '@svc/shared/errors.ts';
 
-/** Path of the attribute at fault inside the resource: `['monitor_ids', 2]`. Empty: the resource as a whole. */
+/**
+ * Path of the attribute at fault inside the resource: `['monitor_ids', 2]`. Empty: the resource as a whole.
+ */
 export type AttributePath = readonly (string | number)[];
 
-/** Base of everything that can be wrong with a change of the declarations; nothing was changed then. */
+/** Base of all errors of a change of the declarations; nothing was changed then. */
 export abstract class ConfigurationError extends SvcError {
   readonly path: AttributePath;
 
@@ -13,7 +15,7 @@ export abstract class ConfigurationError extends SvcError {
   }
 }
 
-/** No such resource in this workspace; another workspace's looks the same. */
+/** There is no such resource in this workspace; a resource of another workspace looks the same. */
 export class NotFound extends ConfigurationError {
   constructor(message: string) {
     super('not-found', message);
@@ -21,11 +23,11 @@ export class NotFound extends ConfigurationError {
 }
 
 export const CONFLICT_REASONS = [
-  /** Slug or custom domain belongs to another page, of whatever workspace. */
+  /** The slug or custom domain belongs to another page, in any workspace. */
   'taken',
-  /** Owned by the declared file and written by the API. */
+  /** The declared file owns the resource, and the API tried to write it. */
   'declared-in-file',
-  /** Other resources point at it and nothing was said about what becomes of them. */
+  /** Other resources refer to it, and the request does not say what happens to them. */
   'in-use',
 ] as const;
 export type ConflictReason = (typeof CONFLICT_REASONS)[number];
@@ -39,21 +41,21 @@ export class Conflict extends ConfigurationError {
   }
 }
 
-/** An attribute names a resource that is not there, or is of the wrong kind or page. */
+/** An attribute names a resource that does not exist, or that has the wrong kind or page. */
 export class InvalidReference extends ConfigurationError {
   constructor(message: string, path: AttributePath) {
     super('invalid-reference', message, path);
   }
 }
 
-/** The row's version is not the expected one: somebody wrote in between. */
+/** The row's version is not the expected one: it was written in between. */
 export class PreconditionFailed extends ConfigurationError {
   constructor(message: string) {
     super('precondition-failed', message);
   }
 }
 
-/** The attribute cannot change while the resource lives: remove it and create another. */
+/** The attribute cannot change during the resource's life: remove the resource and create another one. */
 export class Immutable extends ConfigurationError {
   constructor(message: string, path: AttributePath) {
     super('immutable', message, path);

@@ -3,7 +3,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 60_000;
 
-/** Waits for one task that is tried again and again: 1 s, then twice as long each time, 60 s at most. */
+/** Waits of one task that is tried repeatedly: 1 s, then twice as long each time, at most 60 s. */
 export class GrowingWaits {
   readonly #clock: Clock;
   #tries = 0;
@@ -18,7 +18,9 @@ export class GrowingWaits {
     return this.#tries;
   }
 
-  /** After a try that failed: has `task` run after the next wait, whose length (ms) it answers. */
+  /**
+   * To be called after a failed try: runs `task` after the next wait, and answers the length of the wait, ms.
+   */
   again(task: () => void): number {
     this.#cancel();
     const waitMs = Math.min(SHORTEST_MS * 2 ** this.#tries, LONGEST_MS);

@@ -7,7 +7,7 @@ import { longestCheckMs } from '../domain/longest-check.ts';
 import type { DeclaredExport, LiveMonitor } from '../domain/monitor.ts';
 import type { AttributesOf, MonitorKind } from './kinds.ts';
 
-/** What a monitor's row knows beside its attributes. */
+/** The columns of a monitor's row beside its attributes. */
 export type MonitorMetadata = {
   readonly id: number;
   readonly workspaceId: number;
@@ -40,12 +40,15 @@ function exportOf({ otlp_endpoint, otlp_headers }: AttributesOf<MonitorKind>): D
   return { endpoint: new Secret(otlp_endpoint), headers: new Secret(otlp_headers ?? {}) };
 }
 
-/** URL, without user information, or URI: what a monitor is known by in alerts. */
+/** The URL, without user information, or the URI: the target that alerts name. */
 export function targetOf(attributes: AttributesOf<MonitorKind>): string {
   return attributes.type === 'http' ? withoutUserInfo(attributes.url) : attributes.uri;
 }
 
-/** Most monitors name one of few sets of regions: kept once each, a hundred thousand of them stay small. */
+/**
+ * Most monitors use one of few sets of regions. Each set is kept once, so that a hundred thousand monitors
+ * stay small.
+ */
 const SETS_KEPT = 1_000;
 const kept = new Map<string, readonly Region[]>();
 

@@ -12,7 +12,7 @@ const PAGE_ROWS = 1_000;
 type Listener = (before: LiveMonitor | null, after: LiveMonitor | null) => void;
 
 /**
- * These monitors as they are declared now; those that are missing were removed.
+ * Loads these monitors as they are declared now; removed ones are missing.
  *
  * @throws StoreError `store-key` when a monitor's secrets do not open
  */
@@ -26,8 +26,8 @@ export async function loadLiveMonitors(
 }
 
 /**
- * The declared monitors of all workspaces in memory. They follow the rows: whoever applies the log of changes
- * puts in what a change has made of them.
+ * The declared monitors of all workspaces in memory. They follow the rows: the code that applies the log of
+ * changes puts in the changed monitors.
  */
 export class MonitorsInMemory implements LiveMonitors {
   readonly #byId = new Map<number, LiveMonitor>();
@@ -63,7 +63,7 @@ export class MonitorsInMemory implements LiveMonitors {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Puts `after` in the place of `before`, or takes it out when null, and tells the listeners. */
+  /** Replaces `before` by `after`, or removes it when `after` is null, and notifies the listeners. */
   replace(before: LiveMonitor | null, after: LiveMonitor | null): void {
     if (before === null && after === null) return;
     if (after !== null) this.#byId.set(after.id, after);

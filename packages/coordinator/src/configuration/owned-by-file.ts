@@ -13,16 +13,20 @@ import {
 } from './stored.ts';
 
 /**
- * Everything that the declared file owns in the workspace, secrets in clear, each kind by ascending id:
- * the present side of the file's diff. The event loop gets turns in between.
+ * All resources that the declared file owns in the workspace, with secrets in clear, each kind by ascending
+ * id: the present side of the file's diff. The event loop gets turns in between.
  *
- * @param source inside a change its transaction, so that the diff fits what it will change; else the store
+ * @param source the transaction inside a change, so that the diff fits the rows that it will change;
+ *   otherwise the store
  */
 export function ownedByFile(source: Readable, secrets: Secrets, workspaceId: number): Promise<AnyStored[]> {
   return resourcesOf({ source, secrets, workspaceId }, 'file');
 }
 
-/** What a file declared until a start without one set it free: another file that declares it again takes it over. */
+/**
+ * Resources that a file declared until a start without one released them: another file that declares them
+ * again takes them over.
+ */
 export function releasedByFile(
   source: Readable,
   secrets: Secrets,

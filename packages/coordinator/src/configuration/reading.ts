@@ -21,8 +21,8 @@ import {
 export type Listed<T> = { readonly data: T[]; readonly total: number };
 
 /**
- * The declared resources as the API answers them, read on the reading thread. Ids of other workspaces
- * are not there (null). `shown` decides about secrets: `open` is for callers who may write.
+ * The declared resources in the form of the API's answers, read on the reading thread. Ids of other
+ * workspaces do not exist (null). `shown` decides about secrets: `open` is for callers that may write.
  */
 export class Reading {
   readonly #store: Store;
@@ -91,7 +91,7 @@ export class Reading {
     return { data: rows.map((row) => storedPage(this.#secrets, row, shown)), total };
   }
 
-  /** Null also when it is on another page. */
+  /** Also null when it is on another page. */
   async group(workspaceId: number, pageId: number, id: number): Promise<StoredGroup | null> {
     const row = await this.#one('component_groups', workspaceId, id);
     return row?.page_id === pageId ? storedGroup(row) : null;
@@ -108,7 +108,7 @@ export class Reading {
     return { data: rows.map(storedGroup), total };
   }
 
-  /** Null also when it is on another page. */
+  /** Also null when it is on another page. */
   async component(workspaceId: number, pageId: number, id: number): Promise<StoredComponent | null> {
     const row = await this.#one('components', workspaceId, id);
     return row?.page_id === pageId ? storedComponent(row) : null;

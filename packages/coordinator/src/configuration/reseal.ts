@@ -18,15 +18,15 @@ import type { Store } from '../store/store.ts';
 import { resealedAlert } from '../store/stored-alerts.ts';
 import { monitorAttributes, monitorColumns, monitorKindOf, SEAL } from './rows.ts';
 
-/** Grows when the definitions call more of a resource secret than before. */
+/** Grows when the definitions make more of a resource secret than before. */
 const LAYOUT = 3;
 
 /**
- * Seals everything anew where that is due: another key has taken the place of the former one, or an older version
- * left in clear what is a secret now. To be called at the start, before anything reads or writes rows. Killed in
- * between, the next start does it again: what is sealed already is sealed once more.
+ * Seals everything anew when needed: after a change of the key, or when an older version left a present
+ * secret in clear. To be called at the start, before anything reads or writes rows. If the process is killed
+ * in between, the next start repeats it: sealed values are then sealed once more.
  *
- * @throws StoreError `store-key` for what neither the key nor the one before opens
+ * @throws StoreError `store-key` for a value that neither the key nor the previous key opens
  */
 export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger): Promise<void> {
   const due = `${LAYOUT} ${secrets.keyName}`;
@@ -48,7 +48,7 @@ export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger
   await writeSealedWith(store, due);
   if (present === null && monitors === 0) return;
   const ms = Math.round(performance.now() - startedAt);
-  log.info({ monitors, ms }, 'all secrets were sealed anew; SVC_SECRET_KEY_PREVIOUS is not needed any more');
+  log.info({ monitors, ms }, 'sealed all secrets anew; SVC_SECRET_KEY_PREVIOUS is no longer needed');
 }
 
 async function resealAllMonitors(store: Store, secrets: Secrets): Promise<number> {

@@ -8,8 +8,8 @@ import type { AttributesOf, MonitorKind, ResourceKind } from './kinds.ts';
 import { joinSecrets, type SecretParts, splitSecrets } from './secret-parts.ts';
 
 /*
- * How normalized attributes are laid out in rows. An attribute is kept once: in a column where the
- * database must see it, sealed where it is secret, in the JSON of `attributes` otherwise.
+ * The layout of normalized attributes in rows. Each attribute is stored once: in a column when the database
+ * must see it, sealed when it is secret, otherwise in the JSON of `attributes`.
  */
 
 type Json = { [name: string]: unknown };
@@ -17,13 +17,13 @@ type Json = { [name: string]: unknown };
 /** Whether secrets are opened, or shown as a mask without being opened. */
 export type SecretsShown = 'open' | 'masked';
 
-/** What every kind has, as its users see it. */
+/** The attributes of every kind, as users see them. */
 export type Metadata = {
   readonly id: number;
   readonly workspaceId: number;
   /** Grows with every write: the ETag. */
   readonly rowVersion: number;
-  /** 'file': declared there under `localName`, read-only for the API. */
+  /** 'file': declared in the file under `localName`, and read-only for the API. */
   readonly owner: 'file' | null;
   readonly localName: string | null;
   /** Epoch ms. */
@@ -199,7 +199,7 @@ function revealed(
   return joinSecrets(plain, JSON.parse(secrets.open(purpose, bytes).reveal()) as SecretParts);
 }
 
-/** What attributes normalize to when left out: rows written before an attribute came to be lack it. */
+/** The normalized values of missing attributes: rows written before an attribute existed lack it. */
 const ABSENT = Object.fromEntries(
   Object.entries(DEFINITIONS).map(([kind, definition]) => [kind, absentIn(definition)]),
 ) as Readonly<Record<ResourceKind, Json>>;

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { AttributesOf, ResourceKind } from './kinds.ts';
 
 /**
- * Whether two normalized resources of one kind say the same. Members may stand in any order; lists
- * count in theirs (sets were ordered when they were normalized).
+ * Whether two normalized resources of one kind are equal. The order of members does not matter, and the order
+ * of lists does (sets were sorted when they were normalized).
  */
 export function sameAttributes<K extends ResourceKind>(
   _kind: K,

@@ -7,17 +7,20 @@ import type { ChangeContext } from './configuration.ts';
 import { Conflict, NotFound, PreconditionFailed } from './errors.ts';
 import { NOUN_OF } from './kinds.ts';
 
-/** ms that a change may hold the thread before the event loop gets a turn; what it does then takes its time too. */
+/**
+ * ms that a change may hold the thread before the event loop gets a turn; the work of that turn takes
+ * additional time.
+ */
 const TURN_MS = 8;
 
-/** What the parts of one change share. */
+/** State that the parts of one change share. */
 export class ChangeScope {
   readonly context: ChangeContext;
   readonly tx: Transaction;
   readonly secrets: Secrets;
   /** Epoch ms, whole: one instant for the whole change. */
   readonly now: number;
-  /** For the log, in their order. */
+  /** Entries for the log, in their order. */
   readonly changes: NewChange[] = [];
   #turnBegan = performance.now();
 
@@ -28,12 +31,15 @@ export class ChangeScope {
     this.now = parts.now;
   }
 
-  /** Whether the workspace has it, as this transaction sees it. */
+  /** Whether the workspace has the resource, as this transaction sees it. */
   has(table: ResourceTable, id: number): Promise<boolean> {
     return hasResource(this.tx, table, this.context.workspaceId, id);
   }
 
-  /** Something that has effects beside its rows. What those said before goes into it, so they must still be there. */
+  /**
+   * Notes a change that has effects beside its rows. The entry contains the rows' former content, so the rows
+   * must still exist.
+   */
   changed(change: NewChange): void {
     this.changes.push(change);
   }
@@ -71,7 +77,7 @@ export type WriteOptions = {
 type Head = OwnedRow & { row_version: number };
 
 /**
- * The row, when it is there and may be written.
+ * Answers the row if it exists and may be written.
  *
  * @throws NotFound, Conflict `declared-in-file`, PreconditionFailed
  */
@@ -90,7 +96,7 @@ export function writable<R extends Head>(
 }
 
 /**
- * @param expectedVersions any of them will do; undefined: every version will
+ * @param expectedVersions any of them is enough; undefined: every version is
  * @throws PreconditionFailed
  */
 export function requireVersion(
@@ -99,13 +105,13 @@ export function requireVersion(
   expectedVersions: readonly number[] | undefined,
 ): void {
   if (expectedVersions === undefined || expectedVersions.includes(version)) return;
-  const expected = expectedVersions.length === 0 ? 'what was expected' : expectedVersions.join(' or ');
+  const expected = expectedVersions.length === 0 ? 'the expected one' : expectedVersions.join(' or ');
   throw new PreconditionFailed(
     `${subject} has version ${version}, not ${expected}: it was changed in between`,
   );
 }
 
-/** @param subject what would be changed, for the message */
+/** @param subject the resource that would be changed, for the message */
 export function refuseDeclared(
   { context }: ChangeScope,
   table: ResourceTable,
@@ -116,11 +122,11 @@ export function refuseDeclared(
   const entry = `${NOUN_OF[table]} ${row.id}`;
   throw new Conflict(
     'declared-in-file',
-    `${subject} cannot be changed over the API: ${entry === subject ? 'it' : entry} is declared in svc.yaml as "${row.local_name}", where it is to be changed`,
+    `${subject} cannot be changed over the API: ${entry === subject ? 'it' : entry} is declared in svc.yaml as "${row.local_name}": change it there`,
   );
 }
 
-/** What every update of a row writes beside the attributes. */
+/** Columns that every update of a row writes beside the attributes. */
 export function revision(
   scope: ChangeScope,
   row: Head,

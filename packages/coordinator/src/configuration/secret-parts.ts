@@ -4,12 +4,12 @@ import type { ResourceKind } from './kinds.ts';
 type Path = readonly (string | number)[];
 type Json = { [name: string]: unknown };
 
-/** A resource's secrets beside it: where each was taken out, and what it was. */
+/** The secrets of a resource, separate from it: the place and the value of each. */
 export type SecretParts = readonly (readonly [path: Path, secret: unknown])[];
 
 /**
- * Takes the secrets of a resource out, leaving the empty text where they were, and the mask where a part of a
- * text is secret (which is taken out whole); what is null stays null.
+ * Takes the secrets out of a resource. An empty string stands in their places. A string of which only a part
+ * is secret is taken out whole, and the masked string stands in its place. Null stays null.
  */
 export function splitSecrets(kind: ResourceKind, attributes: Json): { plain: Json; parts: SecretParts } {
   const plain = structuredClone(attributes);

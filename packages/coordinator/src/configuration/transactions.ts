@@ -8,7 +8,7 @@ import { OpenChange } from './change.ts';
 import type { ChangeContext, ChangeEffects, Configuration, ConfigurationChange } from './configuration.ts';
 import { ChangeScope } from './scope.ts';
 
-/** Entries of the log that are written at once: some 5 ms. */
+/** Entries of the log that are written at once; they take some 5 ms. */
 const CHANGES_PER_WRITE = 1_000;
 
 type Parts = {
@@ -50,7 +50,7 @@ export class StoredConfiguration implements Configuration {
   }
 }
 
-/** Answers the id of the last entry; null: nothing was changed that has effects. */
+/** Answers the id of the last entry; null when nothing with effects was changed. */
 async function logged(tx: Transaction, changes: readonly NewChange[]): Promise<number | null> {
   let last: number | null = null;
   for (let start = 0; start < changes.length; start += CHANGES_PER_WRITE) {

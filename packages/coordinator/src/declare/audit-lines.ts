@@ -3,10 +3,10 @@ import type { AuditLine } from '../store/audit.ts';
 import { type Address, addressOf } from './declaration.ts';
 import type { Plan } from './plan.ts';
 
-/** Changes of one apply that get a line each; of more, the line of the whole tells the number. */
+/** Most changes of one apply that get a line each. The line of the whole apply gives the number of all. */
 const MOST_LINES = 1_000;
 
-/** Path of the API under which objects of a kind stand; those of pages below their page. */
+/** Path of the API for the objects of each kind. Objects of pages are below their page. */
 const COLLECTIONS: { readonly [K in ResourceKind]: string } = {
   svc_http_monitor: 'monitors',
   svc_tcp_monitor: 'monitors',
@@ -17,7 +17,9 @@ const COLLECTIONS: { readonly [K in ResourceKind]: string } = {
   svc_status_page_component: 'components',
 };
 
-/** What an apply of the declared file leaves in the audit trail: a line for the whole, and one for each change. */
+/**
+ * The lines of an apply of the declared file in the audit trail: one for the whole, and one for each change.
+ */
 export function auditLines(
   workspaceId: number,
   { file, digest }: { file: string; digest: string },

@@ -10,11 +10,15 @@ type Row = [name: string, text: string, errors: string[]];
 const MONITOR = 'url: "http://a.example", periodicity: 1m';
 
 const ROWS: Row[] = [
-  ['nothing', '', ['1:1: the file is empty: write {} for a declaration of nothing']],
-  ['comments only', '# later\n', ['1:1: the file is empty: write {} for a declaration of nothing']],
-  ['null', 'null\n', ['1:1: the file is empty: write {} for a declaration of nothing']],
-  ['a text', 'hello\n', ['1:1: must be a mapping of resource types, like svc_http_monitor']],
-  ['a list', '\n- svc_http_monitor\n', ['2:1: must be a mapping of resource types, like svc_http_monitor']],
+  ['nothing', '', ['1:1: the file is empty: write {} to declare nothing']],
+  ['comments only', '# later\n', ['1:1: the file is empty: write {} to declare nothing']],
+  ['null', 'null\n', ['1:1: the file is empty: write {} to declare nothing']],
+  ['a text', 'hello\n', ['1:1: the file must be a mapping of resource types, like svc_http_monitor']],
+  [
+    'a list',
+    '\n- svc_http_monitor\n',
+    ['2:1: the file must be a mapping of resource types, like svc_http_monitor'],
+  ],
   [
     'an open bracket',
     'svc_http_monitor: {\n',
@@ -58,13 +62,13 @@ const ROWS: Row[] = [
   [
     'a name that is a number',
     'svc_tcp_monitor:\n  1: {}\n',
-    ['2:3: keys must be texts: put quotes around it'],
+    ['2:3: a key must be a string: put it in quotes'],
   ],
   [
     'a name with a blank',
     'svc_tcp_monitor:\n  a b: {}\n',
     [
-      '2:3: "a b" is not a name: up to 128 letters, digits, underscores and hyphens, a letter or underscore first',
+      '2:3: "a b" is not a name: use up to 128 letters, digits, underscores and hyphens, with a letter or underscore first',
     ],
   ],
   [
@@ -84,31 +88,31 @@ const ROWS: Row[] = [
   [
     'a resource type twice',
     'svc_tcp_monitor: {}\nsvc_dns_monitor: {}\nsvc_tcp_monitor: {}\n',
-    ['3:1: "svc_tcp_monitor" stands here again: it was given in line 1 already'],
+    ['3:1: "svc_tcp_monitor" is given twice: it is already in line 1'],
   ],
   [
     'a name twice',
     `svc_http_monitor:\n  a: { name: a, ${MONITOR} }\n  a: { name: b, ${MONITOR} }\n`,
-    ['3:3: "a" stands here again: it was given in line 2 already'],
+    ['3:3: "a" is given twice: it is already in line 2'],
   ],
   [
     'an attribute twice',
     `svc_http_monitor:\n  a: { name: a, name: b, ${MONITOR} }\n`,
-    ['2:17: "name" stands here again: it was given in line 2 already'],
+    ['2:17: "name" is given twice: it is already in line 2'],
   ],
   [
     'an unknown attribute',
     `svc_http_monitor:\n  a: { name: a, intervall: 3, ${MONITOR}, retyr: 1 }\n`,
     [
-      '2:17: svc_http_monitor.a.intervall: is not known here: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
-      '2:73: svc_http_monitor.a.retyr: is not known here: did you mean "retry"?',
+      '2:17: svc_http_monitor.a.intervall: is unknown: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
+      '2:73: svc_http_monitor.a.retyr: is unknown: did you mean "retry"?',
     ],
   ],
   [
     'read-only attributes',
     `svc_http_monitor:\n  a: { name: a, ${MONITOR}, status: active }\n`,
     [
-      '2:59: svc_http_monitor.a.status: is not known here: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
+      '2:59: svc_http_monitor.a.status: is unknown: allowed are name, url, method, body, follow_redirects, certificate_expiry_days, periodicity, timeout, degraded_at, retry, active, public, description, regions, otlp_endpoint, otlp_headers, headers, status_code_assertions, body_assertions, header_assertions',
     ],
   ],
   [
@@ -130,10 +134,10 @@ const ROWS: Row[] = [
       '4:10: svc_http_monitor.api.url: must be a URL that starts with https:// or http://',
       '5:18: svc_http_monitor.api.periodicity: "2m" is not one of 30s, 1m, 5m, 10m, 30m, 1h',
       '6:13: svc_http_monitor.api.active: must be a boolean, not a string',
-      '8:19: svc_http_monitor.api.status_code_assertions.0.target: is 20: 100 to 599 is allowed',
+      '8:19: svc_http_monitor.api.status_code_assertions.0.target: is 20, but must be from 100 to 599',
       '9:36: svc_http_monitor.api.status_code_assertions.1.comparator: "equals" is not one of eq, neq, gt, gte, lt, lte',
       '11:28: svc_dns_monitor.zone.uri: must be a domain name without a scheme, like example.com',
-      '11:73: svc_dns_monitor.zone.retry: is 11: 0 to 10 is allowed',
+      '11:73: svc_dns_monitor.zone.retry: is 11, but must be from 0 to 10',
     ],
   ],
   [
@@ -204,23 +208,27 @@ const ROWS: Row[] = [
   [
     'a reference where none may stand',
     `svc_http_monitor:\n  a: { name: "\${svc_http_monitor.a.id}", ${MONITOR} }\n`,
-    ['2:14: svc_http_monitor.a: must not be a reference: nothing of this resource takes an id'],
+    ['2:14: svc_http_monitor.a: must not be a reference: no attribute of this resource takes an id'],
   ],
   [
     'a reference where another attribute takes one',
     `svc_status_page:\n  a: { title: a, slug: a }\nsvc_status_page_component_group:\n  a: { name: "\${svc_status_page.a.id}", page_id: "\${svc_status_page.a.id}" }\n`,
-    ['4:14: svc_status_page_component_group.a: must not be a reference: only page_id take an id'],
+    [
+      '4:14: svc_status_page_component_group.a: must not be a reference: only these attributes take an id: page_id',
+    ],
   ],
   [
     'a reference that an alias repeats where none may stand',
     `svc_status_page: { p: { title: p, slug: p } }\nsvc_status_page_component_group:\n  a: { page_id: &p "\${svc_status_page.p.id}", name: *p }\n`,
-    ['3:20: svc_status_page_component_group.a: must not be a reference: only page_id take an id'],
+    [
+      '3:20: svc_status_page_component_group.a: must not be a reference: only these attributes take an id: page_id',
+    ],
   ],
   [
     'a reference inside a text',
     `svc_status_page:\n  a: { title: "no \${svc_status_page.a.id}", slug: a }\n`,
     [
-      `2:15: svc_status_page.a: the reference "\${svc_status_page.a.id}" must be the whole text, without anything around it`,
+      `2:15: svc_status_page.a: the reference "\${svc_status_page.a.id}" must be the whole string, without other text around it`,
     ],
   ],
   [
@@ -255,25 +263,25 @@ const ROWS: Row[] = [
     `svc_status_page:\n  a: { title: "\${env.TITLE}", slug: "A B" }\n`,
     [
       '2:15: svc_status_page.a: the environment variable TITLE is not set',
-      '2:37: svc_status_page.a.slug: may contain lower-case letters a to z, digits and, between them, hyphens',
+      '2:37: svc_status_page.a.slug: must consist of the letters a to z, digits, and hyphens between them',
     ],
   ],
   [
     'a file that is not there',
     `svc_status_page:\n  a: { title: a, slug: a, access_type: password, password: "\${file.secrets/none}" }\n`,
-    ['2:60: svc_status_page.a: cannot read secrets/none: there is no such file'],
+    ['2:60: svc_status_page.a: cannot read secrets/none: the file does not exist'],
   ],
   [
     'an unknown insertion',
     `svc_status_page:\n  a: { title: "\${vault.a}", slug: a }\n`,
     [
-      `2:15: svc_status_page.a: "\${vault.a}" is not known: there are \${env.NAME}, \${file.PATH} and \${svc_http_monitor.name.id}; write "$\${" for a literal "\${"`,
+      `2:15: svc_status_page.a: "\${vault.a}" is unknown: use \${env.NAME}, \${file.PATH} or \${svc_http_monitor.name.id}, or write "$\${" for a literal "\${"`,
     ],
   ],
   [
     'an insertion without end',
     `svc_status_page:\n  a: { title: "\${env.A", slug: a }\n`,
-    [`2:15: svc_status_page.a: "\${" has no closing "}": write "$\${" for a literal "\${"`],
+    [`2:15: svc_status_page.a: "\${" has no closing "}": add it, or write "$\${" for a literal "\${"`],
   ],
   [
     'an alias that contains itself',
@@ -283,13 +291,13 @@ const ROWS: Row[] = [
   [
     'a merge of what is no mapping',
     'svc_http_monitor:\n  a: { <<: [1] }\n',
-    ['2:8: "<<" needs an alias of a mapping, or a list of such'],
+    ['2:8: "<<" needs an alias of a mapping, or a list of such aliases'],
   ],
   [
     'an escaped reference is no name',
     `svc_tcp_monitor:\n  "$\${a}": {}\n`,
     [
-      `2:3: "$\${a}" is not a name: up to 128 letters, digits, underscores and hyphens, a letter or underscore first`,
+      `2:3: "$\${a}" is not a name: use up to 128 letters, digits, underscores and hyphens, with a letter or underscore first`,
     ],
   ],
   [
@@ -302,7 +310,7 @@ const ROWS: Row[] = [
 const sources = {
   env: {},
   readFile: (path: string) => {
-    throw new Error(`cannot read ${path}: there is no such file`);
+    throw new Error(`cannot read ${path}: the file does not exist`);
   },
 };
 

@@ -2,22 +2,28 @@ import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 
 export type ChannelStates = {
-  /** Why nothing can be delivered through channels of this kind, or null. */
+  /** Why nothing can be delivered through channels of this kind; null when it can. */
   readonly channelProblem: (kind: ChannelKind) => { readonly message: string } | null;
-  /** Whether channels that fail get another chance though nothing of them changed (the process has just started). */
+  /**
+   * Whether failing channels get another chance although they did not change, because the process has just
+   * started.
+   */
   readonly resetsChannels: boolean;
 };
 
 export type DeclaredChannel = {
   readonly id: number;
   readonly kind: ChannelKind;
-  /** Why nothing can be delivered through it, as it is stored. */
+  /** The stored reason why nothing can be delivered through it. */
   readonly reason: string | null;
   /** Whether this change has written it. */
   readonly isWritten: boolean;
 };
 
-/** Channels that were written get their state anew; others when their kind cannot be delivered to, or may be tried again. */
+/**
+ * Sets the state of channels that were written anew. Other channels get a new state when nothing can be
+ * delivered to their kind, or when they may be tried again.
+ */
 export async function setChannelStates(
   change: ConfigurationChange,
   channels: readonly DeclaredChannel[],

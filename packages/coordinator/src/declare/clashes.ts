@@ -1,15 +1,15 @@
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { referenceIn } from './references.ts';
 
-/** A rule over several entries that is broken, told at the later one. */
+/** A broken rule over several entries, reported at the later one. */
 export type Clash = { readonly address: Address; readonly path: readonly string[]; readonly message: string };
 
-/** What entries that are valid each for itself do to each other. */
+/** Conflicts between entries that are valid by themselves. */
 export function clashes(entries: readonly DeclaredEntry[]): Clash[] {
   return [...sharedAddresses(entries), ...groupsOfOtherPages(entries)];
 }
 
-/** Slugs and custom domains are unique. */
+/** Slugs and custom domains must be unique. */
 function sharedAddresses(entries: readonly DeclaredEntry[]): Clash[] {
   const taken = new Map<string, Address>();
   const found: Clash[] = [];
@@ -27,7 +27,7 @@ function sharedAddresses(entries: readonly DeclaredEntry[]): Clash[] {
   return found;
 }
 
-/** A component and its group belong to the same page. */
+/** A component and its group must belong to the same page. */
 function groupsOfOtherPages(entries: readonly DeclaredEntry[]): Clash[] {
   const pageOf = new Map<Address, string>();
   for (const entry of entries) {

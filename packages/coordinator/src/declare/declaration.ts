@@ -1,13 +1,13 @@
 import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
 
-/** One entry of a valid declaration. Plain data: it is posted between threads. */
+/** One entry of a valid declaration. It is plain data, because it is posted between threads. */
 export type DeclaredEntry = {
   [K in ResourceKind]: {
     readonly kind: K;
     readonly name: string;
-    /** Normalized; ids may be references (`${svc_http_monitor.api.id}`) to other entries. */
+    /** Normalized attributes. Ids may be references (`${svc_http_monitor.api.id}`) to other entries. */
     readonly attributes: Resources[K];
-    /** Where the entry's name stands, from 1. */
+    /** Place of the entry's name, from 1. */
     readonly line: number;
     readonly column: number;
   };

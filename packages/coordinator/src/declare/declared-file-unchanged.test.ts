@@ -189,7 +189,7 @@ describe('at a start', () => {
     await appliedOnce();
     await unlink(join(folder.path, 'title'));
     expect((await started()).status().errors[0]?.message).toContain(
-      'cannot read title: there is no such file',
+      'cannot read title: the file does not exist',
     );
   });
 

@@ -143,7 +143,7 @@ describe('at start', () => {
     });
     expect(lines).toMatchObject([
       {
-        msg: 'some of what is declared has no effect',
+        msg: 'parts of the declared file have no effect',
         warnings: expect.arrayContaining([`svc.yaml:2:3: svc_status_page.p0: ${why}`]),
         more: 2,
       },
@@ -200,7 +200,7 @@ describe('at start', () => {
 
   test('a file that is not there is an error', async () => {
     await expect(declaredFile().start()).rejects.toThrow(
-      `svc.yaml:1:1: cannot read ${path}: there is no such file`,
+      `svc.yaml:1:1: cannot read ${path}: the file does not exist`,
     );
   });
 
@@ -259,7 +259,7 @@ describe('a reload', () => {
     expect(file.status()).toMatchObject({
       appliedAt,
       digest,
-      errors: [{ line: 1, column: 1, message: 'the file is empty: write {} for a declaration of nothing' }],
+      errors: [{ line: 1, column: 1, message: 'the file is empty: write {} to declare nothing' }],
     });
     expect(await names()).toEqual(['svc_tcp_monitor.a']);
     await writeFile(path, monitors('a', 'b'));
@@ -274,7 +274,7 @@ describe('a reload', () => {
     await writeFile(path, monitors('a', 'b', 'c', 'd'));
     await file.reload();
     expect(file.status().errors[0]?.message).toBe(
-      'would delete 6 of the 10 resources that it declared before: set SVC_CONFIG_ALLOW_DELETE=1 if that is meant',
+      'the file would delete 6 of the 10 resources that it declared before: set SVC_CONFIG_ALLOW_DELETE=1 to allow that',
     );
     expect(await names()).toHaveLength(10);
     await file.stop();

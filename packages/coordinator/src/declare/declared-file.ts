@@ -16,60 +16,66 @@ import { type Declaration, type Reconciled, reconcile, wasApplied } from './reco
 import { fingerprintOf, isFingerprintOf, sourcesNow, valuesOf } from './sources.ts';
 import { areRowsUnchanged, storedChannels } from './unchanged.ts';
 
-/** Warnings that are written into the log each time that the file is applied; the rest is counted. */
+/** Most warnings that are logged each time the file is applied; the rest is counted. */
 const WARNINGS_LOGGED = 10;
 
 export type DeclaredFileParts = {
   readonly path: string;
-  /** Workspace that the file declares. */
+  /** The workspace that the file declares. */
   readonly workspaceId: number;
   readonly configuration: Configuration;
-  /** Tells what was applied last. */
+  /** Holds the last applied declaration. */
   readonly store: Pick<Store, 'read'>;
-  /** Version of svc: another one may read the same file in another way. */
+  /** Version of svc. Another version may read the same file differently. */
   readonly version: string;
-  /** Opens what is stored, to compare. */
+  /** Opens the stored secrets for the comparison. */
   readonly secrets: Secrets;
-  /** What `${env.NAME}` inserts. */
+  /** Variables that `${env.NAME}` inserts. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** SVC_CONFIG_ALLOW_DELETE */
+  /** Value of SVC_CONFIG_ALLOW_DELETE. */
   readonly allowsDelete: boolean;
-  /** Why nothing can be delivered through channels of this kind (an operator's setting is missing), or null. */
+  /**
+   * Why nothing can be delivered through channels of this kind, because a setting of the operator is missing;
+   * null when it can.
+   */
   readonly channelProblem: ChannelStates['channelProblem'];
   readonly clock: Clock;
   readonly log: Logger;
-  /** How the file is read; on a thread of its own unless given. */
+  /** Reads the file; by default on a thread of its own. */
   readonly read?: typeof readDeclaration;
 };
 
 export type DeclaredFileStatus = {
   readonly path: string;
-  /** Epoch ms when this process last applied it; null: not yet. */
+  /** When this process last applied it, epoch ms; null: not yet. */
   readonly appliedAt: number | null;
-  /** SHA-256 (hex) of the file as it was applied last. */
+  /** SHA-256 (hex) of the last applied file. */
   readonly digest: string | null;
   readonly resources: number;
-  /** What is wrong with the file as it is now; empty when it is applied, or waits for the database. */
+  /** Errors of the present file; empty when it is applied or waits for the database. */
   readonly errors: readonly LocatedError[];
-  /** What of the applied declaration has no effect. */
+  /** Parts of the applied declaration that have no effect. */
   readonly warnings: readonly LocatedError[];
-  /** Why the file is not applied although nothing is wrong with it; null: it does not wait. */
+  /** Why a file without errors is not applied; null: it does not wait. */
   readonly waiting: DatabaseWait | null;
 };
 
-/** The database could not take the file for now (it is full, or another program holds it). */
+/** The database cannot accept the file now, because it is full or another program holds it. */
 export type DatabaseWait = {
   readonly reason: string;
-  /** How often it was tried. */
+  /** Number of tries. */
   readonly tries: number;
-  /** Epoch ms when it is tried again. */
+  /** When the next try is, epoch ms. */
   readonly nextAt: number;
 };
 
 /**
- * Keeps what is declared in the file: applied at start, on {@link reload} (SIGHUP) and when it changes.
- * A declaration with errors changes nothing: the last applied one goes on. One that the database cannot take
- * for now is tried again, after growing waits, until it is applied, changes, or is not watched any more.
+ * Keeps the resources equal to the declared file. It applies the file at the start, on {@link reload}
+ * (SIGHUP) and when the file changes.
+ *
+ * A declaration with errors changes nothing: the last applied one stays in effect. When the database cannot
+ * accept a declaration now, it is tried again after growing waits, until it is applied, changes, or is not
+ * watched any more.
  */
 export class DeclaredFile {
   readonly #parts: DeclaredFileParts;
@@ -79,7 +85,7 @@ export class DeclaredFile {
   readonly #waits: GrowingWaits;
   #running: Promise<void> | null = null;
   #isAskedAgain = false;
-  /** Whether the next apply reads the file whatever is known of it. */
+  /** Whether the next apply must read the file, whatever is known about it. */
   #isToBeRead = false;
   #insertedFiles: readonly string[] = [];
   #status: DeclaredFileStatus;
@@ -98,9 +104,10 @@ export class DeclaredFile {
   }
 
   /**
-   * Applies the file and begins to watch it. Resolves also when it waits for the database.
+   * Applies the file and begins to watch it. Resolves also when the file waits for the database.
    *
-   * @throws DeclarationError with all errors, when this database has no declaration that could go on
+   * @throws DeclarationError with all errors, when this database has no earlier declaration that could stay
+   *   in effect
    */
   async start(): Promise<void> {
     await this.#afresh();
@@ -111,15 +118,15 @@ export class DeclaredFile {
   }
 
   /**
-   * Reads the file as it is at some moment after the call, and applies it, though nothing of it may have changed.
-   * Never rejects: errors are logged and kept.
+   * Reads the file as it is at some moment after the call, and applies it even when nothing has changed. It
+   * never rejects: errors are logged and kept.
    */
   reload(): Promise<void> {
     this.#isToBeRead = true;
     return this.#afresh();
   }
 
-  /** Applies the file; it need not be read when it is what was applied last. */
+  /** Applies the file. It need not be read when it is the last applied one. */
   #afresh(): Promise<void> {
     this.#waits.reset();
     return this.#ask();
@@ -136,10 +143,10 @@ export class DeclaredFile {
     return this.#running;
   }
 
-  /** What is being applied is rolled back. */
+  /** Stops watching. An apply in progress is rolled back. */
   async stop(): Promise<void> {
     this.#watch.close();
-    this.#stopping.abort(new SvcError('stopping', 'the declared file is no longer watched'));
+    this.#stopping.abort(new SvcError('stopping', 'the declared file is not watched any more'));
     this.#waits.reset();
     await this.#running;
   }
@@ -149,7 +156,7 @@ export class DeclaredFile {
       this.#isAskedAgain = false;
       if (this.#stopping.signal.aborted) return;
       const isToBeRead = this.#isToBeRead;
-      // Whoever asks from now on asks for the next apply.
+      // A later request asks for the next apply.
       this.#isToBeRead = false;
       try {
         await this.#apply(isToBeRead);
@@ -166,7 +173,7 @@ export class DeclaredFile {
   async #apply(isToBeRead: boolean): Promise<void> {
     if (!isToBeRead && (await this.#isApplied())) return;
     const { env, read = readDeclaration } = this.#parts;
-    // Before reading: a change in between is then seen as one.
+    // This comes before reading, so that a change in between is noticed.
     await this.#watch.expect([this.#path, ...this.#insertedFiles]);
     const declaration = await read({ path: this.#path, env }, this.#stopping.signal);
     this.#insertedFiles = this.#pathsOf(declaration.inserted.files.map(({ name }) => name));
@@ -174,10 +181,12 @@ export class DeclaredFile {
     if (declaration.errors.length > 0) throw new DeclarationError(declaration.errors);
     const reconciled = await this.#reconcile(declaration);
     this.#applied(declaration, declaration.entries.length);
-    this.#parts.log.info({ file: this.#path, ...reconciled }, 'declaration applied');
+    this.#parts.log.info({ file: this.#path, ...reconciled }, 'applied the declared file');
   }
 
-  /** Whether the file declares what was applied last, and the rows are still so; then all is done. */
+  /**
+   * Whether the file declares what was applied last and the rows are unchanged. Then nothing is left to do.
+   */
   async #isApplied(): Promise<boolean> {
     const { store, workspaceId, secrets, version, env, log } = this.#parts;
     const applied = await appliedDeclaration(store);
@@ -194,7 +203,7 @@ export class DeclaredFile {
     const file = basename(this.#path);
     const warnings = applied.warnings.map((warning) => ({ ...warning, file }));
     this.#applied({ digest: applied.digest, warnings }, applied.resources);
-    log.info({ file: this.#path, unchanged: applied.resources }, 'declaration unchanged');
+    log.info({ file: this.#path, unchanged: applied.resources }, 'the declared file is unchanged');
     return true;
   }
 
@@ -212,7 +221,7 @@ export class DeclaredFile {
     this.#warn(warnings);
   }
 
-  /** Of inserted files, whose names are relative to the declared one. */
+  /** Paths of inserted files, whose names are relative to the declared file. */
   #pathsOf(names: readonly string[]): string[] {
     return names.map((name) => resolve(dirname(this.#path), name));
   }
@@ -230,7 +239,7 @@ export class DeclaredFile {
         ...(more > 0 ? { more } : {}),
         warnings: warnings.slice(0, WARNINGS_LOGGED).map(formatError),
       },
-      'some of what is declared has no effect',
+      'parts of the declared file have no effect',
     );
   }
 
@@ -276,7 +285,7 @@ export class DeclaredFile {
     this.#status = { ...this.#status, errors: [], waiting: { reason, tries, nextAt: clock.wall() + waitMs } };
     log.warn(
       { file: this.#path, reason, tries, waitMs },
-      'declaration waits for the database: nothing was changed, and it is tried again',
+      'the database cannot accept the declared file now: nothing was changed, and svc tries again',
     );
   }
 
@@ -289,14 +298,14 @@ export class DeclaredFile {
               file: basename(this.#path),
               line: 1,
               column: 1,
-              message: `could not be applied: ${messageOf(error)}`,
+              message: `the file could not be applied: ${messageOf(error)}`,
             },
           ];
     this.#status = { ...this.#status, errors, waiting: null };
     this.#waits.reset();
     this.#parts.log.error(
       { file: this.#path, errors: errors.map(formatError) },
-      'declaration refused: nothing was changed',
+      'refused the declared file: nothing was changed',
     );
   }
 }

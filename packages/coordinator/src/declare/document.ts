@@ -13,26 +13,28 @@ import {
   type YAMLMap,
 } from 'yaml';
 
-/** Something wrong at an offset (UTF-16 code units from the start of the text). */
+/** An error at an offset (UTF-16 code units from the start of the text). */
 export type SourceError = { readonly offset: number; readonly message: string };
 
 export type Member = { readonly key: string; readonly keyOffset: number; readonly value: Node | null };
 
-/** Called for every text of the document; null drops it (the error was reported). */
+/** Called for every string of the document; null drops the string (the error was reported). */
 export type TextHook = (text: string, offset: number) => string | null;
 
-/** Nodes that aliases may add: enough for defaults shared by 15,000 monitors, too few to fill the memory. */
+/**
+ * Most nodes that aliases may add: enough for defaults shared by 15,000 monitors, too few to fill the memory.
+ */
 const MAX_ALIASED_NODES = 500_000;
 
-/** Containers within containers; no declaration needs more than six. */
+/** Deepest nesting of mappings and lists. No declaration needs more than six levels. */
 const MAX_DEPTH = 32;
 
-/** A YAML text (JSON is YAML) with positions. What is wrong with it gathers in `errors`. */
+/** A YAML text with positions (JSON is YAML). Its errors are collected in `errors`. */
 export class SourceDocument {
   readonly errors: SourceError[] = [];
-  /** Set when an alias, a merge or a limit left a value incomplete; may be reset between values. */
+  /** Set when an alias, a merge or a limit left a value incomplete. It may be reset between values. */
   isBroken = false;
-  /** Null when the text is empty or not YAML at all. */
+  /** The root; null when the text is empty or not YAML. */
   readonly root: Node | null;
   readonly #lines = new LineCounter();
   readonly #targets: ReadonlyMap<Alias, Node>;
@@ -51,7 +53,7 @@ export class SourceDocument {
 
   #parsed(text: string): Document<Node> | null {
     try {
-      // uniqueKeys: the library's check takes quadratic time; members() has its own.
+      // uniqueKeys: the library's check takes quadratic time, and members() has its own.
       return parseDocument(text, {
         lineCounter: this.#lines,
         uniqueKeys: false,
@@ -69,7 +71,7 @@ export class SourceDocument {
     return { line: Math.max(1, line), column: Math.max(1, col) };
   }
 
-  /** Says everything once: mappings are walked again to find positions. */
+  /** Reports each error once, because mappings are walked again to find positions. */
   report(offset: number, message: string): void {
     const said = `${offset} ${message}`;
     if (this.#said.has(said)) return;
@@ -77,13 +79,13 @@ export class SourceDocument {
     this.errors.push({ offset, message });
   }
 
-  /** For errors after which a value is not what was meant. */
+  /** Reports an error after which a value is not the intended one. */
   #reportBroken(offset: number, message: string): void {
     this.isBroken = true;
     this.report(offset, message);
   }
 
-  /** The node itself, or what the alias stands for; null (reported) when that is nothing. */
+  /** The node itself, or the target of the alias; null (reported) when there is none. */
   resolved(node: Node | null): Node | null {
     if (!isAlias(node)) return node;
     const target = this.#targets.get(node);
@@ -93,8 +95,8 @@ export class SourceDocument {
   }
 
   /**
-   * The members of a mapping: keys are texts and stand once; what `<<` merges in comes first and gives
-   * way to the mapping's own members.
+   * The members of a mapping. Keys are strings and occur once. Members that `<<` merges in come first, and
+   * the mapping's own members replace them.
    */
   members(map: YAMLMap, depth = 0): Member[] {
     const own = new Map<string, Member>();
@@ -104,7 +106,7 @@ export class SourceDocument {
       const value = (pair.value ?? null) as Node | null;
       const keyOffset = offsetOf(keyNode);
       if (!isScalar(keyNode) || typeof keyNode.value !== 'string') {
-        this.report(keyOffset, 'keys must be texts: put quotes around it');
+        this.report(keyOffset, 'a key must be a string: put it in quotes');
         continue;
       }
       const key = keyNode.value;
@@ -115,7 +117,7 @@ export class SourceDocument {
       const first = own.get(key);
       if (first !== undefined) {
         const { line } = this.position(first.keyOffset);
-        this.report(keyOffset, `"${key}" stands here again: it was given in line ${line} already`);
+        this.report(keyOffset, `"${key}" is given twice: it is already in line ${line}`);
         continue;
       }
       own.set(key, { key, keyOffset, value });
@@ -130,7 +132,7 @@ export class SourceDocument {
     for (const item of maps) {
       const map = this.resolved(item);
       if (!isMap(map) || depth > MAX_DEPTH) {
-        this.#reportBroken(offset, '"<<" needs an alias of a mapping, or a list of such');
+        this.#reportBroken(offset, '"<<" needs an alias of a mapping, or a list of such aliases');
         return;
       }
       for (const member of this.members(map, depth + 1)) {
@@ -140,10 +142,13 @@ export class SourceDocument {
     }
   }
 
-  /** The plain value of a node; texts go through `onText`. Errors are reported, and what they hit left out. */
+  /**
+   * The plain value of a node. Strings go through `onText`. Errors are reported, and wrong parts are left
+   * out.
+   */
   plain(node: Node | null, onText: TextHook, depth = 0): unknown {
     if (isAlias(node)) return this.#plainAlias(node, onText, depth);
-    // Inside of an alias every node is an added one.
+    // Inside an alias every node is an added one.
     if (node !== null && this.#followed.size > 0 && this.#isOverBudget(offsetOf(node))) return undefined;
     if (isMap(node) || isSeq(node)) {
       if (depth > MAX_DEPTH) {
@@ -181,9 +186,10 @@ export class SourceDocument {
   }
 
   /**
-   * Offset of the value that `path` leads to (or of its key); of the nearest one around it when it is not there.
+   * Offset of the value (or the key) that `path` leads to, or of the nearest enclosing value when it does not
+   * exist.
    *
-   * @param fallback where to point when nothing of the path is there
+   * @param fallback offset to return when no part of the path exists
    */
   locate(node: Node | null, path: readonly (string | number)[], fallback: number, atKey = false): number {
     let current = node;
@@ -214,7 +220,7 @@ export function offsetOf(node: Node): number {
   return node.range?.[0] ?? 0;
 }
 
-/** What each alias stands for: the last node before it with that anchor. */
+/** The target of each alias: the last node before it with that anchor. */
 function targetsOf(document: Document<Node>): Map<Alias, Node> {
   const anchors = new Map<string, Node>();
   const targets = new Map<Alias, Node>();

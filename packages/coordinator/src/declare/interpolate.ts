@@ -1,42 +1,45 @@
 import { REFERENCE } from '@svc/shared/resources/texts.ts';
 
-/** What `${env.NAME}` and `${file.PATH}` insert. */
+/** The sources that `${env.NAME}` and `${file.PATH}` insert. */
 export type Sources = {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Told the name of each variable whose value is inserted. */
+  /** Called with the name of each inserted variable. */
   readonly onVariable?: (name: string) => void;
-  /** The text of a file, by its path as written. Throws an Error whose message says why it cannot be read. */
+  /**
+   * Returns the text of a file by its path as written. It throws an Error whose message says why the file
+   * cannot be read.
+   */
   readonly readFile: (path: string) => string;
 };
 
 export type Interpolated = { ok: true; text: string } | { ok: false; message: string };
 
-/** A literal `${`, an insertion, or `${` without an end. */
-const TOKEN = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
-
 /**
- * Inserts settings and files into a text of the declared file. A text that is one reference and
- * nothing else (`${svc_http_monitor.api.id}`) is left as it is, to be resolved when the declaration
- * is applied. What is inserted is not looked at again.
+ * Inserts settings and files into a string of the declared file. A string that is exactly one reference
+ * (`${svc_http_monitor.api.id}`) stays as it is until the declaration is applied. Inserted text is not
+ * interpolated again.
  */
 export function interpolate(text: string, sources: Sources): Interpolated {
   if (!text.includes('${')) return { ok: true, text };
   if (/^\$\{svc_[^}]*\}$/.test(text)) return reference(text);
+  let replaced = '';
   let problem: string | null = null;
-  const replaced = text.replace(TOKEN, (token, inner: string | undefined) => {
-    if (token === '$${') return '${';
-    const inserted = inner === undefined ? missingEnd : insertion(inner, sources);
-    if (inserted.ok) return inserted.text;
-    problem ??= inserted.message;
-    return '';
-  });
-  return problem === null ? { ok: true, text: replaced } : { ok: false, message: problem };
+  let from = 0;
+  for (let at = text.indexOf('${'); at !== -1; at = text.indexOf('${', from)) {
+    const isLiteral = at > from && text[at - 1] === '$';
+    const end = isLiteral ? at + 1 : text.indexOf('}', at);
+    // No later insertion has an end either. The rest is not searched again from each of them.
+    if (end === -1) return { ok: false, message: problem ?? MISSING_END };
+    const inserted = isLiteral ? LITERAL : insertion(text.slice(at + 2, end), sources);
+    if (inserted.ok) replaced += text.slice(from, isLiteral ? at - 1 : at) + inserted.text;
+    else problem ??= inserted.message;
+    from = end + 1;
+  }
+  return problem === null ? { ok: true, text: replaced + text.slice(from) } : { ok: false, message: problem };
 }
 
-const missingEnd: Interpolated = {
-  ok: false,
-  message: `"\${" has no closing "}": write "$\${" for a literal "\${"`,
-};
+const LITERAL = { ok: true, text: '${' } as const satisfies Interpolated;
+const MISSING_END = `"\${" has no closing "}": add it, or write "$\${" for a literal "\${"`;
 
 function reference(text: string): Interpolated {
   if (REFERENCE.test(text)) return { ok: true, text };
@@ -45,18 +48,18 @@ function reference(text: string): Interpolated {
 
 function insertion(inner: string, sources: Sources): Interpolated {
   const dot = inner.indexOf('.');
-  const [source, name] = [inner.slice(0, dot), inner.slice(dot + 1)];
+  const [source, name] = dot === -1 ? ['', ''] : [inner.slice(0, dot), inner.slice(dot + 1)];
   if (source === 'env') return environment(name, sources);
   if (source === 'file') return fileText(name, sources);
-  if (source.startsWith('svc_')) {
+  if (inner.startsWith('svc_')) {
     return {
       ok: false,
-      message: `the reference "\${${inner}}" must be the whole text, without anything around it`,
+      message: `the reference "\${${inner}}" must be the whole string, without other text around it`,
     };
   }
   return {
     ok: false,
-    message: `"\${${inner}}" is not known: there are \${env.NAME}, \${file.PATH} and \${svc_http_monitor.name.id}; write "$\${" for a literal "\${"`,
+    message: `"\${${inner}}" is unknown: use \${env.NAME}, \${file.PATH} or \${svc_http_monitor.name.id}, or write "$\${" for a literal "\${"`,
   };
 }
 
@@ -69,7 +72,7 @@ function environment(name: string, { env, onVariable }: Sources): Interpolated {
 
 function fileText(path: string, { readFile }: Sources): Interpolated {
   try {
-    // Editors and `echo` end files with a line end that nobody means to be part of a secret.
+    // Editors and `echo` end files with a line break that is not part of the secret.
     return { ok: true, text: readFile(path).replace(/\r?\n$/, '') };
   } catch (error) {
     return { ok: false, message: error instanceof Error ? error.message : String(error) };

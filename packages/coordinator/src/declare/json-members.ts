@@ -1,9 +1,9 @@
-/** Where a member's key stands. Lines and columns count from 1. */
+/** Place of a member's key. Lines and columns count from 1. */
 export type Place = { readonly line: number; readonly column: number };
 
-/** What `JSON.parse` does not tell of a text. */
+/** Facts about a JSON text that `JSON.parse` does not return. */
 export type JsonMembers = {
-  /** Members of all mappings, those with a key that stands twice counted twice. */
+  /** Number of members of all mappings. A key that occurs twice counts twice. */
   readonly count: number;
   /** Places of the members of the root's members, by both keys: `svc_http_monitor.api`. */
   readonly places: ReadonlyMap<string, Place>;
@@ -11,12 +11,12 @@ export type JsonMembers = {
 
 /**
  * @param text valid JSON
- * @returns null: some key is written with an escape, so that it is not known without reading it, or a carriage return
- *   stands alone, which ends no line in YAML
+ * @returns null when a key has an escape, because it is not known without parsing, or when a carriage return
+ *   stands alone, which YAML does not treat as a line end
  */
 export function jsonMembers(text: string): JsonMembers | null {
   const places = new Map<string, Place>();
-  /** What is open, outermost first: whether it is a mapping. */
+  /** The open mappings (true) and lists (false), the outermost first. */
   const open: boolean[] = [];
   let count = 0;
   let isKeyNext = false;
@@ -72,14 +72,14 @@ const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 const BACKSLASH = 92;
 
-/** Index of the quotation mark that ends the text which begins at `start`. */
+/** Index of the quotation mark that ends the string that begins at `start`. */
 function endOfText(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end;
 }
 
-/** Whether an odd number of backslashes stands before it. */
+/** Whether an odd number of backslashes precedes the character. */
 function isEscaped(text: string, at: number): boolean {
   let first = at;
   while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;

@@ -1,4 +1,4 @@
-/** Names as Terraform allows them, so that a file can be carried over. */
+/** Names as Terraform allows them, so that a file can be converted. */
 const LOCAL_NAME = /^[A-Za-z_][A-Za-z0-9_-]{0,127}$/;
 
 /** Whether an entry may have this name. */

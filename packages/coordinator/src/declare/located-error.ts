@@ -1,6 +1,6 @@
 import { SvcError } from '@svc/shared/errors.ts';
 
-/** Something wrong with the declared file, where it stands. Lines and columns count from 1. */
+/** An error of the declared file with its place. Lines and columns count from 1. */
 export type LocatedError = {
   readonly file: string;
   readonly line: number;
@@ -8,15 +8,15 @@ export type LocatedError = {
   readonly message: string;
 };
 
-/** Errors listed at most; the rest is counted. */
+/** Most errors that are listed; the rest is counted. */
 const LISTED = 200;
 
-/** As compilers write it, so that editors can jump there. */
+/** Formats an error as compilers do, so that editors can jump to it. */
 export function formatError({ file, line, column, message }: LocatedError): string {
   return `${file}:${line}:${column}: ${message}`;
 }
 
-/** The declaration as a whole was refused; nothing was changed. */
+/** The whole declaration was refused, and nothing was changed. */
 export class DeclarationError extends SvcError {
   readonly errors: readonly LocatedError[];
 

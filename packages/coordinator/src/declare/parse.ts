@@ -23,17 +23,17 @@ import {
 } from './references.ts';
 
 export type ParsedDeclaration = {
-  /** In order of dependency. Only to be used when there are no errors. */
+  /** Entries in order of dependency. Use them only when there are no errors. */
   readonly entries: readonly DeclaredEntry[];
-  /** Everything that is wrong, by position. */
+  /** All errors, by position. */
   readonly errors: readonly LocatedError[];
 };
 
 type WrittenEntry = Member & { readonly kind: ResourceKind };
 
 /**
- * Reads a declaration: syntax, insertions, every resource, references between them. All that is wrong
- * is found in one go. Pure but for `sources`, which may be asked twice for the same.
+ * Reads a declaration: syntax, insertions, every resource, and references between them. All errors are found
+ * at once. It is pure except for `sources`, which may be asked twice for the same thing.
  *
  * @param file name of the file, for errors
  */
@@ -42,7 +42,10 @@ export function parseDeclaration(text: string, file: string, sources: Sources): 
   return plain === null ? parsedWithPositions(text, file, sources) : { entries: plain, errors: [] };
 }
 
-/** As {@link parseDeclaration}; keeps the position of every value, which takes up to four times as long, and twice the memory. */
+/**
+ * Like {@link parseDeclaration}, but keeps the position of every value, which takes up to four times as long
+ * and twice the memory.
+ */
 export function parsedWithPositions(text: string, file: string, sources: Sources): ParsedDeclaration {
   const document = new SourceDocument(text);
   const entries = document.errors.length > 0 ? [] : readEntries(document, sources);
@@ -67,11 +70,11 @@ function readEntries(document: SourceDocument, sources: Sources): DeclaredEntry[
 function writtenEntries(document: SourceDocument): WrittenEntry[] {
   const { root } = document;
   if (root === null || (!isMap(root) && isNothing(root))) {
-    document.report(0, 'the file is empty: write {} for a declaration of nothing');
+    document.report(0, 'the file is empty: write {} to declare nothing');
     return [];
   }
   if (!isMap(root)) {
-    document.report(offsetOf(root), 'must be a mapping of resource types, like svc_http_monitor');
+    document.report(offsetOf(root), 'the file must be a mapping of resource types, like svc_http_monitor');
     return [];
   }
   return document.members(root).flatMap((member) => {
@@ -97,7 +100,7 @@ function entriesOf(document: SourceDocument, kind: ResourceKind, member: Member)
     if (isLocalName(entry.key)) return [{ ...entry, kind }];
     document.report(
       entry.keyOffset,
-      `"${entry.key}" is not a name: up to 128 letters, digits, underscores and hyphens, a letter or underscore first`,
+      `"${entry.key}" is not a name: use up to 128 letters, digits, underscores and hyphens, with a letter or underscore first`,
     );
     return [];
   });
@@ -107,7 +110,7 @@ function isNothing(node: Node): boolean {
   return 'value' in node && node.value === null;
 }
 
-/** Answers null, with errors reported, when the entry is not valid. */
+/** Reads an entry; null, with errors reported, when it is not valid. */
 function readEntry(
   document: SourceDocument,
   entry: WrittenEntry,
@@ -115,14 +118,17 @@ function readEntry(
   sources: Sources,
 ): DeclaredEntry | null {
   const errorsBefore = document.errors.length;
-  // Texts of which something is known to be wrong: what the schema says about them would only confuse.
+  // Strings with a known error. The schema's messages about them would only confuse.
   const reported = new Set<number>();
   const report = (offset: number, where: readonly (string | number)[], message: string) => {
     if (reported.has(offset)) return;
     reported.add(offset);
     document.report(offset, `${[entry.kind, entry.key, ...where].join('.')}: ${message}`);
   };
-  /** Offsets of texts that are references, each with how often it stands where none is looked for; aliases repeat it. */
+  /**
+   * Offsets of strings that are references, with the number of places where none is allowed. Aliases repeat
+   * an offset.
+   */
   const misplaced = new Map<number, number>();
   const count = (offset: number, by: number) => misplaced.set(offset, (misplaced.get(offset) ?? 0) + by);
   document.isBroken = false;
@@ -164,7 +170,10 @@ function placedReferences(kind: ResourceKind, value: unknown): readonly FoundRef
     : [];
 }
 
-/** Several issues may stand at one place (two members missing of one mapping), but none where one was reported before. */
+/**
+ * Reports an issue. Several issues may be at one place (two members missing in one mapping), but not where an
+ * error was reported before.
+ */
 function reportIssue(
   document: SourceDocument,
   entry: WrittenEntry,

@@ -8,8 +8,9 @@ import { plainYamlEntries } from './plain-yaml.ts';
 import { referenceIn, referenceProblem, referencesOf } from './references.ts';
 
 /**
- * The entries of a declaration without anything wrong, in order of dependency, read without keeping the position of
- * every value. Null for any other text: whoever reads it with positions tells what is wrong, or that nothing is.
+ * Reads the entries of a declaration without errors, in order of dependency, without keeping the position of
+ * every value. It returns null for any other text; reading that with positions finds the errors, or finds
+ * that there are none.
  */
 export function plainEntries(text: string, sources: Sources): DeclaredEntry[] | null {
   const raw = plainJsonEntries(text) ?? plainYamlEntries(text);
@@ -23,7 +24,7 @@ function validEntries(raw: readonly RawEntry[], sources: Sources): DeclaredEntry
     const entry = validEntry(one, declared, sources);
     if (entry === null) return null;
     entries.push(entry);
-    // Many of them: what was written is not kept beside what it means.
+    // There are many entries: the written form is dropped once it was read.
     one.value = null;
   }
   if (clashes(entries).length > 0) return null;
@@ -42,7 +43,7 @@ function validEntry(
   const value = inserting.inserted(written);
   if (inserting.hasFailed) return null;
   const references = isMapping(value) ? referencesOf(kind, value) : [];
-  // Else one stands where no reference may stand.
+  // Otherwise a reference stands where none is allowed.
   if (references.length !== inserting.references) return null;
   if (references.some((reference) => referenceProblem(kind, reference, declared) !== null)) return null;
   const parsed = parseResource(kind, value ?? {}, 'file');
@@ -52,7 +53,7 @@ function validEntry(
 /** Inserts settings and files into the texts of a value. */
 class Inserting {
   hasFailed = false;
-  /** Texts that are references. */
+  /** Number of strings that are references. */
   references = 0;
   readonly #sources: Sources;
 
@@ -75,7 +76,7 @@ class Inserting {
     }
     if (referenceIn(inserted.text) === null) return inserted.text;
     if (text === inserted.text) this.references += 1;
-    // Where it stands decides whether what was inserted is a reference: numbers do not tell.
+    // Whether inserted text is a reference depends on its place, which the numbers do not tell.
     else this.hasFailed = true;
     return inserted.text;
   }

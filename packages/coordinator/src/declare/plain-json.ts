@@ -4,15 +4,15 @@ import { jsonMembers } from './json-members.ts';
 
 type Mapping = Readonly<Record<string, unknown>>;
 
-/** Containers within containers; no declaration needs more than six. */
+/** Deepest nesting of mappings and lists. No declaration needs more than six levels. */
 const MAX_DEPTH = 32;
 
-/** The entries of a text that is JSON and means in YAML what it means in JSON; null for any other. */
+/** Reads the entries of a JSON text that means the same in YAML; null for any other text. */
 export function plainJsonEntries(text: string): RawEntry[] | null {
   const root = parsedMapping(text);
   const members = root === null ? null : jsonMembers(text);
   if (root === null || members === null) return null;
-  // Fewer are left than are written: a key stands twice somewhere.
+  // There are fewer members than written ones, so some key occurs twice.
   if (membersOf(root, 0) !== members.count) return null;
   const entries: RawEntry[] = [];
   for (const [kind, named] of Object.entries(root)) {
@@ -33,12 +33,15 @@ function parsedMapping(text: string): Mapping | null {
   try {
     return JSON.parse(text) as Mapping;
   } catch {
-    // It may be YAML; if not, whoever reads it as such tells what is wrong.
+    // The text may be YAML. If it is not, reading it as YAML reports the errors.
     return null;
   }
 }
 
-/** Members of all mappings within; NaN where one means more in YAML, or too much is nested. */
+/**
+ * Number of members of all mappings inside; NaN where a member means more in YAML, or the nesting is too
+ * deep.
+ */
 function membersOf(value: unknown, depth: number): number {
   if (typeof value !== 'object' || value === null) return 0;
   if (depth > MAX_DEPTH) return Number.NaN;

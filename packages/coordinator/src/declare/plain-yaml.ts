@@ -3,44 +3,45 @@ import { isMap, isScalar } from 'yaml';
 import type { RawEntry } from './declaration.ts';
 import { SourceDocument } from './document.ts';
 
-/** Entries that are parsed together: positions of so many are kept at a time. */
+/** Number of entries that are parsed together. Positions are kept for only this many at a time. */
 const ENTRIES_PER_PIECE = 100;
 
-/** Entries of one kind that follow each other, as they are written. */
+/** Consecutive entries of one kind, as they are written. */
 type Piece = {
   readonly kind: ResourceKind;
-  /** Of its first line, from 1. */
+  /** Number of its first line, from 1. */
   readonly line: number;
-  /** Offsets of its first character and after its last. */
+  /** Offset of its first character; `end` is the offset after its last. */
   readonly start: number;
   end: number;
   entries: number;
 };
 
 /**
- * The entries of a text in YAML's block style, a kind a section, read a hundred at a time: the memory is that of a
- * hundred. Null for whatever else, and where anything is wrong: a piece that was cut out of the middle of a value, or
- * that needs an anchor of another one, does not parse.
+ * Reads the entries of a text in YAML's block style with one section for each kind. It reads a hundred
+ * entries at a time, so it needs the memory of a hundred. It returns null for any other text, and for a text
+ * with an error: a piece that was cut out of the middle of a value, or that needs an anchor of another piece,
+ * does not parse.
  */
 export function plainYamlEntries(text: string): RawEntry[] | null {
   const pieces = piecesOf(text);
-  // Without any, somebody must be told that the file is empty.
+  // Without any entry, the error about an empty file must be reported.
   if (pieces === null || pieces.length === 0) return null;
   const entries: RawEntry[] = [];
   for (const piece of pieces) {
     const found = entriesOf(text, piece);
     if (found === null) return null;
-    // In flow style they are all in one piece: too many for arguments of a call.
+    // In flow style all entries are in one piece: too many for the arguments of a call.
     for (const entry of found) entries.push(entry);
   }
   const addresses = new Set(entries.map(({ kind, name }) => `${kind}.${name}`));
   return addresses.size === entries.length ? entries : null;
 }
 
-/** Without what is blank at its end; numbers count from 1, `end` lies after the line's end. */
+/** A line without trailing blanks. Numbers count from 1, and `end` lies after the line end. */
 type Line = { readonly text: string; readonly number: number; readonly start: number; readonly end: number };
 
-/** Null: the text is not of the style that is read here. */
+/** Cuts the text into pieces; null when it has another style. */
 function piecesOf(text: string): Piece[] | null {
   const cutter = new Cutter();
   for (const line of linesOf(text)) if (!cutter.take(line)) return null;
@@ -56,25 +57,25 @@ function* linesOf(text: string): Generator<Line> {
   }
 }
 
-/** Only what YAML takes for blank. */
+/** Removes trailing blanks as YAML defines them. */
 function withoutBlanksAtEnd(text: string, start: number, end: number): string {
   let last = end;
   while (last > start && ' \t\r\n'.includes(text.charAt(last - 1))) last -= 1;
   return text.slice(start, last);
 }
 
-/** A line that begins the section of a kind. */
+/** Matches a line that begins the section of a kind. */
 const SECTION = /^(\w+):(?:[ \t]+#.*)?$/;
 const BLANK = /^[ \t]*(?:#.*)?$/;
 
-/** Cuts a text before entries: lines that are indented as the first entry of their section is. */
+/** Cuts a text before entries: before lines with the indentation of the first entry of their section. */
 class Cutter {
   readonly pieces: Piece[] = [];
   readonly #kinds = new Set<ResourceKind>();
-  /** Of the section's entries; null: none has come. */
+  /** Indentation of the section's entries; null before the first. */
   #indentation: number | null = null;
 
-  /** Answers false for a line that has no place in this style. */
+  /** Takes a line; false when the line does not fit this style. */
   take(line: Line): boolean {
     const isTaken = BLANK.test(line.text) || this.#takeWritten(line);
     const piece = this.pieces.at(-1);
@@ -112,7 +113,7 @@ function entriesOf(text: string, piece: Piece): RawEntry[] | null {
   if (piece.entries === 0) return [];
   const document = new SourceDocument(text.slice(piece.start, piece.end));
   const { root } = document;
-  // What is merged in comes before all entries, also before those of the pieces before.
+  // Merged members come before all entries, including those of earlier pieces.
   if (!isMap(root) || root.items.some(({ key }) => isScalar(key) && key.value === '<<')) return null;
   const entries = document.members(root).map(({ key, keyOffset, value }): RawEntry => {
     const { line, column } = document.position(keyOffset);

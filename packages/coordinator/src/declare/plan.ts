@@ -4,40 +4,49 @@ import { sameAttributes } from '../configuration/same-attributes.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { referencesOf, resolveReferences } from './references.ts';
 
-/** A stored resource that the file declares, or declared before. */
+/** A stored resource that the file declares or declared before. */
 export type OwnedResource = {
   readonly kind: ResourceKind;
-  /** Null: a start without a file set it free. It is taken over when it is declared again, else left alone. */
+  /**
+   * Null: a start without a file released it. It is taken over when it is declared again, and otherwise left
+   * alone.
+   */
   readonly owner: 'file' | null;
   readonly localName: string | null;
   readonly id: number;
-  /** Normalized, ids as text. */
+  /** Normalized attributes, with ids as text. */
   readonly attributes: object;
 };
 
-/** An entry that is to be made (`id` null) or changed. */
+/** An entry to create (`id` null) or to change. */
 export type Write = { readonly entry: DeclaredEntry; readonly id: number | null };
 
-/** What makes the stored resources equal to the declared ones. */
+/** The changes that make the stored resources equal to the declared ones. */
 export type Plan = {
-  /** To be removed first, dependents before what they depend on: no longer declared, or to be made anew. */
+  /**
+   * Resources to remove first, because they are no longer declared or are created anew. Dependents come
+   * before the resources that they depend on.
+   */
   readonly removals: readonly OwnedResource[];
-  /** In order of dependency. */
+  /** Entries to write, in order of dependency. */
   readonly writes: readonly Write[];
-  /** Monitors no longer declared: to be removed last, when nothing declared refers to them any more. */
+  /**
+   * Monitors that are no longer declared. They are removed last, when nothing declared refers to them any
+   * more.
+   */
   readonly monitorRemovals: readonly OwnedResource[];
-  /** Owned resources that are no longer declared; those made anew are not counted. */
+  /** Number of owned resources that are no longer declared, without those that are created anew. */
   readonly deletions: number;
 };
 
-/** Owned resources from which on the guard against mass deletion holds. */
+/** Number of owned resources from which the guard against mass deletion applies. */
 const GUARDED_COUNT = 10;
 
 /**
- * Compares the declaration with what is stored. Pure; `breathe` is awaited between entries, so that
- * comparing many of them does not hold the thread.
+ * Compares the declaration with the stored resources. It is pure. `breathe` is awaited between entries, so
+ * that comparing many of them does not hold the thread.
  *
- * @param entries in order of dependency
+ * @param entries entries in order of dependency
  */
 export async function planChanges(
   entries: readonly DeclaredEntry[],
@@ -46,9 +55,9 @@ export async function planChanges(
 ): Promise<Plan> {
   const stored = new Map(owned.map((resource) => [storedAddress(resource), resource]));
   await breathe();
-  /** What is owned and not declared: at first everything. */
+  /** Owned resources that are not declared; at first all of them. */
   const dropped = new Map([...stored].filter(([, { owner }]) => owner === 'file'));
-  /** Entries that get a new id: what refers to them is written too. */
+  /** Entries that get a new id. Resources that refer to them are written too. */
   const renewed = new Set<Address>();
   const replaced: OwnedResource[] = [];
   const writes: Write[] = [];
@@ -75,7 +84,7 @@ export async function planChanges(
   };
 }
 
-/** Whether so much would go that the operator must say so. */
+/** Whether so many resources would be deleted that the operator must allow it. */
 export function isMassDeletion(plan: Plan, ownedCount: number): boolean {
   return ownedCount >= GUARDED_COUNT && plan.deletions > ownedCount / 2;
 }
@@ -87,7 +96,7 @@ function changeOf(
   renewed: ReadonlySet<Address>,
 ): 'none' | 'update' | 'replace' {
   const isRenewed = referencesOf(entry.kind, entry.attributes).some(({ to }) => renewed.has(to));
-  // The empty text is no id: it differs from whatever is stored.
+  // The empty text is not an id, so it differs from every stored one.
   const idOf = (to: Address) => (renewed.has(to) ? '' : String(stored.get(to)?.id ?? ''));
   const attributes = resolveReferences(entry.kind, entry.attributes, idOf);
   const [wanted, present] = [attributes, resource.attributes] as [Members, Members];

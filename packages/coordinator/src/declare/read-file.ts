@@ -9,8 +9,8 @@ import { type InsertedFile, MAX_ERRORS, type ReadOutcome, type ReadRequest } fro
 import { warningsOf } from './warnings.ts';
 
 /**
- * Reads and validates the declared file. Blocks for as long as that takes: not for the main thread.
- * Whatever is wrong, the file not being there included, is among the errors.
+ * Reads and validates the declared file. It blocks while it works, so it must not run on the main thread. All
+ * problems are among the errors, even a missing file.
  */
 export function readDeclaredFile({
   path,
@@ -40,17 +40,17 @@ export function readDeclaredFile({
   };
 }
 
-/** Files that a declaration inserts. Each is read once: all entries are given the same content. */
+/** The files that a declaration inserts. Each is read once, so that all entries get the same content. */
 class InsertedFiles {
   readonly #folder: string;
   readonly #files = new Map<string, ReadText | Error>();
 
-  /** @param folder that their names are relative to */
+  /** @param folder folder that the names are relative to */
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** @throws Error that says why it cannot be read */
+  /** @throws Error that says why the file cannot be read */
   read(name: string): string {
     let file = this.#files.get(name);
     if (file === undefined) {
@@ -73,12 +73,12 @@ class InsertedFiles {
   }
 }
 
-/** Bytes that are read at once. */
+/** Bytes of one read. */
 const CHUNK_BYTES = 65_536;
 
 /**
- * Reads at most the bound, whatever the file is: a device or a pipe tells no size, and a file may grow meanwhile. A
- * pipe without a writer is not waited for.
+ * Reads a file up to the bound. A device or a pipe tells no size, and a file may grow meanwhile. A pipe
+ * without a writer is not waited for.
  */
 function readBounded(path: string, maxBytes: number): Buffer {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -104,7 +104,7 @@ type ReadText = {
   readonly digest: string;
 };
 
-/** @throws Error that says why the file cannot be read; without its content */
+/** @throws Error that says why the file cannot be read, without its content */
 function readText(name: string, maxBytes: number, path: string): ReadText {
   try {
     const bytes = readBounded(path, maxBytes);
@@ -119,7 +119,7 @@ function reason(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   switch (code) {
     case 'ENOENT':
-      return 'there is no such file';
+      return 'the file does not exist';
     case 'EACCES':
       return 'permission denied';
     case 'EISDIR':

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { readDeclaredFile } from './read-file.ts';
 import { CHUNK_ENTRIES, type ReadChunk, type ReadOutcome, type ReadRequest } from './read-protocol.ts';
 
-/** The reading thread: reads one declared file, answers, ends when the main thread says so. */
+/** The reading thread. It reads one declared file, answers, and ends when the main thread says so. */
 const port = parentPort;
 if (port === null) throw new TypeError('read-worker.ts runs as a worker thread only');
 

@@ -8,25 +8,26 @@ import { NEXT, type ReadChunk, type ReadOutcome, type ReadRequest } from './read
 const MAX_HEAP_MIB = 3_072;
 
 export type ReadDeclaration = ReadOutcome & {
-  /** In order of dependency; empty when there are errors. */
+  /** Entries in order of dependency; empty when there are errors. */
   readonly entries: readonly DeclaredEntry[];
 };
 
 /**
- * Reads and validates the declared file on a thread of its own, and takes the entries over in small
- * chunks: the main thread is never held for more than a few milliseconds.
+ * Reads and validates the declared file on a thread of its own, and takes the entries over in small chunks.
+ * The main thread is never held for more than a few milliseconds.
  *
  * @throws the worker's error when it died (out of memory, a defect), or the signal's reason
  */
 export async function readDeclaration(request: ReadRequest, signal: AbortSignal): Promise<ReadDeclaration> {
   signal.throwIfAborted();
-  // A limit on the command line is meant for the main thread, which has taken it by now; V8 would put it
-  // above this thread's own.
+  // A limit on the command line is for the main thread, which has applied it by now. V8 would let it override
+  // this thread's own limit.
   setFlagsFromString('--max-old-space-size=0');
   const worker = new Worker(new URL('./read-worker.ts', import.meta.url), {
     name: 'declared-file',
     workerData: request,
-    // 15,000 monitors with positions need some 350 MiB; beyond the limit the thread ends with an error, not the process.
+    // 15,000 monitors with positions need some 350 MiB. Beyond the limit the thread ends with an error, and
+    // the process does not.
     resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
   });
   try {

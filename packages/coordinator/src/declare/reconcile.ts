@@ -17,16 +17,16 @@ import { DeclarationError } from './located-error.ts';
 import { isMassDeletion, type OwnedResource, type Plan, planChanges, type Write } from './plan.ts';
 import { resolveReferences } from './references.ts';
 
-/** Monitors that are made, or removed, between two looks at whether it is to stop. */
+/** Number of monitors that are created or removed between two checks for a stop. */
 const WRITES_PER_BATCH = 250;
 
-/** A valid declaration, as it is to be applied. */
+/** A valid declaration to apply. */
 export type Declaration = {
   /** Name of the file, for errors. */
   readonly file: string;
-  /** What it was made of. */
+  /** The sources of the declaration. */
   readonly sources: Omit<AppliedDeclaration, 'rows' | 'resources'>;
-  /** In order of dependency. */
+  /** Entries in order of dependency. */
   readonly entries: readonly DeclaredEntry[];
 };
 
@@ -46,7 +46,7 @@ export type Reconciled = {
 };
 
 /**
- * Makes the stored resources that the file owns equal to the declaration, inside the given change.
+ * Makes the stored resources of the file equal to the declaration, inside the given change.
  *
  * @throws DeclarationError when the store refuses an entry, or too much would be deleted
  */
@@ -95,7 +95,7 @@ function refuseMassDeletion(
   allowsDelete: boolean,
 ): void {
   if (allowsDelete || !isMassDeletion(plan, ownedCount)) return;
-  const message = `would delete ${plan.deletions} of the ${ownedCount} resources that it declared before: set SVC_CONFIG_ALLOW_DELETE=1 if that is meant`;
+  const message = `the file would delete ${plan.deletions} of the ${ownedCount} resources that it declared before: set SVC_CONFIG_ALLOW_DELETE=1 to allow that`;
   throw new DeclarationError([{ file, line: 1, column: 1, message }]);
 }
 
@@ -110,7 +110,7 @@ async function removeAll(
   }
 }
 
-/** Components that somebody made over the API for a monitor which goes, go with it. */
+/** Removes monitors. Components that somebody created over the API for such a monitor are removed with it. */
 async function removeMonitors(
   change: ConfigurationChange,
   monitors: readonly OwnedResource[],
@@ -123,7 +123,7 @@ async function removeMonitors(
   }
 }
 
-/** Answers the ids of all declared entries by address. */
+/** Writes all entries and returns the ids of all declared entries by address. */
 async function writeAll(
   change: ConfigurationChange,
   declaration: Declaration,
@@ -150,7 +150,7 @@ async function writeAll(
   return ids;
 }
 
-/** Writes of one kind that follow each other, all of them new or none. */
+/** Groups consecutive writes of one kind, all of them new or none. */
 function* batched(writes: readonly Write[]): Generator<readonly Write[]> {
   for (let start = 0; start < writes.length; ) {
     const first = writes[start];
@@ -164,7 +164,7 @@ function* batched(writes: readonly Write[]): Generator<readonly Write[]> {
   }
 }
 
-/** The new ids; null when these are not new monitors, which alone refer to nothing and are refused for nothing. */
+/** The new ids; null unless the writes are new monitors. Only those refer to nothing and are never refused. */
 async function createdTogether(
   change: ConfigurationChange,
   writes: readonly Write[],

@@ -6,20 +6,20 @@ import { sortedIds } from '@svc/shared/resources/values.ts';
 import type { Address } from './declaration.ts';
 
 /**
- * References between entries: `${svc_http_monitor.api.id}`. Kinds refer only to kinds that come before
- * them in `DEFINITIONS`, so that this order is the order of dependency and there are no cycles.
+ * References between entries: `${svc_http_monitor.api.id}`. A kind refers only to kinds before it in
+ * `DEFINITIONS`, so that order is the order of dependency, and there are no cycles.
  */
 export type Path = readonly (string | number)[];
 
 export type FoundReference = { readonly path: Path; readonly to: Address };
 
-/** A text that is a reference, taken apart; null when it is none. */
+/** The address in a string that is a reference; null when it is not one. */
 export function referenceIn(text: unknown): Address | null {
   const match = typeof text === 'string' ? REFERENCE.exec(text) : null;
   return match === null ? null : `${match[1]}.${match[2]}`;
 }
 
-/** Attributes of a kind that hold ids, with the kinds they may name. */
+/** Attributes of a kind that hold ids, with the kinds that they may refer to. */
 function idAttributes(kind: ResourceKind): [name: string, kinds: readonly string[]][] {
   const definition: ResourceDefinition = DEFINITIONS[kind];
   return Object.entries(definition.attributes).flatMap(([name, { value }]) =>
@@ -31,7 +31,7 @@ const ID_ATTRIBUTES = Object.fromEntries(
   Object.keys(DEFINITIONS).map((kind) => [kind, idAttributes(kind as ResourceKind)]),
 ) as Readonly<Record<ResourceKind, ReturnType<typeof idAttributes>>>;
 
-/** All references among the attributes (as written, or normalized) of a resource. */
+/** All references in the attributes of a resource, as written or normalized. */
 export function referencesOf(
   kind: ResourceKind,
   attributes: Readonly<Record<string, unknown>>,
@@ -49,7 +49,7 @@ export function referencesOf(
 }
 
 /**
- * What is wrong with a reference that stands at `path` of a resource of `kind`, or null.
+ * What is wrong with a reference at `path` of a resource of `kind`; null when it is right.
  *
  * @param declared addresses of all entries
  */
@@ -74,18 +74,18 @@ export function referenceProblem(
   return `${to} is not declared${meant === null ? '' : `: did you mean ${meant}?`}`;
 }
 
-/** For a reference where none may stand: what can be done. */
+/** The message for a reference in a place that allows none. */
 export function misplacedReference(kind: ResourceKind): string {
   const names = ID_ATTRIBUTES[kind].map(([name]) => name);
   return names.length === 0
-    ? 'must not be a reference: nothing of this resource takes an id'
-    : `must not be a reference: only ${names.join(', ')} take an id`;
+    ? 'must not be a reference: no attribute of this resource takes an id'
+    : `must not be a reference: only these attributes take an id: ${names.join(', ')}`;
 }
 
 /**
- * The attributes with every reference replaced by the id of its entry.
+ * Replaces every reference in the attributes by the id of its entry.
  *
- * @param idOf answers for every address that the attributes refer to
+ * @param idOf returns the id for every address that the attributes refer to
  */
 export function resolveReferences<T extends object>(
   kind: ResourceKind,

@@ -8,21 +8,25 @@ import { MAX_FILE_BYTES, MAX_INSERTED_BYTES } from './read-limits.ts';
 import type { InsertedFile } from './read-protocol.ts';
 
 /**
- * What a declaration is made of. The same sources declare the same, so that they need not be parsed again.
+ * The sources of a declaration. The same sources declare the same resources, so they need not be parsed
+ * again.
  */
 export type DeclarationSources = {
-  /** Version of svc: another one may read the same file in another way. */
+  /** Version of svc. Another version may read the same file differently. */
   readonly version: string;
   /** SHA-256 of the declared file, hex. */
   readonly digest: string;
   readonly files: readonly InsertedFile[];
-  /** The environment variables that are inserted, with their values. */
+  /** The inserted environment variables with their values. */
   readonly variables: Readonly<Record<string, string | undefined>>;
 };
 
 const PURPOSE: SealPurpose = 'facts.declared_sources';
 
-/** Keyed, because values of the environment can be guessed: nobody without the key can try them out. */
+/**
+ * A keyed digest of the sources. Values of the environment can be guessed, and nobody without the key can
+ * test guesses.
+ */
 export function fingerprintOf(secrets: Secrets, sources: DeclarationSources): string {
   return secrets.fingerprint(PURPOSE, textOf(sources));
 }
@@ -55,10 +59,10 @@ export function valuesOf(
 }
 
 /**
- * The sources of the applied declaration as they are now; null when one of them cannot be read. Files are read a piece
- * at a time: the thread is never held for more than a millisecond.
+ * The present sources of the applied declaration; null when one of them cannot be read. Files are read in
+ * pieces, so the thread is never held for more than a millisecond.
  *
- * @param now.path of the declared file
+ * @param now.path path of the declared file
  */
 export async function sourcesNow(
   {
@@ -80,17 +84,17 @@ export async function sourcesNow(
   return { version, digest, files, variables: valuesOf(applied.variables, env) };
 }
 
-/** Bytes that are read at once: some 0.2 ms of hashing. */
+/** Bytes of one read: some 0.2 ms of hashing. */
 const CHUNK_BYTES = 131_072;
 
-/** SHA-256, hex; null for what cannot be read, is no regular file, or is larger than the bound. */
+/** SHA-256, hex; null when the path cannot be read, is not a regular file, or is larger than the bound. */
 async function digestOf(path: string, maxBytes: number, signal: AbortSignal): Promise<string | null> {
   let file: FileHandle;
   try {
-    // Without waiting: a pipe may have no writer.
+    // It does not wait, because a pipe may have no writer.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch {
-    // What is wrong with it is found out, and told, by whoever reads it next.
+    // The next read of the file finds and reports the error.
     return null;
   }
   try {

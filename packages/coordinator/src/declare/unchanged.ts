@@ -4,7 +4,7 @@ import { channelsOfFile } from '../store/notifications.ts';
 import type { Readable } from '../store/reading-of.ts';
 import type { DeclaredChannel } from './channel-states.ts';
 
-/** Whether the rows that the declared file owns are as its last apply left them. */
+/** Whether the rows of the declared file are as its last apply left them. */
 export async function areRowsUnchanged(
   source: Readable,
   workspaceId: number,
@@ -13,7 +13,7 @@ export async function areRowsUnchanged(
   return (await ownedRows(source, workspaceId)) === applied.rows;
 }
 
-/** The channels that the file declares, as they are stored. */
+/** The stored channels of the declared file. */
 export async function storedChannels(source: Readable, workspaceId: number): Promise<DeclaredChannel[]> {
   const channels = await channelsOfFile(source, workspaceId);
   return channels.flatMap(({ id, kind: stored, reason }) => {

@@ -3,7 +3,7 @@ import { withoutEffect } from '@svc/shared/resources/without-effect.ts';
 import { addressOf, type DeclaredEntry } from './declaration.ts';
 import type { LocatedError } from './located-error.ts';
 
-/** What of a valid declaration has no effect, where the entries stand. */
+/** Parts of a valid declaration that have no effect, at the places of their entries. */
 export function warningsOf(file: string, entries: readonly DeclaredEntry[]): LocatedError[] {
   return entries.flatMap((entry) =>
     warningsOfEntry(entry).map((message) => ({

@@ -3,11 +3,9 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { type AgentMessage, agentMessage, MAX_AGENT_MESSAGE_BYTES } from '@svc/shared/messages/heartbeat.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import type { DispatchCounters } from './counters.ts';
 import { isWorthParsing } from './message-outline.ts';
-
-/** Dropped messages are logged at most this often, ms. */
-const LOG_EVERY_MS = 10_000;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -19,31 +17,32 @@ export type AgentMessagesOptions = {
 };
 
 /**
- * Reads what comes on the agents' subjects; what cannot be read is dropped, counted and logged.
+ * Reads the messages on the agents' subjects. A message that cannot be read is dropped, counted and logged.
  */
 export class AgentMessages {
   readonly #options: AgentMessagesOptions;
-  #logAgainAt = Number.NEGATIVE_INFINITY;
+  readonly #log: ThrottledLog;
 
   constructor(options: AgentMessagesOptions) {
     this.#options = options;
+    this.#log = new ThrottledLog(options.log, options.clock);
   }
 
-  /** @param region whose subject the message came on: the accounts of NATS bind an agent to its region's */
+  /** @param region of the message's subject: the accounts of NATS bind an agent to its region's subjects */
   handle(region: Region, message: BusMessage): void {
     if (message.data.length > MAX_AGENT_MESSAGE_BYTES) {
       this.#drop(message, 'oversized');
       return;
     }
     if (!isWorthParsing(message.data)) {
-      this.#drop(message, 'no known message has so many parts');
+      this.#drop(message, 'more parts than any known message has');
       return;
     }
     let value: unknown;
     try {
       value = JSON.parse(utf8.decode(message.data));
     } catch {
-      // What it was helps nobody; that it came is counted.
+      // The content helps nobody; the message is counted.
       this.#drop(message, 'not JSON');
       return;
     }
@@ -53,13 +52,9 @@ export class AgentMessages {
   }
 
   #drop({ subject, data }: BusMessage, reason: string): void {
-    const { clock, counters, log } = this.#options;
+    const { counters } = this.#options;
     counters.messagesDropped += 1;
-    if (clock.monotonic() < this.#logAgainAt) return;
-    this.#logAgainAt = clock.monotonic() + LOG_EVERY_MS;
-    log.warn(
-      { subject, bytes: data.length, reason, dropped: counters.messagesDropped },
-      "dropped an agent's message",
-    );
+    const details = { subject, bytes: data.length, reason, dropped: counters.messagesDropped };
+    this.#log.warn('dropped a message from an agent', details);
   }
 }

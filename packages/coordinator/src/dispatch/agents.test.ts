@@ -3,14 +3,14 @@ import type { Region } from '@svc/shared/regions.ts';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
-import { Agents, SILENCE_MS } from './agents.ts';
+import { Agents, MOST_LINES, SILENCE_MS } from './agents.ts';
 import { newCounters } from './counters.ts';
 
 const REGION: Region = 'hosta-fra';
 
 let clock: FakeClock;
 let counters: ReturnType<typeof newCounters>;
-let lines: { msg: string; agent?: string }[];
+let lines: { msg: string; agent?: string; region?: Region; leftOut?: number }[];
 let gone: string[];
 let agents: Agents;
 
@@ -29,8 +29,8 @@ beforeEach(() => {
   });
 });
 
-function beat(agent: string, facts: Partial<Heartbeat> = {}) {
-  return agents.heartbeat(REGION, {
+function beat(agent: string, facts: Partial<Heartbeat> = {}, region = REGION) {
+  return agents.heartbeat(region, {
     v: 1,
     kind: 'heartbeat',
     agent,
@@ -100,4 +100,44 @@ test('whoever says in each heartbeat that batches were disowned fills no log wit
   clock.advance(10_000);
   beat('agent-1', { disowned: 1_001 });
   expect(said('tampers')).toHaveLength(2);
+});
+
+describe('whoever invents agents fills no log', () => {
+  const OTHER: Region = 'hostb-par';
+  const invent = (count: number, facts: Partial<Heartbeat> = {}) => {
+    for (let number = 0; number < count; number += 1) beat(`invented-${number}`, facts);
+  };
+
+  /** Three times they come, fall sick, share their ids, get well and go. */
+  function inventAgain() {
+    for (let life = 0; life < 3; life += 1) {
+      const lives = ['a', 'b', 'a'].map((boot) => `${boot}${life}`);
+      for (const boot of lives) {
+        invent(250, { boot, sick: ['starved'] });
+        invent(250, { boot });
+      }
+      clock.advance(SILENCE_MS);
+      agents.judge(REGION, clock.monotonic());
+    }
+  }
+
+  test('and what is left out is counted', () => {
+    inventAgain();
+    expect(gone).toHaveLength(1_500);
+    // Five texts, in at most three times 10 s.
+    expect(lines.length).toBeGreaterThan(0);
+    expect(lines.length).toBeLessThanOrEqual(5 * 3 * MOST_LINES);
+    clock.advance(10_000);
+    const before = said('an agent is there').reduce((sum, { leftOut = 0 }) => sum + 1 + leftOut, 0);
+    beat('invented-last');
+    expect(said('an agent is there').at(-1)?.leftOut).toBe(1_500 - before);
+  });
+
+  test('and hides no agent of another region', () => {
+    inventAgain();
+    beat('honest', {}, OTHER);
+    expect(said('an agent is there').at(-1)).toEqual(
+      expect.objectContaining({ agent: 'honest', region: OTHER }),
+    );
+  });
 });

@@ -11,50 +11,58 @@ import {
   understands,
 } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import type { DispatchCounters } from './counters.ts';
 import type { Job } from './job.ts';
 import { SickAgents } from './sick-agents.ts';
 
-/** An agent that was not heard of for this long is gone, ms: three heartbeats and what they may be late. */
+/** Silence after which an agent counts as gone, ms: three heartbeats and their possible delay. */
 export const SILENCE_MS = HEARTBEATS_MISSED * HEARTBEAT_INTERVAL_MS + 500;
 /**
- * As much for an agent after whose last word another life of the same id began: mostly it was started again,
- * and what it held can be offered again sooner.
+ * The same for an agent after whose last message another life of the same id began. It was mostly restarted,
+ * so its jobs can be offered again sooner.
  */
 const REPLACED_SILENCE_MS = 2 * HEARTBEAT_INTERVAL_MS + 500;
-/** Most agents known per region; further ones are dropped, so that nobody can make us remember without bound. */
+/** Most agents known in a region. Further ones are dropped, so that no sender can fill the memory. */
 export const MAX_AGENTS_PER_REGION = 1_000;
-/** Disowned batches of a region are logged at most this often, ms. */
+/**
+ * Log lines of one text about the agents of one region in 10 s. A fleet of twenty agents is told in full, and agents
+ * that somebody invents fill no log.
+ */
+export const MOST_LINES = 20;
+/** Least time between two log lines about disowned batches of a region, ms. */
 const TELL_DISOWNED_EVERY_MS = 10_000;
-/** The set of regions counts as settled when none has come to life for this long, ms. */
+/** Time without a new live region after which the set of regions counts as settled, ms. */
 const SETTLED_MS = 500;
 
-/** What a region's agent last said of itself. */
+/** An agent of a region, as its last messages described it. */
 export class KnownAgent {
-  /** Given by its operator, or generated. */
+  /** Set by its operator, or generated. */
   readonly id: string;
-  /** Of this life of it; '' where it says none (0.1): agents with one id are one then. */
+  /**
+   * Names this life of the agent; '' when the agent (0.1) sends none: agents with the same id are then one.
+   */
   readonly bootId: string;
   readonly region: Region;
   version = '';
-  /** Attempts it runs at once. */
+  /** Most attempts that it runs at once. */
   capacity = 0;
   running = 0;
   held = 0;
   loopDelayMs = 0;
-  /** Its wall clock minus ours, ms, journey included. */
+  /** Its wall clock minus this process's, ms, including the travel time. */
   clockOffsetMs = 0;
   startedAt = 0;
   isDraining = false;
-  /** The host that it runs on, '' where it does not say. */
+  /** The host that it runs on; '' when it does not say. */
   machine = '';
-  /** What it finds wrong with itself. */
+  /** Faults that it has found in itself. */
   sicknesses: readonly Sickness[] = [];
-  /** Batches of results that its stream disowned. */
+  /** Batches of results that the server's stream disowned. */
   disownedBatches = 0;
-  /** Another life of the same id began after its last word. */
+  /** Another life of the same id began after its last message. */
   isReplaced = false;
-  /** What it announced. */
+  /** The capabilities that it announced. */
   capabilities: readonly Capability[] = [];
   /** Monotonic ms. */
   lastSeenAt = 0;
@@ -76,35 +84,39 @@ export type AgentsOptions = {
   clock: Clock;
   log: Logger;
   counters: DispatchCounters;
-  /** The region has its first agent that takes jobs. */
+  /** Called when the region gets its first agent that takes jobs. */
   onRegionLive: (region: Region) => void;
-  /** Its last agent is gone or takes no more jobs; heard of last at `lastSeenAt` (epoch ms). */
+  /**
+   * Called when the region's last agent is gone or takes no more jobs; its last message came at `lastSeenAt`
+   * (epoch ms).
+   */
   onRegionLost: (region: Region, lastSeenAt: number) => void;
-  /** Three heartbeats missed; the agent is forgotten already. */
+  /** Called after three missed heartbeats; the agent is forgotten already. */
   onGone: (agent: KnownAgent) => void;
 };
 
 type RegionAgents = {
   /** By id and boot id. */
   agents: Map<string, KnownAgent>;
-  /** Ids that several agents were heard under, and that this was said of. */
+  /** Ids that several agents use, and that were logged. */
   sharedIds: Set<string>;
   isLive: boolean;
-  /** Batches that the region's stream disowned and that were not said yet. */
+  /** Disowned batches that were not logged yet. */
   disownedUntold: number;
-  /** They are said again from then on, monotonic ms. */
+  /** Earliest time of the next log line about them, monotonic ms. */
   tellDisownedAt: number;
-  /** What every agent announced. */
+  /** Capabilities that every agent announced. */
   common: ReadonlySet<Capability>;
 };
 
 /**
- * The agents that are alive, by region. A region is live while at least one agent takes jobs there:
- * one that drains ends soon and takes none.
+ * The agents that are alive, by region. A region is live while at least one of its agents takes jobs: a
+ * draining agent ends soon and takes none.
  */
 export class Agents {
   readonly #options: AgentsOptions;
   readonly #regions = new Map<Region, RegionAgents>();
+  readonly #log: ThrottledLog;
   readonly #sickAgents: SickAgents;
   #live: readonly Region[] = [];
   #liveSince = Number.NEGATIVE_INFINITY;
@@ -113,7 +125,9 @@ export class Agents {
 
   constructor(options: AgentsOptions) {
     this.#options = options;
-    this.#sickAgents = new SickAgents(options);
+    const { clock, counters } = options;
+    this.#log = new ThrottledLog(options.log, clock, MOST_LINES);
+    this.#sickAgents = new SickAgents({ clock, counters, log: this.#log });
     for (const region of REGIONS) {
       this.#regions.set(region, {
         agents: new Map(),
@@ -135,30 +149,30 @@ export class Agents {
     return this.#of(region).isLive;
   }
 
-  /** Whether every agent of the region announced it: any of them may get the next batch. */
+  /** Whether every agent of the region announced the capability: any of them may get the next batch. */
   understand(region: Region, capability: Capability): boolean {
     return this.#of(region).common.has(capability);
   }
 
-  /** Some live region takes jobs ahead of their slots. */
+  /** Whether some live region takes jobs ahead of their slots. */
   takeJobsAhead(): boolean {
     return this.#live.some((region) => this.understand(region, 'jobs-ahead'));
   }
 
-  /** How many agents are sick, by what is wrong with them. */
+  /** The number of sick agents, by sickness. */
   get sick(): Readonly<Record<Sickness, number>> {
     return this.#sickAgents.counts();
   }
 
-  /** No region came to life lately, so those that are live now are probably all. */
+  /** Whether no region came to life lately, so that the live regions are probably all. */
   isSettled(): boolean {
     return this.#options.clock.monotonic() - this.#liveSince >= SETTLED_MS;
   }
 
   /**
-   * What the region's agents said in their last heartbeats.
+   * The load that the region's agents reported in their last heartbeats.
    *
-   * @returns `silentSince`: monotonic ms of the oldest of them
+   * @returns `silentSince`: monotonic ms of the oldest of these heartbeats
    */
   loadOf(region: Region): { held: number; capacity: number; silentSince: number } {
     const load = { held: 0, capacity: 0, silentSince: Number.POSITIVE_INFINITY };
@@ -175,9 +189,9 @@ export class Agents {
   }
 
   /**
-   * A sign of life other than a heartbeat.
+   * Notes a sign of life other than a heartbeat.
    *
-   * @returns null when the region has too many agents already
+   * @returns null when the region already has too many agents
    */
   seen(region: Region, id: string, bootId = ''): KnownAgent | null {
     const { agents } = this.#of(region);
@@ -200,12 +214,12 @@ export class Agents {
     return agent;
   }
 
-  /** @returns null when the region has too many agents already */
+  /** @returns null when the region already has too many agents */
   heartbeat(region: Region, message: Heartbeat): KnownAgent | null {
     const agent = this.seen(region, message.agent, message.boot);
     if (agent === null) return null;
     if (agent.serial === 0) {
-      this.#options.log.info({ region, agent: agent.id, version: message.version }, 'an agent is there');
+      this.#log.info('an agent has connected', { region, agent: agent.id, version: message.version }, region);
     }
     agent.serial += 1;
     agent.version = message.version;
@@ -225,13 +239,16 @@ export class Agents {
     return agent;
   }
 
-  /** Some agent of the region has been silent for too long at `asOf` (monotonic ms). */
+  /** Whether some agent of the region had been silent for too long at `asOf` (monotonic ms). */
   hasSilent(region: Region, asOf: number): boolean {
     for (const agent of this.#of(region).agents.values()) if (isSilent(agent, asOf)) return true;
     return false;
   }
 
-  /** Forgets the region's agents that were silent at `asOf` and are still: all that had arrived by then was handled. */
+  /**
+   * Forgets the region's agents that were silent at `asOf` and still are. All messages that had arrived by
+   * then must be handled.
+   */
   judge(region: Region, asOf: number): void {
     const { agents } = this.#of(region);
     let lastSeenAt = 0;
@@ -241,7 +258,7 @@ export class Agents {
       agents.delete(keyOf(agent.id, agent.bootId));
       this.#sickAgents.gone(agent);
       this.#options.counters.agentsGone += 1;
-      this.#options.log.warn({ region, agent: agent.id, jobs: agent.jobs.size }, 'an agent is gone');
+      this.#log.warn(GONE, { region, agent: agent.id, jobs: agent.jobs.size }, region);
       this.#options.onGone(agent);
     }
     if (lastSeenAt === 0) return;
@@ -249,13 +266,13 @@ export class Agents {
     this.#update(region, lastSeenAt);
   }
 
-  /** Silence counts from now on: there was no connection over which anybody of the region could have been heard. */
+  /** Restarts the count of silence: without a connection no agent of the region could be heard. */
   excuse(region: Region): void {
     const now = this.#options.clock.monotonic();
     for (const agent of this.#of(region).agents.values()) agent.lastSeenAt = now;
   }
 
-  /** It is heard after another one of its id began: both live. */
+  /** An agent that is heard after another one with its id began: both are alive. */
   #sharesId(agent: KnownAgent): void {
     agent.isReplaced = false;
     const { sharedIds } = this.#of(agent.region);
@@ -263,10 +280,7 @@ export class Agents {
     sharedIds.add(agent.id);
     this.#options.counters.sharedAgentIds += 1;
     const { region, id } = agent;
-    this.#options.log.warn(
-      { region, agent: id },
-      'several agents have the same id: give each its own SVC_AGENT_ID',
-    );
+    this.#log.warn(SHARED_ID, { region, agent: id }, region);
   }
 
   #disowned(agent: KnownAgent, batches: number): void {
@@ -275,7 +289,7 @@ export class Agents {
     if (further <= 0) return;
     this.#options.counters.batchesDisowned += further;
     const { region, id } = agent;
-    // Whoever tampers may say so as often as he likes.
+    // A manipulated stream can report any number, any number of times.
     const state = this.#of(region);
     state.disownedUntold += further;
     const now = this.#options.clock.monotonic();
@@ -283,7 +297,7 @@ export class Agents {
     state.tellDisownedAt = now + TELL_DISOWNED_EVERY_MS;
     this.#options.log.error(
       { region, agent: id, batches: state.disownedUntold },
-      "somebody tampers with a region's stream of results: it took new batches for repetitions",
+      "somebody tampers with a region's stream of results: the stream refused new batches as repetitions",
     );
     state.disownedUntold = 0;
   }
@@ -330,16 +344,19 @@ export class Agents {
   }
 
   #of(region: Region): RegionAgents {
-    // Every region was put in by the constructor.
+    // The constructor put in every region.
     return this.#regions.get(region) as RegionAgents;
   }
 }
+
+const GONE = 'an agent is gone: it missed its heartbeats';
+const SHARED_ID = 'several agents have the same id: give each its own SVC_AGENT_ID';
 
 function isSilent(agent: KnownAgent, asOf: number): boolean {
   return asOf - agent.lastSeenAt >= (agent.isReplaced ? REPLACED_SILENCE_MS : SILENCE_MS);
 }
 
-/** Who puts a line feed into an id can make it like another one of its own region only. */
+/** An id with a line feed can only be made like another id of the same region. */
 function keyOf(id: string, bootId: string): string {
   return `${id}\n${bootId}`;
 }

@@ -1,25 +1,25 @@
 import { type Delays, LATE_RESULT_MS, VERY_LATE_RESULT_MS } from '../domain/admission.ts';
 import { Recent } from './recent.ts';
 
-/** How many results came lately, and how late they were. */
+/** Counts recent results and their delays. */
 export class Arrivals {
   readonly #results = new Recent();
   readonly #late = new Recent();
   readonly #veryLate = new Recent();
 
-  /** Nothing came over the last four steps. */
+  /** Whether no result came over the last four steps. */
   get isEmpty(): boolean {
     return this.#results.sum === 0;
   }
 
-  /** @param beyondMs by how much it was delayed more than it has to be */
+  /** @param beyondMs delay beyond the unavoidable one */
   add(beyondMs: number): void {
     this.#results.add(1);
     if (beyondMs >= LATE_RESULT_MS) this.#late.add(1);
     if (beyondMs >= VERY_LATE_RESULT_MS) this.#veryLate.add(1);
   }
 
-  /** Over the last `steps`, up to four. */
+  /** The counts of the last `steps`, up to four. */
   last(steps: number): Delays {
     return {
       results: this.#results.last(steps),

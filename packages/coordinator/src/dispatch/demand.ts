@@ -2,7 +2,7 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { regionIndex } from './job.ts';
 
-/** Place of the jobs of monitors that declare no regions, after those of the regions. */
+/** Index of the jobs of monitors without declared regions, after the regions. */
 const EVERYWHERE = REGIONS.length;
 
 /** Active monitors of a workspace, and their jobs per second by region. */
@@ -17,7 +17,7 @@ export class Demand {
     this.#add(after, 1);
   }
 
-  /** By workspace, all these regions together; who asks for nothing there is not in it. */
+  /** By workspace, the sum over these regions; a workspace without jobs there is missing. */
   askedIn(regions: readonly Region[]): Map<number, number> {
     const asked = new Map<number, number>();
     for (const [id, { perSecond }] of this.#workspaces) {
@@ -36,7 +36,7 @@ export class Demand {
     const rate = (by * 1_000) / monitor.periodMs;
     const places = monitor.regions?.map(regionIndex) ?? [EVERYWHERE];
     for (const place of places) workspace.perSecond[place] = (workspace.perSecond[place] ?? 0) + rate;
-    // Which also drops what rounding has left.
+    // This also drops the remainder of rounding.
     if (workspace.monitors === 0) this.#workspaces.delete(monitor.workspaceId);
   }
 

@@ -14,7 +14,7 @@ import {
 } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { forgetRegions, Rig } from '../../../../test/support/coordinator/dispatch-rig.ts';
 import { type NatsServer, startNatsServer } from '../../../../test/support/nats-server.ts';
-import { openStore } from '../store/open.ts';
+import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import type { Store } from '../store/store.ts';
 import { MAX_AGENTS_PER_REGION } from './agents.ts';
 
@@ -28,7 +28,7 @@ let rig: Rig<NatsBus, Clock>;
 beforeAll(async () => {
   server = await startNatsServer();
   folder = await temporaryFolder();
-  store = await openStore({ path: join(folder.path, 'svc.db'), log });
+  store = await openStoreInProcess(join(folder.path, 'svc.db'), log);
 });
 afterAll(async () => {
   await store.close();

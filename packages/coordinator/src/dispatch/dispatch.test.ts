@@ -13,9 +13,9 @@ import {
   TestAgent,
 } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { forgetRegions, memoryRig, type Rig } from '../../../../test/support/coordinator/dispatch-rig.ts';
+import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { gridSlotFrom, gridSlotUntil, phaseOf } from '../domain/schedule.ts';
-import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { AHEAD_MS } from './scheduler.ts';
 
@@ -25,7 +25,7 @@ let rig: Rig;
 
 beforeAll(async () => {
   folder = await temporaryFolder();
-  store = await openStore({ path: join(folder.path, 'svc.db'), log });
+  store = await openStoreInProcess(join(folder.path, 'svc.db'), log);
 });
 afterAll(async () => {
   await store.close();

@@ -25,19 +25,22 @@ import type { SlotClock } from './slot-clock.ts';
 import { SlowChecks } from './slow-checks.ts';
 import { isSameToken, type JobTokens } from './tokens.ts';
 
-/** Slots are opened and jobs published this often, ms. */
+/** Interval at which slots are opened and jobs are published, ms. */
 export const TICK_MS = 50;
-/** A tick later than this says that the process stood still: what seems silence may wait in the socket, ms. */
+/**
+ * Delay of a tick after which the process counts as having stood still, ms: messages may then wait in the
+ * socket, and silence means nothing.
+ */
 const LATE_TICK_MS = 250;
-/** No silence is judged for this long after a late tick, ms. */
+/** Time after a late tick during which no silence is judged, ms. */
 const AFTER_LATE_MS = 500;
-/** One round of heartbeats, which agents also send at once after a reconnect, ms. */
+/** One round of heartbeats, ms; agents also send one at once after a reconnect. */
 const HEARTBEAT_ROUND_MS = HEARTBEAT_INTERVAL_MS + 500;
-/** Jobs that could not be published are looked at this often, ms. */
+/** Interval at which unpublished jobs are checked, ms. */
 const EXPIRE_EVERY_MS = 500;
-/** By then the slots that were missed over a restart are made up for, ms. */
+/** Time by which the slots that were missed over a restart are caught up, ms. */
 const FORGET_REPORTS_MS = 60_000;
-/** Declared regions without an agent are looked at this often, ms. */
+/** Interval at which declared regions without an agent are checked, ms. */
 const MISS_EVERY_MS = 60_000;
 
 export type DispatchOptions = {
@@ -48,23 +51,23 @@ export type DispatchOptions = {
   events: SlotEvents;
   tokens: JobTokens;
   slotClock: SlotClock;
-  /** Loaded before. */
+  /** Must be loaded before. */
   presence: RegionPresence;
   /** Newest slot that the monitor was given, as far as recorded and believed; null: none. Asked at the start. */
   newestSlot: (monitorId: number) => number | null;
   /**
-   * All results that the region's stream held a moment ago (up to 2 s) are recorded, and {@link Dispatch.settled}
-   * was told of them. Asked in every tick while it matters.
+   * Whether all results that the region's stream held a moment ago (up to 2 s) are recorded and were reported
+   * to {@link Dispatch.settled}. Asked in every tick while it matters.
    */
   readerCaughtUp: (region: Region) => boolean;
   recovery: SlotRecovery;
-  /** What waits to be recorded. Asked twice a second. */
+  /** Answers what waits to be recorded. Called twice a second. */
   backlog: () => Backlog;
 };
 
 /**
- * Gives checks to regions: from the slot that falls due to the recorded result. Started and stopped
- * with the lease; it is not started a second time.
+ * Gives checks to regions: from the slot that is due to the recorded result. It lives for one term of
+ * leading, and is not started a second time.
  */
 export class Dispatch implements SlotOutcomes {
   readonly counters: DispatchCounters = newCounters();
@@ -79,21 +82,21 @@ export class Dispatch implements SlotOutcomes {
   readonly #restart: Restart;
   readonly #slowChecks = new SlowChecks();
   readonly #declared = new DeclaredRegions();
-  /** Regions of which the server said that nobody listens. */
+  /** Regions in which the server said that nobody listens. */
   readonly #deaf = new Set<Region>();
   readonly #stopping = new AbortController();
   #listening: Promise<void> | null = null;
   #stops: (() => void)[] = [];
-  /** Until the slots of an earlier life are over; then null. */
+  /** Not null until the slots of an earlier life are over. */
   #earlyReports: EarlyReports | null = new EarlyReports();
   #forgetReportsAt = Number.POSITIVE_INFINITY;
-  /** While the table is rebuilt from heartbeats. */
+  /** True while the table is rebuilt from heartbeats. */
   #isHearingAgents = false;
   #hearing: Promise<void> = Promise.resolve();
   #isDispatching = false;
   #tickDueAt = 0;
   #judgeFrom = 0;
-  /** Regions of which it is being found out whether all that had arrived is handled. */
+  /** Regions for which a check is under way whether all arrived messages are handled. */
   readonly #judging = new Set<Region>();
   #expireAt = 0;
   #missAt = 0;
@@ -168,19 +171,19 @@ export class Dispatch implements SlotOutcomes {
     });
   }
 
-  /** Jobs that are not reported yet. */
+  /** Number of jobs that are not reported yet. */
   get inFlight(): number {
     return this.#inFlight.size;
   }
 
-  /** Regions whose agents say more than is read, and are not heard for a while. */
+  /** Regions whose agents send more than is read, and are not heard for a while. */
   get muted(): readonly Region[] {
     return this.#ears.muted;
   }
 
   /**
-   * Follows the declaration, and resolves when agents are heard. Where there may be jobs of an earlier life, the next
-   * round of heartbeats (2.5 s) tells of them; whatever else starts may do so meanwhile.
+   * Follows the declaration, and resolves when agents are heard. Where jobs of an earlier life may exist, the
+   * next round of heartbeats (2.5 s) reports them; other parts may start meanwhile.
    */
   listen(): Promise<void> {
     this.#listening ??= this.#listen();
@@ -204,8 +207,8 @@ export class Dispatch implements SlotOutcomes {
   }
 
   /**
-   * Listens, if nobody has had it listen before, and begins to dispatch when the agents are heard. Resolves
-   * when it has begun, or was stopped before.
+   * Listens, unless {@link listen} was called before, and begins to dispatch when the agents are heard.
+   * Resolves when it has begun, or was stopped before.
    */
   async start(): Promise<void> {
     const { clock, slotClock } = this.#options;
@@ -222,7 +225,7 @@ export class Dispatch implements SlotOutcomes {
     this.#tick();
   }
 
-  /** Jobs under way are left to their agents; the next life hears of them by heartbeats. */
+  /** Stops. Agents keep the jobs under way; the next life learns of them from heartbeats. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     for (const stop of this.#stops) stop();
@@ -233,12 +236,15 @@ export class Dispatch implements SlotOutcomes {
     await this.#options.presence.stop();
   }
 
-  /** Resolves when all is handled that agents had said, as far as they can be heard. */
+  /** Resolves when all messages that agents had sent are handled, in all regions that can be heard. */
   async allHeard(): Promise<void> {
     await this.#ears.allCaughtUp();
   }
 
-  /** Whether the token proves that the region was given the slot: compared with its job's, made anew without one. */
+  /**
+   * Whether the token proves that the region was given the slot. It is compared with the job's token, or with
+   * a newly made one when there is no job.
+   */
   isValidToken(token: string, monitorId: number, region: Region, slot: number): boolean {
     const job = this.#inFlight.get(monitorId, region);
     if (job?.slot === slot && job.token !== null) return isSameToken(token, job.token);
@@ -253,8 +259,8 @@ export class Dispatch implements SlotOutcomes {
   arrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void {
     this.#earlyReports?.arrived({ monitorId, slot, region });
     const job = this.#inFlight.get(monitorId, region);
-    // Who took it at once: an offer that nobody took delays it for other reasons. Checks that timed out before wait
-    // for their half of the agents' places, and the others begin in time.
+    // Only agents that took the job at once count: an offer without an answer delays a job for other reasons.
+    // Checks that timed out before wait for their half of the agents' places, while the others begin in time.
     if (tookMs !== null && job?.slot === slot && job.offers === 1 && !this.#slowChecks.has(job.key)) {
       const delayMs = this.#options.clock.monotonic() - job.startAt - tookMs;
       this.#overload.arrived(region, job.agent, delayMs);
@@ -280,7 +286,7 @@ export class Dispatch implements SlotOutcomes {
   }
 
   /**
-   * One attempt per region now, not recorded.
+   * Runs one attempt per region now; it is not recorded.
    *
    * @param checkText JSON text of the check
    * @throws TooManyRuns
@@ -290,7 +296,7 @@ export class Dispatch implements SlotOutcomes {
     return this.#runs.run(checkText, regions, timeoutMs);
   }
 
-  /** The one place where dispatch's failures end: logged, and tried again with the next tick. */
+  /** The one place that handles dispatch's failures: they are logged, and tried again with the next tick. */
   #tick(): void {
     const { clock, log } = this.#options;
     const now = clock.monotonic();
@@ -314,7 +320,10 @@ export class Dispatch implements SlotOutcomes {
     this.#judge(now);
   }
 
-  /** Only regions with something to judge are asked, and each is judged for itself: one that floods delays no other. */
+  /**
+   * Asks only regions with something to judge, and judges each by itself: a region that floods delays no
+   * other.
+   */
   #judge(asOf: number): void {
     const { bus } = this.#options;
     if (asOf < this.#judgeFrom || !bus.isConnected) return;
@@ -328,7 +337,10 @@ export class Dispatch implements SlotOutcomes {
     for (const region of concerned) void this.#judgeRegion(region, asOf, flushed);
   }
 
-  /** Silence means something only when all that had arrived was handled: a round trip before the verdict. */
+  /**
+   * Judges a region's silence. Silence counts only when all arrived messages were handled, hence the round
+   * trip before the verdict.
+   */
   async #judgeRegion(region: Region, asOf: number, flushed: Promise<void>): Promise<void> {
     const { bus, log } = this.#options;
     this.#judging.add(region);
@@ -338,7 +350,7 @@ export class Dispatch implements SlotOutcomes {
       this.agents.judge(region, asOf);
       this.#inFlight.judge(region, asOf);
     } catch (error) {
-      if (bus.isConnected) log.error({ error, region }, 'silence could not be judged');
+      if (bus.isConnected) log.error({ error, region }, 'cannot judge the silence of a region');
     } finally {
       this.#judging.delete(region);
     }
@@ -370,9 +382,9 @@ export class Dispatch implements SlotOutcomes {
   }
 
   /**
-   * Jobs of an earlier life are taken up while the table is rebuilt; later, an unknown job is one that is
-   * recorded. An agent is believed only what its region can have been given: a slot further ahead than
-   * jobs are sent would make the evaluation pass over all that come before it.
+   * Takes up jobs of an earlier life while the table is rebuilt; later, an unknown job is one that is already
+   * recorded. It believes an agent only what its region can have been given: a slot further ahead than jobs
+   * are sent would make the evaluation skip all slots before it.
    */
   #heldUnknown(agent: KnownAgent, monitorId: number, slot: number, now: number): void {
     if (!this.#isHearingAgents) return;
@@ -395,7 +407,7 @@ export class Dispatch implements SlotOutcomes {
   async #hearAgents(): Promise<void> {
     this.#isHearingAgents = true;
     await pause(this.#options.clock, HEARTBEAT_ROUND_MS, this.#stopping.signal);
-    // What starts beside this may have held the thread: heartbeats that have arrived are handled first.
+    // Parts that start meanwhile may have held the thread: arrived heartbeats are handled first.
     await this.allHeard();
     this.#isHearingAgents = false;
   }
@@ -408,7 +420,7 @@ export class Dispatch implements SlotOutcomes {
   #declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
     this.#declared.changed(before, after);
     this.#overload.changed(before, after);
-    // Before its start it plans nothing; then it takes monitors as they are.
+    // Before its start the scheduler plans nothing; then it takes the monitors as they are.
     if (this.#isDispatching) this.#scheduler.changed(before, after);
     if (before === null) return;
     const isSameProbe = after?.version === before.version;
@@ -428,7 +440,7 @@ export class Dispatch implements SlotOutcomes {
     this.#overload.excuse(2 * HEARTBEAT_ROUND_MS);
   }
 
-  /** Silence counts from now on; who is there says so at once. */
+  /** Restarts the count of silence; live agents report at once. */
   #hears(region: Region): void {
     this.agents.excuse(region);
     this.#publisher.callRoll(region);

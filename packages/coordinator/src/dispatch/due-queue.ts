@@ -1,14 +1,14 @@
-/** What a {@link DueQueue} holds. Both members belong to the queue while the item is inside. */
+/** The members of an item of a {@link DueQueue}. Both belong to the queue while the item is inside. */
 export type Due = {
-  /** When it is due, in whatever clock the queue is used with. */
+  /** Due time, on the clock that the queue is used with. */
   dueAt: number;
-  /** Where it is in the queue; -1 outside. */
+  /** Position in the queue; -1 outside. */
   queueIndex: number;
 };
 
 /**
- * Items by the instant at which they are due, earliest first: a binary heap whose items know their
- * place, so that one can be moved or taken out without a search.
+ * Items in the order of their due times, earliest first: a binary heap whose items know their positions, so
+ * that an item can be moved or removed without a search.
  */
 export class DueQueue<T extends Due> {
   readonly #heap: T[] = [];

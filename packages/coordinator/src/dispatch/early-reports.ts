@@ -5,23 +5,25 @@ import { jobKey } from './job.ts';
 export type Reported = { readonly monitorId: number; readonly slot: number; readonly region: Region };
 
 /**
- * What regions have reported of the slots of an earlier life, since this process began to read results. What
- * was loaded from the database says nothing of it, and a job whose result was read is in no table any
- * more: without this it would be taken for one that nobody was given, and run a second time.
+ * Reports of the regions about slots of an earlier life, from the moment when this process began to read
+ * results.
+ *
+ * The state loaded from the database does not hold them, and a job whose result was read is in no table any
+ * more. Without them such a job would seem never to have been given out, and would run a second time.
  */
 export class EarlyReports {
-  /** By key and slot. */
+  /** Keys and slots that were reported. */
   readonly #seen = new Set<string>();
-  /** Of these: read, and not recorded yet. */
+  /** Those of them that were read and are not recorded yet. */
   readonly #unrecorded = new Map<string, Reported>();
   #until = Number.POSITIVE_INFINITY;
 
-  /** Later slots (epoch ms) are of this life. */
+  /** Ends the earlier life: later slots (epoch ms) belong to this one. */
   endAt(slot: number): void {
     this.#until = slot;
   }
 
-  /** The result was read. */
+  /** Notes that the result was read. */
   arrived(report: Reported): void {
     if (report.slot > this.#until) return;
     const text = textOf(report);
@@ -29,7 +31,7 @@ export class EarlyReports {
     this.#unrecorded.set(text, report);
   }
 
-  /** It is recorded. */
+  /** Notes that the result is recorded. */
   recorded(report: Reported): void {
     if (report.slot > this.#until) return;
     const text = textOf(report);
@@ -37,7 +39,7 @@ export class EarlyReports {
     this.#unrecorded.delete(text);
   }
 
-  /** Its job was given back: it is to be run again. */
+  /** Notes that the job was given back: it is to be run again. */
   givenBack(report: Reported): void {
     const text = textOf(report);
     this.#seen.delete(text);
@@ -45,7 +47,7 @@ export class EarlyReports {
   }
 
   has(report: Reported): boolean {
-    // Asked for every job that is opened; nothing later was ever put in.
+    // Asked for every job that is opened; no later slot was ever put in.
     return report.slot <= this.#until && this.#seen.has(textOf(report));
   }
 

@@ -11,34 +11,43 @@ import {
 } from '../domain/admission.ts';
 import { spreadOf } from '../domain/schedule.ts';
 
-/** Credits begin spread over this many values, so that not all monitors are skipped in the same round. */
+/**
+ * Number of values over which first credits are spread, so that not all monitors are skipped in the same
+ * round.
+ */
 const FIRST_CREDITS = 1_000;
 
-/** What was earned is forgotten when the gate has been open for so long, ms. */
+/** Time after which an open gate forgets earned credits, ms. */
 const FORGET_AFTER_MS = 600_000;
 
-/** What is usual follows what is done by this part of the difference per step, up and down: a pause is forgotten. */
+/**
+ * Part of the difference by which the usual rate follows the present rate in each step, up and down. It falls
+ * slowly, so that it outlasts a pause.
+ */
 const USUAL_UP = 0.1;
 const USUAL_DOWN = 0.005;
 
-/** With what had been withheld from the workspace by then, and when that was, both in ms of the gate's time. */
+/**
+ * Credit of a monitor, with the sum that had been withheld from its workspace by then, and the time of that,
+ * both in ms of the gate's time.
+ */
 type Account = Earned & { readonly withheldMs: number; readonly atMs: number };
 
-/** Lets through as many jobs as can be done: all of them, or each workspace's fair part. */
+/** Admits as many jobs as can be done: all of them, or a fair part of each workspace's jobs. */
 export class Gate {
   #admission: Admission = OPEN;
-  /** By workspace; who is not in it is let through whole. */
+  /** By workspace; a workspace without an entry is admitted whole. */
   #parts: ReadonlyMap<number, number> = new Map();
-  /** Of each workspace: its missing part, added up over time, ms. */
+  /** The missing part of each workspace, summed up over time, ms. */
   readonly #withheldMs = new Map<number, number>();
   /**
-   * Of each monitor that was limited here. Kept when the gate opens: who was skipped last is the first to
-   * run when it closes again.
+   * The accounts of all monitors that were limited here. They are kept when the gate opens: the monitor that
+   * was skipped last is the first to run when it closes again.
    */
   readonly #accounts = new Map<number, Account>();
-  /** Jobs done per second while it was open and nothing was the matter. */
+  /** Jobs done per second while the gate was open and nothing was wrong. */
   #usualPerSecond = 0;
-  /** Time of all steps, ms. */
+  /** Sum of all steps, ms. */
   #nowMs = 0;
   #closedAtMs = 0;
 
@@ -46,19 +55,19 @@ export class Gate {
     return this.#admission.is === 'open';
   }
 
-  /** Jobs per second; infinite while it is open. */
+  /** Admitted jobs per second; infinite while the gate is open. */
   get perSecond(): number {
     return admittedPerSecond(this.#admission);
   }
 
-  /** The part of its jobs that the workspace is let through. */
+  /** The part of the workspace's jobs that is admitted. */
   partOf(workspaceId: number): number {
     return this.#parts.get(workspaceId) ?? 1;
   }
 
   /**
-   * @param asked jobs per second by workspace; called only where it matters
-   * @returns true when it has just closed
+   * @param asked requested jobs per second by workspace; called only when needed
+   * @returns true when the gate has just closed
    */
   step(
     pressure: Pressure,
@@ -81,7 +90,7 @@ export class Gate {
     return wasOpen && !this.isOpen;
   }
 
-  /** Whether this slot of the monitor is let through. To be asked once per slot. */
+  /** Whether this slot of the monitor is admitted. To be called once per slot. */
   admits(monitorId: number, workspaceId: number): boolean {
     const part = this.#parts.get(workspaceId);
     if (part === undefined) return true;

@@ -7,16 +7,16 @@ import type { DispatchCounters } from './counters.ts';
 import { DueQueue } from './due-queue.ts';
 import { Job, jobKey, offerBoundMs, regionIndex } from './job.ts';
 
-/** Wait after the first offer that nobody took; it doubles with every further one, ms. */
+/** Wait after the first offer without an answer, ms; it doubles with every further one. */
 const FIRST_REOFFER_MS = 500;
 /** Wait after an offer that an agent declined (full, draining), ms. */
 const DECLINED_REOFFER_MS = 250;
 /** Heartbeats in a row without the job after which it counts as lost. */
 const LOST_ABSENCES = 2;
-/** A job is believed to run for this much longer than its check can take: waiting, reporting, outages, ms. */
+/** Time that a job may take beyond its check, ms: waiting, reporting, outages. */
 const BELIEVED_EXTRA_MS = 120_000;
 
-/** What offers show of how busy a region is. */
+/** Takes the answers to offers, which show how busy a region is. */
 export interface OfferSigns {
   offered(region: Region): void;
   unanswered(region: Region): void;
@@ -26,73 +26,75 @@ export interface OfferSigns {
 export type InFlightOptions = {
   events: SlotEvents;
   counters: DispatchCounters;
-  /** Told how offers are taken. */
+  /** Gets the answers to offers. */
   overload: OfferSigns;
   /**
-   * All results that the region's stream held a moment ago are recorded and their outcomes told. May say no at
-   * first and find out meanwhile.
+   * Whether all results that the region's stream held a moment ago are recorded and their outcomes reported.
+   * It may answer no at first and find out in the meantime.
    */
   readerCaughtUp: (region: Region) => boolean;
 };
 
 /**
- * Every job from the opening of its slot until its result is recorded; at most one per monitor and
- * region that somebody waits for, so that a check never runs beside its own predecessor.
+ * Every job from the opening of its slot until its result is recorded. There is at most one awaited job per
+ * monitor and region, so that a check never runs beside its own predecessor.
  *
  *     queued ──published──▶ offered ──accepted──▶ accepted ──result recorded──▶ ended
  *       ▲                      │                      │
  *       └── nobody took it ────┴── lost, given back ◀─┘      past its bound: the region abstains
  *
- * A job that nobody waits for (its monitor is probed otherwise by now, or not at all in the region) is
- * kept apart while its agent holds it, so that heartbeats and results find it. It blocks no other job and
- * nobody is told how it ends.
+ * A job that is no longer awaited (its monitor was changed, or the region does not check it any more) is kept
+ * apart while its agent holds it, so that heartbeats and results find it. It blocks no other job, and its end
+ * is not reported.
  *
- * All instants are monotonic ms. Times are judged only in {@link judge}, {@link loseMissing} and
- * {@link expireQueued}; there are no timers here.
+ * All instants are monotonic ms. Times are judged only in {@link judge}, {@link loseMissing} and {@link
+ * expireQueued}; there are no timers here.
  */
 export class InFlight {
   readonly #options: InFlightOptions;
-  /** By key: the jobs that are waited for. */
+  /** The awaited jobs, by key. */
   readonly #jobs = new Map<number, Job>();
-  /** By key: jobs that their agents hold and nobody waits for. */
+  /** Jobs that their agents hold and that are no longer awaited, by key. */
   readonly #unawaited = new Map<number, readonly Job[]>();
   #unawaitedCount = 0;
-  /** Per region, in the fixed order: the jobs that wait to be published. */
+  /** Jobs that wait to be published, per region in the fixed order. */
   readonly #queued: readonly Set<Job>[] = REGIONS.map(() => new Set<Job>());
-  /** Per region, in the fixed order: offered jobs by the instant of their next offer or their end. */
+  /** Offered jobs by the instant of their next offer or their end, per region in the fixed order. */
   readonly #offered: readonly DueQueue<Job>[] = REGIONS.map(() => new DueQueue<Job>());
-  /** Accepted jobs that their agents no longer name: lost, unless their results wait in the stream. */
+  /**
+   * Accepted jobs that their agents no longer name. They are lost, unless their results wait in the stream.
+   */
   readonly #missing = new Set<Job>();
 
   constructor(options: InFlightOptions) {
     this.#options = options;
   }
 
-  /** All jobs, also those that nobody waits for. */
+  /** Number of all jobs, including those that are no longer awaited. */
   get size(): number {
     return this.#jobs.size + this.#unawaitedCount;
   }
 
-  /** The job of the monitor in the region that is waited for. */
+  /** The awaited job of the monitor in the region. */
   get(monitorId: number, region: Region): Job | undefined {
     return this.#jobs.get(jobKey(monitorId, region));
   }
 
-  /** The jobs that are waited for. */
+  /** The awaited jobs. */
   values(): Iterable<Job> {
     return this.#jobs.values();
   }
 
-  /** The region's jobs that wait to be published, oldest first. May be changed while it is gone through. */
+  /** The region's jobs that wait to be published, oldest first. The set may change during the iteration. */
   queued(region: Region): ReadonlySet<Job> {
     return this.#queued[regionIndex(region)] as Set<Job>;
   }
 
   /**
-   * Takes up a job. There must be none of the monitor in the region that is waited for.
+   * Adds a job. The monitor must have no awaited job in the region.
    *
    * @param startAt monotonic ms of the slot: now, or some time ahead
-   * @param offerMs how long after `startAt` it may be offered; default: as long as a fresh slot's job
+   * @param offerMs time after `startAt` during which it may be offered; default: that of a fresh slot's job
    */
   open(
     monitor: LiveMonitor,
@@ -107,9 +109,9 @@ export class InFlight {
   }
 
   /**
-   * Takes up a job of an earlier life of the coordinator that `agent` still holds. It is never offered
-   * again. Of two that an agent holds, nobody waits for the older: only a job that nobody waits for lets
-   * another of its monitor begin.
+   * Adds a job of an earlier life of the coordinator that `agent` still holds. It is never offered again. If
+   * an agent holds two jobs of a monitor, the older one is not awaited: only a job that is no longer awaited
+   * allows another one of its monitor.
    */
   adopt(monitor: LiveMonitor, slot: number, agent: KnownAgent, now: number): void {
     const other = this.get(monitor.id, agent.region);
@@ -124,7 +126,7 @@ export class InFlight {
     this.#jobs.set(job.key, job);
   }
 
-  /** The publisher has sent it. */
+  /** Notes that the publisher has sent the job. */
   markOffered(job: Job, now: number): void {
     this.#unqueue(job);
     job.state = 'offered';
@@ -138,7 +140,7 @@ export class InFlight {
     this.#offeredIn(job.regionIndex).set(job, dueAt);
   }
 
-  /** What an agent of `region` said about a batch it was offered. Jobs we do not wait for are passed over. */
+  /** Takes an agent's answer to an offered batch. It ignores jobs that are not in the table. */
   acceptance(agent: KnownAgent, { accepted, refused }: Acceptance, now: number): void {
     for (const [monitorId, slot] of accepted) {
       const job = this.#find(monitorId, slot, agent.region);
@@ -154,7 +156,7 @@ export class InFlight {
       switch (reason) {
         case 'held':
         case 'finished':
-          // It ran or runs; its result is on the way.
+          // The job ran or runs; its result is on the way.
           this.#accept(job, agent, now);
           break;
         case 'invalid':
@@ -175,10 +177,10 @@ export class InFlight {
   }
 
   /**
-   * Compares what the agent says it holds with what it accepted. Called for every heartbeat, after
-   * `agent.serial` has grown.
+   * Compares the jobs in an agent's heartbeat with the jobs that it accepted. To be called for every
+   * heartbeat, after `agent.serial` has grown.
    *
-   * @param onUnknown told of held jobs that are not in the table
+   * @param onUnknown called for held jobs that are not in the table
    */
   heartbeat(
     agent: KnownAgent,
@@ -192,7 +194,7 @@ export class InFlight {
         onUnknown?.(monitorId, slot);
         continue;
       }
-      // Also where the acceptance got lost.
+      // Also when the acceptance got lost.
       if (job.agent !== agent) this.#accept(job, agent, now);
       job.seenIn = agent.serial;
     }
@@ -209,8 +211,8 @@ export class InFlight {
   }
 
   /**
-   * Jobs that are missing are lost once the reader has caught up with their region; the recorded ones have ended
-   * by then. The backlog of another region keeps nobody waiting.
+   * Gives up missing jobs once the reader has caught up with their region: the recorded ones have ended by
+   * then. The backlog of one region delays no other.
    */
   loseMissing(now: number): void {
     if (this.#missing.size === 0) return;
@@ -221,12 +223,12 @@ export class InFlight {
     for (const job of this.#missing) if (isCaughtUp.get(job.region) === true) this.#lose(job, now);
   }
 
-  /** The agent is gone, and with it every job it held whose result does not wait in the stream. */
+  /** Marks every job of a lost agent as missing: it is lost unless its result waits in the stream. */
   agentGone(agent: KnownAgent): void {
     for (const job of agent.jobs) this.#missing.add(job);
   }
 
-  /** A result of the slot has come, or a row is recorded that says why there is none. */
+  /** Notes that a result of the slot has come, or that a row explains why there is none. */
   recorded(monitorId: number, slot: number, region: Region): void {
     const job = this.#find(monitorId, slot, region);
     if (job !== null) this.#end(job);
@@ -239,8 +241,8 @@ export class InFlight {
   }
 
   /**
-   * The agent has given the job back unrun, and that is recorded. Nothing happens where it was found to be
-   * lost before and has been offered again already.
+   * The agent has given the job back without running it, and that is recorded. Nothing happens when the job
+   * was found lost before and has already been offered again.
    */
   givenBack(monitorId: number, slot: number, region: Region, now: number): void {
     const job = this.#find(monitorId, slot, region);
@@ -249,14 +251,14 @@ export class InFlight {
       this.#queue(job);
       return;
     }
-    // Its answer was not taken for one, so the region still owes it.
+    // The answer did not count as a result, so the region still owes one.
     job.wasLost = true;
     this.#giveUp(job);
   }
 
   /**
-   * Nobody waits for the job any more: what is probed was changed, or the region does not check this
-   * monitor now. What no agent has is not offered again.
+   * Stops awaiting a job: the probed attributes changed, or the region no longer checks this monitor. A job
+   * that no agent has is not offered again.
    */
   withdraw(monitorId: number, region: Region): void {
     const job = this.get(monitorId, region);
@@ -265,20 +267,23 @@ export class InFlight {
     else this.#end(job);
   }
 
-  /** Jobs of the region that nobody took are published again at once: somebody is there again. */
+  /** Publishes the region's untaken jobs again at once, because an agent has appeared. */
   offerAgain(region: Region): void {
     for (const job of this.#jobs.values()) {
       if (job.region === region && job.state === 'offered') this.#queue(job);
     }
   }
 
-  /** Some job that the region was offered has waited for its answer long enough at `asOf`. */
+  /** Whether some offered job of the region has waited long enough for an answer at `asOf`. */
   hasOverdue(region: Region, asOf: number): boolean {
     const first = this.#offeredIn(regionIndex(region)).peek();
     return first !== undefined && first.dueAt <= asOf;
   }
 
-  /** Offers again what nobody in the region took, or gives it up: all that had arrived by `asOf` was handled. */
+  /**
+   * Offers the region's untaken jobs again, or gives them up. All messages that had arrived by `asOf` must be
+   * handled.
+   */
   judge(region: Region, asOf: number): void {
     const offered = this.#offeredIn(regionIndex(region));
     for (let job = offered.peek(); job !== undefined && job.dueAt <= asOf; job = offered.peek()) {
@@ -288,7 +293,7 @@ export class InFlight {
     }
   }
 
-  /** Gives up what could not be published within its bound. */
+  /** Gives up jobs that were not published within their bounds. */
   expireQueued(now: number): void {
     for (const jobs of this.#queued) {
       for (const job of jobs) {
@@ -297,7 +302,7 @@ export class InFlight {
     }
   }
 
-  /** It cannot be published at all. */
+  /** Ends a job that cannot be published at all. */
   unpublishable(job: Job): void {
     this.#abstain(job, 'internal-error');
   }
@@ -310,7 +315,7 @@ export class InFlight {
   }
 
   #offeredIn(index: number): DueQueue<Job> {
-    // Every region has one.
+    // Every region has a queue.
     return this.#offered[index] as DueQueue<Job>;
   }
 
@@ -381,7 +386,7 @@ export class InFlight {
     this.#unawaitedCount -= 1;
   }
 
-  /** Takes the job out of wherever its state keeps it. */
+  /** Removes the job from the collection of its state. */
   #leave(job: Job): void {
     switch (job.state) {
       case 'queued':

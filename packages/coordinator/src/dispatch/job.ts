@@ -2,16 +2,16 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { Due } from './due-queue.ts';
 
-/** A job is taken within this long after its slot, or its region abstains, ms. */
+/** Longest time after its slot within which a job must be taken, ms; after that its region abstains. */
 const MAX_OFFER_MS = 10_000;
 
 /** More than there are regions. */
 const KEYS_PER_MONITOR = 32;
 
 export const JOB_STATES = [
-  /** Waits to be published: just opened, lost, or there is no connection. */
+  /** Waits to be published: it was just opened, it was lost, or there is no connection. */
   'queued',
-  /** Published; no agent has said that it took it. */
+  /** Published; no agent has accepted it. */
   'offered',
   /** An agent has it, or its result is on the way. */
   'accepted',
@@ -20,38 +20,38 @@ export const JOB_STATES = [
 ] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-/** An agent, as its jobs know it. */
+/** An agent, as its jobs see it. */
 export type JobHolder = { readonly jobs: Set<Job> };
 
 /**
- * One check in one region, from the opening of its slot until its result is recorded. Owned by the
- * in-flight table; nobody else changes it.
+ * One check in one region, from the opening of its slot until its result is recorded. The in-flight table
+ * owns it; no other code changes it.
  */
 export class Job implements Due {
-  /** As declared when the slot was opened. */
+  /** The monitor as declared when the slot was opened. */
   readonly monitor: LiveMonitor;
   readonly slot: number;
   readonly region: Region;
   readonly key: number;
-  /** Place of the region in the fixed order. */
+  /** Index of the region in the fixed order. */
   readonly regionIndex: number;
-  /** Monotonic ms of the slot: the check starts then, also where the job is published before. */
+  /** Monotonic ms of the slot: the check starts then, even if the job is published earlier. */
   readonly startAt: number;
-  /** Monotonic ms; from then on it is not offered any more. */
+  /** Monotonic ms after which it is not offered any more. */
   readonly boundAt: number;
-  /** False: nobody waits for its result any more; it is kept because it still runs. */
+  /** False: its result is no longer awaited; the job is kept because it still runs. */
   isAwaited = true;
   state: JobState = 'queued';
-  /** Who accepted it. */
+  /** The agent that accepted it. */
   agent: JobHolder | null = null;
   /** When it was accepted, monotonic ms. */
   acceptedAt = 0;
   offers = 0;
   /** Proof that the region was given it; made with the first offer. */
   token: string | null = null;
-  /** The last offer was declined, so that it is not silence when it ends. */
+  /** The last offer was declined, so its end does not count as silence. */
   isAnswered = false;
-  /** Serial of the last heartbeat that named it, of `agent`. */
+  /** Serial of the last heartbeat of `agent` that named it. */
   seenIn = -1;
   /** Heartbeats of `agent` in a row that did not name it. */
   absences = 0;
@@ -80,14 +80,14 @@ export class Job implements Due {
   }
 }
 
-/** How long after its slot a job may be offered, ms. */
+/** Time after its slot during which a job may be offered, ms. */
 export function offerBoundMs(periodMs: number): number {
   return Math.min(MAX_OFFER_MS, periodMs / 3);
 }
 
 const INDEX: ReadonlyMap<Region, number> = new Map(REGIONS.map((region, index) => [region, index]));
 
-/** Place of the region in the fixed order, 0 to 27. */
+/** Index of the region in the fixed order, 0 to 27. */
 export function regionIndex(region: Region): number {
   return INDEX.get(region) ?? -1;
 }

@@ -11,16 +11,18 @@ import {
 import { regionIndex } from './job.ts';
 import { RegionLateness } from './region-lateness.ts';
 
-/** What lasts for fewer steps is a pause, and closes no gate. */
+/** Lateness that lasts for fewer steps is a pause and closes no gate. */
 const LASTING_STEPS = 6;
-/** The least delay of a region is that of the last one or two spans of so many steps, ten minutes. */
+/** Steps in a span of ten minutes; a region's least delay is that of the last one or two spans. */
 const LEAST_STEPS = 1_200;
 
 /**
- * Sees that checks begin late, by when their results come: all that delays a check on its way (this thread,
- * the messages, the agent's queue) is in it, the check itself is not, and no two clocks are compared. A
- * region may be far away: what counts is what results are delayed beyond the quickest of its own. And an
- * agent may be slow for itself: that is no reason to give the others less to do.
+ * Detects that checks begin late, from the times at which their results come.
+ *
+ * A delay includes everything that holds a check up on its way: this thread, the messages, the agent's queue.
+ * It leaves out the check itself, and compares no two clocks. A region may be far away, so only the delay
+ * beyond the quickest results of the same region counts. A single slow agent is no reason to give the other
+ * agents less work.
  */
 export class Lateness {
   readonly #regions: readonly RegionLateness[] = REGIONS.map(() => new RegionLateness());
@@ -29,14 +31,14 @@ export class Lateness {
   #everywhereSteps = 0;
 
   /**
-   * @param agent who ran the check; null: he has not said so
+   * @param agent the one that ran the check; null: it is not known
    * @param delayMs from the slot until its result came, less the time that the check took
    */
   arrived(region: Region, agent: object | null, delayMs: number): void {
     if (delayMs <= OUTAGE_RESULT_MS) this.#of(region).arrived(agent, delayMs);
   }
 
-  /** @param isExcused results were kept back by something else */
+  /** @param isExcused something else held results back */
   step(isExcused: boolean): void {
     this.#steps += 1;
     if (this.#steps % LEAST_STEPS === 0) for (const region of this.#regions) region.forgetLeast();
@@ -46,13 +48,13 @@ export class Lateness {
     for (const region of this.#regions) region.step();
   }
 
-  /** It shows in all regions from which enough is heard, since this step or longer. */
+  /** Whether checks are late in all regions with enough results, in this step or longer. */
   get isEverywhere(): boolean {
     return this.#everywhereSteps > 0;
   }
 
   /**
-   * In all regions from which enough is heard: then it is the machine that they share, or this process.
+   * The pressure in all regions with enough results. Its cause is a machine that they share, or this process.
    *
    * @param isOpen nothing is limited so far
    */
@@ -60,14 +62,17 @@ export class Lateness {
     return lasting(this.#everywhere, this.#everywhereSteps, isOpen);
   }
 
-  /** In the region alone; where it is everywhere, no region has to answer for it. */
+  /** The pressure in one region alone; when all regions are late, no single one is to blame. */
   of(region: Region, isOpen: boolean): Pressure {
     if (this.isEverywhere) return 'busy';
     const { pressure, lateSteps } = this.#of(region);
     return lasting(pressure ?? 'free', lateSteps, isOpen);
   }
 
-  /** Regions with too few results for themselves are asked together: what is in time there is not late everywhere. */
+  /**
+   * Regions with too few results of their own are judged together: if they are in time, not all regions are
+   * late.
+   */
   #pressureEverywhere(): DelayPressure {
     const seen = this.#regions.flatMap(({ pressure }) => pressure ?? []);
     const small = this.#regions.filter(({ pressure }) => pressure === null).map(({ recent }) => recent);

@@ -7,28 +7,31 @@ import { jobsSubject, MESSAGE_VERSION } from '@svc/shared/messages/subjects.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 
-/** A region is silent when it has not answered this long after the check's time-out, ms. */
+/** Time after the check's time-out after which a region without an answer counts as silent, ms. */
 const MARGIN_MS = 2_000;
-/** Most runs at once; each may wait for two minutes. */
+/** Most runs at once; each may take two minutes. */
 const MAX_RUNS = 32;
 
 export type RunNowResult = RunOutcome['result'];
 
-/** `agent` and `result` null: the region stayed silent. */
+/** `agent` and `result` are null when the region did not answer. */
 export type RegionAnswer = { region: Region; agent: string | null; result: RunNowResult | null };
 
-/** Too many checks are run by hand at this moment. */
+/** Too many checks are run by hand at the moment. */
 export class TooManyRuns extends SvcError {
   readonly retryable = true;
 
   constructor() {
-    super('too-many-runs', `more than ${MAX_RUNS} checks are being run by hand at once`);
+    super(
+      'too-many-runs',
+      `${MAX_RUNS} checks are already being run by hand, the most at once: try again later`,
+    );
   }
 }
 
 type Run = { answers: Map<Region, RegionAnswer>; waiting: Set<Region>; end: () => void };
 
-/** Checks run by hand: one attempt per region, whose outcomes are collected and not recorded. */
+/** Runs checks by hand: one attempt per region, whose outcomes are collected and not recorded. */
 export class ManualRuns {
   readonly #bus: Bus;
   readonly #clock: Clock;
@@ -52,7 +55,7 @@ export class ManualRuns {
     this.#stopListening = () => subscription.close();
   }
 
-  /** Ends the runs that wait; their missing regions count as silent. */
+  /** Ends the waiting runs; their missing regions count as silent. */
   stop(): void {
     this.#stopListening();
     for (const run of this.#runs.values()) run.end();
@@ -68,7 +71,7 @@ export class ManualRuns {
    */
   async run(checkText: Secret, regions: readonly Region[], timeoutMs: number): Promise<RegionAnswer[]> {
     if (this.#runs.size >= MAX_RUNS) throw new TooManyRuns();
-    // Not a counter: an answer to a run of before a restart must not be taken for another's.
+    // Not a counter: an answer to a run from before a restart must not count for another run.
     const id = randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
     const run: Run = { answers: new Map(), waiting: new Set(regions), end: resolve };
@@ -89,7 +92,7 @@ export class ManualRuns {
     return regions.map((region) => run.answers.get(region) ?? { region, agent: null, result: null });
   }
 
-  /** An agent's answer. Answers nobody waits for are passed over. */
+  /** Takes an agent's answer. Answers that no run waits for are ignored. */
   outcome(region: Region, { run, agent, result }: RunOutcome): void {
     this.#settle(run, region, { region, agent, result });
   }

@@ -1,11 +1,11 @@
 import { isWithinOutline, type Outline } from '@svc/shared/json-outline.ts';
 
-/** Shorter messages are not looked at: whatever is in them, parsing takes a millisecond. */
+/** Shorter messages are not inspected: parsing one takes a millisecond at most. */
 const LOOK_FROM_BYTES = 8 * 1_024;
 
 /**
- * More is in no agent's message. A heartbeat has a list and two commas for each of at most 16,000 jobs; an acceptance
- * has at most 512 reasons.
+ * Upper bounds of an agent's message. A heartbeat has a list and two commas for each of at most 16,000 jobs;
+ * an acceptance has at most 512 reasons.
  */
 const MOST: Outline = { lists: 20_000, objects: 1_000, texts: 5_000, commas: 40_000 };
 

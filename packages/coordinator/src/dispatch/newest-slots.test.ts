@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { liveMonitor, log } from '../../../../test/support/coordinator/dispatch-parts.ts';
+import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
-import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { loadNewestSlots, newestOf } from './newest-slots.ts';
 
@@ -12,7 +12,7 @@ let store: Store;
 
 beforeAll(async () => {
   folder = await temporaryFolder();
-  store = await openStore({ path: join(folder.path, 'svc.db'), log });
+  store = await openStoreInProcess(join(folder.path, 'svc.db'), log);
 });
 afterAll(async () => {
   await store.close();

@@ -9,27 +9,30 @@ import {
 } from '../store/newest-slots.ts';
 import type { Store } from '../store/store.ts';
 
-/** A slot that lies so many periods before the newest of all says no more than an older one: it is too late for the next. */
+/**
+ * A slot that lies this many periods before the newest of all says no more than an older one: the monitor's
+ * next slot is due either way.
+ */
 const PERIODS = 2;
 
 /** Slots further ahead of the wall clock than this were given under a clock that was ahead, ms. */
 const BELIEVED_AHEAD_MS = 60_000;
 
-/** What is recorded of the slots that monitors were given. */
+/** The recorded slots that monitors were given. */
 export type GivenSlots = {
-  /** The newest of each monitor that is believed; monitors without one are not in it. */
+  /** The newest believed slot of each monitor; monitors without one are missing. */
   readonly newest: ReadonlyMap<number, number>;
-  /** The newest of all where it lies too far ahead to be believed; else null. */
+  /** The newest slot of all when it lies too far ahead to be believed; otherwise null. */
   readonly ahead: number | null;
 };
 
 /**
- * The newest slot that each monitor was given, as far as recorded: decided, with a result of the last
- * two periods before the newest of all, or off the grid. What is older makes no difference to when the
- * monitor is due. Read on the reading thread.
+ * Loads the newest slot that each monitor was given, as far as it is recorded: decided, with a result of the
+ * last two periods before the newest of all, or off the grid. Older slots do not change when the monitor is
+ * due. It reads on the reading thread.
  *
- * Once a clock was ahead, slots lie recorded in the future for as long as it was ahead. Until the last of
- * them is past, only slots up to the present are believed: every start finds where it stands in them.
+ * If a clock was ahead once, recorded slots lie in the future for as long as it was ahead. Until the last of
+ * them is past, only slots up to the present are believed: every start finds its position from them.
  *
  * @param wall the present, epoch ms
  */
@@ -52,8 +55,8 @@ export async function loadNewestSlots(
   for (let periodsBack = 0; periodsBack <= PERIODS; periodsBack += 1) {
     const slots = new Set<number>();
     for (const { id, periodMs } of monitors.values()) {
-      // On the grid of the period declared now: slots of an earlier period are remembered as off the
-      // grid, or are as old as the last decision that was written.
+      // The grid of the period declared now: slots of an earlier period are remembered as off the grid, or
+      // are as old as the last decision that was written.
       const latest = gridSlotUntil(Math.min(recorded, until), periodMs, phaseOf(id, periodMs));
       const slot = latest - periodsBack * periodMs;
       if (slot > (newest.get(id) ?? 0)) slots.add(slot);
@@ -63,7 +66,7 @@ export async function loadNewestSlots(
   return { newest, ahead };
 }
 
-/** For the slot clock; null when nothing was ever recorded. */
+/** The newest slot for the slot clock; null when nothing was ever recorded. */
 export function newestOf(slots: ReadonlyMap<number, number>): number | null {
   let newest: number | null = null;
   for (const slot of slots.values()) {

@@ -11,9 +11,9 @@ import {
   TestAgent,
 } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { forgetRegions, memoryRig, type Rig } from '../../../../test/support/coordinator/dispatch-rig.ts';
+import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
-import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 
 let folder: { path: string; remove(): Promise<void> };
@@ -22,7 +22,7 @@ let rig: Rig;
 
 beforeAll(async () => {
   folder = await temporaryFolder();
-  store = await openStore({ path: join(folder.path, 'svc.db'), log });
+  store = await openStoreInProcess(join(folder.path, 'svc.db'), log);
 });
 afterAll(async () => {
   await store.close();

@@ -18,30 +18,37 @@ import { regionIndex } from './job.ts';
 import { Lateness } from './lateness.ts';
 import { Recent } from './recent.ts';
 
-/** The signs of overload are looked at this often, ms; each time those of the last 2 s. */
+/** Interval at which the signs of overload are checked, ms; each check covers the last 2 s. */
 const STEP_MS = 500;
 const WINDOW_S = 2;
-/** What is recorded is compared with what is opened over this many of them, so that a cut shows at once. */
+/** Recorded jobs are compared with opened jobs over this many steps, so that a reduction shows at once. */
 const SHORT_STEPS = 2;
 const SHORT_S = 1;
-/** Something was recorded in each of so many of them: the disk does not stand still and did not just now. */
+/** Steps in each of which something must have been recorded for the disk to count as steady. */
 const STEADY_STEPS = 3;
 /** A tick that came later than this is late, ms. */
 const LATE_MS = 50;
-/** An agent that was heard of within this time answers offers too, unless it has too much to do, ms. */
+/** An agent heard of within this time also answers offers, unless it is overloaded, ms. */
 const HEARD_WITHIN_MS = HEARTBEAT_INTERVAL_MS + 500;
-/** The alarm of one kind is repeated at most this often, ms. */
+/** Least time between two alarms of one kind, ms. */
 const ALARM_EVERY_MS = 60_000;
 
 const ADVICE = {
   recording:
-    'results come faster than they are recorded: checks are skipped; the coordinator needs a faster disk or CPU, or fewer checks',
+    'results come faster than they are recorded, so checks are skipped: give the coordinator a faster disk or CPU, or declare fewer checks',
   scheduling:
-    'there is more to do than this process can: checks are skipped; the coordinator needs a faster CPU, or fewer checks',
+    'this process cannot schedule all checks, so some are skipped: give the coordinator a faster CPU, or declare fewer checks',
   lateness:
-    'checks begin late in all regions: some are skipped; the machines of coordinator and agents need more CPU, or more agents beside them, or fewer checks',
+    'checks begin late in all regions, so some are skipped: give the machines of the coordinator and the agents more CPU, add agents, or declare fewer checks',
   region:
-    'the agents of a region cannot run all its checks: some are skipped there; add agents in the region',
+    'the agents of a region cannot run all its checks, so some are skipped there: add agents in the region',
+} as const;
+
+/** Reasons under which skipped jobs are counted, by the sign that closed the gate of the whole. */
+const SKIPPED_BY = {
+  recording: 'recording-overloaded',
+  scheduling: 'scheduling-overloaded',
+  lateness: 'lateness-overloaded',
 } as const;
 
 export type OverloadOptions = {
@@ -49,19 +56,19 @@ export type OverloadOptions = {
   log: Logger;
   agents: Agents;
   counters: DispatchCounters;
-  /** What waits to be recorded. Asked twice a second. */
+  /** Answers what waits to be recorded. Called twice a second. */
   backlog: () => Backlog;
-  /** The server has said that nobody listens in the region. */
+  /** Whether the server said that nobody listens in the region. */
   isDeaf: (region: Region) => boolean;
 };
 
-/** What is counted about a region. */
+/** Counts of one region. */
 type Signs = { offers: Recent; unanswered: Recent; turnedAway: Recent; done: Recent };
 
 /**
- * Sees when more is asked for than the agents of a region can run, or than this process can record and
- * schedule, and says which slots are skipped then. What a sign means and how much is admitted is decided
- * in the domain; here it is counted.
+ * Detects that more checks are requested than the agents of a region can run, or than this process can record
+ * and schedule, and says which slots are then skipped. The domain decides what a sign means and how much is
+ * admitted; this class counts.
  */
 export class Overload {
   readonly #options: OverloadOptions;
@@ -77,7 +84,7 @@ export class Overload {
   readonly #ticks = new Recent();
   readonly #lateTicks = new Recent();
   readonly #alarmedAt = new Map<string, number>();
-  /** What closed the gate of the whole. */
+  /** The sign that closed the gate of the whole. */
   #cause: 'recording' | 'scheduling' | 'lateness' = 'recording';
   #steppedAt: number;
   #excusedUntil = Number.NEGATIVE_INFINITY;
@@ -94,15 +101,14 @@ export class Overload {
     for (const { gate } of this.#regions) gate.forget(before.id);
   }
 
-  /** Whether the slot is run at all. To be asked once per slot; counts what is not run. */
+  /** Whether the slot is run at all. To be called once per slot; it counts skipped jobs. */
   admitsSlot({ id, workspaceId }: LiveMonitor, jobs: number): boolean {
     if (this.#gate.isOpen || this.#gate.admits(id, workspaceId)) return true;
-    const { jobsSkipped } = this.#options.counters;
-    jobsSkipped[`${this.#cause}-overloaded`] += jobs;
+    this.#options.counters.jobsSkipped[SKIPPED_BY[this.#cause]] += jobs;
     return false;
   }
 
-  /** Whether the slot is run in the region. To be asked once per slot and region; counts what is not run. */
+  /** Whether the slot is run in the region. To be called once per slot and region; it counts skipped jobs. */
   admits({ id, workspaceId }: LiveMonitor, region: Region): boolean {
     const { gate } = this.#of(region);
     if (gate.isOpen || gate.admits(id, workspaceId)) return true;
@@ -118,7 +124,7 @@ export class Overload {
     this.#of(region).signs.offers.add(1);
   }
 
-  /** Nobody has said in time that he took an offered job. */
+  /** No agent accepted an offered job in time. */
   unanswered(region: Region): void {
     this.#of(region).signs.unanswered.add(1);
   }
@@ -128,7 +134,7 @@ export class Overload {
     this.#of(region).signs.turnedAway.add(1);
   }
 
-  /** @param wasStarted false: an agent took the job, and its turn did not come in time */
+  /** @param wasStarted false: an agent took the job, but did not start it in time */
   reported(region: Region, wasStarted: boolean): void {
     this.#done.add(1);
     const { signs } = this.#of(region);
@@ -137,16 +143,16 @@ export class Overload {
   }
 
   /**
-   * A result has come.
+   * Notes that a result has come.
    *
-   * @param agent who ran the check; null: he has not said so
+   * @param agent the one that ran the check; null: it is not known
    * @param delayMs from the slot on, less the time that the check took
    */
   arrived(region: Region, agent: object | null, delayMs: number): void {
     this.#lateness.arrived(region, agent, delayMs);
   }
 
-  /** For so long nobody's silence means anything. */
+  /** Ignores silence for this long. */
   excuse(ms: number): void {
     this.#excusedUntil = this.#options.clock.monotonic() + ms;
   }
@@ -154,7 +160,7 @@ export class Overload {
   /**
    * To be called in every tick.
    *
-   * @param lateMs how late the tick came
+   * @param lateMs delay of the tick
    */
   tick(now: number, lateMs: number): void {
     this.#ticks.add(1);
@@ -175,7 +181,7 @@ export class Overload {
       isSteady,
     });
     const scheduling = tickPressure(this.#ticks.sum, this.#lateTicks.sum);
-    // While the disk stands still results wait to be read.
+    // While the disk stands still, results wait to be read.
     const standsStill = recording !== 'free' && !isSteady;
     this.#lateness.step(standsStill || this.#isExcused);
     const lateness = this.#lateness.everywhere(this.#gate.isOpen);
@@ -203,7 +209,8 @@ export class Overload {
       held: load.held,
       capacity: load.capacity,
     });
-    // What all regions suffer from is answered by the gate of the whole, and not by theirs as well.
+    // The gate of the whole responds to a delay of all regions; the regions' own gates must not respond as
+    // well.
     const isAnswered = this.#lateness.isEverywhere && !this.#gate.isOpen;
     const pressure = isAnswered ? 'busy' : worst(this.#lateness.of(region, gate.isOpen), shown);
     const asked = () => this.#askedIn(region);
@@ -213,7 +220,7 @@ export class Overload {
     for (const each of Object.values(signs)) each.step();
   }
 
-  /** What the gate of the whole leaves of it. */
+  /** The region's requested jobs that the gate of the whole leaves. */
   #askedIn(region: Region): Map<number, number> {
     const asked = this.#demand.askedIn(this.#options.agents.isLive(region) ? [region] : []);
     if (this.#gate.isOpen) return asked;

@@ -11,7 +11,7 @@ import { type Job, regionIndex } from './job.ts';
 import type { SlowChecks } from './slow-checks.ts';
 import type { JobTokens } from './tokens.ts';
 
-/** What stands around the jobs of a batch, bytes, generously. */
+/** Bytes around the jobs of a batch, with room to spare. */
 const ENVELOPE_BYTES = 256;
 
 export type PublisherOptions = {
@@ -22,7 +22,7 @@ export type PublisherOptions = {
   tokens: JobTokens;
   slowChecks: SlowChecks;
   counters: DispatchCounters;
-  /** The server said that nobody takes jobs in the region. */
+  /** Called when the server said that nobody takes jobs in the region. */
   onNoResponders: (region: Region) => void;
 };
 
@@ -31,19 +31,21 @@ const ROLL_CALL = `{"v":${MESSAGE_VERSION},"kind":"roll_call"}`;
 type Batch = {
   jobs: Job[];
   text: string;
-  /** Upper bound on what the text takes. */
+  /** Upper bound on the size of the text. */
   bytes: number;
 };
 
 const newBatch = (): Batch => ({ jobs: [], text: '', bytes: ENVELOPE_BYTES });
 
 /**
- * Sends queued jobs to their regions: up to 512 jobs and 256 KiB a message (one larger job goes alone),
- * with the subject for their results, and ahead of their slots with the time to wait. Each of the three
- * only where every agent of the region understands it; else up to 64 jobs, when their slots have come.
- * The text of a job is put together around the monitor's part, which was encoded when it was declared.
+ * Sends queued jobs to their regions.
  *
- * Every message carries a reply subject below one inbox, only so that the server says at once when a
+ * A message holds up to 512 jobs and 256 KiB (one larger job goes alone), with the subject for their results,
+ * and goes out ahead of the slots with the time to wait. Each of the three applies only where every agent of
+ * the region understands it. Otherwise a message holds up to 64 jobs, and goes out when their slots have
+ * come. The text of a job is put around the monitor's part, which was encoded when the monitor was declared.
+ *
+ * Every message carries a reply subject below one inbox, only so that the server reports at once when a
  * region has no agent.
  */
 export class Publisher {
@@ -74,13 +76,13 @@ export class Publisher {
     this.#stopListening();
   }
 
-  /** Asks in the region who is there; the answers are heartbeats. Nothing while disconnected. */
+  /** Asks the agents of the region to report; they answer with heartbeats. Does nothing while disconnected. */
   callRoll(region: Region): void {
     const { bus } = this.#options;
     if (bus.isConnected) bus.publish(this.#subjects[regionIndex(region)] as string, ROLL_CALL);
   }
 
-  /** Publishes what is queued. Nothing while disconnected: the jobs wait within their bound. */
+  /** Publishes queued jobs. Does nothing while disconnected: the jobs wait within their bounds. */
   publish(now: number): void {
     const { bus, inFlight } = this.#options;
     for (const region of REGIONS) {
@@ -130,8 +132,8 @@ export class Publisher {
       bus.publish(this.#subjects[index] as string, message, { reply: this.#replies[index] as string });
     } catch (error) {
       if (!bus.isConnected) return false;
-      // Larger than this server allows; trying again would not help.
-      log.error({ region, jobs: jobs.length, error: messageOf(error) }, 'jobs could not be published');
+      // The message is larger than this server allows; another try would not help.
+      log.error({ region, jobs: jobs.length, error: messageOf(error) }, 'cannot publish jobs');
       for (const job of jobs) inFlight.unpublishable(job);
       return true;
     }
@@ -140,7 +142,7 @@ export class Publisher {
     return true;
   }
 
-  /** The job's text up to the monitor's part. */
+  /** The part of the job's text before the monitor's part. */
   #headOf(job: Job, now: number): string {
     const { monitor, region, slot, key, startAt, boundAt } = job;
     const { tokens, slowChecks } = this.#options;

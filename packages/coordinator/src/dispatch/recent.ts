@@ -1,7 +1,7 @@
-/** Steps that are added up. */
+/** Number of steps in the sum. */
 const STEPS = 4;
 
-/** How often something happened over the last four steps, the present one included. */
+/** Counts events over the last four steps, the present one included. */
 export class Recent {
   readonly #counts = new Array<number>(STEPS).fill(0);
   #at = 0;
@@ -11,14 +11,14 @@ export class Recent {
     return this.#sum;
   }
 
-  /** Over the last `steps`, up to four. */
+  /** The count over the last `steps`, up to four. */
   last(steps: number): number {
     let sum = 0;
     for (let back = 0; back < steps; back += 1) sum += this.#counts[(this.#at - back + STEPS) % STEPS] ?? 0;
     return sum;
   }
 
-  /** It happened in each of the last `steps`, up to four. */
+  /** Whether it happened in each of the last `steps`, up to four. */
   isSteady(steps: number): boolean {
     for (let back = 0; back < steps; back += 1) {
       if (this.#counts[(this.#at - back + STEPS) % STEPS] === 0) return false;

@@ -8,7 +8,7 @@ import type { LiveRegions } from './scheduler.ts';
 
 export type RecoverOptions = {
   recovery: SlotRecovery;
-  /** Read, and taken up by the evaluation before what it is told from here. */
+  /** Reports that were read; the evaluation takes them up before the events from here. */
   unrecorded: Iterable<Reported>;
   monitors: LiveMonitors;
   regions: LiveRegions;
@@ -18,16 +18,16 @@ export type RecoverOptions = {
   slotNow: number;
   /** ms */
   monotonic: number;
-  /** The streams of all regions that may have reported its slots are read. */
+  /** Whether the streams of all regions that may have reported the monitor's slots are read. */
   isReady: (monitor: LiveMonitor) => boolean;
 };
 
 /**
- * Goes on with slots that were open when the coordinator ended. Regions whose agents hold the job are
- * waited for; the rest are offered it again while its bound has not passed, else they abstain.
+ * Continues slots that were open when the coordinator ended. Regions whose agents hold the job are awaited.
+ * The other regions get the job again while its bound has not passed; otherwise they abstain.
  *
- * To be called when the in-flight table was rebuilt from heartbeats, for monitors of whose regions the reader has
- * caught up: a result that waits in the stream must not be mistaken for a lost job.
+ * To be called after the in-flight table was rebuilt from heartbeats, for monitors whose regions' streams are
+ * read: a result that waits in a stream must not count as a lost job.
  */
 export function recover(options: RecoverOptions): void {
   const { recovery, monitors, isReady } = options;
@@ -55,14 +55,17 @@ export function recover(options: RecoverOptions): void {
 
 export type RestartOptions = Pick<RecoverOptions, 'recovery' | 'regions' | 'inFlight' | 'events'> & {
   monitors: LiveMonitors;
-  /** As {@link RecoverOptions.unrecorded}. */
+  /** See {@link RecoverOptions.unrecorded}. */
   unrecorded: () => Iterable<Reported>;
-  /** All that the region's stream held at the start is recorded. Asked in every tick until it is. */
+  /** Whether all that the region's stream held at the start is recorded. Asked in every tick until it is. */
   readerCaughtUp: (region: Region) => boolean;
   slotClock: { now(): number };
 };
 
-/** {@link recover}s monitors as the streams of their regions are read: a region's backlog holds up no others. */
+/**
+ * Calls {@link recover} for monitors as the streams of their regions are read: a region's backlog delays no
+ * others.
+ */
 export class Restart {
   readonly #options: RestartOptions;
   readonly #read = new Set<Region>();
@@ -72,7 +75,7 @@ export class Restart {
     this.#options = options;
   }
 
-  /** To be called in every tick, from when the in-flight table was rebuilt. */
+  /** To be called in every tick, once the in-flight table was rebuilt. */
   tick(now: number): void {
     if (this.#read.size === REGIONS.length) return;
     const { readerCaughtUp, recovery, unrecorded, slotClock, ...rest } = this.#options;
@@ -112,7 +115,8 @@ function isOfferedAgain(
   slot: number,
   region: Region,
 ): boolean {
-  // Its agent holds this slot's job, or another's: then this one's was skipped or given up.
+  // The agent holds the job of this slot, or that of another slot: then the job of this one was skipped or
+  // given up.
   if (inFlight.get(monitor.id, region) !== undefined || !regions.isLive(region)) return false;
   const aheadMs = slot - slotNow;
   const offerMs = aheadMs + offerBoundMs(monitor.periodMs);

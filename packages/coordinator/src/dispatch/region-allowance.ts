@@ -1,45 +1,48 @@
-/** What a region may say without end, bytes a second: twenty agents that hold 16,000 jobs each say 5 MB. */
+/** Lasting rate that a region may send, bytes a second: twenty agents that hold 16,000 jobs each send 5 MB. */
 const PER_SECOND = 6 * 1_024 ** 2;
-/** And at once, bytes: the same agents after an outage, who all speak at its end and again within 2 s. */
+/**
+ * Burst that a region may send, bytes: the same agents after an outage, which all send at its end and again
+ * within 2 s.
+ */
 const AT_ONCE = 16 * 1_024 ** 2;
 /**
- * What a message costs beside its bytes, in bytes: a small one takes some 60 µs at worst. With it 1,500 messages a
- * second are allowed and 4,000 at once; 1,000 agents send 500 a second.
+ * Cost of a message beside its bytes, in bytes: a small message takes some 60 µs at worst. It limits a region
+ * to 1,500 messages a second and 4,000 at once; 1,000 agents send 500 a second.
  */
 export const MESSAGE_COST = 4 * 1_024;
-/** What was said while this process stood still may be taken up within this time, ms. */
+/** Time within which messages sent during a standstill of this process may arrive, ms. */
 const CATCH_UP_MS = 5_000;
-/** What it costs a region that its connection is cut off, bytes: so much was not read (`max_pending` of `deploy/nats`). */
+/** Cost of a cut connection, bytes: so much was not read (`max_pending` of `deploy/nats`). */
 const CUT_OFF_COST = 8 * 1_024 ** 2;
 
 /**
- * How much of one region's agents is read: a bucket of bytes. What it lets pass costs at most a tenth of the
- * scheduling thread.
+ * Limits how much of one region's messages is read: a bucket of bytes. The admitted messages cost at most a
+ * tenth of the scheduling thread.
  */
 export class RegionAllowance {
   #bytes = AT_ONCE;
   #at = Number.NEGATIVE_INFINITY;
-  /** More than may be said at once, bytes, until {@link #extraUntil}. */
+  /** Bytes above the usual burst, until {@link #extraUntil}. */
   #extra = 0;
   #extraUntil = Number.NEGATIVE_INFINITY;
 
   /**
    * @param bytes of the message
    * @param now monotonic, ms
-   * @returns false: it is more than the region is allowed
+   * @returns false: it is more than the region may send
    */
   message(bytes: number, now: number): boolean {
     return this.#spend(bytes + MESSAGE_COST, now);
   }
 
-  /** The server has cut the region's connection off. As {@link message}. */
+  /** Notes that the server has cut the region's connection; see {@link message}. */
   cutOff(now: number): boolean {
     return this.#spend(CUT_OFF_COST, now);
   }
 
   /**
-   * This process stood still for so long until now: what the agents said meanwhile comes at once, and is no more than
-   * they may say. In all a region is not allowed more by it.
+   * Notes that this process stood still for `ms` until now. The messages of that time arrive at once, and are
+   * not more than the agents may send. The region's total does not grow by it.
    */
   stood(ms: number, now: number): void {
     this.#refill(now);

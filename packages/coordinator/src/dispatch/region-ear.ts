@@ -8,20 +8,23 @@ import type { DispatchCounters } from './counters.ts';
 import { regionIndex } from './job.ts';
 import { MESSAGE_COST, RegionAllowance } from './region-allowance.ts';
 
-/** A lost connection is tried again after this long, ms, */
+/** Wait until a lost connection is tried again, ms. */
 const RETRY_MS = 500;
-/** and each region's some ms after the one before, so that 28 handshakes do not hold the thread together. */
+/**
+ * Delay of each region's connection after the one before it, ms, so that 28 handshakes do not hold the thread
+ * together.
+ */
 const STAGGER_MS = 20;
-/** How long a region is muted for the first time, ms; each further time twice as long, */
+/** First and longest time for which a region is muted, ms; each further time is twice as long. */
 const FIRST_MUTE_MS = 10_000;
 const LONGEST_MUTE_MS = 10 * 60_000;
-/** until it was heard for this long without being muted. */
+/** Time without being muted after which the next mute is a first one again, ms. */
 const CALM_MS = 10 * 60_000;
-/** Agents that cannot be heard for want of a connection are not taken for silent for this long, ms. */
+/** Time for which agents without a connection do not count as silent, ms. */
 const EXCUSED_MS = 10_000;
-/** A connection that does not answer within this time is not waited for, ms. */
+/** Time after which a connection without an answer is not awaited any more, ms. */
 const FENCE_MS = 1_000;
-/** Messages are handled in one turn of the event loop up to this cost, so that none holds the thread for long. */
+/** Cost of messages handled in one turn of the event loop, so that they do not hold the thread for long. */
 const TURN_COST = 128 * 1_024;
 
 export type RegionEarOptions = {
@@ -30,16 +33,16 @@ export type RegionEarOptions = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly counters: Pick<DispatchCounters, 'regionMutings'>;
-  /** Something has come, and is judged next. */
+  /** Called when something has come; it is judged next. */
   readonly onArrival: () => void;
   readonly onMessage: (region: Region, message: BusMessage) => void;
-  /** The region is heard from now on. */
+  /** Called when the region begins to be heard. */
   readonly onHearing: (region: Region) => void;
 };
 
 /**
- * Hears the agents of one region, over a connection of its own: whatever they say, it reaches no other region and
- * not the connection of jobs and results. Who says more than is allowed is muted.
+ * Listens to the agents of one region over a connection of its own: their messages reach no other region and
+ * do not use the connection of jobs and results. A region that sends more than is allowed is muted.
  *
  *     closed ── open ──▶ opening ──connected──▶ hearing ──more than allowed──▶ muted
  *                          ▲  │                    │                             │
@@ -51,20 +54,20 @@ export class RegionEar {
   readonly #options: RegionEarOptions;
   readonly #allowance = new RegionAllowance();
   #state: 'closed' | 'opening' | 'hearing' | 'lost' | 'muted' = 'closed';
-  /** Grows with every change of the connection; what an earlier one still says is passed over. */
+  /** Grows with every change of the connection; events of an earlier connection are ignored. */
   #attempt = 0;
   #subscription: ApartSubscription | null = null;
   #cancelTimer: () => void = () => {};
-  /** Monotonic ms; null while it hears. */
+  /** Start of deafness, monotonic ms; null while it hears. */
   #deafSince: number | null = null;
   #hasToldDeaf = false;
-  /** It was not heard since. */
+  /** It was muted, and not heard since. */
   #wasMuted = false;
   #hearingSince = 0;
   #muteMs = 0;
-  /** Who waits for an answer of the connection. */
+  /** Callers that wait for an answer of the connection. */
   readonly #fences = new Set<(hasCaughtUp: boolean) => void>();
-  /** Messages that are not handled yet, and who waits until those before are. */
+  /** Messages that are not handled yet, and callers that wait until the messages before them are. */
   #waiting: (BusMessage | (() => void))[] = [];
   #turnCost = 0;
 
@@ -82,15 +85,15 @@ export class RegionEar {
     await this.#connect();
   }
 
-  /** The bus is connected again, so this may be as well. */
+  /** To be called when the bus is connected again: this connection may work as well then. */
   busConnected(): void {
     if (this.#state === 'lost') this.#connectIn(0);
   }
 
   /**
-   * Waits until all that the agents had said is handled.
+   * Waits until all messages that the agents had sent are handled.
    *
-   * @returns false: what they said may still be on its way, so that their silence means nothing
+   * @returns false: messages may still be on the way, so silence means nothing
    */
   async caughtUp(): Promise<boolean> {
     switch (this.#state) {
@@ -107,7 +110,7 @@ export class RegionEar {
     }
   }
 
-  /** This process stood still for so long until now, ms. */
+  /** Notes that this process stood still for `ms` until now. */
   stood(ms: number): void {
     this.#allowance.stood(ms, this.#options.clock.monotonic());
   }
@@ -153,7 +156,7 @@ export class RegionEar {
     onHearing(region);
   }
 
-  /** The bus says itself that NATS is not there; what else keeps a region from being heard is said once. */
+  /** The bus itself reports that NATS cannot be reached; any other cause is logged once. */
   #failed(error: unknown): void {
     const { region, bus, clock, log } = this.#options;
     const deafMs = clock.monotonic() - (this.#deafSince ?? 0);
@@ -172,7 +175,7 @@ export class RegionEar {
     this.#work();
   }
 
-  /** Handles what waits, as much as one turn of the event loop may cost; the rest in the next one. */
+  /** Handles waiting messages up to the cost of one turn of the event loop, and the rest in the next turns. */
   #work(): void {
     const { region, onMessage } = this.#options;
     while (this.#turnCost < TURN_COST) {
@@ -227,7 +230,7 @@ export class RegionEar {
     const { region, bus, clock } = this.#options;
     this.#cancelTimer();
     this.#cancelTimer = clock.after(ms + regionIndex(region) * STAGGER_MS, () => {
-      // Without the bus there is no server either; it tells when it is back.
+      // Without the bus there is no server either; the bus reports when it is back.
       if (bus.isConnected) void this.#connect();
     });
   }
@@ -246,7 +249,7 @@ export class RegionEar {
     this.#cancelTimer = clock.after(this.#muteMs, () => void this.#connect());
   }
 
-  /** Ends the connection and what waits. */
+  /** Ends the connection, and drops waiting messages. */
   async #leave(state: 'closed' | 'opening' | 'lost' | 'muted'): Promise<void> {
     this.#state = state;
     this.#attempt += 1;
@@ -260,6 +263,6 @@ export class RegionEar {
 }
 
 const DEAF =
-  'the agents of a region cannot be heard: the further connection to NATS that this needs fails; it is tried again, and the region takes no jobs meanwhile';
+  'cannot hear the agents of a region: its separate connection to NATS fails; svc tries again, and the region takes no jobs meanwhile';
 const MUTED =
-  'the agents of a region, or somebody with their key, say more than is read: none of them is heard for a while, so the region takes no jobs; look for the connection that floods, delete the key and reload NATS';
+  'the agents of a region, or somebody with their key, send more than svc reads: svc ignores them for a while, so the region takes no jobs; find the connection that floods, delete its key and reload NATS';

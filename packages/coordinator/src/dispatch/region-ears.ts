@@ -7,7 +7,7 @@ export type RegionEarsOptions = Omit<RegionEarOptions, 'region' | 'bus' | 'onArr
   readonly bus: Pick<Bus, 'isConnected' | 'subscribeApart' | 'onConnection'>;
 };
 
-/** Hears the agents of all regions, each region over a connection of its own ({@link RegionEar}). */
+/** Listens to the agents of all regions, each region over a connection of its own ({@link RegionEar}). */
 export class RegionEars {
   readonly #bus: RegionEarsOptions['bus'];
   readonly #ears: ReadonlyMap<Region, RegionEar>;
@@ -23,12 +23,12 @@ export class RegionEars {
     this.#ears = new Map(REGIONS.map((region) => [region, new RegionEar({ ...options, region, onArrival })]));
   }
 
-  /** Regions that say more than is read, and are not heard for a while. */
+  /** Regions that send more than is read, and are not heard for a while. */
   get muted(): readonly Region[] {
     return REGIONS.filter((region) => this.#ears.get(region)?.isMuted);
   }
 
-  /** Resolves when each region is heard, or could not be for now. */
+  /** Resolves when each region is heard, or its first attempt to connect has failed. */
   async open(): Promise<void> {
     this.#standstill.start();
     this.#stopListening = this.#bus.onConnection((isConnected) => {
@@ -37,12 +37,12 @@ export class RegionEars {
     await Promise.all([...this.#ears.values()].map((ear) => ear.open()));
   }
 
-  /** As {@link RegionEar.caughtUp}, of one region: no other is asked or waited for. Never rejects. */
+  /** {@link RegionEar.caughtUp} of one region; no other is waited for. Never rejects. */
   async caughtUp(region: Region): Promise<boolean> {
     return (await this.#ears.get(region)?.caughtUp()) === true;
   }
 
-  /** Waits until all is handled that agents had said, as far as they can be heard. */
+  /** Waits until all messages that agents had sent are handled, in all regions that can be heard. */
   async allCaughtUp(): Promise<void> {
     await Promise.all([...this.#ears.values()].map((ear) => ear.caughtUp()));
   }

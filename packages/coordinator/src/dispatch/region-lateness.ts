@@ -1,17 +1,17 @@
 import { agentsPressure, type DelayPressure, type Delays } from '../domain/admission.ts';
 import { Arrivals } from './arrivals.ts';
 
-/** Results of the last two steps are looked at, a second. */
+/** Steps of the usual judgement: one second. */
 const SHORT_STEPS = 2;
-/** Where these are too few, those of more steps. */
+/** Steps of the judgement when the usual ones have too few results. */
 const LONG_STEPS = 4;
-/** No journey to a region and back takes longer, ms. */
+/** Longest travel time to a region and back, ms. */
 const LONGEST_JOURNEY_MS = 1_000;
 
-/** What the results of one region show by when they come. */
+/** The lateness of one region, from the times at which its results come. */
 export class RegionLateness {
   readonly #all = new Arrivals();
-  /** By who ran the check; null: he has not said so. */
+  /** By the agent that ran the check; null: it is not known. */
   readonly #byAgent = new Map<object | null, Arrivals>();
   /** Least delays of this span and the one before, ms. */
   #leastMs = LONGEST_JOURNEY_MS;
@@ -19,23 +19,23 @@ export class RegionLateness {
   #pressure: DelayPressure | null = null;
   #lateSteps = 0;
 
-  /** In this step; null: there are too few results to tell, or they are excused. */
+  /** The pressure of this step; null: there are too few results, or they are excused. */
   get pressure(): DelayPressure | null {
     return this.#pressure;
   }
 
-  /** Since how many steps it is late. */
+  /** Number of steps for which the region has been late. */
   get lateSteps(): number {
     return this.#lateSteps;
   }
 
-  /** Of somewhat longer, for regions with few results. */
+  /** The delays of more steps, for regions with few results. */
   get recent(): Delays {
     return this.#all.last(LONG_STEPS);
   }
 
   arrived(agent: object | null, delayMs: number): void {
-    // Not below 0, which only an agent could bring about that makes up how long a check took.
+    // Not below 0: only an agent that reports a false duration of its check could cause that.
     this.#leastMs = Math.min(this.#leastMs, Math.max(0, delayMs));
     const beyondMs = delayMs - Math.min(this.#leastMs, this.#leastBeforeMs);
     this.#all.add(beyondMs);

@@ -4,7 +4,7 @@ import { temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { EAST, FRA, log, PAR } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { forgetRegions } from '../../../../test/support/coordinator/dispatch-rig.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
-import { openStore } from '../store/open.ts';
+import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import type { Store } from '../store/store.ts';
 import { RegionPresence } from './region-presence.ts';
 
@@ -15,7 +15,7 @@ let clock: FakeClock;
 
 beforeAll(async () => {
   folder = await temporaryFolder();
-  store = await openStore({ path: join(folder.path, 'svc.db'), log });
+  store = await openStoreInProcess(join(folder.path, 'svc.db'), log);
 });
 afterAll(async () => {
   await store.close();

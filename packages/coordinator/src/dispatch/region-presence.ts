@@ -4,13 +4,14 @@ import { isRegion, REGIONS, type Region } from '@svc/shared/regions.ts';
 import { type AbsenceEdge, storedPresence, writeAbsences, writeLastSeen } from '../store/region-presence.ts';
 import type { Store } from '../store/store.ts';
 
-/** How often it is written down that a live region is live, ms. */
+/** Interval at which a live region's presence is saved, ms. */
 const SAVE_EVERY_MS = 30_000;
 const ELECTORAL_MS = 24 * 3_600_000;
 
 /**
- * Which regions have a live agent, had one lately, and since when they have none. Kept in the database,
- * because the electorate of a verdict rests on it. Instants are epoch ms of the wall clock.
+ * Tracks which regions have a live agent or had one lately, and since when the others have none. It is kept
+ * in the database, because the electorate of a verdict depends on it. Instants are epoch ms of the wall
+ * clock.
  */
 export class RegionPresence {
   readonly #store: Store;
@@ -32,7 +33,7 @@ export class RegionPresence {
     this.#log = log;
   }
 
-  /** Reads what is known of earlier. Before anybody asks. */
+  /** Loads the stored presence. To be called before any question. */
   async load(): Promise<void> {
     const { lastSeen, absent } = await storedPresence(this.#store);
     for (const { region, at } of lastSeen) if (isRegion(region)) this.#lastSeenAt.set(region, at);
@@ -43,14 +44,17 @@ export class RegionPresence {
     this.#stopTimer = this.#clock.every(SAVE_EVERY_MS, () => this.#saveSoon());
   }
 
-  /** Writes down what is not yet. */
+  /** Stops, and saves what is unsaved. */
   async stop(): Promise<void> {
     this.#stopTimer();
     await this.#saving;
     await this.#save();
   }
 
-  /** Told of each region that has a live agent again, when it counts as live. One listener; must not throw. */
+  /**
+   * Registers the one listener for regions that have a live agent again; it is called when the region counts
+   * as live. It must not throw.
+   */
   onCame(listener: (region: Region) => void): void {
     this.#onCame = listener;
   }
@@ -122,9 +126,9 @@ export class RegionPresence {
     });
   }
 
-  /** Never rejects: what could not be written is tried again with the next save. */
+  /** Saves the presence. Never rejects: unsaved changes are tried again with the next save. */
   async #save(): Promise<void> {
-    // Whatever else happens in this turn of the event loop goes along.
+    // Further changes in this turn of the event loop are saved together.
     await Promise.resolve();
     const absences = this.#unsaved;
     this.#unsaved = [];
@@ -141,7 +145,7 @@ export class RegionPresence {
       });
     } catch (error) {
       this.#unsaved = [...absences, ...this.#unsaved];
-      this.#log.error({ error }, 'the presence of regions could not be saved');
+      this.#log.error({ error }, 'cannot save the presence of regions');
     }
   }
 }

@@ -14,38 +14,38 @@ import { type Due, DueQueue } from './due-queue.ts';
 import type { InFlight } from './in-flight.ts';
 import type { SlotClock } from './slot-clock.ts';
 
-/** Slots are opened at no more than this rate, or twice what is declared where that is more, per second. */
+/** Most slots opened per second, unless twice the declared rate is more. */
 const CATCH_UP_PER_SECOND = 500;
-/** Time whose slots may be made up for in one tick, ms. */
+/** Time whose slots may be caught up in one tick, ms. */
 const BURST_MS = 100;
-/** Where agents take jobs ahead, slots are opened up to this long before their instants, ms. */
+/** Longest time before their instants at which slots are opened, where agents take jobs ahead, ms. */
 export const AHEAD_MS = 400;
 /**
- * The next slots are opened when those that are open reach no further than this, ms: enough for a late
- * tick, the journey and the agent's reading, so that the check starts at its slot. What lies between the
- * two goes out in one message per region.
+ * The next slots are opened when the open ones reach no further than this, ms. It is enough for a late tick,
+ * the travel time and the agent's reading, so that the check starts at its slot. The slots between the two
+ * bounds go out in one message per region.
  */
 const LEAST_AHEAD_MS = 200;
 /** Jobs opened ahead in one tick, so that a tick stays below 20 ms. */
 const JOBS_AHEAD_PER_TICK = 1_500;
 
-/** The regions as scheduling sees them; the registry of agents is one. */
+/** The regions as scheduling needs them; the registry of agents implements it. */
 export interface LiveRegions {
   live(): readonly Region[];
   isLive(region: Region): boolean;
-  /** No region came to life just now. */
+  /** Whether no region came to life just now. */
   isSettled(): boolean;
   /** Grows with every region that comes to life. */
   readonly liveSerial: number;
-  /** Some live region takes jobs ahead of their slots. */
+  /** Whether some live region takes jobs ahead of their slots. */
   takeJobsAhead(): boolean;
 }
 
-/** Which slots are skipped where more is asked for than can be done. */
+/** Decides which slots are skipped when more is requested than can be done. */
 export interface Shedding {
-  /** Whether the slot is run at all. Asked once per slot. */
+  /** Whether the slot is run at all. Called once per slot. */
   admitsSlot(monitor: LiveMonitor, jobs: number): boolean;
-  /** Whether it is run in the region. Asked once per slot and region. */
+  /** Whether it is run in the region. Called once per slot and region. */
   admits(monitor: LiveMonitor, region: Region): boolean;
   opened(jobs: number): void;
 }
@@ -60,7 +60,7 @@ export type SchedulerOptions = {
   overload: Shedding;
   /** Newest slot that the monitor was given, as far as recorded and believed; null: none. Asked at the start. */
   newestSlot: (monitorId: number) => number | null;
-  /** Whether the region has reported the slot, which an earlier life has given it. */
+  /** Whether the region has reported the slot, which an earlier life gave it. */
   hasReported: (monitorId: number, slot: number, region: Region) => boolean;
 };
 
@@ -68,22 +68,23 @@ type Skip = { readonly region: Region; readonly reason: SkipReason };
 
 const isOverload = ({ reason }: Skip): boolean => reason === 'overloaded';
 
-/** When an active monitor is due. `dueAt` is on the slot clock. */
+/** The next due time of an active monitor; `dueAt` is on the slot clock. */
 type Plan = Due & {
   monitor: LiveMonitor;
   phase: number;
   /** Its next slot is the first since it was created or activated. */
   isFirst: boolean;
-  /** Newest slot it was given, some hundred ms ahead at most; 0: none. */
+  /** Newest slot that it was given, at most some hundred ms ahead; 0: none. */
   lastSlot: number;
 };
 
 /**
- * Opens the slots of active monitors when they fall due, or some time ahead where agents take jobs ahead: decides which regions get the job, tells the
- * evaluation, and puts the jobs into the in-flight table, from where they are published.
+ * Opens the slots of active monitors when they are due, or somewhat earlier where agents take jobs ahead. For
+ * each slot it decides which regions get the job, notifies the evaluation, and puts the jobs into the
+ * in-flight table, from where they are published.
  *
- * The first slot of a monitor waits for agents: until all its regions are live, or no region has come
- * to life for half a second. Later slots go to whoever is live.
+ * The first slot of a monitor waits for agents: until all its regions are live, or until no region has come
+ * to life for half a second. Later slots go to the regions that are live.
  */
 export class Scheduler {
   readonly #options: SchedulerOptions;
@@ -94,12 +95,12 @@ export class Scheduler {
   readonly #phaseShift: number;
   /** Newest slots, not past yet, of monitors that are no longer scheduled: they must not be given again. */
   readonly #endedSlots = new Map<number, number>();
-  /** Up to here slots are opened ahead, on the slot clock. */
+  /** Slots are opened ahead up to this time on the slot clock. */
   #aheadUntil = 0;
   #parkedSerial = -1;
   /** Earliest instant for the next first slot. */
   #nextFirstAt = 0;
-  /** Slots a second that all active monitors have together. */
+  /** Slots per second of all active monitors together. */
   #slotsPerSecond = 0;
   /** Slots that may be opened now; grows with time. */
   #allowance = 0;
@@ -107,9 +108,9 @@ export class Scheduler {
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    // Slots recorded under a clock that was ahead must not come again: results of a slot that is
-    // recorded already would count as repeated. So the grid moves by some seconds, to the same place at
-    // every start until the last of them is past.
+    // Slots recorded under a clock that was ahead must not come again: results of a recorded slot would count
+    // as repeated. So the grid is shifted by some seconds, by the same amount at every start, until the last
+    // of those slots is past.
     const { aheadSlot } = options.slotClock;
     this.#phaseShift = aheadSlot === null ? 0 : 1 + (aheadSlot % 9_973);
   }
@@ -128,7 +129,8 @@ export class Scheduler {
   }
 
   /**
-   * A declaration was changed. What is new, active again or probed otherwise gets a slot at once.
+   * Takes a change of the declaration. A monitor that is new, active again or changed in its probed
+   * attributes gets a slot at once.
    */
   changed(before: LiveMonitor | null, after: LiveMonitor | null): void {
     const id = (before ?? after)?.id;
@@ -150,7 +152,7 @@ export class Scheduler {
     this.#slotsPerSecond += 1_000 / after.periodMs - 1_000 / periodMs;
     plan.phase = this.#phaseOf(after);
     if (this.#parked.delete(plan)) {
-      // It may have been given a region that is live.
+      // It may have got a region that is live.
       this.#planFirst(plan, now);
       return;
     }
@@ -160,7 +162,7 @@ export class Scheduler {
   }
 
   /**
-   * Opens what is due.
+   * Opens the due slots.
    *
    * @param monotonic for the bounds of the jobs, ms
    */
@@ -180,14 +182,14 @@ export class Scheduler {
     }
   }
 
-  /** Where nobody takes jobs ahead, slots are opened when they have come. */
+  /** Where no agent takes jobs ahead, slots are opened when they have come. */
   #openUntil(now: number): number {
     if (!this.#options.regions.takeJobsAhead()) return now;
     if (this.#aheadUntil - now < LEAST_AHEAD_MS) this.#aheadUntil = now + AHEAD_MS;
     return this.#aheadUntil;
   }
 
-  /** @returns how many jobs were opened */
+  /** @returns the number of opened jobs */
   #take(plan: Plan, now: number, monotonic: number): number {
     const { periodMs } = plan.monitor;
     const due = dueSlot(plan.dueAt, now, periodMs, plan.phase);
@@ -200,7 +202,7 @@ export class Scheduler {
       this.#park(plan);
       return 0;
     }
-    // What is opened ahead was spread by its grid already.
+    // Slots opened ahead are already spread by their grids.
     if (due.slot <= now) this.#allowance -= 1;
     plan.isFirst = false;
     plan.lastSlot = due.slot;
@@ -209,8 +211,8 @@ export class Scheduler {
   }
 
   /**
-   * @param startAt monotonic ms of the slot, or now where it is past
-   * @returns how many jobs were opened
+   * @param startAt monotonic ms of the slot, or now when it is past
+   * @returns the number of opened jobs
    */
   #open(monitor: LiveMonitor, slot: number, startAt: number): number {
     const { regions, inFlight, events, counters, overload, hasReported } = this.#options;
@@ -226,12 +228,12 @@ export class Scheduler {
       return 0;
     }
     counters.slots.dispatched += 1;
-    // The skipped ones too: the evaluation is told of them right after, and then waits for the others.
+    // With the skipped ones: the evaluation gets the skips right after, and then waits for the other regions.
     events.opened(monitor, slot, live);
     for (const { region, reason } of skips) events.skipped(monitor, slot, region, reason);
     let jobs = 0;
     for (const region of live) {
-      // The job may also be this slot's, which an agent held over a restart.
+      // The job may also belong to this slot: an agent held it over a restart.
       if (inFlight.get(monitor.id, region) !== undefined || hasReported(monitor.id, slot, region)) continue;
       if (skips.some((skip) => skip.region === region)) continue;
       inFlight.open(monitor, slot, region, startAt);
@@ -260,15 +262,15 @@ export class Scheduler {
   #planAtStart(monitor: LiveMonitor, now: number): void {
     const newest = this.#options.newestSlot(monitor.id);
     const plan = this.#add(monitor, newest ?? 0);
-    // An activation in the future is one of a clock that was ahead.
+    // An activation in the future was written under a clock that was ahead.
     const isActivatedSince = newest !== null && newest < monitor.activatedAt && monitor.activatedAt <= now;
     if (newest === null || isActivatedSince) this.#planFirst(plan, now);
     else this.#due.set(plan, slotAfterRestart(newest, now, monitor.periodMs, plan.phase));
   }
 
   /**
-   * A first slot at once, behind those of others; the grid's where that comes earlier. Always after the
-   * last one, which may lie ahead, or be this very millisecond's.
+   * Plans a first slot at once, behind the first slots of others, or at the slot of the grid when that comes
+   * earlier. It always comes after the last slot, which may lie ahead or in this very millisecond.
    */
   #planFirst(plan: Plan, now: number): void {
     plan.isFirst = true;
@@ -320,7 +322,7 @@ export class Scheduler {
     return gridSlotFrom(now, monitor.periodMs, phase);
   }
 
-  /** All its regions are live; or some are and no more come just now. */
+  /** Whether all its regions are live, or some are and no region came to life just now. */
   #hasItsRegions({ regions: declared }: LiveMonitor): boolean {
     const { regions } = this.#options;
     if (declared?.every((region) => regions.isLive(region)) === true) return true;
@@ -331,11 +333,11 @@ export class Scheduler {
   #park(plan: Plan): void {
     this.#due.delete(plan);
     this.#parked.add(plan);
-    // Looked at again although no further region may come: the set may just not be settled yet.
+    // Checked again even if no further region comes to life: the set may just not be settled yet.
     if (!this.#options.regions.isSettled()) this.#parkedSerial = -1;
   }
 
-  /** Regions came to life: first slots that waited for them come now. */
+  /** Opens first slots that waited for regions which came to life. */
   #unpark(now: number): void {
     const { regions } = this.#options;
     if (regions.isSettled()) this.#parkedSerial = regions.liveSerial;
@@ -346,7 +348,7 @@ export class Scheduler {
     }
   }
 
-  /** The clock went forward: what lay in between is passed over. */
+  /** The clock went forward: the slots in between are skipped. */
   #skipTo(now: number): void {
     for (let plan = this.#due.peek(); plan !== undefined && plan.dueAt < now; plan = this.#due.peek()) {
       if (plan.isFirst) {
@@ -358,7 +360,7 @@ export class Scheduler {
     }
   }
 
-  /** A late tick has many slots to open; they are spread over the next ticks instead of leaving as one burst. */
+  /** Limits a late tick with many slots to open: they are spread over the next ticks instead of one burst. */
   #earnAllowance(now: number): void {
     const elapsed = this.#tickedAt === null ? BURST_MS : now - this.#tickedAt;
     this.#tickedAt = now;
@@ -367,12 +369,12 @@ export class Scheduler {
   }
 }
 
-/** Whether `after` is activated, or probed otherwise, since `before`. */
+/** Whether `after` was activated, or changed in its probed attributes, since `before`. */
 function isCheckedAnew(before: LiveMonitor, after: LiveMonitor): boolean {
   return after.activatedAt !== before.activatedAt || after.version !== before.version;
 }
 
-/** Regions that active monitors declare, with how many do; `null` counts for none. */
+/** The regions that active monitors declare, with the number of monitors; `null` counts for none. */
 export class DeclaredRegions {
   readonly #counts = new Map<Region, number>(REGIONS.map((region) => [region, 0]));
 

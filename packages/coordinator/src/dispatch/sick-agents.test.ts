@@ -1,3 +1,4 @@
+import { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
@@ -11,7 +12,7 @@ function bench() {
   const counters = newCounters();
   const lines: Line[] = [];
   const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const agents = new SickAgents({ clock, log, counters });
+  const agents = new SickAgents({ clock, log: new ThrottledLog(log, clock, 20), counters });
   const alarms = () => lines.filter(({ level }) => level >= 50);
   return { clock, counters, lines, alarms, agents };
 }
@@ -30,7 +31,7 @@ test('two agents with one id are told apart', () => {
   agents.heard(agent({ sicknesses: ['starved'] }));
   agents.heard(agent({ bootId: 'b2' }));
   expect(agents.counts()).toMatchObject({ starved: 1 });
-  expect(lines.filter(({ msg }) => msg === 'an agent is well again')).toEqual([]);
+  expect(lines.filter(({ msg }) => msg === 'an agent has recovered')).toEqual([]);
 });
 
 test('an agent that begins to be sick raises the alarm once, which names its machine', () => {
@@ -48,7 +49,7 @@ test('an agent that begins to be sick raises the alarm once, which names its mac
   expect(alarms().map(({ sick }) => sick)).toEqual(['starved', 'network-down']);
   expect(agents.counts()).toEqual({ starved: 1, 'network-down': 1 });
   agents.heard(agent());
-  expect(lines.at(-1)?.msg).toBe('an agent is well again');
+  expect(lines.at(-1)?.msg).toBe('an agent has recovered');
   expect(agents.counts()).toEqual({ starved: 0, 'network-down': 0 });
   expect(counters.sicknesses).toEqual({ starved: 1, 'network-down': 1 });
 });

@@ -1,25 +1,25 @@
 import type { Clock } from '@svc/shared/clock.ts';
-import type { Logger } from '@svc/shared/log.ts';
 import { SICKNESSES, type Sickness } from '@svc/shared/messages/heartbeat.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import type { ThrottledLog } from '@svc/shared/throttled-log.ts';
 import type { DispatchCounters } from './counters.ts';
 
-/** The alarm about one agent and sickness is raised at most this often, ms: some come and go. */
+/** Least time between two alarms about one agent and sickness, ms: some sicknesses come and go. */
 const ALARM_EVERY_MS = 60_000;
-/** Most alarms that are remembered; beyond, all are forgotten. */
+/** Most remembered alarms; above that all are forgotten. */
 const MAX_REMEMBERED = 10_000;
 
 const ADVICE = {
   'network-down':
-    'an agent has lost its own network: what it cannot reach is not_run and counts against no target; look at the uplink, the gateway and the name servers of its machine',
+    'an agent has lost its own network: checks that cannot reach their targets are not_run and count against no target; check the uplink, the gateway and the name servers of its machine',
   starved:
-    'an agent waits for a CPU: its slow answers, and the time-outs that this may explain, are not_run and count against no target; its machine, or the quota of its cgroup, is too small for what runs there',
+    'an agent waits for a CPU: its slow answers, and the time-outs that this may explain, are not_run and count against no target; give its machine, or the quota of its cgroup, more CPU',
 } as const satisfies Record<Sickness, string>;
 
-/** What is asked of an agent. */
+/** The attributes of an agent that are needed here. */
 export type SickAgent = {
   readonly id: string;
-  /** Tells two agents with one id apart. */
+  /** Tells two agents with the same id apart. */
   readonly bootId: string;
   readonly region: Region;
   readonly machine: string;
@@ -28,14 +28,14 @@ export type SickAgent = {
 
 export type SickAgentsOptions = {
   readonly clock: Pick<Clock, 'monotonic'>;
-  readonly log: Logger;
+  readonly log: ThrottledLog;
   readonly counters: Pick<DispatchCounters, 'sicknesses'>;
 };
 
-/** The agents that find something wrong with themselves: raises the operator's alarm when one begins to. */
+/** Tracks agents that report a sickness, and alerts the operator when an agent becomes sick. */
 export class SickAgents {
   readonly #options: SickAgentsOptions;
-  /** Agents, and what was wrong with each in its last heartbeat. */
+  /** The sicknesses in each sick agent's last heartbeat. */
   readonly #sick = new Map<string, readonly Sickness[]>();
   readonly #alarmedAt = new Map<string, number>();
 
@@ -56,7 +56,7 @@ export class SickAgents {
     }
     this.#sick.delete(key);
     const details = { region, agent: id, machine, was: before, event: 'recovered' };
-    this.#options.log.info(details, 'an agent is well again');
+    this.#options.log.info('an agent has recovered', details, region);
   }
 
   gone(agent: SickAgent): void {
@@ -77,7 +77,7 @@ export class SickAgents {
     if (now - (this.#alarmedAt.get(key) ?? Number.NEGATIVE_INFINITY) < ALARM_EVERY_MS) return;
     if (this.#alarmedAt.size >= MAX_REMEMBERED) this.#alarmedAt.clear();
     this.#alarmedAt.set(key, now);
-    log.error({ region, agent: id, machine, sick: sickness }, ADVICE[sickness]);
+    log.error(ADVICE[sickness], { region, agent: id, machine, sick: sickness }, region);
   }
 }
 

@@ -1,16 +1,20 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 
-/** A wall clock further ahead than this is followed at once: the slots in between are skipped, ms. */
+/** A wall clock further ahead than this is followed at once, and the slots in between are skipped, ms. */
 const JUMP_MS = 10_000;
-/** Smaller differences, and a wall clock that was set back, are made up by running this much faster or slower. */
+/**
+ * Part by which the clock runs faster or slower to make up for smaller differences, and for a wall clock that
+ * was set back.
+ */
 const SLEW = 0.1;
 
 /**
- * The time that slots follow, epoch ms. It starts at the wall clock, then runs with the monotonic
- * clock and approaches the wall clock slowly, so that it never goes back and a clock that is set does
- * not repeat slots. Set forward by more than 10 s (or after the machine slept) it jumps: what has an age
- * is then older by as much, which no monotonic clock says.
+ * The time that slots follow, epoch ms.
+ *
+ * It starts at the wall clock, then runs with the monotonic clock and approaches the wall clock slowly. So it
+ * never goes back, and setting a clock does not repeat slots. When the wall clock was set forward by more
+ * than 10 s (or the machine slept), it jumps: ages then grow by the jump, which no monotonic clock shows.
  */
 export class SlotClock {
   readonly #clock: Clock;
@@ -22,13 +26,13 @@ export class SlotClock {
   #jumpedAt: number | null = null;
   readonly #listeners = new Set<() => void>();
   /**
-   * The newest slot of a clock that was ahead: up to here slots are recorded whose instants come a second
-   * time. null: none.
+   * The newest slot of a clock that was ahead: slots up to it are recorded although their instants are still
+   * to come. Null: none.
    */
   readonly aheadSlot: number | null;
   /** Forward jumps so far. */
   jumps = 0;
-  /** What they come to, ms. */
+  /** Sum of the forward jumps, ms. */
   jumpedMs = 0;
 
   /**
@@ -44,7 +48,7 @@ export class SlotClock {
     if (aheadSlot !== null) {
       log.error(
         { aheadSlot, wall, aheadMs: aheadSlot - wall },
-        'slots are recorded that lie in the future; they are set aside: was the clock of this machine set back?',
+        'recorded slots lie in the future; svc ignores them until then: check whether the clock of this machine was set back',
       );
     }
     this.#now = Math.max(wall, newestSlot ?? wall);
@@ -80,7 +84,7 @@ export class SlotClock {
     }
   }
 
-  /** Monotonic instant at which the last jump was noticed; null before the first. */
+  /** Monotonic instant at which the last jump was noticed; null before the first one. */
   get jumpedAt(): number | null {
     return this.#jumpedAt;
   }
@@ -91,13 +95,16 @@ export class SlotClock {
     return this.#jumpedAt !== null && this.#clock.monotonic() - this.#jumpedAt < ms;
   }
 
-  /** `listener` is told of each jump by the reading that notices it. Must not throw. Returns a function that unregisters. */
+  /**
+   * Registers a listener for jumps; the reading that notices a jump calls it. It must not throw. Returns a
+   * function that unregisters it.
+   */
   onJump(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Whether it has jumped forward since this was last asked. For the scheduler. */
+  /** Whether it has jumped forward since the last call. For the scheduler. */
   takeJump(): boolean {
     const hasJumped = this.#hasJumped;
     this.#hasJumped = false;

@@ -2,9 +2,8 @@ import { REGIONS, type Region } from '@svc/shared/regions.ts';
 import { jobKey } from './job.ts';
 
 /**
- * Which monitors timed out in which region at their last attempt. Their jobs are marked, because an
- * agent gives such checks at most half of its capacity. Not kept over a restart: one round of results
- * brings it back.
+ * The monitors whose last attempt timed out, by region. Their jobs are marked, because an agent gives such
+ * checks at most half of its capacity. This is not kept over a restart: one round of results restores it.
  */
 export class SlowChecks {
   /** Keys of (monitor, region). */
@@ -19,7 +18,7 @@ export class SlowChecks {
     else if (this.#slow.size > 0) this.#slow.delete(jobKey(monitorId, region));
   }
 
-  /** The monitor is gone or is another one now. */
+  /** The monitor was removed or changed. */
   forget(monitorId: number): void {
     if (this.#slow.size === 0) return;
     for (const region of REGIONS) this.#slow.delete(jobKey(monitorId, region));

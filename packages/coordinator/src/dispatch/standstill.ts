@@ -1,17 +1,18 @@
 import type { Clock } from '@svc/shared/clock.ts';
 
-/** The clock is looked at this often, ms. */
+/** Interval of the looks at the clock, ms. */
 const EVERY_MS = 500;
-/** So much later than that, this process stood still, ms. */
+/** Delay of a look after which the process counts as having stood still, ms. */
 const LATE_MS = 500;
 
 /**
- * Notices that this process stood still: it was stopped, its machine was, or something held the thread. What waited
- * in sockets comes before timers afterwards, so whoever handles it asks as well.
+ * Notices that this process stood still: it was stopped, its machine was, or something held the thread. After
+ * a standstill, messages that waited in sockets come before timers, so code that handles them must call
+ * {@link look} as well.
  */
 export class Standstill {
   readonly #clock: Clock;
-  /** For how long, ms. */
+  /** Gets the length of the standstill, ms. */
   readonly #onStood: (ms: number) => void;
   #lookedAt = Number.POSITIVE_INFINITY;
   #stopTimer: () => void = () => {};
@@ -31,7 +32,7 @@ export class Standstill {
     this.#lookedAt = Number.POSITIVE_INFINITY;
   }
 
-  /** Between looks nothing is told. */
+  /** Compares the clock with the last look; does nothing between looks. */
   look(): void {
     const now = this.#clock.monotonic();
     const ms = now - this.#lookedAt;

@@ -10,11 +10,11 @@ const TOKEN_LENGTH = 22;
 const MAX_MESSAGE_BYTES = 96;
 
 /**
- * Proof that a job was given to a region: HMAC-SHA256 of (monitor, region, slot), the same for every
- * offer of the job and checkable without memory of it.
+ * Proof that a job was given to a region: HMAC-SHA256 of (monitor, region, slot). It is the same for every
+ * offer of the job, and can be checked without memory of it.
  *
- * HMAC is put together by hand from two one-shot hashes (RFC 2104, section 2): node's `createHmac`
- * costs ten times as much, for every job and again for every result.
+ * The HMAC is built from two one-shot hashes (RFC 2104, section 2): node's `createHmac` costs ten times as
+ * much, for every job and again for every result.
  */
 export class JobTokens {
   /** Key xor ipad, then the message. */
@@ -54,7 +54,7 @@ export class JobTokens {
   }
 }
 
-/** In a time that does not tell where they differ. */
+/** Compares in a time that does not depend on where the tokens differ. */
 export function isSameToken(token: string, other: string): boolean {
   if (token.length !== other.length) return false;
   let difference = 0;

@@ -1,65 +1,81 @@
 /**
- * How many jobs a second may be opened when more are asked for than can be done, and whose. Values in,
- * values out: what is measured, and what follows, lies with the caller.
+ * Decides how many jobs a second may be opened when more are asked for than can be done, and whose jobs those
+ * are. Everything here is pure: the caller measures and acts.
  *
  *              overloaded              free, or 10 s
  *     open ───────────────▶ draining ───────────────▶ limited ──▶ open
- *      │                       ▲                       │ ▲  grows until all that is asked fits,
- *      │                       └────── overloaded ─────┘ │  lowered a little while what runs is late
+ *      │                       ▲                       │ ▲  grows until everything that is asked for fits,
+ *      │                       └────── overloaded ─────┘ │  and is lowered a little while checks begin late
  *      └───────────────────────── late ──────────────────┘
  *
- * The first sign of overload makes what was done lately the limit, for that is what can be done. Half of
- * it is admitted until the backlog is gone, so that what runs is in time again; then the limit grows:
- * fast until it is near the one before, which was too much but lately enough; from there slowly at first,
- * until overload shows again or everything is admitted. Where nothing is the matter but that what runs is
- * late, the limit is what was done, less a little, and no less than half of it: that works off what waits,
- * and little is given away.
+ * The first sign of overload sets the limit to the recent throughput, because that is what can be done. Half
+ * of the limit is admitted until the backlog is gone, so that checks run in time again. Then the limit grows.
+ * It grows fast until it is near the former limit, which was too much but lately enough. From there it grows
+ * slowly at first, until overload shows again or everything is admitted.
+ *
+ * When the only problem is that checks begin late, the limit is a little less than the recent throughput, and
+ * at least half of what can be done. That works off the waiting jobs and gives little away.
  */
 
-/** Fewer jobs a second than these are never refused: no machine that runs this is too weak for them. */
+/** Rate of jobs that is always admitted: no machine that runs svc is too weak for it. */
 export const LEAST_PER_SECOND = 50;
 /** Part of the limit that is admitted while a backlog is worked off. */
 const DRAINING_PART = 0.5;
-/** A backlog that is not gone by then is one of something else, a slow disk for example, ms. */
+/** Longest draining, ms. A backlog that is not gone by then has another cause, for example a slow disk. */
 const LONGEST_DRAIN_MS = 10_000;
-/** Overload that goes on for so long after a cut calls for another one, ms. */
+/** Overload that lasts this long after a cut causes another cut, ms. */
 const CUT_AGAIN_MS = 3_000;
-/** A new limit lies between these parts of the former one. */
+/** A new limit lies between these parts of the former limit. */
 const LEAST_CUT = 0.95;
 const DEEPEST_CUT = 0.25;
-/** Growth of the limit per second, at first and added for each second without overload. */
+/** Growth of the limit per second: at first, added for each second without overload, and at most. */
 const GROWTH = 0.03;
 const GROWTH_PER_SECOND = 0.005;
 const MOST_GROWTH = 0.25;
 /** Growth per second while there is some backlog. */
 const BUSY_GROWTH = 0.01;
-/** Growth per second up to this part of the former limit: a machine that stood still for a moment can do as much again. */
+/**
+ * Growth per second up to this part of the former limit. A machine that stood still for a moment can do as
+ * much again.
+ */
 const FAST_GROWTH = 0.5;
 const NEAR_FORMER = 0.8;
-/** Of the former limit so much is believed after each further cut: by then the machine may have become slower. */
+/**
+ * Part of the former limit that is still believed after each further cut, because the machine may have become
+ * slower.
+ */
 const BELIEVED_AGAIN = 0.8;
-/** Of what was done so much is admitted when what runs is late, and never less than this part of the former limit. */
+/**
+ * While checks begin late: the part of the throughput that is admitted, and the least part of the former
+ * limit.
+ */
 const LATE_CUT = 0.88;
 const DEEPEST_LATE_CUT = 0.85;
-/** Of what can be done at least so much is admitted whatever is late: half of it works off any backlog within seconds. */
+/**
+ * Least part of what can be done that is admitted however late checks begin. Half of it works off any backlog
+ * within seconds.
+ */
 const LEAST_LATE_PART = 0.5;
-/** Who does less than this part of what is admitted cannot do it; more comes and goes with the slots of monitors. */
+/**
+ * Part of the admitted rate. A lower throughput means that the rate cannot be done; smaller differences come
+ * from the slots of monitors.
+ */
 const KEEPS_UP_PART = 0.7;
-/** What a lower limit has brought about shows after this time, ms. */
+/** Time after which the effect of a lower limit shows, ms. */
 const LATE_CUT_AGAIN_MS = 1_000;
-/** The limit ends when it is so many times what is asked. */
+/** The limit ends when it is this many times the rate that is asked for. */
 const ENOUGH = 1.1;
 
-/** `busy`: there is some backlog, but it does not grow; `late`: what runs begins late, and nothing worse. */
+/** `busy`: there is some backlog, but it does not grow. `late`: checks begin late, and nothing worse. */
 export type Pressure = 'free' | 'busy' | 'late' | 'overloaded';
 
 export type Load = {
   readonly pressure: Pressure;
-  /** Jobs that were done, per second, over the last seconds. */
+  /** Jobs per second that were done over the last seconds. */
   readonly donePerSecond: number;
-  /** As much, on the average of the time before, while nothing was the matter; 0: there was no such time. */
+  /** The same as an average of the time before, while there was no problem; 0: there was no such time. */
   readonly usualPerSecond: number;
-  /** Jobs that all monitors ask for, per second. */
+  /** Jobs per second that all monitors ask for. */
   readonly askedPerSecond: number;
 };
 
@@ -67,11 +83,11 @@ export type Admission =
   | { readonly is: 'open' }
   | {
       readonly is: 'draining' | 'limited';
-      /** What can be done, as far as known. */
+      /** Jobs per second that can be done, as far as known. */
       readonly perSecond: number;
-      /** The limit before the last cut: what could be done before. */
+      /** The limit before the last cut. */
       readonly formerPerSecond: number;
-      /** The limit does not fall below it only because what runs is late. */
+      /** Lateness alone does not lower the limit below this rate. */
       readonly leastLatePerSecond: number;
       /** Time in this state, ms. */
       readonly forMs: number;
@@ -93,7 +109,11 @@ export function admittedPerSecond(admission: Admission): number {
   }
 }
 
-/** @param elapsedMs since the step before */
+/**
+ * The state after a step.
+ *
+ * @param elapsedMs time since the step before, ms
+ */
 export function nextAdmission(before: Admission, load: Load, elapsedMs: number): Admission {
   if (load.askedPerSecond <= LEAST_PER_SECOND) return OPEN;
   if (before.is === 'open') return closed(load);
@@ -124,8 +144,10 @@ function closed(load: Load): Admission {
 }
 
 /**
- * What waits is worked off beside what is admitted. Lateness that goes on at half of what can be done has other
- * reasons (an agent's machine that stands still now and then, slow storage of NATS): skipping more ends none of them.
+ * Lowers the limit while checks begin late. The waiting jobs are worked off beside the admitted ones.
+ *
+ * Lateness that goes on at half of what can be done has another cause, such as an agent's machine that stands
+ * still now and then, or slow storage of NATS. Skipping more jobs would not end it.
  */
 function lowered(before: Limit, { donePerSecond }: Load): Admission {
   if (before.forMs < LATE_CUT_AGAIN_MS) return before;
@@ -141,7 +163,9 @@ function lowered(before: Limit, { donePerSecond }: Load): Admission {
   return { is: 'limited', perSecond, formerPerSecond: perSecond, leastLatePerSecond, forMs: 0 };
 }
 
-/** Of what is asked nobody knows how much could ever be done; what was usual is known. */
+/**
+ * The first limit. Nobody knows how much of the asked rate could ever be done, but the usual rate is known.
+ */
 function firstCut(load: Load): Admission {
   const perSecond = cut(load.askedPerSecond, load);
   const usual = Math.min(load.usualPerSecond, load.askedPerSecond);
@@ -174,40 +198,41 @@ function grown(before: Limit, load: Load, elapsedMs: number): Admission {
   const growth = pressure === 'busy' ? BUSY_GROWTH : isFast ? FAST_GROWTH : slow;
   const more = was * (1 + (growth * elapsedMs) / 1_000);
   const perSecond = isFast ? Math.min(more, near) : more;
-  // The time of slow growth begins near the former limit.
   if (perSecond >= askedPerSecond * ENOUGH) return OPEN;
-  // What is done in time can be done.
+  // Jobs that are done in time can be done.
   const inTime = pressure === 'free' ? leastLate(Math.min(was, donePerSecond)) : 0;
   const leastLatePerSecond = Math.max(before.leastLatePerSecond, inTime);
+  // The time of slow growth begins near the former limit.
   return { ...before, perSecond, leastLatePerSecond, forMs: isFast ? 0 : forMs };
 }
 
-/** What waits to be recorded. */
+/** The events that wait to be recorded. */
 export type Backlog = {
-  /** Results and what dispatch has told. */
+  /** Results and events of dispatch. */
   readonly events: number;
-  /** Age of the oldest of them, ms; 0: none. */
+  /** Age of the oldest event, ms; 0 without any. */
   readonly oldestMs: number;
 };
 
-/** Something waits for longer than a few transactions take, ms. */
+/** An event waits longer than a few transactions take, ms. */
 const RECORDING_BUSY_MS = 500;
 const RECORDING_LATE_MS = 1_500;
-/** As much as may wait whatever the reason: a disk that stands still fills the memory as well. */
+/** Most that may wait for any reason, because a disk that does not answer fills the memory too. */
 const MOST_WAITING_MS = 15_000;
 const MOST_WAITING_EVENTS = 100_000;
 
-/** What was recorded lately, and what was opened. */
+/** Recent rates of recorded and of opened jobs. */
 export type Flow = {
   readonly donePerSecond: number;
   readonly openedPerSecond: number;
-  /** It has not paused. */
+  /** Whether the recording has not paused. */
   readonly isSteady: boolean;
 };
 
 /**
- * A disk that stands still for some seconds is no overload: nothing is done meanwhile, and all of it
- * afterwards. Overload is a backlog that grows although it is steadily worked off.
+ * Judges the backlog of the recording. A disk that does not answer for some seconds is not an overload:
+ * nothing is recorded meanwhile, and everything afterwards. An overload is a backlog that grows although it
+ * is steadily worked off.
  */
 export function recordingPressure({ events, oldestMs }: Backlog, flow: Flow): Pressure {
   if (oldestMs >= MOST_WAITING_MS || events >= MOST_WAITING_EVENTS) return 'overloaded';
@@ -216,32 +241,32 @@ export function recordingPressure({ events, oldestMs }: Backlog, flow: Flow): Pr
   return oldestMs >= RECORDING_BUSY_MS ? 'busy' : 'free';
 }
 
-/** What was seen of a region's agents over the last two seconds. */
+/** Observations of a region's agents over the last two seconds. */
 export type RegionSigns = {
-  /** Jobs published, every offer counted. */
+  /** Published jobs, each offer counted. */
   readonly offers: number;
-  /** Offers that nobody answered in time, while all agents were heard of. */
+  /** Offers without a timely answer, while all agents were heard. */
   readonly unanswered: number;
-  /** Jobs that were refused for want of room, or accepted and then not started in time. */
+  /** Jobs that were refused because there was no room, or accepted and not started in time. */
   readonly turnedAway: number;
   /** Jobs that the agents hold. */
   readonly held: number;
-  /** Attempts that they run at once. */
+  /** Attempts that the agents run at once. */
   readonly capacity: number;
 };
 
-/** Parts of the offers from which on it counts, and the least number: a handful may have any reason. */
+/** Parts of the offers from which the signs count, and their least number: a handful may have any reason. */
 const TURNED_AWAY_PART = 0.05;
 const UNANSWERED_PART = 0.2;
 const LEAST_SIGNS = 5;
-/** Of the offers, those of the last second. */
+/** Part of the offers that came in the last second. */
 const JUST_OFFERED_PART = 0.5;
-/** Agents take up to four times their capacity; more than three is nearly full. */
+/** Agents take up to four times their capacity. More than three times is nearly full. */
 const HELD_OVERLOADED = 3;
 const HELD_BUSY = 1.5;
 
 export function regionPressure({ offers, unanswered, turnedAway, held, capacity }: RegionSigns): Pressure {
-  // They wait for their slots, or with their results for others: that takes no place.
+  // Just offered jobs wait for their slots, or their results wait for others; they take no place.
   const waiting = held - offers * JUST_OFFERED_PART;
   const isTurningAway = turnedAway >= Math.max(LEAST_SIGNS, offers * TURNED_AWAY_PART);
   const isMute = unanswered >= Math.max(LEAST_SIGNS, offers * UNANSWERED_PART);
@@ -249,34 +274,39 @@ export function regionPressure({ offers, unanswered, turnedAway, held, capacity 
   return turnedAway > 0 || waiting > capacity * HELD_BUSY ? 'busy' : 'free';
 }
 
-/** From an instant at which a check was to begin until its result is here, the check itself not counted. */
+/**
+ * Delays from the planned start of a check to the receipt of its result, without the duration of the check.
+ */
 export type Delays = {
-  /** Results that came lately, mostly in the last second. */
+  /** Recent results, mostly of the last second. */
   readonly results: number;
-  /** Of these, those that were delayed by {@link LATE_RESULT_MS} or more. */
+  /** Results among them that were delayed by {@link LATE_RESULT_MS} or more. */
   readonly late: number;
-  /** By {@link VERY_LATE_RESULT_MS} or more. */
+  /** Results among them that were delayed by {@link VERY_LATE_RESULT_MS} or more. */
   readonly veryLate: number;
 };
 
-/** Agents collect results for 250 ms; the rest is what checks begin late, and what messages take, ms. */
+/**
+ * Delay of a late result, ms. Agents collect results for 250 ms; the rest is the late start of checks and the
+ * way of messages.
+ */
 export const LATE_RESULT_MS = 450;
 export const VERY_LATE_RESULT_MS = 1_500;
-/** A result delayed by more than jobs may wait was kept back by an outage, ms. */
+/** A longer delay than jobs may wait was caused by an outage, ms. */
 export const OUTAGE_RESULT_MS = 12_000;
 const LATE_PART = 0.1;
 const VERY_LATE_PART = 0.5;
 /** Fewer results tell nothing. */
 export const LEAST_RESULTS = 20;
-/** So many tell whether it is as elsewhere. */
+/** Results of one agent that are enough to compare it with others. */
 export const LEAST_BESIDE_OTHERS = 5;
 
-/** Where this part of the results comes in time, from other agents, those that are late are slow for themselves. */
+/** When this part of the results comes in time from other agents, the late agents are slow by themselves. */
 const IN_TIME_ELSEWHERE_PART = 1 / 3;
 
 export type DelayPressure = 'free' | 'late' | 'overloaded';
 
-/** What results show by when they come; null: there are fewer than `least`, too few to tell. */
+/** Judges delays; null when there are fewer than `least` results. */
 export function delayPressure(
   { results, late, veryLate }: Delays,
   least = LEAST_RESULTS,
@@ -287,8 +317,8 @@ export function delayPressure(
 }
 
 /**
- * As {@link delayPressure}, of a region with several agents. One that alone is slow would not be faster if all
- * were given less to do: what it cannot take it refuses, and others are offered that.
+ * Like {@link delayPressure}, for a region with several agents. One slow agent would not get faster if all
+ * agents got fewer jobs: it refuses what it cannot take, and the others are offered that.
  */
 export function agentsPressure(agents: readonly Delays[]): DelayPressure | null {
   const all = sumOf(agents);
@@ -310,18 +340,21 @@ export function sumOf(all: readonly Delays[]): Delays {
   return { results, late, veryLate };
 }
 
-/** Most ticks are late: there is more to do than this thread can. A single late one is a pause. */
+/**
+ * Judges the ticks of dispatch. When most are late, this thread has too much to do. A single late tick is a
+ * pause.
+ */
 export function tickPressure(ticks: number, lateTicks: number): Pressure {
   if (lateTicks >= LEAST_SIGNS && lateTicks > ticks / 2) return 'overloaded';
   return lateTicks > ticks / 4 ? 'busy' : 'free';
 }
 
 /**
- * The part of its jobs that each workspace is admitted: the limit is divided equally, and what a
- * workspace does not need goes to the others. One that asks for less than its share loses nothing.
+ * The part of its jobs that each workspace is admitted. The limit is divided equally, and the unused share of
+ * a workspace goes to the others. A workspace that asks for less than its share loses nothing.
  *
  * @param asked jobs per second by workspace
- * @returns parts below 1; who is not in it is admitted whole
+ * @returns parts below 1. A workspace that is missing is admitted whole
  */
 export function fairParts(asked: ReadonlyMap<number, number>, perSecond: number): Map<number, number> {
   const parts = new Map<number, number>();
@@ -335,18 +368,19 @@ export function fairParts(asked: ReadonlyMap<number, number>, perSecond: number)
   return parts;
 }
 
-/** What a monitor has earned at its last slot, and the part that held then. */
+/** The credit of a monitor after its last slot, and the admitted part at that time. */
 export type Earned = { readonly credit: number; readonly part: number };
 
 /**
- * Whether a monitor's next slot is run where only a part of its slots is. Each slot earns that part; one
- * that is run costs 1. The part changes between the slots, and monitors meet it at different instants: each
- * slot also makes up for the difference between the last one's part and the average since. So over any time
- * the numbers of skipped slots of two monitors with the same period differ by one or two at most, and none
- * starves.
+ * Decides whether a monitor's next slot runs while only a part of its slots does.
+ *
+ * Each slot earns the part, and a slot that runs costs 1. The part changes between the slots, and monitors
+ * meet it at different instants. So each slot also makes up for the difference between the last slot's part
+ * and the average since then. Over any time, two monitors with the same period differ by one or two skipped
+ * slots at most, and none starves.
  *
  * @param part in [0, 1]
- * @param averagePart since the last slot, in [0, 1]
+ * @param averagePart average since the last slot, in [0, 1]
  */
 export function earn(
   before: Earned,

@@ -1,15 +1,18 @@
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-/** A delivery that nobody took is given up this long after it was queued (or replayed), ms. */
+/** Time after queueing or replaying at which an undelivered alert is given up, ms. */
 export const DELIVERY_LIFETIME_MS = 24 * 60 * MINUTE;
 
-/** A receiver's `Retry-After` is obeyed up to here, ms. */
+/** Longest wait that a receiver can ask for by `Retry-After`, ms. */
 export const RETRY_AFTER_MAXIMUM_MS = 60 * MINUTE;
 
 const JITTER = 0.25;
 
-/** Waits after the first, second, … failed attempt: attempts at 0, 5 s, 15 s, 30 s, 1, 2, 5, 10, 20, 30 min. */
+/**
+ * Waits after the first, second, … failed attempt. Attempts are at 0, 5 s, 15 s, 30 s, 1, 2, 5, 10, 20, 30
+ * min.
+ */
 const WAITS_MS = [
   5 * SECOND,
   10 * SECOND,
@@ -22,31 +25,31 @@ const WAITS_MS = [
   10 * MINUTE,
 ];
 
-/** Then every hour. */
+/** The wait after all further attempts. */
 const LAST_WAIT_MS = 60 * MINUTE;
 
-/** No wait is longer, spread included, ms. */
+/** The longest wait, spread included, ms. */
 export const LONGEST_WAIT_MS = LAST_WAIT_MS * (1 + JITTER);
 
 export type FailedAttempt = {
-  /** Attempts made since the delivery was queued or replayed, this one included; >= 1. */
+  /** Attempts since the delivery was queued or replayed, this one included; >= 1. */
   attempts: number;
-  /** When it was queued or replayed, epoch ms. */
+  /** When the delivery was queued or replayed, epoch ms. */
   queuedAt: number;
   /** When this attempt ended, epoch ms. */
   now: number;
-  /** What the receiver asked for, ms; it only lengthens the wait. */
+  /** Wait that the receiver asked for, ms. It only lengthens the wait. */
   retryAfterMs?: number | undefined;
-  /** Uniform in [0, 1): spreads the attempts of many deliveries by ±25 %. */
+  /** Uniform in [0, 1). It spreads the attempts of many deliveries by ±25 %. */
   random: number;
 };
 
 /**
  * When a delivery is tried again (epoch ms), or null when it is given up.
  *
- * The waits are gaps, not instants, so that a wait that was lengthened never causes a burst of overdue
- * attempts. The last attempt is at the end of the lifetime exactly; a delivery that waited behind
- * another one for all of its lifetime has still had its one attempt before this is asked.
+ * The waits are gaps, not instants, so that a lengthened wait never causes a burst of overdue attempts. The
+ * last attempt is exactly at the end of the lifetime. A delivery that waited behind another one for its whole
+ * lifetime still gets one attempt before this is asked.
  */
 export function nextAttemptAt(failed: FailedAttempt): number | null {
   const end = failed.queuedAt + DELIVERY_LIFETIME_MS;

@@ -1,21 +1,22 @@
 import { gridSlotUntil, phaseOf, spreadOf } from './schedule.ts';
 
-/** Both ends belong to it, epoch ms. */
+/** A range of slots, both ends included, epoch ms. */
 export type SlotRange = { readonly from: number; readonly until: number };
 
-/** What a monitor's slots lie on beside the grid of its period. */
+/** Slots of a monitor that may lie off the grid of its period. */
 export type OtherSlots = {
-  /** Newest first; what lies on a grid or outside the range does no harm. */
+  /** Slots off the grid, the newest first. Slots on a grid or outside the range do no harm. */
   readonly offGrid: readonly number[];
-  /** Slots up to here may lie on the finer grid of svc 0.1, epoch ms; 0: none does. */
+  /** Last instant at which slots may lie on the finer grid of svc 0.1, epoch ms; 0: none does. */
   readonly fineGridUntil: number;
 };
 
 /**
- * The slots that a monitor can have had in a time, newest first, each once: those on its grids of `period`
- * and those off them that lie in it.
+ * The slots that a monitor can have had in a range, newest first and each once: those on its grids of
+ * `period`, and those off the grids.
  *
- * @param period ms; of all that the monitor had in that time one that divides them, such as the shortest there is
+ * @param period ms; a divisor of all periods that the monitor had in the range, such as the shortest possible
+ *   one
  */
 export function* candidateSlots(
   id: number,

@@ -1,12 +1,12 @@
-/** What is reported of a check: its attempts, or the latency of the only one. ms. */
+/** The reported durations of a check, ms: its attempts, or the latency of the only one. */
 type Lasting = {
   readonly attempts: readonly { readonly started_ms: number; readonly latency: number }[];
   readonly latency?: number | undefined;
 };
 
 /**
- * When a check ended, on the slots' clock (whole epoch ms). Its agent's clock may be wrong, so it is counted
- * from the slot on, never after the report.
+ * When a check ended, on the slots' clock (whole epoch ms). Its agent's clock may be wrong, so the time is
+ * counted from the slot. It is never after the report.
  *
  * @param reportedAt when it was reported, epoch ms
  */
@@ -14,7 +14,7 @@ export function checkEnd(check: Lasting & { readonly slot: number }, reportedAt:
   return Math.max(check.slot, Math.min(Math.ceil(check.slot + lastedMs(check)), reportedAt));
 }
 
-/** From the beginning of the first attempt to the end of the last, ms. */
+/** Time from the beginning of the first attempt to the end of the last, ms. */
 export function lastedMs({ attempts, latency }: Lasting): number {
   const last = attempts.at(-1);
   return last === undefined ? (latency ?? 0) : last.started_ms + last.latency;

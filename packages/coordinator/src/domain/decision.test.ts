@@ -148,7 +148,7 @@ describe('votes', () => {
     expect(cast(broken, [vote(A, 'degraded', 15_000)])).toBe(broken);
   });
 
-  test('a failure begins shortly after the last pass, unless that counts no more', () => {
+  test('a failure begins shortly after the last pass, unless that does not count', () => {
     const votes = [{ ...vote(A, 'passed', 5), expiresAt: 100 }];
     expect(castVotes(votes, [vote(A, 'failed', 30_000)], { now: 99, oldestSlot: 0 })).toMatchObject([
       { failedSince: 5_005 },

@@ -6,42 +6,42 @@ import { failedIn, failuresCoincide, statusOf, tally, type Vote } from './status
 export type OpenSlot = {
   /** Epoch ms. */
   readonly slot: number;
-  /** Regions that were given its job. */
+  /** Regions that were given a job of the slot. */
   given: RegionSet;
-  /** Of those: reported, abstained or skipped. */
+  /** Given regions that have reported, abstained or been skipped. */
   answered: RegionSet;
   /**
-   * False for a slot put together from results after a restart, before dispatch has said who still
-   * works on it: until then every region of the electorate may.
+   * False for a slot that was put together from results after a restart, until dispatch has said which
+   * regions still work on it. Until then every region of the electorate may.
    */
   isGivenKnown: boolean;
-  /** When it is decided with what there is, monotonic ms. */
+  /** When the slot is decided in any case, monotonic ms. */
   readonly deadline: number;
-  /** One per region that reported an outcome. */
+  /** One report for each region that reported an outcome. */
   reports: readonly Vote[];
 };
 
 export type SlotDecision =
   /** Every region that was given the slot has reported, abstained or been skipped. */
   | 'all-answered'
-  /** Whatever the missing regions report, the status is the same. */
+  /** The status is the same whatever the missing regions report. */
   | 'outcome-certain'
   /** One period has passed. */
   | 'period-over';
 
-/** A region that has passed is believed to have been up for this long after it, ms. */
+/** How long after a pass a region's target counts as up, ms. */
 const UP_AFTER_PASS_MS = 5_000;
 
-/** When votes are cast. */
+/** The time at which votes are cast. */
 export type CastingTime = {
-  /** ms, as the votes' `expiresAt`. */
+  /** ms, on the clock of the votes' `expiresAt`. */
   readonly now: number;
-  /** Oldest slot about which a report may still become a vote, epoch ms. */
+  /** Oldest slot whose reports may still become votes, epoch ms. */
   readonly oldestSlot: number;
 };
 
 /**
- * `votes` with `news` in their place: per region the newest slot's stays. A failed vote goes on with its
+ * Puts `news` into `votes`. Of each region the vote about the newest slot stays. A failed vote continues its
  * region's run of failures. Returns `votes` itself when nothing changes.
  */
 export function castVotes(votes: readonly Vote[], news: readonly Vote[], time: CastingTime): readonly Vote[] {
@@ -51,7 +51,7 @@ export function castVotes(votes: readonly Vote[], news: readonly Vote[], time: C
     const index = current.findIndex((old) => old.region === vote.region);
     const old = current[index];
     if (old === undefined) {
-      // Not `push`: it makes room for sixteen more, and these arrays are kept for every monitor.
+      // `push` would make room for sixteen more, and these arrays are kept for every monitor.
       cast = current.concat(vote);
       continue;
     }
@@ -62,27 +62,27 @@ export function castVotes(votes: readonly Vote[], news: readonly Vote[], time: C
 }
 
 /**
- * Since when the region's target may be down: its first failed slot, or shortly after it passed last where
- * that is earlier. Of the forms that were simulated this one announces every real outage in time and still
- * tells failures of different slots apart (decision 0152).
+ * Sets since when the region's target may be down: its first failed slot, or shortly after its last pass
+ * where that is earlier. Of the simulated forms, this one announces every real outage in time and still
+ * separates failures of different slots (decision 0152).
  */
 function following(old: Vote, vote: Vote, { now, oldestSlot }: CastingTime): Vote {
   if (vote.failedSince === null) return vote;
   const { upSlot } = old;
   const isCounted = old.expiresAt > now;
   if (old.failedSince !== null) {
-    // A run goes on over a vote that has aged as long as another region may still report about its slot.
+    // A run continues over an aged vote as long as another region may still report about its slot.
     const isRun = isCounted || old.slot >= oldestSlot;
     return { ...vote, upSlot, failedSince: isRun ? old.failedSince : vote.failedSince };
   }
-  // A pass that counts no more says nothing about when the failure began.
+  // A pass that does not count any more says nothing about when the failure began.
   if (!isCounted) return { ...vote, upSlot };
   return { ...vote, upSlot, failedSince: Math.min(vote.failedSince, old.endedAt + UP_AFTER_PASS_MS) };
 }
 
 /**
- * A report about an older slot does not take the place of its region's vote. It may belong to the vote's run
- * of failures, which began earlier then, or break it.
+ * Applies a report about an older slot, which does not replace its region's vote. It may belong to the vote's
+ * run of failures, which then began earlier, or break it.
  */
 function recounted(vote: Vote, late: Vote): Vote {
   const { failedSince, slot, upSlot } = vote;
@@ -90,19 +90,19 @@ function recounted(vote: Vote, late: Vote): Vote {
   if (late.failedSince !== null) {
     return late.failedSince < failedSince ? { ...vote, failedSince: late.failedSince } : vote;
   }
-  // Its region's next check, which may have failed, began after the pass and long after its slot.
+  // The region's next check, which may have failed, began after the pass and long after its slot.
   const downAt = Math.min(slot, Math.max(late.endedAt + 1, late.slot + UP_AFTER_PASS_MS));
   return { ...vote, upSlot: late.slot, failedSince: Math.max(failedSince, downAt) };
 }
 
-/** What a slot is decided on, beside itself. */
+/** The facts beside the slot itself that decide about it. */
 export type DecisionInput = CastingTime & {
   /** The regions' votes before this slot. */
   readonly votes: readonly Vote[];
-  /** The slot's own regions included. */
+  /** Includes the slot's own regions. */
   readonly electorate: RegionSet;
   readonly status: MonitorStatus;
-  /** ms: a clock that jumps gives the regions no less time. */
+  /** Monotonic ms, so that a clock that jumps gives the regions no less time. */
   readonly monotonic: number;
 };
 
@@ -117,17 +117,19 @@ export function slotDecision(open: OpenSlot, standing: DecisionInput): SlotDecis
 }
 
 /**
- * The status is monotonic in each missing vote, so three cases stand for all: all of them failed, all
- * passed, and none voted (their earlier votes may age out meanwhile). An `error` that is to begin is certain
- * only where those that have failed shared a moment, whoever else votes.
+ * Whether the missing votes cannot change the status.
+ *
+ * The status is monotonic in each missing vote, so three cases stand for all: all of them failed, all passed,
+ * and none voted (their earlier votes may age out meanwhile). A new `error` is certain only when the votes
+ * that failed shared a moment, whoever else votes.
  */
 function isCertain(open: OpenSlot, standing: DecisionInput, missing: RegionSet): boolean {
   const { electorate, now } = standing;
   const absent = sizeOf(missing);
   const size = sizeOf(electorate);
-  // So many can make it an error, or keep it from one.
+  // This many missing votes can always make an error or prevent one.
   if (absent * 2 > size) return false;
-  // They count from when they become votes, however long the slot has been open.
+  // Reports count from the moment when they become votes, however long the slot has been open.
   const reports = open.reports.map((report) =>
     report.expiresAt > now ? report : { ...report, expiresAt: Number.POSITIVE_INFINITY },
   );

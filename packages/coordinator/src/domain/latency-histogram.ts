@@ -1,14 +1,13 @@
 /**
- * How often latencies fell between boundaries that never change, so that histograms of hours, days and
- * regions can be added up. A boundary is 10 % above the one before: whatever lies in a bucket is within
- * 5 % of its middle.
+ * Counts of latencies between fixed boundaries, so that histograms of hours, days and regions can be added
+ * up. Each boundary is 10 % above the one before, so every value is within 5 % of the middle of its bucket.
  */
 export type LatencyHistogram = Uint32Array;
 
 const GROWTH = 1.1;
-/** ms; agents report tenths. Below it is the bucket 0. */
+/** Lowest boundary, ms; agents report tenths. Smaller values are in bucket 0. */
 const LOWEST_MS = 0.1;
-/** The last one begins at two hours. */
+/** The last bucket begins at two hours. */
 const BUCKETS = 192;
 const PER_LOG = 1 / Math.log(GROWTH);
 
@@ -29,12 +28,13 @@ export function addHistogram(histogram: LatencyHistogram, other: LatencyHistogra
 }
 
 /**
- * The latency, ms, that this share of all do not exceed (nearest rank), within 5 %; null without any.
+ * The latency that this share of all values does not exceed (nearest rank), ms, within 5 %; null without
+ * values.
  *
  * @param share 0 < share <= 1
  */
 export function percentile(histogram: LatencyHistogram, share: number): number | null {
-  // Loops: a summary of 400 days asks for two thousand of these.
+  // Plain loops, because a summary of 400 days asks for two thousand of these.
   let total = 0;
   for (let bucket = 0; bucket < BUCKETS; bucket += 1) total += histogram[bucket] ?? 0;
   if (total === 0) return null;
@@ -44,7 +44,10 @@ export function percentile(histogram: LatencyHistogram, share: number): number |
   return middleOf(bucket);
 }
 
-/** As it is stored: each bucket that is not empty with its count, as LEB128. Null when all are. */
+/**
+ * Encodes a histogram for storage: each bucket that is not empty, with its count in LEB128. Null when all are
+ * empty.
+ */
 export function encodeHistogram(histogram: LatencyHistogram): Uint8Array | null {
   const bytes: number[] = [];
   histogram.forEach((count, bucket) => {
@@ -57,7 +60,7 @@ export function encodeHistogram(histogram: LatencyHistogram): Uint8Array | null 
   return bytes.length === 0 ? null : Uint8Array.from(bytes);
 }
 
-/** Adds what {@link encodeHistogram} made. */
+/** Adds a histogram that {@link encodeHistogram} made. */
 export function addEncoded(histogram: LatencyHistogram, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) {
     const bucket = bytes[at++] ?? 0;
@@ -76,7 +79,7 @@ function bucketOf(latency: number): number {
   return Math.min(1 + Math.floor(Math.log(latency / LOWEST_MS) * PER_LOG), BUCKETS - 1);
 }
 
-/** The geometric one: as far from the lower boundary as from the upper. */
+/** The geometric middle of a bucket: as far from the lower boundary as from the upper. */
 function middleOf(bucket: number): number {
   return bucket === 0 ? 0 : LOWEST_MS * GROWTH ** (bucket - 0.5);
 }

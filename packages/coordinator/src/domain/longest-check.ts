@@ -4,8 +4,8 @@ const MAXIMUM_WAIT_MS = 5_000;
 const JITTER = 0.2;
 
 /**
- * Upper bound on one check in milliseconds: every attempt at its time-out, with all waits between them
- * as long as they can get.
+ * Upper bound on the duration of one check, ms: every attempt lasts for its time-out, and all waits between
+ * them have their longest length.
  *
  * @param timeoutMs bound on one attempt, > 0
  * @param retry     attempts after the first, >= 0

@@ -13,7 +13,7 @@ export type DeclaredExport = {
 };
 
 /**
- * A declared monitor as scheduling and evaluation see it: immutable, replaced as a whole when the
+ * A declared monitor as scheduling and evaluation see it. It is immutable and replaced as a whole when the
  * declaration changes.
  */
 export type LiveMonitor = {
@@ -21,29 +21,41 @@ export type LiveMonitor = {
   readonly workspaceId: number;
   readonly type: Check['type'];
   readonly name: string;
-  /** URL, without user information, or URI: for alerts. */
+  /** URL without user information, or URI, for alerts. */
   readonly target: string;
   readonly active: boolean;
   readonly periodMs: number;
   /** Declared regions in the fixed order; null: every region with a live agent. */
   readonly regions: readonly Region[] | null;
-  /** Version of what is probed; grows when target, method, assertions, time-out, retry … change, not with the name. */
+  /**
+   * Version of the probed attributes. It grows when target, method, assertions, time-out, retry and the like
+   * change, not with the name.
+   */
   readonly version: number;
-  /** ms: every attempt at its time-out, with all back-off waits. */
+  /** Upper bound on a check, ms: every attempt at its time-out, with all back-off waits. */
   readonly longestCheckMs: number;
-  /** Epoch ms when it was created, last activated, or last probed otherwise: it gets a first slot at once. */
+  /**
+   * When it was created, last activated, or its probed attributes last changed, epoch ms. It then gets a
+   * first slot at once.
+   */
   readonly activatedAt: number;
-  /** JSON text of the {@link Check} that travels in jobs, with its secrets in clear. */
+  /** JSON text of the {@link Check} that travels in jobs, with its secrets in clear text. */
   readonly checkText: Secret;
   /** Null: where the operator's settings say, if anywhere. */
   readonly declaredExport: DeclaredExport | null;
 };
 
-/** The monitors as they are declared now, in memory. Changed only after the declaring transaction committed. */
+/**
+ * The present declaration of the monitors, in memory. It changes only after the declaring transaction has
+ * committed.
+ */
 export interface LiveMonitors {
   readonly size: number;
   get(id: number): LiveMonitor | undefined;
   values(): Iterable<LiveMonitor>;
-  /** `before` null: created; `after` null: deleted. Returns a function that unregisters. */
+  /**
+   * Registers a listener. `before` null: created. `after` null: deleted. Returns a function that unregisters
+   * it.
+   */
   onChange(listener: (before: LiveMonitor | null, after: LiveMonitor | null) => void): () => void;
 }

@@ -1,8 +1,8 @@
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
 
 /**
- * A set of regions as one integer: bit i stands for `REGIONS[i]` (28 of them, so it stays a small
- * integer). Kept because the evaluation holds several sets per open slot, for 100,000 monitors.
+ * A set of regions as one integer: bit i stands for `REGIONS[i]`. There are 28, so it stays a small integer.
+ * The evaluation holds several sets for each open slot of 100,000 monitors.
  */
 export type RegionSet = number;
 
@@ -16,7 +16,7 @@ export function bitOf(region: Region): RegionSet {
 
 export function regionSet(regions: readonly Region[]): RegionSet {
   let set = NO_REGIONS;
-  // By index: an iterator would be made several times for each report.
+  // By index: an iterator would be created several times for each report.
   for (let index = 0; index < regions.length; index += 1) set |= bitOf(regions[index] as Region);
   return set;
 }
@@ -27,7 +27,7 @@ export function hasRegion(set: RegionSet, region: Region): boolean {
   return (set & bitOf(region)) !== 0;
 }
 
-/** How many regions the set holds. */
+/** Number of regions in the set. */
 export function sizeOf(set: RegionSet): number {
   let size = 0;
   for (let rest = set; rest !== 0; rest &= rest - 1) size += 1;

@@ -1,29 +1,33 @@
 import { PERIODICITIES, periodMs } from '@svc/shared/periodicity.ts';
 
 /**
- * When monitors are due. Instants are epoch ms of the slot clock; `period` and `phase` are ms with
- * `0 <= phase < period`.
+ * Decides when monitors are due. Instants are epoch ms of the slot clock. `period` and `phase` are ms with `0
+ * <= phase < period`.
  *
- * A monitor's slots lie on a grid of its own, `phase` after every multiple of its period, and are the
- * same for all its regions. Only the first slot after its creation or activation lies off the grid, so
- * that nobody waits an hour for a first result.
+ * A monitor's slots lie on a grid of its own, `phase` after every multiple of its period. They are the same
+ * for all its regions. Only the first slot after its creation or activation lies off the grid, so that nobody
+ * waits an hour for a first result.
  */
 
-/** First slots are given out at most this close together, ms: 500 a second. */
+/** Shortest distance between first slots, ms: 500 a second. */
 export const FIRST_SLOT_SPACING_MS = 2;
 
-/** Every period is a multiple of it, so the grid of this period holds a monitor's slots of every other. */
+/**
+ * The shortest period. Every period is a multiple of it, so its grid holds a monitor's slots of every other
+ * period.
+ */
 export const FINEST_PERIOD_MS = periodMs(PERIODICITIES[0]);
 
 /**
- * Slots on the grid lie at multiples of this, ms: those of one instant are checked together, and a region's
- * share of them costs an agent a third less than one check per millisecond. Every period is a multiple of it.
+ * Slots on the grid lie at multiples of this, ms. Slots of one instant are checked together, and a region's
+ * share of them costs an agent a third less than one check in each millisecond. Every period is a multiple of
+ * it.
  */
 export const SLOT_STEP_MS = 50;
 
 /**
- * Place of the monitor inside its period: spread evenly over all ids, the same at every start. One hash
- * for all periods: where one divides another, the longer one's grid is a part of the shorter one's.
+ * Place of the monitor inside its period. It is spread evenly over all ids and the same at every start. One
+ * hash serves all periods: where one divides another, the longer one's grid is a part of the shorter one's.
  *
  * @param id positive integer
  */
@@ -32,9 +36,9 @@ export function phaseOf(id: number, period: number): number {
   return phase - (phase % SLOT_STEP_MS);
 }
 
-/** {@link phaseOf} as svc 0.1 had it: at any millisecond. Its results are found by it. */
+/** {@link phaseOf} of svc 0.1, at any millisecond. It finds the results of that version. */
 export function spreadOf(id: number, size: number): number {
-  // The finalizer of MurmurHash3: ids that follow each other land far apart.
+  // The finalizer of MurmurHash3 puts consecutive ids far apart.
   let hash = id | 0;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
@@ -42,7 +46,7 @@ export function spreadOf(id: number, size: number): number {
   return hash % size;
 }
 
-/** Does the slot lie on the monitor's grid of this period? */
+/** Whether the slot lies on the monitor's grid of this period. */
 export function isOnGrid(id: number, slot: number, period: number): boolean {
   return slot % period === phaseOf(id, period);
 }
@@ -58,7 +62,7 @@ export function gridSlotUntil(instant: number, period: number, phase: number): n
 }
 
 /**
- * The slot that follows `previous`: the next on the grid, but none within half a period, which only
+ * The slot after `previous`: the next on the grid that is at least half a period away. The distance only
  * matters where `previous` lies off the grid (a first slot, or one of an earlier period).
  */
 export function slotAfter(previous: number, period: number, phase: number): number {
@@ -66,14 +70,14 @@ export function slotAfter(previous: number, period: number, phase: number): numb
 }
 
 export type DueSlot =
-  /** Run this slot; it is at most half a period old. */
+  /** Run this slot; it is less than half a period old. */
   | { readonly is: 'due'; readonly slot: number }
-  /** Too late for the newest missed slot: the next is `next`. */
+  /** The newest missed slot is too old. The next slot is `next`. */
   | { readonly is: 'missed'; readonly next: number };
 
 /**
- * What to do about a monitor whose slot `dueAt` has come. Usually that slot is run; after a standstill
- * only the newest missed one is, and only while it is less than half a period old.
+ * Decides about a monitor whose slot `dueAt` has come. Usually that slot runs. After a standstill only the
+ * newest missed slot runs, and only while it is less than half a period old.
  *
  * @param dueAt a slot of the monitor, on the grid or not, `<= now`
  */
@@ -84,10 +88,10 @@ export function dueSlot(dueAt: number, now: number, period: number, phase: numbe
 }
 
 /**
- * Slot at which a monitor continues after a restart: a missed one where that may still be run, else
- * the next on the grid.
+ * The slot at which a monitor continues after a restart: a missed one that may still run, otherwise the next
+ * on the grid.
  *
- * @param newest the newest slot it was ever given
+ * @param newest the newest slot that the monitor was given
  */
 export function slotAfterRestart(newest: number, now: number, period: number, phase: number): number {
   const next = slotAfter(newest, period, phase);

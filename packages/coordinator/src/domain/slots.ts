@@ -2,7 +2,7 @@ import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from './monitor.ts';
 
-/** Why a region is given no job of a slot that other regions have. */
+/** Why a region is given no job of a slot that other regions get. */
 export const SKIP_REASONS = [
   /** The region's check of an earlier slot of the same version still runs. */
   'predecessor-running',
@@ -12,51 +12,60 @@ export const SKIP_REASONS = [
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
 /**
- * What dispatch tells about slots, in the order in which it happens. Synchronous and cheap: the evaluation
- * takes it up with the next transaction.
+ * What dispatch reports about slots, in the order of events. The calls are synchronous and cheap: the
+ * evaluation handles them with the next transaction.
  */
 export interface SlotEvents {
-  /** The slot exists and these regions are given it. Once per slot, before its first job is published. */
+  /**
+   * The slot exists, and these regions are given it. Called once for each slot, before its first job is
+   * published.
+   */
   opened(monitor: LiveMonitor, slot: number, regions: readonly Region[]): void;
   /** The region will not report the slot. It is recorded as `not_run` with the reason. */
   abstained(monitor: LiveMonitor, slot: number, region: Region, reason: NotRunReason): void;
-  /** The region gets no job of the slot. Counted, no row. */
+  /** The region gets no job of the slot. This is counted and not stored as a row. */
   skipped(monitor: LiveMonitor, slot: number, region: Region, reason: SkipReason): void;
 }
 
-/** What became of a region's part of a slot, told after the commit that recorded it. */
+/** The outcome of a region's part of a slot, reported after the commit that recorded it. */
 export type SlotOutcome = {
   readonly monitorId: number;
   readonly slot: number;
   readonly region: Region;
-  /** `reported`: the region has answered, also by a repeated result. `given-back`: its job is to be offered again. */
+  /**
+   * `reported`: the region has answered, possibly by a repeated result. `given-back`: its job will be offered
+   * again.
+   */
   readonly is: 'reported' | 'given-back';
-  /** The last attempt ended by its time-out. */
+  /** Whether the last attempt ended by its time-out. */
   readonly timedOut: boolean;
-  /** Of a `not_run`. */
+  /** The reason of a `not_run`. */
   readonly reason?: NotRunReason | undefined;
 };
 
-/** What dispatch is asked and told about results. */
+/** What recording asks and tells dispatch about results. */
 export interface SlotOutcomes {
   /**
-   * Whether the job behind this `not_run` is offered again, so that the region has not answered yet. Asked
-   * when the result is evaluated; changes nothing.
+   * Whether the job behind this `not_run` is offered again, so that the region has not answered yet. It is
+   * asked when the result is evaluated and changes nothing.
    */
   isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean;
   /**
-   * The region's outcome has come and waits to be recorded; the stream keeps it until then. Its check runs no
-   * more, so the next slot waits for nothing, least of all for a disk.
+   * The region's outcome has come and waits to be recorded; the stream keeps it until then. Its check does
+   * not run any more, so the next slot need not wait, least of all for a disk.
    *
-   * @param tookMs from the beginning of the check to its end; null where its agent may have kept the report back for
-   * reasons of its own: it finds out first whether a failure is its own network's
+   * @param tookMs duration of the check; null where its agent may have kept the report back, because it finds
+   *   out first whether a failure is its own network's
    */
   arrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void;
-  /** After the commit. A job that was given back is offered again now, or abstains when its bound has passed. */
+  /**
+   * The outcome is committed. A job that was given back is offered again now, or abstains when its bound has
+   * passed.
+   */
   settled(outcome: SlotOutcome): void;
 }
 
-/** A slot of before the restart that is not decided, known from the results it has. */
+/** An undecided slot from before a restart, known from its results. */
 export type UndecidedSlot = {
   readonly monitorId: number;
   readonly slot: number;
@@ -64,14 +73,14 @@ export type UndecidedSlot = {
   readonly answered: readonly Region[];
 };
 
-/** What dispatch asks and tells after a restart, when it has heard the agents. */
+/** What dispatch asks and tells after a restart, once it has heard the agents. */
 export interface SlotRecovery {
   undecidedSlots(): Iterable<UndecidedSlot>;
-  /** Of the slot's regions only these may still report. */
+  /** Only these regions of the slot may still report. */
   resume(monitor: LiveMonitor, slot: number, waitedFor: readonly Region[]): void;
   /**
-   * Every slot of these monitors that is still waited for was named: others wait for nobody. Without a list, once and
-   * at the end: those of all.
+   * Ends the restart of these monitors, or of all when there is no list: every slot that is still waited for
+   * was named, and other slots wait for no region. Call it once without a list, at the end.
    */
   resumed(monitorIds?: Iterable<number>): void;
 }

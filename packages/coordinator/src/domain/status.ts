@@ -2,28 +2,32 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { MonitorStatus } from './monitor.ts';
 import { bitOf, type RegionSet, sizeOf } from './region-set.ts';
 
-/** What a region says about a monitor. `not_run` is no vote. */
+/** The statement of a region about a monitor. `not_run` is not a vote. */
 export type VoteOutcome = 'passed' | 'degraded' | 'failed';
 
 export type Vote = {
   readonly region: Region;
   readonly outcome: VoteOutcome;
-  /** The slot it reports on, epoch ms. */
+  /** The slot that it reports on, epoch ms. */
   readonly slot: number;
   /** When it became a vote, epoch ms on the slots' clock. */
   readonly at: number;
-  /** When the check it reports ended, epoch ms on the slots' clock; not before its slot. */
+  /** When the reported check ended, epoch ms on the slots' clock; not before its slot. */
   readonly endedAt: number;
   /**
-   * Since when the region's unbroken run of failed votes says that the target is down, epoch ms: its first slot, or
-   * shortly after the end of the region's last pass where that is earlier. Null: it did not fail.
+   * Begin of the time in which the region's unbroken run of failed votes says that the target is down, epoch
+   * ms. It is the first slot of the run, or shortly after the end of the region's last pass where that is
+   * earlier. Null: the vote is not a failure.
    */
   readonly failedSince: number | null;
-  /** Newest slot up to this one about which the region is known to have said something else than `failed`; 0: none. */
+  /**
+   * Newest slot up to this one about which the region is known to have said something other than `failed`; 0:
+   * none.
+   */
   readonly upSlot: number;
   /**
-   * It counts before this instant, ms. On the monotonic clock plus all that the slots' clock has jumped
-   * over: as slots are set apart, but no approach to a system's clock that was set makes it count longer or shorter.
+   * The vote counts before this instant, ms. The clock is the monotonic one plus all jumps of the slots'
+   * clock: a jump ages a vote, and slewing towards a changed system clock does not.
    */
   readonly expiresAt: number;
   /** ms */
@@ -32,7 +36,7 @@ export type Vote = {
   readonly errorMessage: string | null;
 };
 
-/** Why the votes make the status they make. */
+/** Why the votes result in their status. */
 export const VERDICT_REASONS = [
   /** More than half of the votes failed, and their failures shared a moment: `error`. */
   'majority-failed',
@@ -40,12 +44,12 @@ export const VERDICT_REASONS = [
   'failures-apart',
   /** More than half of the votes failed or were degraded: `degraded`. */
   'majority-degraded',
-  /** Some failed, but not more than half: `active`. */
+  /** Some votes failed, but not more than half: `active`. */
   'minority-failed',
-  /** Some were degraded and none failed, but not more than half: `active`. */
+  /** Some votes were degraded and none failed, but not more than half: `active`. */
   'minority-degraded',
   'all-passed',
-  /** Fresh votes from fewer than half of the electorate: `unknown`. */
+  /** Fewer than half of the electorate have fresh votes: `unknown`. */
   'too-few-votes',
   /** None of the monitor's regions had an agent within 24 h: `unknown`. */
   'no-electorate',
@@ -56,36 +60,43 @@ export type Verdict = { readonly status: MonitorStatus; readonly reason: Verdict
 
 export type VoteCounts = { failed: number; degraded: number; total: number };
 
-/** Results that are read this long after they could be votes of a service without outages of its own, ms. */
+/**
+ * Additional age, ms. Results that are read later than this can only have been delayed by an outage of svc
+ * itself.
+ */
 const READ_LATE_MS = 2 * 60_000;
 
-/** Slots further ahead than this were given under a wrong clock: their votes would hide those of the slots to come, ms. */
+/**
+ * Slots further ahead than this were given under a wrong clock, ms. Their votes would hide those of the slots
+ * to come.
+ */
 export const BELIEVED_AHEAD_MS = 60_000;
 
-/** How long a vote counts after it became one, ms. */
+/** How long a vote counts after it was cast, ms. */
 export function freshForMs(periodMs: number, longestCheckMs: number): number {
   return Math.max(3 * periodMs, periodMs + longestCheckMs + 10_000);
 }
 
 /**
- * Oldest slot that may still become a vote, as its age in ms. What is older was read late, after an outage
- * of our own, and says nothing about now.
+ * Largest age of a slot that may still become a vote, ms. Older results were read late, after an outage of
+ * svc itself, and say nothing about now.
  */
 export function votableForMs(periodMs: number, longestCheckMs: number): number {
   return Math.max(3 * periodMs, 2 * periodMs + longestCheckMs) + READ_LATE_MS;
 }
 
 /**
- * The regions whose votes are asked for: those declared (`null`: any) that had an agent within 24 h and were
- * given a slot of the monitor. A region that lost its agents stays in for 24 h, so that losing most regions
- * leaves too few votes instead of handing the verdict to the rest. A region that joins is no missing vote
- * before its first slot.
+ * The regions whose votes count: the declared ones (`null`: any) that had an agent within 24 h and were given
+ * a slot of the monitor.
+ *
+ * A region that lost its agents stays in for 24 h. Losing most regions then leaves too few votes, instead of
+ * handing the verdict to the rest. A region that joins is not a missing vote before its first slot.
  */
 export function electorateOf(declared: RegionSet | null, hadAgent: RegionSet, entered: RegionSet): RegionSet {
   return (declared ?? hadAgent) & hadAgent & entered;
 }
 
-/** Does the vote count at `now` (ms, as its `expiresAt`)? */
+/** Whether the vote counts at `now` (ms, on the clock of its `expiresAt`). */
 export function isCounted(vote: Vote, electorate: RegionSet, now: number): boolean {
   return vote.expiresAt > now && (electorate & bitOf(vote.region)) !== 0;
 }
@@ -106,7 +117,7 @@ export function failedIn(votes: readonly Vote[], electorate: RegionSet, now: num
   return votes.filter((vote) => vote.outcome === 'failed' && isCounted(vote, electorate, now));
 }
 
-/** The status that so many votes of an electorate of `size` make. */
+/** The status that these numbers of votes give in an electorate of `size`. */
 export function statusOf(failed: number, degraded: number, total: number, size: number): MonitorStatus {
   if (total === 0 || total * 2 < size) return 'unknown';
   if (failed * 2 > total) return 'error';
@@ -115,17 +126,17 @@ export function statusOf(failed: number, degraded: number, total: number, size: 
 }
 
 /**
- * Whether more than half of `total` votes failed at one moment. A region's failure reaches from
- * `failedSince` to the end of its last failed check.
+ * Whether more than half of `total` votes failed at one moment. A region's failure reaches from `failedSince`
+ * to the end of its last failed check.
  *
- * Without it, one region that fails now and another that failed in an older slot and has not answered since
- * would make an `error` together, although no majority ever saw the target down.
+ * Without this rule, a region that fails now and another that failed in an older slot and has not answered
+ * since would make an `error` together, although no majority ever saw the target down.
  *
  * @param failed the counted votes that failed
  * @param total  all votes that count, > 0
  */
 export function failuresCoincide(failed: readonly Vote[], total: number): boolean {
-  // If there is such a moment, the latest of the beginnings that it lies after is one as well.
+  // If such a moment exists, the latest of the beginnings before it is one too.
   return failed.some(({ failedSince: moment, slot }) => {
     const at = moment ?? slot;
     let down = 0;
@@ -139,8 +150,8 @@ export function failuresCoincide(failed: readonly Vote[], total: number): boolea
 /**
  * The verdict of `votes` at `now`: a quorum of the electorate, then the majority of its fresh votes.
  *
- * @param standing the status until now: an `error` that stands goes on without a shared moment
- * @param now      ms, as the votes' `expiresAt`
+ * @param standing the status until now. A standing `error` continues without a shared moment
+ * @param now      ms, on the clock of the votes' `expiresAt`
  */
 export function verdict(
   votes: readonly Vote[],
@@ -167,9 +178,9 @@ export function verdict(
 }
 
 /**
- * The instant (as the votes' `expiresAt`) at which ageing leaves too few votes for the electorate: when the vote expires
- * without which fewer than half are left. With nobody to ask, when the last of all expires: before, somebody
- * was. Null when there were never enough.
+ * The instant, on the clock of the votes' `expiresAt`, at which ageing leaves votes from fewer than half of
+ * the electorate. Without an electorate it is the expiry of the last vote, because an electorate existed
+ * before. Null when there were never enough votes.
  */
 export function quorumEndsAt(votes: readonly Vote[], electorate: RegionSet): number | null {
   const needed = Math.ceil(sizeOf(electorate) / 2);

@@ -1,7 +1,7 @@
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** What a summary may be about: so many buckets, the one in progress included, of hours or of days (UTC). */
+/** The ranges of a summary: a number of buckets of hours or of days (UTC), the one in progress included. */
 export const SUMMARY_RANGES = {
   '24h': { bucketMs: HOUR_MS, buckets: 24 },
   '7d': { bucketMs: HOUR_MS, buckets: 7 * 24 },
@@ -20,7 +20,7 @@ export function dayOf(instant: number): number {
   return instant - (instant % DAY_MS);
 }
 
-/** Beginnings of `count` buckets of `widthMs`, the last of which holds `now`. */
+/** Beginnings of `count` buckets of `widthMs`. The last bucket holds `now`. */
 export function bucketsUntil(now: number, widthMs: number, count: number): number[] {
   const last = now - (now % widthMs);
   return Array.from({ length: count }, (_, index) => last - (count - 1 - index) * widthMs);

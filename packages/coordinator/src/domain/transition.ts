@@ -2,19 +2,22 @@ import type { AlertStatus } from '@svc/shared/channels/alert.ts';
 import type { MonitorStatus } from './monitor.ts';
 import type { VerdictReason } from './status.ts';
 
-/** Why a monitor's status is what it is: the verdict's reason, or what ended its votes. */
+/** Why a monitor has its status: the verdict's reason, or the event that ended its votes. */
 export type TransitionReason =
   | VerdictReason
   /** Ageing left votes from fewer than half of the electorate. */
   | 'votes-expired'
-  /** What is probed was changed: earlier votes are about something else. */
+  /** The probed attributes changed, so earlier votes are about something else. */
   | 'probe-changed'
   | 'deactivated';
 
-/** What a link remembers of its channel: the last status it was told; `active` at birth. */
+/** The last status that a channel was told, which its link stores; `active` at birth. */
 export type Announced = 'active' | 'degraded' | 'error';
 
-/** What a new status does to the monitor's incident, which runs from the first error or degraded to the recovery. */
+/**
+ * The effect of a new status on the monitor's incident, which runs from the first error or degraded to the
+ * recovery.
+ */
 export type IncidentChange = 'open' | 'close' | 'keep';
 
 export function incidentChange(isOpen: boolean, status: MonitorStatus): IncidentChange {
@@ -30,8 +33,8 @@ export function incidentChange(isOpen: boolean, status: MonitorStatus): Incident
 }
 
 /**
- * What a channel is told about `status` after it was last told `announced`; null: nothing. `unknown` is
- * never announced and never clears what was.
+ * The alert for a channel about `status` after it was last told `announced`; null: none. `unknown` is never
+ * announced and never clears an announcement.
  */
 export function announcement(announced: Announced, status: MonitorStatus): AlertStatus | null {
   if (status === 'unknown' || status === announced) return null;
@@ -39,7 +42,7 @@ export function announcement(announced: Announced, status: MonitorStatus): Alert
 }
 
 /**
- * Whether a verdict is kept in the history: at every change of status, and when an unchanged status has
+ * Whether a verdict is kept in the history: at every change of status, and when an unchanged status gets
  * another reason ("one of three regions fails"), so that people can see why nothing was announced.
  */
 export function isKept(
@@ -47,6 +50,6 @@ export function isKept(
   after: { status: MonitorStatus; reason: TransitionReason },
 ): boolean {
   if (before.status !== after.status) return true;
-  // An unknown monitor stays unknown for the reason it became so.
+  // An unknown monitor stays unknown for its first reason.
   return after.status !== 'unknown' && before.reason !== after.reason;
 }

@@ -3,7 +3,7 @@ import type { MonitorStatus } from './monitor.ts';
 /** A verdict: the monitor has this status from `at` (epoch ms) on. */
 export type StatusSince = { readonly at: number; readonly status: MonitorStatus };
 
-/** How long a monitor had each status, ms. Time in which it was inactive is `unknown`. */
+/** How long a monitor had each status, ms. Inactive time is `unknown`. */
 export type StatusTimes = Readonly<Record<MonitorStatus, number>>;
 
 export const NO_TIMES: StatusTimes = { active: 0, degraded: 0, error: 0, unknown: 0 };
@@ -11,7 +11,8 @@ export const NO_TIMES: StatusTimes = { active: 0, degraded: 0, error: 0, unknown
 /**
  * How long a monitor had each status between each two neighbouring edges.
  *
- * @param changes by `at`, ascending; of several at one instant the last counts. Before the first: `unknown`
+ * @param changes ascending by `at`. Of several at one instant the last counts. The status before the first is
+ *   `unknown`
  * @param edges   epoch ms, ascending; n edges make n - 1 entries
  */
 export function timesBetween(changes: readonly StatusSince[], edges: readonly number[]): StatusTimes[] {
@@ -45,19 +46,22 @@ export function addTimes(one: StatusTimes, other: StatusTimes): StatusTimes {
   };
 }
 
-/** Share of the known time in which the monitor was up, in percent; degraded is up. Null: nothing is known. */
+/**
+ * Part of the known time in which the monitor was up, in percent. Degraded counts as up. Null: nothing is
+ * known.
+ */
 export function uptimePercent({ active, degraded, error }: StatusTimes): number | null {
   return flooredPercent(active + degraded, active + degraded + error);
 }
 
-/** The worst status of a time, however short it lasted; `unknown` only where nothing else is known. */
+/** The worst status of a time span, however short it lasted; `unknown` only where nothing else is known. */
 export function worstStatus({ active, degraded, error }: StatusTimes): MonitorStatus {
   if (error > 0) return 'error';
   if (degraded > 0) return 'degraded';
   return active > 0 ? 'active' : 'unknown';
 }
 
-/** Percent with two decimals, rounded down so that 100 means all of it. Null when `whole` is 0. */
+/** Percent with two decimals, rounded down so that 100 means all. Null when `whole` is 0. */
 export function flooredPercent(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.floor((part * 10_000) / whole) / 100;
 }

@@ -2,13 +2,13 @@ import type { Alert, AlertStatus, Closure } from '@svc/shared/channels/alert.ts'
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
 
-/** What an alert says of its monitor, which may be gone. */
+/** The parts of a monitor that an alert repeats. The monitor itself may be gone. */
 export type AlertedMonitor = Pick<LiveMonitor, 'id' | 'name' | 'target' | 'type'>;
 
 export type AlertFacts = {
   readonly monitor: AlertedMonitor;
   readonly status: AlertStatus;
-  /** The counted votes that made the verdict. */
+  /** The counted votes of the verdict. */
   readonly votes: readonly Vote[];
   /** Epoch ms. */
   readonly at: number;
@@ -18,8 +18,8 @@ export type AlertFacts = {
 };
 
 /**
- * What a channel is told. The facts of a check are those of the newest vote that supports the verdict;
- * without any vote (the monitor was deactivated while its status was unknown) there are none.
+ * Makes an alert. The facts of the check are those of the newest vote that supports the verdict. Without any
+ * vote, because the monitor was deactivated while its status was unknown, there are no facts.
  */
 export function alertOf(facts: AlertFacts): Alert {
   const { monitor, status, votes, at, reason, incident, closure } = facts;
@@ -47,7 +47,7 @@ function newestSupporting(votes: readonly Vote[], status: AlertStatus): Vote | n
     case 'error':
       return newest(votes, (vote) => vote.outcome === 'failed');
     case 'degraded':
-      // More than half failed or are degraded: a degraded vote tells more about it than a failed one.
+      // More than half failed or are degraded. A degraded vote says more about that than a failed one.
       return (
         newest(votes, (vote) => vote.outcome === 'degraded') ??
         newest(votes, (vote) => vote.outcome === 'failed')

@@ -6,10 +6,10 @@ import type { Frame } from './frame.ts';
 import type { Link, MonitorState } from './state.ts';
 
 /**
- * Tells every channel of the monitor what it has not been told yet. The one place where that is decided:
- * on a change of status, when a channel is linked, at the end of a hold and after a start.
+ * Tells every channel of the monitor the status that it has not been told yet. This is the one place where
+ * that is decided: on a change of status, when a channel is linked, at the end of a hold and after a start.
  *
- * @param counted the votes that make the status
+ * @param counted the votes of the status
  */
 export function announce(
   frame: Frame,
@@ -21,7 +21,7 @@ export function announce(
   if (status === 'unknown' || frame.isHeld(state.id)) return;
   state.links = updated(state.links, (link) => {
     const told = announcement(link.announced, status);
-    // What a channel was told of keeps its key, also where another incident has begun during a hold.
+    // The alerts of a channel keep their key, even when another incident has begun during a hold.
     const incident = link.incident ?? state.incident;
     if (told === null || incident === null) return link;
     deliver(frame, state.id, link, alertOf({ monitor, status: told, votes: counted, at, reason, incident }));
@@ -34,7 +34,7 @@ export function announce(
 }
 
 /**
- * The incident has ended without a recovery. Kinds that keep incidents open until told hear of it; all channels
+ * Ends an incident without a recovery. Channels of kinds that keep incidents open are told. All channels
  * start from `active` again.
  */
 export function closeIncident(
@@ -54,7 +54,7 @@ export function closeIncident(
   state.incident = null;
 }
 
-/** Tells the link's channel, when its kind keeps incidents open until told, that its incident is over and why. */
+/** Tells the link's channel that its incident is over and why, if its kind keeps incidents open until told. */
 export function closeOn(
   frame: Frame,
   monitorId: number,
@@ -94,7 +94,7 @@ function written(frame: Frame, monitorId: number, link: Link): Link {
   return link;
 }
 
-/** `links` itself when nothing changes: most monitors share one empty array. */
+/** Returns `links` itself when nothing changes, because most monitors share one empty array. */
 function updated(links: readonly Link[], change: (link: Link) => Link): readonly Link[] {
   const next = links.map(change);
   return next.some((link, index) => link !== links[index]) ? next : links;

@@ -13,9 +13,9 @@ import {
 import type { Frame } from './frame.ts';
 import type { MonitorState } from './state.ts';
 
-/* From a report to a region's vote: which slots may still become one, and from when it counts. */
+/* From a report to a region's vote: which slots may still become votes, and from when they count. */
 
-/** What the region says with this result, as a vote that is cast now. */
+/** The region's result as a vote that is cast now. */
 export function voteOf(
   frame: Frame,
   monitor: LiveMonitor,
@@ -40,9 +40,9 @@ export function voteOf(
 }
 
 /**
- * Casts the reports that are not too old to say something about now.
+ * Casts the reports that are young enough to say something about now.
  *
- * @returns whether a region's vote is another one than before
+ * @returns whether a region's vote changed
  */
 export function cast(
   frame: Frame,
@@ -56,8 +56,8 @@ export function cast(
 }
 
 /**
- * After a restart: these reports became votes `agoMs` ago. The verdict on them changed nothing, or the state
- * would have been written.
+ * Casts reports after a restart as they were cast `agoMs` ago. The verdict on them changed nothing, because
+ * the state would otherwise have been written.
  */
 export function recast(
   frame: Frame,
@@ -81,12 +81,12 @@ export function oldestVotable(frame: Frame, { periodMs, longestCheckMs }: LiveMo
   return frame.instants.slotNow - votableForMs(periodMs, longestCheckMs);
 }
 
-/** The slot was given under a clock that was ahead. */
+/** Whether the slot was given under a clock that was ahead. */
 export function isAhead(frame: Frame, slot: number): boolean {
   return slot > frame.instants.slotNow + BELIEVED_AHEAD_MS;
 }
 
-/** Of these the ones that are not too old, as votes that are cast now. */
+/** The reports that are young enough, as votes that are cast now. */
 function votable(frame: Frame, monitor: LiveMonitor, reports: readonly Vote[]): Vote[] {
   const { slotNow } = frame.instants;
   const oldest = oldestVotable(frame, monitor);

@@ -13,27 +13,27 @@ import { changeStatus } from './status-change.ts';
 import { ageByJump, countedVotes, electorateFor, judge } from './verdicts.ts';
 
 /*
- * What a change of the declaration does to statuses, votes, incidents and announcements. Every effect is
- * found by comparing the state with what is declared now, so applying a change twice does no harm: after a
+ * The effects of a change of the declaration on statuses, votes, incidents and announcements. Every effect is
+ * found by comparing the state with the present declaration, so applying a change twice does no harm: after a
  * crash the log of changes is applied again.
  */
 
 const NONE: readonly never[] = [];
 
-/** What is left of a removed monitor: its rows are gone when the effects are applied. */
+/** The remains of a removed monitor, whose rows are gone when the effects are applied. */
 export type RemovedMonitor = Omit<AlertedMonitor, 'id'> & {
   readonly incident: string | null;
   readonly links: readonly Link[];
 };
 
-/** The monitor was created or changed. */
+/** Handles a monitor that was created or changed. */
 export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): void {
   const before = evaluation.monitor(after.id);
   evaluation.declare(after.id, after);
   const state = evaluation.state(after.id);
   if (before !== undefined) ageByJump(evaluation.frame, state, before);
   if (before?.periodMs !== after.periodMs) keepUndecidedFindable(evaluation, state, after);
-  // A region that is added again enters anew: until it is given a slot, nobody waits for its vote.
+  // A region that is added again enters anew: nobody waits for its vote until it is given a slot.
   if (after.regions !== null) state.entered &= regionSet(after.regions);
   if (!after.active) {
     end(evaluation, state, after, 'deactivated', 'monitor-deactivated');
@@ -42,14 +42,14 @@ export function monitorDeclared(evaluation: Evaluation, after: LiveMonitor): voi
   } else {
     if (before !== undefined) shiftExpiries(state, before, after, evaluation.frame.now);
     dropRegions(evaluation, state, after);
-    // Under a shorter period votes may have aged by now.
+    // Under a shorter period, votes may have aged by now.
     evaluation.due(after.id);
   }
   state.version = after.version;
   evaluation.frame.unwritten.add(state);
 }
 
-/** The monitor is gone, and its rows with it. */
+/** Handles a monitor that is gone, together with its rows. */
 export function monitorRemoved(evaluation: Evaluation, id: number, removed: RemovedMonitor | null): void {
   const monitor = evaluation.monitor(id);
   const state = evaluation.drafts.find(id);
@@ -64,7 +64,7 @@ export function monitorRemoved(evaluation: Evaluation, id: number, removed: Remo
   evaluation.drafts.delete(id);
 }
 
-/** A channel was linked: while something is announced it is told what the others were. */
+/** Handles a new link. While a status is announced, the channel is told it. */
 export function channelLinked(
   evaluation: Evaluation,
   monitorId: number,
@@ -79,7 +79,10 @@ export function channelLinked(
   announce(evaluation.frame, state, monitor, countedVotes(evaluation.frame, state, monitor));
 }
 
-/** A channel was unlinked: on incident kinds the incident is resolved there. `link`: as it was stored. */
+/**
+ * Handles a removed link. A channel of an incident kind is told that the incident is over. `link` is the
+ * stored link.
+ */
 export function channelUnlinked(
   evaluation: Evaluation,
   monitorId: number,
@@ -96,14 +99,17 @@ export function channelUnlinked(
   closeOn(evaluation.frame, monitorId, known, monitor, counted, 'channel-unlinked');
 }
 
-/** The channel is gone with all that is queued for it: nothing is sent. */
+/** Handles a channel that is gone with its queue: nothing is sent. */
 export function channelRemoved(evaluation: Evaluation, notificationId: number): void {
   for (const state of evaluation.linkedTo(notificationId)) {
     state.links = state.links.filter((link) => link.notificationId !== notificationId);
   }
 }
 
-/** A state of an earlier version of svc does not say which version its votes are about: they are about the one declared before. */
+/**
+ * Whether the probed attributes changed. A state from an earlier version of svc does not say which version
+ * its votes are about: they are about the one that was declared before.
+ */
 function isProbedOtherwise(
   state: MonitorState,
   before: LiveMonitor | undefined,
@@ -113,7 +119,10 @@ function isProbedOtherwise(
   return version !== after.version;
 }
 
-/** What is known is about something that is not checked any more; a result on its way will not vote either. */
+/**
+ * Ends votes and open slots, because they are about something that is not checked any more. A result on its
+ * way will not vote either.
+ */
 function end(
   evaluation: Evaluation,
   state: MonitorState,
@@ -125,7 +134,7 @@ function end(
   if (closure !== null) {
     closeIncident(frame, state, monitor, countedVotes(evaluation.frame, state, monitor), closure);
   }
-  // Before the votes go: the history shows what they were.
+  // This comes before the votes go, so that the history shows them.
   changeStatus(frame, state, monitor, {
     status: 'unknown',
     reason,
@@ -139,13 +148,15 @@ function end(
   state.open = [];
 }
 
-/** Before the monitor's period changes: what a restart needs lies on the grid that was. */
+/**
+ * Remembers slots before the monitor's period changes. A restart needs them, and they lie on the former grid.
+ */
 function keepUndecidedFindable(evaluation: Evaluation, state: MonitorState, after: LiveMonitor): void {
   if (state.decidedSlot > 0) keepFindable(evaluation.frame, after, state.decidedSlot);
   for (const { slot } of state.open) keepFindable(evaluation.frame, after, slot);
 }
 
-/** Votes that count do so for as long as the period that is declared now says; what has aged stays so. */
+/** Adjusts the expiry of counting votes to the present period. Aged votes stay aged. */
 function shiftExpiries(state: MonitorState, before: LiveMonitor, after: LiveMonitor, now: number): void {
   const shift =
     freshForMs(after.periodMs, after.longestCheckMs) - freshForMs(before.periodMs, before.longestCheckMs);
@@ -155,11 +166,11 @@ function shiftExpiries(state: MonitorState, before: LiveMonitor, after: LiveMoni
   );
 }
 
-/** Votes of regions that are not the monitor's any more go at once. */
+/** Removes the votes of regions that are not the monitor's any more. */
 function dropRegions(evaluation: Evaluation, state: MonitorState, monitor: LiveMonitor): void {
   if (monitor.regions === null) return;
   const declared = regionSet(monitor.regions);
-  // One that is declared again later enters with its first slot then.
+  // A region that is declared again later enters with its first slot then.
   state.entered &= declared;
   for (const open of state.open) {
     open.given &= declared;

@@ -10,9 +10,9 @@ import {
 import type { Evaluation } from './evaluation.ts';
 import type { Link } from './state.ts';
 
-/** One change of the declaration, as its effects are applied. */
+/** One change of the declaration, in the form in which its effects are applied. */
 export type DeclaredChange =
-  /** `monitor`: as it is declared now; null: it is gone, and `removed` is what was left of it. */
+  /** `monitor` is the present declaration. Null: the monitor is gone, and `removed` holds its remains. */
   | {
       readonly kind: 'monitor';
       readonly monitorId: number;
@@ -25,7 +25,7 @@ export type DeclaredChange =
       readonly notificationId: number;
       readonly providerType: string;
     }
-  /** `link`: as it was stored. */
+  /** `link` is the stored link. */
   | {
       readonly kind: 'unlinked';
       readonly monitorId: number;

@@ -13,13 +13,14 @@ import { age, countedVotes } from './verdicts.ts';
 import { noWrites, type Writes } from './writes.ts';
 
 /**
- * The evaluation: what regions report and dispatch tells goes in with the states of monitors; changed states
- * and a list of writes come out. It is pure: no clock, no store, no randomness of its own. Whoever uses it
- * writes the writes in one transaction and then, and only then, puts the states in their place.
+ * The evaluation. It takes the reports of regions and the events of dispatch together with the states of
+ * monitors, and returns changed states and a list of writes. It is pure: it has no clock, no store and no
+ * randomness of its own. The caller writes the writes in one transaction, and puts the states in place only
+ * after the commit.
  *
  * The life of a slot, for one monitor:
  *
- *     opened ──▶ open ── every region given it has answered ──────────────┐
+ *     opened ──▶ open ── every given region has answered ──────────────────┐
  *      (dispatch) │  ├── the missing regions cannot change the outcome ───┼──▶ decided: its reports become votes,
  *                 │  └── one period has passed ──────────────────────────┘    the votes a verdict, and the verdict
  *                 │                                                           a status, an incident, alerts
@@ -27,10 +28,10 @@ import { noWrites, type Writes } from './writes.ts';
  *                 └── a region reports `not_run`, abstains or is skipped: it has answered without a vote
  *
  *     decided ◀── a late report: becomes its region's vote at once, unless the region has voted about a newer
- *                 slot; then the slots that are open are looked at again
+ *                 slot; then the open slots are judged again
  *
- * Slots are decided each for itself: several may be open where a check takes longer than its period.
- * Votes age; ageing alone makes a status `unknown`. A change of what is probed ends votes and open slots:
+ * Each slot is decided by itself. Several may be open where a check takes longer than its period. Votes age,
+ * and ageing alone makes a status `unknown`. A change of the probed attributes ends votes and open slots:
  * results of slots up to `floorSlot` are recorded and never vote.
  */
 export type EvaluationInput = {
@@ -46,7 +47,7 @@ export class Evaluation {
   readonly frame: Frame;
   readonly drafts: Drafts;
   readonly #input: EvaluationInput;
-  /** Monitors as they are declared from here on. Null: removed. */
+  /** Monitors whose declaration this evaluation changes. Null: removed. */
   readonly #declared = new Map<number, LiveMonitor | null>();
   readonly #results: KeptResults;
 
@@ -80,13 +81,13 @@ export class Evaluation {
     return this.frame.changes;
   }
 
-  /** As this evaluation declares it. */
+  /** The monitor as this evaluation declares it. */
   monitor(id: number): LiveMonitor | undefined {
     const declared = this.#declared.get(id);
     return declared === undefined ? this.#input.monitors.get(id) : (declared ?? undefined);
   }
 
-  /** From here on the monitor is declared so. Null: removed. */
+  /** Sets the declaration of a monitor from here on. Null: removed. */
   declare(id: number, monitor: LiveMonitor | null): void {
     this.#declared.set(id, monitor);
   }
@@ -105,28 +106,28 @@ export class Evaluation {
     );
   }
 
-  /** The slot was given to `given`. */
+  /** The slot was given to the regions `given`. */
   opened({ id, version }: LiveMonitor, slot: number, given: RegionSet): void {
     const evaluated = this.#evaluated(id, version);
     if (evaluated === null || isOver(evaluated.state, slot)) return;
     give(this.frame, evaluated.state, evaluated.monitor, slot, given);
   }
 
-  /** After a restart: of the slot's regions only `waitedFor` may still report. */
+  /** After a restart: only the regions `waitedFor` of the slot may still report. */
   resumed(monitor: LiveMonitor, slot: number, waitedFor: RegionSet): void {
     this.opened(monitor, slot, waitedFor);
   }
 
-  /** After a restart: slots that nobody named in {@link resumed} wait for nobody. */
+  /** After a restart: slots that {@link resumed} did not name wait for no region. */
   resumedAll(monitorId: number): void {
     const known = this.#known(monitorId);
     if (known !== null) giveNobody(this.frame, known.state, known.monitor);
   }
 
   /**
-   * Records what a region reports.
+   * Handles a region's report.
    *
-   * @returns false for a repeated result, of which nothing is kept
+   * @returns false for a repeated result, which is not recorded again
    */
   reported(monitor: LiveMonitor, news: Report): boolean {
     const { result, region } = news;
@@ -135,18 +136,18 @@ export class Evaluation {
     if (!isKept && outcome !== 'not_run') return false;
     const state = this.#evaluated(monitor.id, result.version, region)?.state;
     if (state === undefined || slot <= state.floorSlot) return isKept;
-    // Given before the clock was set back: it would stand in the way of all slots until then.
+    // The slot was given before the clock was set back. Its vote would hide all slots until then.
     if (isAhead(this.frame, slot)) return isKept;
     if (outcome !== 'not_run') {
       report(this.frame, state, monitor, voteOf(this.frame, monitor, result, outcome, region));
     } else if (!news.isOfferedAgain) {
-      // A second `not_run` is not kept, and is the region's answer all the same.
+      // A second `not_run` is not recorded, but it is the region's answer nevertheless.
       answer(this.frame, state, monitor, slot, region);
     }
     return isKept;
   }
 
-  /** The region will not report the slot; kept as a `not_run` row unless it has one. */
+  /** The region will not report the slot. It is recorded as `not_run`, unless it has a row already. */
   abstained(monitor: LiveMonitor, slot: number, region: Region, reason: NotRunReason): void {
     const { id, version } = monitor;
     this.#results.keepAbstention(this.monitor(id) ?? monitor, version, slot, region, reason);
@@ -159,7 +160,7 @@ export class Evaluation {
     if (evaluated !== null) answer(this.frame, evaluated.state, evaluated.monitor, slot, region);
   }
 
-  /** Time has passed: deadlines of slots, ages of votes. */
+  /** Handles the passing of time: deadlines of slots, ages of votes. */
   due(monitorId: number): void {
     const known = this.#known(monitorId);
     if (known === null) return;
@@ -167,7 +168,7 @@ export class Evaluation {
     age(this.frame, known.state, known.monitor);
   }
 
-  /** Nothing has happened to the monitor; its channels may not have been told of what did (a start, the end of a hold). */
+  /** Tells a monitor's channels what they have not been told yet, after a start or at the end of a hold. */
   announced(monitorId: number): void {
     const known = this.#known(monitorId);
     if (known === null) return;
@@ -184,12 +185,12 @@ export class Evaluation {
     return isOutcomeUnknown(this.frame, state, monitor, slot, region);
   }
 
-  /** Completes the writes. The last call. */
+  /** Completes the writes. It is the last call. */
   finish(): void {
     writeStates(this.frame, this.drafts);
   }
 
-  /** A monitor that is declared and has a state. */
+  /** A declared monitor with its state; null when one of them is missing. */
   #known(monitorId: number): Evaluated | null {
     const monitor = this.monitor(monitorId);
     const state = this.drafts.find(monitorId);
@@ -197,8 +198,8 @@ export class Evaluation {
   }
 
   /**
-   * The state to evaluate for, or null when what is reported has no vote in it. The monitor is as it is declared
-   * now: what dispatch tells may be about a job from before its period or its regions were changed.
+   * The state to evaluate, or null when the report has no vote in it. The monitor is the present declaration:
+   * an event of dispatch may be about a job from before its period or regions changed.
    */
   #evaluated(monitorId: number, version: number, region?: Region): Evaluated | null {
     const monitor = this.monitor(monitorId);
@@ -207,7 +208,7 @@ export class Evaluation {
   }
 }
 
-/** What is reported of this version (by this region) may be a vote. */
+/** Whether a report about this version (from this region) may be a vote. */
 function isEvaluated(
   { active, version: declared, regions }: LiveMonitor,
   version: number,

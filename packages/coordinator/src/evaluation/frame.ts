@@ -4,21 +4,24 @@ import type { TransitionReason } from '../domain/transition.ts';
 import type { MonitorState } from './state.ts';
 import type { CountedVote, Writes } from './writes.ts';
 
-/** The instants of one evaluation: everything in it happens at once. */
+/** The instants of one evaluation. Everything in it happens at one moment. */
 export type Instants = {
   /** The system's clock, whole epoch ms. */
   readonly wall: number;
   /** The slots' clock, whole epoch ms. */
   readonly slotNow: number;
-  /** For deadlines of slots, ms. */
+  /** Clock of the slots' deadlines, ms. */
   readonly monotonic: number;
-  /** What the slots' clock has jumped forward so far, ms: votes are older by as much than the monotonic clock says. */
+  /**
+   * Sum of the forward jumps of the slots' clock so far, ms. Votes are older by this much than the monotonic
+   * clock says.
+   */
   readonly jumpedMs: number;
-  /** Monotonic instant of its last jump. Null: there was none. */
+  /** Monotonic instant of its last jump; null: there was none. */
   readonly jumpedAt: number | null;
 };
 
-/** A change of status, told after its commit. */
+/** A change of status, reported after its commit. */
 export type StatusChange = {
   readonly monitor: LiveMonitor;
   readonly from: MonitorStatus;
@@ -26,37 +29,37 @@ export type StatusChange = {
   readonly reason: TransitionReason;
   /** Epoch ms. */
   readonly at: number;
-  /** The slot that made it; null when none did (ageing, a changed declaration). */
+  /** The slot that caused it; null when none did (ageing, a changed declaration). */
   readonly slot: number | null;
   readonly votes: readonly CountedVote[];
 };
 
-/** What the parts of one evaluation share. */
+/** The data that the parts of one evaluation share. */
 export type Frame = {
   readonly instants: Instants;
-  /** For ages of votes, ms: see `Vote.expiresAt`. */
+  /** Clock of the votes' ages, ms: see `Vote.expiresAt`. */
   readonly now: number;
-  /** End of the last jump of the slots' clock, as `now`; -Infinity: there was none. */
+  /** End of the last jump of the slots' clock, on the clock of `now`; -Infinity: there was none. */
   readonly jumpedAt: number;
   /**
-   * False after a start, until what was reported meanwhile is read: no slot of the monitor is decided for its
-   * time then, because the reports that it waits for may come with the next message.
+   * Whether slots of the monitor may be decided because their time is up. It is false after a start until the
+   * reports from before are read, because the next message may hold the reports that a slot waits for.
    */
   readonly isTimeUp: (monitorId: number) => boolean;
-  /** Results with a slot before it (epoch ms) have their hour rolled up again. */
+  /** Results with a slot before this instant (epoch ms) have their hour rolled up again. */
   readonly rolledUpUntil: number;
   /** Regions that had an agent within 24 h. */
   readonly electable: RegionSet;
-  /** Whether nothing is announced about the monitor now. */
+  /** Whether announcements about the monitor are held back now. */
   readonly isHeld: (monitorId: number) => boolean;
   /** Whether channels of this kind are told of an incident that ends without a recovery. */
   readonly closesIncidents: (providerType: string) => boolean;
-  /** A key that no other installation makes: of an incident or a delivery. */
+  /** Makes a key of an incident or a delivery that no other installation makes. */
   readonly newKey: () => string;
   readonly writes: Writes;
   /** Changes of status, in order. */
   readonly changes: StatusChange[];
-  /** States that are written at the end, whatever else happens to them. */
+  /** States that are written at the end in any case. */
   readonly unwritten: Set<MonitorState>;
   /** Slots that were decided with reports. */
   readonly decided: { readonly state: MonitorState; readonly slot: number }[];

@@ -2,12 +2,12 @@ import type { Outcome } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { bitOf } from '../domain/region-set.ts';
 
-/** One bit for each of the 28 regions. */
+/** Factor of the monitor's id in a key: more than the 28 regions. */
 const REGION_PLACES = 32;
 
 /**
- * Outcomes by monitor, slot and region. By slot first: few slots come together, and what is left of the key
- * is a number, where a text of all three would be made and hashed for every result.
+ * Outcomes by monitor, slot and region. The slot is the first key: few slots come together, and the rest of
+ * the key is then a number. A text of all three would be made and hashed for every result.
  */
 export class KeptOutcomes {
   readonly #bySlot = new Map<number, Map<number, Outcome>>();

@@ -8,21 +8,21 @@ import type { Frame } from './frame.ts';
 import { KeptOutcomes } from './kept-outcomes.ts';
 import type { MonitorState } from './state.ts';
 
-/** A result as the stream has it. */
+/** A result from the stream. */
 export type Report = {
   readonly result: CheckResult;
   readonly region: Region;
   readonly agent: string;
-  /** What is recorded already of the region and slot. Null: nothing. */
+  /** The recorded outcome of the region and slot; null: none. */
   readonly prior: Outcome | null;
-  /** With `not_run`: the job is offered again, so the region has not answered yet. */
+  /** Whether the job of a `not_run` is offered again, so that the region has not answered yet. */
   readonly isOfferedAgain: boolean;
 };
 
-/** The results that one evaluation keeps, each with all that a kept result brings along. */
+/** The results that one evaluation records, together with everything that a recorded result requires. */
 export class KeptResults {
   readonly #frame: Frame;
-  /** Of this evaluation: the same result may come twice at once. */
+  /** Outcomes of this evaluation, because the same result may come twice in one batch. */
   readonly #outcomes = new KeptOutcomes();
 
   constructor(frame: Frame) {
@@ -30,9 +30,9 @@ export class KeptResults {
   }
 
   /**
-   * The first outcome that is not `not_run` stays, and it takes the place of a `not_run`.
+   * Records a result. The first outcome that is not `not_run` stays, and it replaces a `not_run`.
    *
-   * @returns whether the result is kept
+   * @returns whether the result is recorded
    */
   keep(monitor: LiveMonitor, { result, region, agent, prior }: Report): boolean {
     const { slot, outcome } = result;
@@ -44,7 +44,10 @@ export class KeptResults {
     return true;
   }
 
-  /** A region will not report the slot: a `not_run` row unless it has one. `version`: of the job. */
+  /**
+   * Records that a region will not report the slot: a `not_run` row, unless it has a row. `version` is the
+   * job's.
+   */
   keepAbstention(
     monitor: LiveMonitor,
     version: number,
@@ -65,15 +68,15 @@ export class KeptResults {
   }
 }
 
-/** A slot off the grid of the monitor's period is not found again unless it is remembered. */
+/** Remembers a slot off the grid of the monitor's period, which could not be found again otherwise. */
 export function keepFindable({ writes }: Frame, { id, periodMs }: LiveMonitor, slot: number): void {
   if (!isOnGrid(id, slot, periodMs)) writes.offGridSlots.push({ monitorId: id, slot });
 }
 
 /**
- * Whether only the store knows if the outcome, which is not `not_run`, is recorded. A slot that is open, or to come,
- * has no outcome of a region that has not answered: every outcome since the last decision that may be a vote is in
- * memory. A recorded `not_run` may not be.
+ * Whether only the store knows if the outcome, which is not `not_run`, is recorded. An open or future slot
+ * has no recorded outcome of a region that has not answered: every outcome since the last decision that may
+ * be a vote is in memory. A recorded `not_run` may not be.
  */
 export function isOutcomeUnknown(
   frame: Frame,

@@ -6,13 +6,13 @@ import { reopen } from './slot-life.ts';
 import { type MonitorState, newState } from './state.ts';
 import type { StoredVote, WrittenState } from './writes.ts';
 
-/** A recorded result that may be a vote, or a report of a slot that is not decided. */
+/** A recorded result that may be a vote, or a report of an undecided slot. */
 export type StoredResult = Omit<Vote, 'expiresAt' | 'at'> & {
-  /** When it was recorded, epoch ms on the slots' clock, if its slot was decided by then; else null. */
+  /** When it was recorded, epoch ms on the slots' clock, if its slot was decided by then; otherwise null. */
   readonly decidedAt: number | null;
 };
 
-/** A state as it is stored; what it lacks is empty after a start. */
+/** A state as it is stored. The missing members are empty after a start. */
 export type StoredState = Pick<
   WrittenState,
   | 'id'
@@ -30,11 +30,14 @@ export type StoredState = Pick<
   | 'openSlots'
   | 'writtenAt'
 > & {
-  /** Of the present version of what is probed, from `decidedSlot` or the first of `openSlots` on, by ascending slot. */
+  /**
+   * Results of the present version of the probed attributes, from `decidedSlot` or the first of `openSlots`
+   * on, by ascending slot.
+   */
   readonly results: readonly StoredResult[];
 };
 
-/** Takes up what is stored of a monitor: its state becomes what it was when the last batch was written. */
+/** Restores a monitor's state from its stored rows: it becomes what it was when the last batch was written. */
 export function restarted(
   evaluation: Evaluation,
   stored: StoredState,
@@ -65,13 +68,16 @@ export function restarted(
       slot <= newestBelieved &&
       slot > state.floorSlot &&
       (monitor.regions === null || monitor.regions.includes(region)) &&
-      // Recorded under a clock that was behind: it was ahead then.
+      // It was recorded under a clock that was behind, and its slot was ahead then.
       (decidedAt === null || decidedAt >= slot - BELIEVED_AHEAD_MS),
   );
   takeUp(evaluation, state, monitor, believed, stored);
 }
 
-/** Casts results since the state was written as they were cast; those of slots that are not decided are reports. */
+/**
+ * Casts the results since the state was written in the way in which they were cast. Results of undecided
+ * slots are reports.
+ */
 function takeUp(
   evaluation: Evaluation,
   state: MonitorState,
@@ -86,21 +92,21 @@ function takeUp(
     for (const result of ofSlot) {
       const { slot } = result;
       if (decidedAt < Number.POSITIVE_INFINITY) {
-        // What was reported before the decision waited for it.
+        // A report from before the decision waited for it.
         casts.push({ at: result.decidedAt ?? decidedAt, result });
         state.decidedSlot = Math.max(state.decidedSlot, slot);
       } else if (slot > writtenSlot || openSlots.includes(slot)) {
         const { slotNow } = evaluation.frame.instants;
         reopen(evaluation.frame, state, monitor, castAt(evaluation, result, monitor, slotNow));
       }
-      // Else its slot was decided without a result, so that the state was written with its vote.
+      // Otherwise its slot was decided without a result, so the state was written with its vote.
     }
   }
   for (const { at, result } of casts.sort((a, b) => a.at - b.at)) {
-    // It is a vote of the state that was written, or was taken from it.
+    // It is a vote of the written state, or that state dropped it.
     if (at < writtenAt) continue;
     const { slotNow } = evaluation.frame.instants;
-    // Of a clock that was ahead a vote counts for no longer.
+    // A vote from a clock that was ahead counts for no longer than others.
     const castedAt = Math.min(at, slotNow);
     const vote = castAt(evaluation, result, monitor, castedAt);
     recast(evaluation.frame, state, monitor, [vote], slotNow - castedAt);
@@ -117,7 +123,7 @@ function castAt(
   return withExpiry(evaluation, { ...result, at, countsUntil: null }, monitor);
 }
 
-/** Of a clock that was ahead a vote counts for no longer. */
+/** Restores a vote's expiry. A vote from a clock that was ahead counts for no longer than others. */
 function withExpiry(evaluation: Evaluation, stored: StoredVote, monitor: LiveMonitor): Vote {
   const { now, instants } = evaluation.frame;
   const { countsUntil, ...vote } = stored;

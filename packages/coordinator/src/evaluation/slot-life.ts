@@ -8,11 +8,11 @@ import type { Frame } from './frame.ts';
 import { DECISIONS_PER_WRITE, type MonitorState } from './state.ts';
 import { age, ageByJump, electorateFor, judge } from './verdicts.ts';
 
-/* The life of a slot from its opening to its decision, and what comes after that. The picture of it is in `evaluation.ts`. */
+/* The life of a slot from its opening to its decision, and late reports. `evaluation.ts` has the diagram. */
 
 const NONE: readonly never[] = [];
 
-/** The slot was given to `regions`, or after a restart still waits for them. */
+/** The slot was given to `regions`, or still waits for them after a restart. */
 export function give(
   frame: Frame,
   state: MonitorState,
@@ -26,7 +26,7 @@ export function give(
   settle(frame, state, monitor);
 }
 
-/** After a restart: slots of which nobody has said to whom they were given wait for nobody. */
+/** After a restart: slots whose given regions nobody has named wait for no region. */
 export function giveNobody(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   for (const open of state.open) {
     if (open.isGivenKnown) continue;
@@ -36,9 +36,9 @@ export function giveNobody(frame: Frame, state: MonitorState, monitor: LiveMonit
   settle(frame, state, monitor);
 }
 
-/** A region says how its check of the slot went: a report while the slot is open, else a vote at once. */
+/** Handles a region's outcome of a slot: a report while the slot is open, otherwise a vote at once. */
 export function report(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
-  // Votes that have aged may have made a slot certain: it is decided without this report then.
+  // Aged votes may have made a slot certain. It is then decided without this report.
   if (state.votes.some(({ expiresAt }) => expiresAt <= frame.now)) settle(frame, state, monitor);
   if (isOver(state, vote.slot)) {
     reportLate(frame, state, monitor, vote);
@@ -70,9 +70,9 @@ export function reopen(frame: Frame, state: MonitorState, monitor: LiveMonitor, 
 }
 
 /**
- * Decides the open slots that can be, each for itself: the votes of one may make another one certain.
+ * Decides all open slots that can be decided. The votes of one may make another one certain.
  *
- * @returns whether there was a verdict on votes of one of them
+ * @returns whether there was a verdict on the votes of one of them
  */
 export function settle(frame: Frame, state: MonitorState, monitor: LiveMonitor): boolean {
   ageByJump(frame, state, monitor);
@@ -90,7 +90,7 @@ export function settle(frame: Frame, state: MonitorState, monitor: LiveMonitor):
   return isJudged;
 }
 
-/** Decided, or it never will be: nobody waits for anything about it. */
+/** Whether the slot is decided or never will be, so that nobody waits for it. */
 export function isOver(state: Readonly<MonitorState>, slot: number): boolean {
   if (slot <= state.floorSlot) return true;
   return slot <= state.decidedSlot && !state.open.some((open) => open.slot === slot);
@@ -102,7 +102,7 @@ function decisionOf(
   monitor: LiveMonitor,
   open: OpenSlot,
 ): SlotDecision | null {
-  // Until dispatch has said to whom it was given, every region may have been, also for the first time.
+  // Until dispatch has named the given regions, every region may be one, perhaps for the first time.
   const joining = open.isGivenKnown ? open.given : ALL_REGIONS;
   return slotDecision(open, {
     votes: state.votes,
@@ -114,16 +114,16 @@ function decisionOf(
 }
 
 /**
- * What was reported becomes the regions' votes, and the votes a verdict.
+ * Makes the reports the regions' votes, and the votes a verdict.
  *
- * @returns whether there was one
+ * @returns whether there was a verdict
  */
 function decide(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: OpenSlot): boolean {
   if (open.slot > state.decidedSlot) {
     state.decidedSlot = open.slot;
     state.decidedAnswered = open.answered;
   }
-  // Who had no agent for 24 h enters anew, with the first slot that it is given then.
+  // A region without an agent for 24 h enters anew, with the first slot that it is given then.
   const entered = (state.entered & frame.electable) | open.given;
   if (entered !== state.entered) frame.unwritten.add(state);
   state.entered = entered;
@@ -138,14 +138,17 @@ function decide(frame: Frame, state: MonitorState, monitor: LiveMonitor, open: O
   return true;
 }
 
-/** A report about a slot that is over is its region's vote at once, and the open slots are looked at again. */
+/**
+ * Handles a report about a slot that is over: it is its region's vote at once, and the open slots are judged
+ * again.
+ */
 function reportLate(frame: Frame, state: MonitorState, monitor: LiveMonitor, vote: Vote): void {
   if (vote.slot === state.decidedSlot) state.decidedAnswered |= bitOf(vote.region);
   if (!cast(frame, state, monitor, [vote])) return;
-  // Results of the newest decided slot and later ones are read back at a start.
+  // A start reads back the results of the newest decided slot and of later ones.
   if (vote.slot < state.decidedSlot) frame.unwritten.add(state);
   ageByJump(frame, state, monitor);
-  // What open slots make of it comes first: nothing is announced that they take back at once.
+  // The open slots come first, so that nothing is announced that they take back at once.
   if (settle(frame, state, monitor)) return;
   judge(frame, state, monitor, vote.slot);
   settle(frame, state, monitor);
@@ -163,7 +166,7 @@ function markAnswered(
   settle(frame, state, monitor);
 }
 
-/** The open slot, made when a result or an abstention is the first to speak of it. */
+/** Finds the open slot, or opens it when a result or an abstention mentions it first. */
 function openSlot(frame: Frame, state: MonitorState, { periodMs }: LiveMonitor, slot: number): OpenSlot {
   const { slotNow, monotonic } = frame.instants;
   let index = state.open.length;
@@ -183,7 +186,7 @@ function openSlot(frame: Frame, state: MonitorState, { periodMs }: LiveMonitor, 
   return open;
 }
 
-/** The region's report takes the place of its earlier one. */
+/** Replaces the region's earlier report. */
 function withReport(reports: readonly Vote[], vote: Vote): readonly Vote[] {
   const others = reports.some(({ region }) => region === vote.region)
     ? reports.filter(({ region }) => region !== vote.region)

@@ -5,13 +5,16 @@ import type { Drafts, MonitorState } from './state.ts';
 import { flushIntervals } from './status-change.ts';
 import type { WrittenState } from './writes.ts';
 
-/* Which states are written at the end of an evaluation, so that a restart knows what was known (decision 0157). */
+/*
+ * Decides which states are written at the end of an evaluation, so that a restart knows what was known
+ * (decision 0157).
+ */
 
-/** Adds the states that are to be written to the writes. Once, when everything has been evaluated. */
+/** Adds the states that must be written to the writes. It is called once, after everything was evaluated. */
 export function writeStates(frame: Frame, drafts: Drafts): void {
   dateDecisions(frame, drafts);
   for (const state of frame.unwritten) {
-    // Removed since.
+    // Removed meanwhile.
     if (drafts.find(state.id) !== state) continue;
     flushIntervals(frame, state);
     state.unwrittenDecisions = 0;
@@ -21,8 +24,8 @@ export function writeStates(frame: Frame, drafts: Drafts): void {
 }
 
 /**
- * A restart reads from the results when their slot was decided. A decision that comes with none of its slot's
- * results is known from the state alone.
+ * Dates decisions in the result rows, from which a restart reads when their slot was decided. A decision
+ * without any result of its slot is stored with the state.
  */
 function dateDecisions(frame: Frame, drafts: Drafts): void {
   const dated = new Set<string>();
@@ -30,7 +33,7 @@ function dateDecisions(frame: Frame, drafts: Drafts): void {
   for (const row of frame.writes.results) {
     const { monitor, slot, outcome } = row.result;
     const state = drafts.find(monitor);
-    // Under a clock that was ahead nothing waits for it.
+    // Under a clock that was ahead, nothing waits for it.
     if (outcome === 'not_run' || state === null || !(isOver(state, slot) || isAhead(frame, slot))) continue;
     row.decidedAfterMs = slotNow - slot;
     dated.add(slotKey(monitor, slot));

@@ -4,48 +4,57 @@ import { ALL_REGIONS, NO_REGIONS, type RegionSet } from '../domain/region-set.ts
 import type { Vote } from '../domain/status.ts';
 import type { Announced, TransitionReason } from '../domain/transition.ts';
 
-/** A channel that is enabled for the monitor, and what it was last told about it. */
+/** A channel that is enabled for the monitor, and the status that it was last told. */
 export type Link = {
   readonly notificationId: number;
   readonly providerType: string;
   readonly announced: Announced;
-  /** Key of the incident that the channel was told of. Null: none is open there. */
+  /** Key of the incident that the channel was told of; null: none is open there. */
   readonly incident: string | null;
 };
 
 /**
- * While the status stays, its reason may change with every slot ("one of three regions fails"). An interval
- * keeps one of these reasons: from when it was first given until it was last, with gaps.
+ * An interval in which an unchanged status had one reason, from the first time to the last, with gaps. The
+ * reason may change with every slot ("one of three regions fails").
  */
 export type ReasonInterval = {
   readonly reason: TransitionReason;
-  /** Epoch ms. With the monitor and the reason it names the interval. */
+  /** Begin, epoch ms. It names the interval together with the monitor and the reason. */
   readonly at: number;
   readonly until: number;
   /** Decided slots with this reason. */
   readonly slots: number;
-  /** It has changed since it was written. */
+  /** Whether it has changed since it was written. */
   readonly isUnwritten: boolean;
 };
 
-/** What the evaluation knows of one monitor. */
+/** What the evaluation knows about one monitor. */
 export type MonitorState = {
   readonly id: number;
   status: MonitorStatus;
-  /** When it took this status, epoch ms. */
+  /** Begin of the status, epoch ms. */
   since: number;
   reason: TransitionReason;
-  /** Reasons that the status has had since, the present one included unless it began with the status. */
+  /**
+   * Reasons that the status has had since its begin. The present one is included, unless the status began
+   * with it.
+   */
   intervals: readonly ReasonInterval[];
-  /** Version of what is probed that the votes are about. Null: not known (written by an earlier version of svc). */
+  /**
+   * Version of the probed attributes that the votes are about; null: unknown (written by an earlier version
+   * of svc).
+   */
   version: number | null;
   /** Newest decided slot; 0 before the first. */
   decidedSlot: number;
-  /** Regions that have said something about it, or may have: of the others nothing is recorded. */
+  /** Regions that have answered the newest decided slot, or may have. Nothing is recorded of the others. */
   decidedAnswered: RegionSet;
-  /** Results of this slot and older ones never vote: what they are about has ended (deactivated, changed). */
+  /**
+   * Results of this slot and older ones never vote: the monitor was deactivated or its probed attributes
+   * changed.
+   */
   floorSlot: number;
-  /** Regions that were given a slot which is decided: only these are asked for votes. */
+  /** Regions that were given a decided slot. Only their votes count. */
   entered: RegionSet;
   votes: readonly Vote[];
   /** Undecided slots, oldest first. */
@@ -53,15 +62,15 @@ export type MonitorState = {
   /** Key of the open incident. */
   incident: string | null;
   links: readonly Link[];
-  /** Decisions since the state was written: votes between are read back from the results. */
+  /** Decisions since the state was written. A restart reads the votes in between from the results. */
   unwrittenDecisions: number;
 };
 
 const NONE: readonly never[] = [];
 
 /**
- * A state whose status and reason stay is written with every so many decisions only: its page in the
- * database costs more than the results of its slot, and a restart has those.
+ * Number of decisions after which an unchanged state is written. Its page in the database costs more than the
+ * results of its slot, and a restart has those.
  */
 export const DECISIONS_PER_WRITE = 8;
 
@@ -75,7 +84,7 @@ export function newState(id: number, since: number): MonitorState {
     intervals: NONE,
     version: null,
     decidedSlot: 0,
-    // After a start nobody knows.
+    // After a start nobody knows which regions have answered.
     decidedAnswered: ALL_REGIONS,
     floorSlot: 0,
     entered: NO_REGIONS,
@@ -114,24 +123,24 @@ export class States {
 }
 
 /**
- * The states as one evaluation changes them: copies, which take the place of the originals after the
- * commit and are forgotten when it fails.
+ * The states as one evaluation changes them. They are copies, which replace the originals after the commit
+ * and are dropped when it fails.
  */
 export class Drafts {
   readonly #states: Pick<States, 'get'>;
-  /** null: deleted. */
+  /** The drafts by id; null: deleted. */
   readonly #drafts = new Map<number, MonitorState | null>();
 
   constructor(states: Pick<States, 'get'>) {
     this.#states = states;
   }
 
-  /** The state to change, a new one with status `unknown` since `now` (epoch ms) where there is none. */
+  /** The state to change, created with status `unknown` since `now` (epoch ms) where there is none. */
   open(id: number, now: number): MonitorState {
     return this.find(id) ?? this.put(newState(id, now));
   }
 
-  /** The state to change. Null: there is none. */
+  /** The state to change; null: there is none. */
   find(id: number): MonitorState | null {
     const draft = this.#drafts.get(id);
     if (draft !== undefined) return draft;
@@ -148,13 +157,15 @@ export class Drafts {
     this.#drafts.set(id, null);
   }
 
-  /** What was changed, by id; null: deleted. */
+  /** The changed states by id; null: deleted. */
   entries(): Iterable<readonly [id: number, state: MonitorState | null]> {
     return this.#drafts;
   }
 }
 
-/** Votes, reports, links and intervals are never changed in place, so the copy may share them. */
+/**
+ * Copies a state. Votes, reports, links and intervals are never changed in place, so the copy may share them.
+ */
 function copyOf(state: Readonly<MonitorState>): MonitorState {
   return { ...state, open: state.open.map((open) => ({ ...open })) };
 }

@@ -7,7 +7,7 @@ import type { Frame } from './frame.ts';
 import type { MonitorState, ReasonInterval } from './state.ts';
 import type { CountedVote } from './writes.ts';
 
-/** A reason that comes back within this time goes on with its interval, ms. */
+/** A reason that comes back within this time continues its interval, ms. */
 export const SAME_INTERVAL_MS = 3_600_000;
 
 const NONE: readonly never[] = [];
@@ -15,7 +15,7 @@ const NONE: readonly never[] = [];
 export type NewStatus = {
   readonly status: MonitorStatus;
   readonly reason: TransitionReason;
-  /** Epoch ms; the change is never dated before the status that it ends. */
+  /** Epoch ms. The change is never dated before the status that it ends. */
   readonly at: number;
   /** Null: no slot made it. */
   readonly slot: number | null;
@@ -23,9 +23,9 @@ export type NewStatus = {
 };
 
 /**
- * Gives `state` its new status and reason, with all that this brings along: history, incident, alerts.
+ * Gives `state` a new status and reason, with everything that follows: history, incident, alerts.
  *
- * @returns whether something was added to the history, so that the state must be written too
+ * @returns whether the history grew, so that the state must be written too
  */
 export function changeStatus(
   frame: Frame,
@@ -51,7 +51,7 @@ export function changeStatus(
   return true;
 }
 
-/** Writes down how long intervals have become since they were written. */
+/** Writes the new length of intervals that have grown. */
 export function flushIntervals(frame: Frame, state: MonitorState): void {
   if (!state.intervals.some((interval) => interval.isUnwritten)) return;
   state.intervals = state.intervals.map((interval) => {
@@ -62,12 +62,12 @@ export function flushIntervals(frame: Frame, state: MonitorState): void {
 }
 
 /**
- * The status stays. Its reasons are kept as intervals and not one by one: a region that fails every other
- * slot would add a row per slot.
+ * Changes the reason of an unchanged status. Reasons are kept as intervals: a region that fails every other
+ * slot would otherwise add a row for each slot.
  */
 function changeReason(frame: Frame, state: MonitorState, next: NewStatus): boolean {
   const { status, reason, slot } = next;
-  // An unknown monitor stays unknown for the reason it became so.
+  // An unknown monitor stays unknown for its first reason.
   if (status === 'unknown') return false;
   const at = Math.max(next.at, state.since);
   const isSame = reason === state.reason;
@@ -91,7 +91,11 @@ function changeReason(frame: Frame, state: MonitorState, next: NewStatus): boole
   return true;
 }
 
-/** @returns the key of the incident that the change belongs to; null: none */
+/**
+ * Changes the incident with the status.
+ *
+ * @returns the key of the incident that the change belongs to; null: none
+ */
 function changeIncident(frame: Frame, state: MonitorState, status: MonitorStatus, at: number): string | null {
   const current = state.incident;
   switch (incidentChange(current !== null, status)) {

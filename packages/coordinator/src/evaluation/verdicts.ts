@@ -14,9 +14,14 @@ import type { Frame } from './frame.ts';
 import type { MonitorState } from './state.ts';
 import { changeStatus } from './status-change.ts';
 
-/* From the votes that a monitor has to its status: who is asked, what they say together, and what ageing does to it. */
+/*
+ * From a monitor's votes to its status: whose votes count, what they say together, and what ageing does to
+ * it.
+ */
 
-/** The regions whose votes are asked for. `joining`: those of a slot that is not decided, asked as if it were. */
+/**
+ * The regions whose votes count. `joining`: regions of an undecided slot, which count as if it were decided.
+ */
 export function electorateFor(
   frame: Frame,
   state: Readonly<MonitorState>,
@@ -33,7 +38,7 @@ export function countedVotes(frame: Frame, state: Readonly<MonitorState>, monito
   return state.votes.filter((vote) => isCounted(vote, electorate, frame.now));
 }
 
-/** Verdict on the votes that there are. `slot`: the one that made it; null: none did. */
+/** Judges the present votes. `slot` is the slot that caused it; null: none did. */
 export function judge(frame: Frame, state: MonitorState, monitor: LiveMonitor, slot: number | null): void {
   const electorate = electorateFor(frame, state, monitor);
   const { status, reason } = verdict(state.votes, electorate, state.status, frame.now);
@@ -43,7 +48,9 @@ export function judge(frame: Frame, state: MonitorState, monitor: LiveMonitor, s
   }
 }
 
-/** Ageing alone changes a status only to `unknown`, dated at the expiry that left too few votes. */
+/**
+ * Ages votes. Ageing alone changes a status only to `unknown`, dated at the expiry that left too few votes.
+ */
 export function age(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   if (state.status === 'unknown') return;
   const { now, instants } = frame;
@@ -58,8 +65,8 @@ export function age(frame: Frame, state: MonitorState, monitor: LiveMonitor): vo
 }
 
 /**
- * Votes that expired while the slots' clock jumped leave the status `unknown` from then on, also where
- * the next decision comes before anybody has looked at their ages.
+ * Makes the status `unknown` when votes expired while the slots' clock jumped, even when the next decision
+ * comes before anybody has looked at their ages.
  */
 export function ageByJump(frame: Frame, state: MonitorState, monitor: LiveMonitor): void {
   for (const vote of state.votes) {

@@ -6,12 +6,14 @@ import type { Vote } from '../domain/status.ts';
 import type { Announced, TransitionReason } from '../domain/transition.ts';
 import type { MonitorState, ReasonInterval } from './state.ts';
 
-/** What a region reported about a slot; kept unless the region's outcome of that slot is recorded already. */
+/**
+ * A region's report about a slot. It is recorded unless the region's outcome of the slot is recorded already.
+ */
 export type ReportedResult = {
   readonly result: CheckResult;
   readonly region: Region;
   readonly agent: string;
-  /** When it is written, ms after its slot, if the slot is decided by then; else null. */
+  /** When it is written, ms after its slot, if the slot is decided by then; otherwise null. */
   decidedAfterMs: number | null;
 };
 
@@ -48,11 +50,11 @@ export type NewInterval = Omit<NewTransition, 'from' | 'to'> & {
   readonly status: MonitorStatus;
 };
 
-/** An interval that goes on. */
+/** An interval that continues. */
 export type LongerInterval = ReasonInterval & { readonly monitorId: number };
 
 export type NewDelivery = {
-  /** The same on every attempt. */
+  /** Id of the delivery, the same on every attempt. */
   readonly uid: string;
   readonly notificationId: number;
   readonly monitorId: number;
@@ -63,28 +65,31 @@ export type NewDelivery = {
 
 /** A vote as it is stored. */
 export type StoredVote = Omit<Vote, 'expiresAt'> & {
-  /** The vote counts before it, epoch ms on the slots' clock. Null: it follows from when it became a vote. */
+  /**
+   * The vote counts before this instant, epoch ms on the slots' clock; null: it follows from when it was
+   * cast.
+   */
   readonly countsUntil: number | null;
 };
 
 /** A state as it is stored. */
 export type WrittenState = Omit<MonitorState, 'votes' | 'open'> & {
   readonly votes: readonly StoredVote[];
-  /** Slots up to the newest decided one that are not decided, oldest first. */
+  /** Undecided slots up to the newest decided one, oldest first. */
   readonly openSlots: readonly number[];
   /** Epoch ms on the slots' clock. */
   readonly writtenAt: number;
 };
 
-/** Everything that an evaluation leaves behind, by kind. It is written in one transaction, or not at all. */
+/** Everything that an evaluation produces, by kind. It is written in one transaction or not at all. */
 export type Writes = {
   /** Epoch ms of the wall clock. */
   readonly recordedAt: number;
   readonly results: ReportedResult[];
   readonly abstentions: Abstention[];
-  /** Slots off the grid of their monitor's period: a monitor's results are not found without them. */
+  /** Slots off the grid of their monitor's period. Without them a monitor's results cannot be found. */
   readonly offGridSlots: MonitorSlot[];
-  /** Hours that are rolled up already and got a result. */
+  /** Hours that were rolled up already and got another result. */
   readonly repairs: MonitorSlot[];
   readonly states: WrittenState[];
   readonly transitions: NewTransition[];

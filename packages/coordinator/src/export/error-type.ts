@@ -25,7 +25,7 @@ const BEGINNINGS: readonly (readonly [RegExp, ErrorType])[] = [
   [/^the TLS handshake|during the TLS handshake$|\(ALPN\)$/, 'tls'],
   [/^expected /, 'assertion'],
   [/^(?:redirected|more than \d+ redirects)/, 'redirect'],
-  [/^the proxy/, 'proxy'],
+  [/^the (?:agent cannot reach the )?proxy/, 'proxy'],
   [
     /^(?:connection|connecting|no route|host is down|network|no local address|not permitted|the connection to|the target reset|the target closed the connection before it had)/,
     'connection',

@@ -1,4 +1,5 @@
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
+import type { StatusSince } from '../domain/uptime.ts';
 import {
   type ExportNote,
   monitorsWithTotals,
@@ -41,16 +42,13 @@ export async function* loadEntries(
   if (page.length > 0) yield await entriesOf(store, page, now);
 }
 
-export async function loadEntry(
+/** Statuses of these monitors in the last 24 h, oldest first. `now`: epoch ms. */
+export function loadHistories(
   store: Pick<Store, 'read'>,
-  monitor: LiveMonitor,
-  target: ExportTarget,
+  monitorIds: readonly number[],
   now: number,
-): Promise<ExportEntry> {
-  const [entry] = await entriesOf(store, [{ monitor, target }], now);
-  if (entry === undefined) throw new TypeError('one monitor makes one entry');
-  // Its totals are in the thread, or begin now.
-  return { ...entry, totals: null };
+): Promise<ReadonlyMap<number, readonly StatusSince[]>> {
+  return statusHistories(store, monitorIds, { from: now - HISTORY_MS, until: now + AHEAD_MS });
 }
 
 async function entriesOf(
@@ -59,10 +57,7 @@ async function entriesOf(
   now: number,
 ): Promise<ExportEntry[]> {
   const ids = exported.map(({ monitor }) => monitor.id);
-  const [totals, histories] = await Promise.all([
-    totalsOf(store, ids),
-    statusHistories(store, ids, { from: now - HISTORY_MS, until: now + AHEAD_MS }),
-  ]);
+  const [totals, histories] = await Promise.all([totalsOf(store, ids), loadHistories(store, ids, now)]);
   return exported.map(({ monitor, target }) => ({
     monitor: exportedMonitor(monitor),
     target,
@@ -71,14 +66,14 @@ async function entriesOf(
   }));
 }
 
-/** All notes that no totals have for sure, in their order. */
-export async function* loadNotes(store: Pick<Store, 'read'>): AsyncGenerator<ExportNote> {
+/** All notes up to this one that some totals may not have, in their order. */
+export async function* loadNotes(store: Pick<Store, 'read'>, until: number): AsyncGenerator<ExportNote> {
   let after = 0;
   for (;;) {
     const notes = await notesAfter(store, after);
-    yield* notes;
+    yield* notes.filter(({ id }) => id <= until);
     const last = notes.at(-1);
-    if (last === undefined) return;
+    if (last === undefined || last.id >= until) return;
     after = last.id;
   }
 }

@@ -75,6 +75,9 @@ export class ExportThread {
         if (message.entry === null) this.#remove(message.id);
         else this.#put(message.entry, this.#monitors.noted);
         return;
+      case 'history':
+        this.#monitors.knows(message.id, message.history);
+        return;
       case 'status':
         this.#monitors.changed(message.id, message.change);
         return;

@@ -62,6 +62,10 @@ export class ExportedMonitors {
     this.hasNew = true;
   }
 
+  knows(id: number, history: readonly StatusSince[]): void {
+    this.#totals.get(id)?.knows(history);
+  }
+
   changed(id: number, change: StatusSince): void {
     this.#totals.get(id)?.changed(change);
   }

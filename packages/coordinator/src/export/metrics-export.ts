@@ -6,7 +6,7 @@ import { VERSION } from '@svc/shared/version.ts';
 import type { LiveMonitor, LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
 import { type ExportNote, lastNote, removeNotes, removeTotals, writeTotals } from '../store/export-totals.ts';
 import type { Store } from '../store/store.ts';
-import { loadEntries, loadEntry, loadNotes, removeOrphans } from './export-loading.ts';
+import { loadEntries, loadHistories, loadNotes, removeOrphans } from './export-loading.ts';
 import type { ExportSettings } from './export-settings.ts';
 import { encodeNote, type NotedResult } from './note.ts';
 import type {
@@ -18,7 +18,7 @@ import type {
   TestAnswer,
   ToExportThread,
 } from './protocol.ts';
-import { targetOf } from './targets.ts';
+import { exportedMonitor, targetOf } from './targets.ts';
 
 type Parts = {
   readonly store: Store;
@@ -182,23 +182,24 @@ export class MetricsExport {
     const id = (after ?? before)?.id ?? 0;
     if (after !== null && this.#isExported(after)) {
       if (this.#worker === null) this.#startThread();
-      else this.#running = this.#running.then(() => this.#tellDeclared(after));
+      else this.#tellDeclared(after);
     } else if (before !== null && this.#isExported(before)) {
-      this.#running = this.#running.then(() => this.#tell({ kind: 'monitor', id, entry: null }));
+      this.#tell({ kind: 'monitor', id, entry: null });
     }
   }
 
-  /** With its history, which has to be read. Changes of one monitor stay in their order. */
-  async #tellDeclared(monitor: LiveMonitor): Promise<void> {
+  /** At once, so that it is there before the notes that follow. Its history has to be read, and comes later. */
+  #tellDeclared(monitor: LiveMonitor): void {
     const { store, settings, clock } = this.#parts;
+    const { id } = monitor;
     const target = targetOf(monitor, settings);
-    if (target === null || this.#isStopped) return;
-    try {
-      const entry = await loadEntry(store, monitor, target, clock.wall());
-      this.#tell({ kind: 'monitor', id: monitor.id, entry });
-    } catch (error) {
-      this.#failed(error);
-    }
+    if (target === null) return;
+    const entry = { monitor: exportedMonitor(monitor), target, history: [], totals: null };
+    this.#tell({ kind: 'monitor', id, entry });
+    loadHistories(store, [id], clock.wall()).then(
+      (histories) => this.#tell({ kind: 'history', id, history: histories.get(id) ?? [] }),
+      (error: unknown) => this.#failed(error),
+    );
   }
 
   #startThread(): void {
@@ -225,10 +226,12 @@ export class MetricsExport {
     this.#held = [];
     this.#unread = [];
     this.#unreadBytes = 0;
-    this.#running = this.#running.then(() => this.#load(worker));
+    // Later ones are told, after the monitors that they are about.
+    const last = this.#lastNote;
+    this.#running = this.#running.then(() => this.#load(worker, last));
   }
 
-  async #load(worker: Worker): Promise<void> {
+  async #load(worker: Worker, last: number): Promise<void> {
     const { store, monitors, settings, clock } = this.#parts;
     const isCurrent = () => this.#worker === worker && !this.#isStopped;
     try {
@@ -236,12 +239,11 @@ export class MetricsExport {
         const monitor = monitors.get(id);
         return monitor !== undefined && this.#isExported(monitor);
       });
-      const last = this.#lastNote;
       for await (const entries of loadEntries(store, monitors, settings, clock.wall())) {
         if (!isCurrent()) return;
         worker.postMessage({ kind: 'entries', entries, lastNote: last } satisfies ToExportThread);
       }
-      for await (const note of loadNotes(store)) {
+      for await (const note of loadNotes(store, last)) {
         if (!isCurrent()) return;
         worker.postMessage({ kind: 'note', ...note } satisfies ToExportThread);
       }

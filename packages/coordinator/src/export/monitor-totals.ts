@@ -99,6 +99,12 @@ export class MonitorTotals {
     region?.add(result);
   }
 
+  /** What was before the changes that it was told of. */
+  knows(history: readonly StatusSince[]): void {
+    const last = history.at(-1)?.at ?? Number.NEGATIVE_INFINITY;
+    this.#changes = [...history, ...this.#changes.filter(({ at }) => at > last)];
+  }
+
   changed(change: StatusSince): void {
     // A change may be dated back before the last ones: what it overtakes never was.
     while ((this.#changes.at(-1)?.at ?? Number.NEGATIVE_INFINITY) > change.at) this.#changes.pop();

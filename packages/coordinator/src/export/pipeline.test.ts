@@ -163,7 +163,7 @@ describe('an endpoint that is down', () => {
     }
     await collected(() => expect(pipeline.state.bufferedRequests).toBe(4));
     expect(pipeline.state).toMatchObject({ isFailing: true, taken: 0, dropped: 0 });
-    expect(pipeline.state.lastError?.message).toBe('no connection (ECONNREFUSED)');
+    expect(pipeline.state.lastError?.message).toContain('ECONNREFUSED');
     await receiver.restart();
     const comesBack = () => {
       // Less than a post may take: none is given up by it.

@@ -50,6 +50,8 @@ export type ToExportThread =
   | { readonly kind: 'begin' }
   /** The declaration of a monitor has changed; null: it is not exported any more. */
   | { readonly kind: 'monitor'; readonly id: number; readonly entry: ExportEntry | null }
+  /** Of a monitor that was told of without one. */
+  | { readonly kind: 'history'; readonly id: number; readonly history: readonly StatusSince[] }
   | { readonly kind: 'status'; readonly id: number; readonly change: StatusSince }
   /** Answers `save`. */
   | { readonly kind: 'saved'; readonly isSaved: boolean }

@@ -3,16 +3,16 @@ import type { SendResult } from './channel.ts';
 
 export type FinishedAttempt = {
   delivery: QueuedDelivery;
-  /** Start, epoch ms. */
+  /** Start of the attempt, epoch ms. */
   at: number;
   /** ms */
   durationMs: number;
   result: SendResult;
-  /** Epoch ms; null when the delivery is over: delivered, or given up. */
+  /** When the delivery is tried again, epoch ms; null when it is over: delivered or given up. */
   nextAttemptAt: number | null;
 };
 
-/** As the ledger keeps it. */
+/** The attempt as the ledger stores it. */
 export function attemptRecord(finished: FinishedAttempt): AttemptRecord {
   const { delivery, result, nextAttemptAt } = finished;
   const { id: deliveryId, attempts, notificationId, monitorId } = delivery;
@@ -34,12 +34,15 @@ export function attemptEntry({
   return { at, durationMs, outcome, statusCode, error: errorOf(result) };
 }
 
-/** Of a delivery that is not tried again. */
+/** The final state of a delivery that is not tried again. */
 export function finalState(result: SendResult): 'delivered' | 'dead' {
   return result.outcome === 'delivered' ? 'delivered' : 'dead';
 }
 
-/** A message that is refused for its own sake says nothing about the channel: null. */
+/**
+ * The state of the channel after an attempt. A message that is refused for its own content says nothing about
+ * the channel: null.
+ */
 export function channelState(result: SendResult): ChannelState | null {
   if (result.outcome === 'permanent-message') return null;
   return { state: result.outcome === 'delivered' ? 'ok' : 'failing', reason: errorOf(result) };

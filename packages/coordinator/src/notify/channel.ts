@@ -3,20 +3,20 @@ import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
 
-/** What an attempt knows besides the alert. */
+/** What an attempt gets in addition to the alert. */
 export type SendContext = {
-  /** The same on every attempt of one delivery, so that receivers can drop repeats. */
+  /** Id of the delivery, the same on every attempt, so that receivers can drop repetitions. */
   readonly deliveryId: string;
   /** Epoch ms. */
   readonly attemptAt: number;
-  /** Ends the attempt early: the coordinator stops. The channel then answers `retry`. */
+  /** Ends the attempt early when the coordinator stops. The channel then returns `retry`. */
   readonly signal: AbortSignal;
 };
 
-/** What every kind sends with. */
+/** The tools that every kind sends with. */
 export type SendTools<O extends SettingsTable> = {
   readonly post: HttpPost;
-  /** Values of the kind's `operatorSettings`: none is missing. */
+  /** Values of the kind's `operatorSettings`. None is missing. */
   readonly operator: Present<SettingsOf<O>>;
 };
 
@@ -25,10 +25,10 @@ type Present<Values> = { readonly [K in keyof Values]: Exclude<Values[K], undefi
 /**
  * How one attempt ended.
  *
- * - `delivered`: the receiver took it.
- * - `retry`: the receiver may take it later (no answer, overload, its own fault).
- * - `permanent-message`: it never takes this message; others may pass.
- * - `permanent-channel`: it takes nothing until the channel's settings are changed.
+ * - `delivered`: the receiver accepted the alert.
+ * - `retry`: the receiver may accept it later (no answer, overload, a fault of its own).
+ * - `permanent-message`: the receiver never accepts this message; it may accept others.
+ * - `permanent-channel`: the receiver accepts nothing until the channel's settings change.
  *
  * `error` is for people: bounded, and without any secret of the settings.
  */
@@ -42,10 +42,10 @@ export type SendOutcome = SendResult['outcome'];
 /** Longest `error` of a {@link SendResult}, UTF-16 code units. */
 export const SEND_ERROR_LENGTH = 1_024;
 
-/** A table without a setting. */
+/** A settings table without a setting. */
 export type NoSettings = Readonly<Record<never, never>>;
 
-/** What is known of a kind of channel, whether or not this version can send to it. */
+/** Facts about a kind of channel, whether or not this version can send to it. */
 interface ChannelFacts {
   /**
    * Whether the receiver keeps an incident open until it is told of its end. Such a kind is also told of an
@@ -57,17 +57,17 @@ interface ChannelFacts {
 /**
  * One kind of channel.
  *
- * @typeParam O the settings of the operator that the kind reads, see `operatorSettings`
+ * @typeParam O the operator's settings that the kind reads, see `operatorSettings`
  */
 export interface Channel<K extends ChannelKind, O extends SettingsTable = NoSettings> extends ChannelFacts {
   /**
-   * Settings of the operator that the kind reads. While one of them has no value, nothing can be sent: a
-   * setting that may stay unset has a default. Kinds may share settings.
+   * The operator's settings that the kind reads. While one of them has no value, nothing can be sent, so a
+   * setting that may stay unset needs a default. Kinds may share settings.
    */
   readonly operatorSettings: O;
   /**
-   * One attempt to deliver one alert, for every status. Whatever the receiver does is a result. It
-   * throws only by a defect of our own.
+   * Makes one attempt to deliver one alert, for every status. Whatever the receiver does is a result. It
+   * throws only because of a defect of svc.
    */
   send(
     settings: ChannelSettings[K],
@@ -77,7 +77,7 @@ export interface Channel<K extends ChannelKind, O extends SettingsTable = NoSett
   ): Promise<SendResult>;
 }
 
-/** A kind that can be declared, and that this version cannot send to. */
+/** A kind that can be declared and that this version cannot send to. */
 export interface ChannelWithoutSender extends ChannelFacts {
   readonly operatorSettings: NoSettings;
   readonly send: null;

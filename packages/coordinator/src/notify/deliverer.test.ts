@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Alert, AlertStatus } from '@svc/shared/channels/alert.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
@@ -8,8 +7,10 @@ import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
+import { folderInMemory } from '../../../../test/support/folder-in-memory.ts';
 import { holdDatabase } from '../../../../test/support/held-database.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
+import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import { createHttpPost } from '../outgoing/http-post.ts';
 import { openStore } from '../store/open.ts';
 import { Secrets } from '../store/secrets.ts';
@@ -32,8 +33,8 @@ let receiver: Receiver;
 let bench: Bench;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'svc-deliverer-'));
-  store = await openStore({ path: join(folder, 'svc.db'), log });
+  folder = await mkdtemp(join(folderInMemory(), 'svc-deliverer-'));
+  store = await openStoreInProcess(join(folder, 'svc.db'), log);
   clock = new FakeClock();
   receiver = await startReceiver();
   bench = new Bench();
@@ -45,6 +46,13 @@ afterEach(async () => {
   await store.close();
   await rm(folder, { recursive: true });
 });
+
+/** The store with threads, which alone wait for a database that another program holds. */
+async function withThreads(): Promise<void> {
+  await store.close();
+  store = await openStore({ path: join(folder, 'svc.db'), log });
+  bench.use(store);
+}
 
 /** A deliverer over the real store, with channels by id. */
 class Bench {
@@ -388,6 +396,7 @@ describe('the ledger', () => {
   });
 
   test('while the database does not answer other lanes are sent; all is recorded afterwards, in order', async () => {
+    await withThreads();
     const [one, other] = [await bench.webhook('/one'), await bench.webhook('/other')];
     for (const monitor of [1, 2, 3]) await bench.queue(one, monitor, 'error', 'recovered');
     await bench.queue(other, 1, 'error', 'recovered');
@@ -411,6 +420,7 @@ describe('the ledger', () => {
   });
 
   test('the stop waits within bounds for a database that does not answer', async () => {
+    await withThreads();
     await bench.queue(await bench.webhook('/a'), 1, 'error');
     const database = await holdDatabase(join(folder, 'svc.db'));
     await bench.deliverer.start();
@@ -436,7 +446,7 @@ describe('the ledger', () => {
     await bench.deliverer.start();
     await bench.recorded(2);
     expect(await deliveries()).toMatchObject([
-      { state: 'dead', last_error: 'the stored alert cannot be read' },
+      { state: 'dead', last_error: 'this version of svc cannot read the stored alert' },
       { state: 'delivered' },
     ]);
   });

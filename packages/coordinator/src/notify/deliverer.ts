@@ -14,45 +14,45 @@ import { Ledger } from './ledger.ts';
 import { Places } from './places.ts';
 import type { Send, StoredChannel } from './sender.ts';
 
-/** Where the deliverer finds a channel; null when the channel is gone. */
+/** Finds a channel for the deliverer; null when the channel is gone. */
 export interface ChannelSource {
   find(notificationId: number): Promise<StoredChannel | null>;
 }
 
 export type DelivererOptions = {
   store: Store;
-  /** Opens what is secret of queued alerts. */
+  /** Opens the secret parts of queued alerts. */
   secrets: Secrets;
   clock: Clock;
   log: Logger;
   send: Send;
   source: ChannelSource;
-  /** The workspace of a monitor and so of its channels; null: the monitor is gone. */
+  /** The workspace of a monitor and so of its channels; null when the monitor is gone. */
   workspaceOf: (monitorId: number) => number | null;
   /** Uniform in [0, 1), for the spread of attempts. */
   random?: () => number;
 };
 
 /**
- * Sends at once to one channel. After a failure only two, so that a receiver that hangs holds few of
+ * Most simultaneous sends to one channel. After a failure it is two, so that a hanging receiver holds few of
  * the places that all channels share, and is not flooded while it recovers.
  */
 const SENDS_PER_CHANNEL = 8;
 const SENDS_PER_FAILING_CHANNEL = 2;
 
-/** How long {@link Deliverer.stop} lets running sends end by themselves, ms. */
+/** Time that {@link Deliverer.stop} gives running sends to end by themselves, ms. */
 const STOP_GRACE_MS = 1_000;
 
 /**
- * Deliveries of one monitor to one channel. A lane is in exactly one of these places: `ready` (in its
- * channel's queue, waiting for a place), `sending` (until the attempt is recorded), `waiting` (a timer
- * runs until the head's next attempt). Of its deliveries it holds at most the head, and that only when
- * it is sent at once: backlogs stay in the database.
+ * The deliveries of one monitor to one channel. A lane is in exactly one of three places: `ready` (in its
+ * channel's queue, waiting for a place), `sending` (until the attempt is recorded), or `waiting` (a timer
+ * runs until the head's next attempt). It holds at most the head of its deliveries, and only when the head is
+ * sent at once: backlogs stay in the database.
  */
 type Lane = LaneId & {
   readonly queue: ChannelQueue;
   loaded: QueuedDelivery | null;
-  /** Something was queued since the lane last looked at the database. */
+  /** Whether something was queued since the lane last looked at the database. */
   isWoken: boolean;
   cancelTimer: (() => void) | null;
 };
@@ -60,34 +60,34 @@ type Lane = LaneId & {
 type ChannelQueue = {
   readonly notificationId: number;
   readonly workspaceId: number | null;
-  /** All lanes, wherever they are. */
+  /** All lanes of the channel, wherever they are. */
   readonly lanes: Map<number, Lane>;
-  /** First in, first out. */
+  /** Lanes that wait for a place, first in, first out. */
   readonly ready: Set<Lane>;
   sending: number;
   isFailing: boolean;
 };
 
 export type DelivererGauges = {
-  /** Monitors and channels with pending deliveries. */
+  /** Number of pairs of monitor and channel with pending deliveries. */
   readonly lanes: number;
   readonly sending: number;
 };
 
 /**
- * Sends what the outbox holds: at least once, in order per monitor and channel, channels independent of
- * each other. A delivery that was made but not recorded (a crash in between) is sent again with the
- * same id.
+ * Sends the alerts of the outbox at least once, in order per monitor and channel. Channels are independent of
+ * each other. A delivery that was made but not recorded, because of a crash in between, is sent again with
+ * the same id.
  */
 export class Deliverer {
-  /** Since it was made. */
+  /** Counts since the deliverer was created. */
   readonly counters = createTotals(DELIVERY_COUNTERS);
   readonly #options: DelivererOptions;
   readonly #random: () => number;
   readonly #ledger: Ledger;
   readonly #queues = new Map<number, ChannelQueue>();
   readonly #places = new Places();
-  /** Queues that have ready lanes but found no place, in all or for their workspace. */
+  /** Queues with ready lanes that found no place, in all or for their workspace. */
   readonly #starved = new Set<ChannelQueue>();
   readonly #sends = new Set<Promise<void>>();
   readonly #abort = new AbortController();
@@ -106,13 +106,13 @@ export class Deliverer {
     return { lanes, sending: this.#sends.size };
   }
 
-  /** Takes up everything pending. Deliveries queued meanwhile are taken up too. */
+  /** Starts all pending deliveries. Deliveries that are queued meanwhile are started too. */
   async start(): Promise<void> {
     this.#state = 'loading';
     const now = this.#options.clock.wall();
     for await (const page of this.#ledger.pendingLanes()) {
       for (const { notificationId, monitorId, nextAttemptAt: at } of page) {
-        // It may be there already: something was queued behind its older deliveries while we were loading.
+        // The lane may exist already, because a delivery was queued behind its older ones during loading.
         const lane = this.#lane(notificationId, monitorId);
         if (at === null || at <= now) lane.queue.ready.add(lane);
         else {
@@ -126,7 +126,7 @@ export class Deliverer {
     for (const queue of this.#queues.values()) this.#pump(queue);
   }
 
-  /** Running sends may end by themselves for 1 s, then they are cut off; what is not recorded stays pending. */
+  /** Running sends may end by themselves for 1 s, then they are cut off. Unrecorded attempts stay pending. */
   async stop(): Promise<void> {
     this.#state = 'stopped';
     for (const queue of this.#queues.values()) {
@@ -138,7 +138,10 @@ export class Deliverer {
     await this.#ledger.close();
   }
 
-  /** A delivery was committed. Synchronous: the request is on its way within the same turn where a place is free. */
+  /**
+   * A delivery was committed. The call is synchronous: where a place is free, the request is sent within the
+   * same turn.
+   */
   wake(delivery: QueuedDelivery): void {
     if (this.#state === 'new' || this.#state === 'stopped') return;
     const known = this.#queues.get(delivery.notificationId)?.lanes.get(delivery.monitorId);
@@ -150,7 +153,10 @@ export class Deliverer {
     this.#makeReady(lane, delivery);
   }
 
-  /** A dead delivery is pending again: the lane looks at the database now, whatever it was waiting for. */
+  /**
+   * A dead delivery is pending again. The lane looks at the database now, even when it waits for a later
+   * attempt.
+   */
   wakeReplayed(lane: LaneId): void {
     if (this.#state === 'new' || this.#state === 'stopped') return;
     const known = this.#queues.get(lane.notificationId)?.lanes.get(lane.monitorId);
@@ -163,13 +169,16 @@ export class Deliverer {
     }
   }
 
-  /** Called after each attempt's record is committed. Returns a function that unregisters. */
+  /**
+   * Registers a listener for each attempt after its record is committed. Returns a function that unregisters
+   * it.
+   */
   onRecorded(listener: (attempt: FinishedAttempt) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** One attempt outside of any queue. Never rejects. */
+  /** Makes one attempt outside of any queue. Never rejects. */
   async attempt(notificationId: number, alert: Alert | null, context: SendContext): Promise<SendResult> {
     const { clock } = this.#options;
     const startedAt = clock.monotonic();
@@ -181,15 +190,16 @@ export class Deliverer {
 
   async #attempt(notificationId: number, alert: Alert | null, context: SendContext): Promise<SendResult> {
     const { source, send, log } = this.#options;
-    if (alert === null) return { outcome: 'permanent-message', error: 'the stored alert cannot be read' };
+    if (alert === null)
+      return { outcome: 'permanent-message', error: 'this version of svc cannot read the stored alert' };
     try {
       const channel = await source.find(notificationId);
-      if (channel === null) return { outcome: 'permanent-channel', error: 'the channel is gone' };
+      if (channel === null) return { outcome: 'permanent-channel', error: 'the channel was deleted' };
       return await send(channel, alert, context);
     } catch (error) {
-      // Not the receiver's doing (unreadable settings, a defect): its text stays in the log.
-      log.error({ error: messageOf(error), notificationId }, 'sending an alert failed on our side');
-      return { outcome: 'retry', error: 'svc could not send it (see the log of the coordinator)' };
+      // The receiver did not cause it (unreadable settings, a defect), so its text stays in the log.
+      log.error({ error: messageOf(error), notificationId }, 'sending an alert failed because of svc itself');
+      return { outcome: 'retry', error: 'svc could not send the alert: see the log of the coordinator' };
     }
   }
 
@@ -222,7 +232,8 @@ export class Deliverer {
   }
 
   #wait(lane: Lane, until: number): void {
-    // `until` may be from before the system's clock was set back: no wait is longer than the schedule's.
+    // `until` may come from a time before the system's clock was set back. No wait is longer than the
+    // schedule's.
     const wait = Math.min(until - this.#options.clock.wall(), LONGEST_WAIT_MS);
     lane.cancelTimer = this.#options.clock.after(wait, () => {
       lane.cancelTimer = null;
@@ -254,7 +265,7 @@ export class Deliverer {
   }
 
   #pumpStarved(): void {
-    // A list of its own: who finds no place again stands in the set again.
+    // A copy is walked, because a queue that finds no place is added to the set again.
     for (const queue of [...this.#starved]) {
       if (this.#places.isFull) return;
       this.#starved.delete(queue);
@@ -262,7 +273,7 @@ export class Deliverer {
     }
   }
 
-  /** The lane's head: one attempt and its record. The one place where errors of this loop end. */
+  /** Makes one attempt for the lane's head and records it. All errors of this loop end here. */
   async #send(lane: Lane): Promise<void> {
     const { clock, log } = this.#options;
     try {
@@ -277,7 +288,7 @@ export class Deliverer {
         attemptAt: at,
         signal,
       });
-      // Cut off by the stop: nobody knows whether it arrived. It stays as it was and is sent again.
+      // The stop cut it off, and nobody knows whether it arrived. It stays as it was and is sent again.
       if (signal.aborted && result.outcome !== 'delivered') return;
       lane.queue.isFailing = result.outcome === 'retry';
       const next = this.#nextAttempt(delivery, result);
@@ -289,18 +300,18 @@ export class Deliverer {
         nextAttemptAt: next,
       });
     } catch (error) {
-      log.error({ error: messageOf(error), ...laneOf(lane) }, 'taking up a delivery failed');
+      log.error({ error: messageOf(error), ...laneOf(lane) }, 'starting a delivery failed');
       if (this.#state === 'running') this.#wait(lane, clock.wall() + 1_000);
     }
   }
 
-  /** Resolves when the attempt is recorded, or when the stop no longer waits for that. */
+  /** Resolves when the attempt is recorded, or when the stop does not wait for that any more. */
   #record(lane: Lane, attempt: FinishedAttempt): Promise<void> {
     const { signal } = this.#abort;
     return new Promise((resolve) => {
       const giveUp = () => resolve();
       signal.addEventListener('abort', giveUp, { once: true });
-      // Past the grace of the stop nobody waits any more; the ledger still tries once when it closes.
+      // After the grace of the stop nobody waits any more. The ledger still tries once when it closes.
       if (signal.aborted) resolve();
       this.#ledger.record(attempt, (following) => {
         signal.removeEventListener('abort', giveUp);
@@ -311,7 +322,7 @@ export class Deliverer {
     });
   }
 
-  /** Null removes the lane, unless something came in since the database was asked. */
+  /** The lane's head. Null removes the lane, unless something was queued since the database was asked. */
   async #head(lane: Lane): Promise<QueuedDelivery | null> {
     lane.isWoken = false;
     const head = await this.#ledger.head(lane);
@@ -341,16 +352,16 @@ export class Deliverer {
       monitorId: delivery.monitorId,
     };
     if (next === null)
-      log.warn({ ...ids, outcome: result.outcome, reason: result.error }, 'alert delivery given up');
+      log.warn({ ...ids, outcome: result.outcome, reason: result.error }, 'gave up the delivery of an alert');
     else
       log.info(
         { ...ids, reason: result.error, nextAttemptAt: next },
-        'alert delivery failed, tried again later',
+        'the delivery of an alert failed: svc tries again later',
       );
     return next;
   }
 
-  /** Right after the commit of an attempt, before any later transaction can wake this lane. */
+  /** Continues the lane right after the commit of an attempt, before any later transaction can wake it. */
   #settle(lane: Lane, next: number | null, following: QueuedDelivery | null): void {
     lane.isWoken = false;
     if (this.#state !== 'running') return;

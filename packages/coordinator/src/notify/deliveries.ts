@@ -7,15 +7,15 @@ import { attemptEntry, channelState, finalState } from './attempts.ts';
 import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
 
-/** What people do with deliveries by hand. */
+/** Operations on deliveries that people start by hand. */
 export interface Deliveries {
   /**
    * Queues a dead delivery again, with the same id for the receiver and a fresh schedule of 24 h, before
-   * younger ones of its monitor and channel. Answers `not-dead` for one that is pending or delivered.
+   * younger deliveries of its monitor and channel. Returns `not-dead` for one that is pending or delivered.
    */
   replay(deliveryId: number): Promise<'replayed' | 'not-dead' | 'not-found'>;
   /**
-   * Sends a test alert: one attempt, at once, past the queue. It stands in the ledger under monitor 0 and
+   * Sends a test alert: one attempt, at once, past the queue. The ledger stores it under monitor 0, and it
    * updates the channel's state. The channel must exist.
    */
   sendTest(notificationId: number): Promise<TestOutcome>;
@@ -27,7 +27,7 @@ export function createDeliveries(options: {
   store: Store;
   clock: Clock;
   deliverer: Deliverer;
-  /** Stands in the test alert where a monitor's address would. */
+  /** Address that the test alert shows in place of a monitor's address. */
   publicUrl: string;
 }): Deliveries {
   const { store, clock, deliverer, publicUrl } = options;
@@ -73,7 +73,10 @@ export function createDeliveries(options: {
   };
 }
 
-/** Says `error`, so that the way of a real alert is tried as a whole, and in every text that it is a test. */
+/**
+ * Makes a test alert. Its status is `error`, so that it goes the whole way of a real alert, and every text in
+ * it says that it is a test.
+ */
 export function testAlert(at: number, publicUrl: string): Alert {
   return {
     monitor: { id: 0, name: 'Test', url: publicUrl, type: 'http' },

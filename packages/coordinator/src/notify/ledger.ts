@@ -13,20 +13,22 @@ import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import { attemptRecord, type FinishedAttempt } from './attempts.ts';
 
-/** Called right after the commit: the lane's next delivery when this one is over, null when there is none. */
+/**
+ * Called right after the commit with the lane's next delivery when this one is over; null when there is none.
+ */
 export type Settled = (following: QueuedDelivery | null) => void;
 
 const LANES_PER_PAGE = 1_000;
-/** Results wait for the transaction: some 5 ms. */
+/** Most attempts in one transaction. The recording of results waits for it: some 5 ms. */
 const ATTEMPTS_PER_TRANSACTION = 100;
 const WRITE_AGAIN_MS = 1_000;
-/** How long {@link Ledger.close} waits for the disk, ms. */
+/** Time that {@link Ledger.close} waits for the disk, ms. */
 const CLOSE_WITHIN_MS = 5_000;
 
 /**
- * The stored side of delivering. Attempts that end while a write is under way are written together in
- * the next transaction; a write that fails is tried again until it succeeds, because a delivery that is
- * not recorded would be sent twice and holds up those behind it.
+ * The stored side of delivering. Attempts that end during a write are written together in the next
+ * transaction. A failed write is tried again until it succeeds, because an unrecorded delivery would be sent
+ * twice and delays those behind it.
  */
 export class Ledger {
   readonly #store: Store;
@@ -56,7 +58,7 @@ export class Ledger {
     }
   }
 
-  /** A wait is not longer than it was meant to be, though the system's clock was set back since it began. */
+  /** A wait is not longer than planned, even when the system's clock was set back since it began. */
   #notLater({ nextAttemptAt, lastAttemptAt }: PendingLane): number | null {
     if (nextAttemptAt === null || lastAttemptAt === null) return nextAttemptAt;
     return Math.min(nextAttemptAt, this.#clock.wall() + nextAttemptAt - lastAttemptAt);
@@ -67,22 +69,24 @@ export class Ledger {
     return headOf(this.#store, this.#secrets, lane);
   }
 
-  /** `settled` is called once, after the commit; never when the ledger is closed before. */
+  /**
+   * Records an attempt. `settled` is called once, after the commit; never when the ledger is closed before.
+   */
   record(attempt: FinishedAttempt, settled: Settled): void {
     this.#waiting.push({ attempt, settled });
     this.#writing ??= this.#write();
   }
 
   /**
-   * Writes what is waiting, once, and waits for that within bounds: the disk may stall. What is not written
-   * is sent again after the next start.
+   * Writes the waiting attempts once, and waits for that within bounds, because the disk may stall. Unwritten
+   * deliveries are sent again after the next start.
    */
   async close(): Promise<void> {
     this.#closing.abort();
     if (this.#writing === null) return;
     const bound = Promise.withResolvers<void>();
     const cancel = this.#clock.after(CLOSE_WITHIN_MS, () => {
-      this.#log.error('the database did not answer in time: what is not recorded is sent again');
+      this.#log.error('the database did not answer in time: unrecorded deliveries will be sent again');
       bound.resolve();
     });
     await Promise.race([this.#writing, bound.promise]);
@@ -102,15 +106,18 @@ export class Ledger {
         });
         this.#perTransaction = Math.min(2 * this.#perTransaction, ATTEMPTS_PER_TRANSACTION);
       } catch (error) {
-        this.#log.error({ error, attempts: batch.length }, 'recording delivery attempts failed');
+        this.#log.error(
+          { error, attempts: batch.length },
+          'recording delivery attempts failed: svc tries again',
+        );
         if (this.#closing.signal.aborted) break;
-        // One at a time and at the end: an attempt that cannot be written must not hold up the others.
+        // One at a time and at the end: an attempt that cannot be written must not delay the others.
         this.#perTransaction = 1;
         this.#waiting.push(...batch);
         await pause(this.#clock, WRITE_AGAIN_MS, this.#closing.signal);
       }
     }
-    // In the same turn as the last look at the queue: what is added later starts another write.
+    // This is in the same turn as the last look at the queue, so a later attempt starts another write.
     this.#writing = null;
   }
 }

@@ -1,8 +1,10 @@
-/** Sends at once: of all channels, and of those of one workspace, so that no workspace can keep others waiting. */
+/**
+ * Most simultaneous sends: of all channels, and of one workspace, so that no workspace can delay the others.
+ */
 export const SENDS_IN_ALL = 512;
 export const SENDS_PER_WORKSPACE = 128;
 
-/** Who sends now, by workspace; null stands for those of which the workspace is not known any more. */
+/** Counts the running sends by workspace; null stands for a workspace that is not known any more. */
 export class Places {
   readonly #taken = new Map<number | null, number>();
   #count = 0;
@@ -12,7 +14,7 @@ export class Places {
     return this.#count >= SENDS_IN_ALL;
   }
 
-  /** False: there is none left for this workspace. */
+  /** Takes a place; false when none is left for this workspace. */
   take(workspaceId: number | null): boolean {
     const taken = this.#taken.get(workspaceId) ?? 0;
     if (this.isFull || taken >= SENDS_PER_WORKSPACE) return false;
@@ -21,7 +23,7 @@ export class Places {
     return true;
   }
 
-  /** Gives back what was taken. */
+  /** Returns a taken place. */
   give(workspaceId: number | null): void {
     const taken = this.#taken.get(workspaceId) ?? 0;
     this.#count -= 1;

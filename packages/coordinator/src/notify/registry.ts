@@ -5,7 +5,7 @@ import { webhook } from './channels/webhook.ts';
 
 const withoutSender: ChannelWithoutSender = { closesIncidents: false, operatorSettings: {}, send: null };
 
-/** All kinds, one line each. A kind that has settings and no line here fails the type check. */
+/** All kinds, one line each. A kind with settings and without a line here fails the type check. */
 export const CHANNELS = {
   email: withoutSender,
   webhook,
@@ -21,7 +21,7 @@ export const CHANNELS = {
   push_a: withoutSender,
 } satisfies Channels;
 
-/** A registry: production has {@link CHANNELS}. */
+/** A registry of kinds. Production uses {@link CHANNELS}. */
 export type Channels = { readonly [K in ChannelKind]: Channel<K, SettingsTable> | ChannelWithoutSender };
 
 /** The kinds that this version can send to. */
@@ -33,7 +33,7 @@ export const SENDING_KINDS = CHANNEL_KINDS.filter(
   (kind): kind is SendingKind => CHANNELS[kind].send !== null,
 );
 
-/** The settings of the operator that some kind reads, as the coordinator reads them from its environment. */
+/** The operator's settings that any kind reads, as the coordinator reads them from its environment. */
 export const CHANNEL_OPERATOR_SETTINGS: OperatorSettings = Object.assign(
   {},
   ...CHANNEL_KINDS.map((kind) => CHANNELS[kind].operatorSettings),
@@ -41,7 +41,7 @@ export const CHANNEL_OPERATOR_SETTINGS: OperatorSettings = Object.assign(
 
 type TableOf<K extends ChannelKind> = (typeof CHANNELS)[K]['operatorSettings'];
 
-/** All tables as one: the intersection of the members of a union. */
+/** All tables as one type: the intersection of the members of a union. */
 type OperatorSettings = { [K in ChannelKind]: (table: TableOf<K>) => void }[ChannelKind] extends (
   table: infer All,
 ) => void
@@ -49,9 +49,9 @@ type OperatorSettings = { [K in ChannelKind]: (table: TableOf<K>) => void }[Chan
   : never;
 
 /**
- * Whether a channel of this kind has to be told of an incident that ends without a recovery.
+ * Whether a channel of this kind must be told of an incident that ends without a recovery.
  *
- * @param kind as stored; a kind that this version does not know is told nothing
+ * @param kind stored kind; one that this version does not know is told nothing
  */
 export function closesIncidents(kind: string): boolean {
   const known = CHANNEL_KINDS.find((each) => each === kind);

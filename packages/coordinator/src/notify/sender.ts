@@ -7,21 +7,21 @@ import { querySecrets } from '../outgoing/mask.ts';
 import type { SendContext, SendResult } from './channel.ts';
 import { CHANNELS, type Channels } from './registry.ts';
 
-/** A declared channel as it is sent to. */
+/** A declared channel in the form that sending needs. */
 export type StoredChannelOf<K extends ChannelKind> = {
   readonly kind: K;
   readonly settings: Secret<ChannelSettings[K]>;
 };
 export type StoredChannel = { [K in ChannelKind]: StoredChannelOf<K> }[ChannelKind];
 
-/** One attempt through the channel's own kind. Whatever the receiver does is a result. */
+/** Makes one attempt through the channel's own kind. Whatever the receiver does is a result. */
 export type Send = <K extends ChannelKind>(
   channel: StoredChannelOf<K>,
   alert: Alert,
   context: SendContext,
 ) => Promise<SendResult>;
 
-/** Values of the operator's settings, by the keys of the tables that they are read with. */
+/** Values of the operator's settings, by the keys of the tables that declare them. */
 export type OperatorValues = Readonly<Record<string, unknown>>;
 
 /**
@@ -32,10 +32,10 @@ export type OperatorValues = Readonly<Record<string, unknown>>;
  */
 export type ChannelProblem = { readonly reason: 'no-sender' | 'setting-missing'; readonly message: string };
 
-/** Why nothing can be delivered to channels of this kind. Null: it can. */
+/** Why nothing can be delivered to channels of this kind; null when it can. */
 export type ChannelProblems = (kind: ChannelKind) => ChannelProblem | null;
 
-/** Answers by kind, under these settings of the operator. */
+/** Returns the problems by kind under these settings of the operator. */
 export function channelProblems(operator: OperatorValues, channels: Channels = CHANNELS): ChannelProblems {
   return (kind) => {
     const { send, operatorSettings } = channels[kind];
@@ -43,12 +43,12 @@ export function channelProblems(operator: OperatorValues, channels: Channels = C
   };
 }
 
-/** The one way by which alerts reach a kind of channel. */
+/** Creates the one function through which alerts reach channels. */
 export function createSender(
   { post, operator }: { readonly post: HttpPost; readonly operator: OperatorValues },
   channels: Channels = CHANNELS,
 ): Send {
-  // Of one kind, so that the compiler sees that settings and sender belong together.
+  // It handles one kind, so that the compiler sees that settings and sender belong together.
   return async <K extends ChannelKind>(
     { kind, settings }: StoredChannelOf<K>,
     alert: Alert,
@@ -57,13 +57,13 @@ export function createSender(
     const channel: Channels[K] = channels[kind];
     if (channel.send === null) return { outcome: 'permanent-channel', error: noSender(kind).message };
     const missing = settingMissing(kind, channel.operatorSettings, operator);
-    // The operator may set it within the day for which a delivery is tried.
+    // The operator may set it within the day in which a delivery is tried.
     if (missing !== null) return { outcome: 'retry', error: missing.message };
     return channel.send(settings.reveal(), alert, context, { post: withSecretsOf(alert, post), operator });
   };
 }
 
-/** What of the alert is a secret is not to be said either, when a receiver repeats what it was sent. */
+/** Adds the secret parts of the alert, which must not appear in messages when a receiver repeats them. */
 function withSecretsOf({ monitor }: Alert, post: HttpPost): HttpPost {
   const url = URL.parse(monitor.url);
   const secrets = url === null ? [] : querySecrets(url);

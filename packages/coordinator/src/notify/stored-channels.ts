@@ -6,8 +6,8 @@ import type { ChannelSource } from './deliverer.ts';
 import type { StoredChannel } from './sender.ts';
 
 /**
- * The declared channels. Each is looked up for every attempt, so that a corrected address counts from the next
- * attempt on and settings in clear are not kept.
+ * The declared channels. A channel is looked up for every attempt, so that a corrected address counts from
+ * the next attempt on, and settings in clear text are not kept.
  */
 export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
   return {
@@ -15,8 +15,8 @@ export function storedChannels(store: Store, secrets: Secrets): ChannelSource {
       const channel = await findChannel(store, notificationId);
       if (channel === null) return null;
       const kind = CHANNEL_KINDS.find((known) => known === channel.kind);
-      if (kind === undefined) throw new RangeError(`channel ${notificationId} is of an unknown kind`);
-      // Sealed after the resource's schema had normalized them.
+      if (kind === undefined) throw new RangeError(`channel ${notificationId} has an unknown kind`);
+      // They were sealed after the resource's schema had normalized them.
       return { kind, settings: openSettings(secrets, channel.settingsSealed) } as StoredChannel;
     },
   };

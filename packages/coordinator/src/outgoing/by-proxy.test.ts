@@ -70,7 +70,7 @@ test('a proxy that denies, and one that is not there, are said', async () => {
   expect(await post('https://a.test/', `http://me:s3cret@127.0.0.1:${port}`)).toEqual({
     kind: 'unanswered',
     failure: 'unreachable',
-    error: 'the proxy opens no tunnel to the receiver (403 Forbidden)',
+    error: 'the proxy did not open a tunnel to the receiver (403 Forbidden)',
   });
   const gone = createServer();
   const closedPort = await listening(gone);
@@ -79,6 +79,6 @@ test('a proxy that denies, and one that is not there, are said', async () => {
   expect(await post('https://a.test/', `http://127.0.0.1:${closedPort}`)).toEqual({
     kind: 'unanswered',
     failure: 'unreachable',
-    error: 'the proxy cannot be reached (ECONNREFUSED)',
+    error: 'svc cannot reach the proxy (ECONNREFUSED)',
   });
 });

@@ -1,4 +1,4 @@
-import { isIP, type LookupFunction } from 'node:net';
+import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { SvcError } from '@svc/shared/errors.ts';
@@ -8,39 +8,45 @@ import { buildConnector } from 'undici';
 import type { Resolve } from './names.ts';
 import { connectBy } from './tunnel.ts';
 
-/** ms */
-const ABANDONED_AFTER_MS = 10_000;
+/** As undici's connectors; `signal` ends what does not wait for an answer any more. */
+export type GuardedConnector = (
+  options: buildConnector.Options,
+  signal: AbortSignal,
+  callback: buildConnector.Callback,
+) => void;
 
 export type GuardedDial = {
   readonly guard: EgressGuard;
   /** Keeps itself from taking all threads that the process has for names: see `fairly`. */
   readonly resolve: Resolve;
-  /** Asked for once, at the first connection. */
+  /** Called once, at the first connection. */
   readonly secureContext: () => SecureContext;
-  /** Undefined: everything goes directly. */
+  /** Chooses the proxy; undefined: every connection is direct. */
   readonly proxyFor: ProxyFor | undefined;
 };
 
 /**
- * Connector for undici that asks the guard about the address that is dialled. A `lookup` alone is not
- * enough: sockets never call it for IP literals. Where a proxy is set for the host, names are the proxy's to
- * resolve and to allow, and the guard judges literals only (decision 0175). TLS is verified, HTTP/1.1 only.
- * Whoever dials has the time-out; the one here only ends sockets that nobody waits for any more.
+ * A connector for undici that asks the guard about the address that is really dialled. A `lookup` alone is
+ * not enough, because sockets never call it for IP literals.
+ *
+ * Where a proxy is set for the host, the proxy resolves and allows names, and the guard judges only literals
+ * (decision 0175). TLS is verified, and only HTTP/1.1 is spoken. The caller keeps the time-out: a socket
+ * that is not connected yet outlives the client that asked for it, and only the signal ends it.
  */
-export function guardedConnector(dial: GuardedDial): buildConnector.connector {
+export function guardedConnector(dial: GuardedDial): GuardedConnector {
   const { guard, resolve, secureContext, proxyFor } = dial;
-  let connect: buildConnector.connector | undefined;
-  const connector = () => {
-    connect ??= buildConnector({
+  const lookup = guardedLookup(guard, resolve);
+  let secure: buildConnector.connector | undefined;
+  const overTls: buildConnector.connector = (options, callback) => {
+    secure ??= buildConnector({
       secureContext: secureContext(),
       allowH2: false,
-      timeout: ABANDONED_AFTER_MS,
-      lookup: guardedLookup(guard, resolve),
+      timeout: 0,
       checkServerIdentity: checkAlternativeNames,
     });
-    return connect;
+    secure(options, callback);
   };
-  return (options, callback) => {
+  return (options, signal, callback) => {
     const target = targetOf(options);
     const verdict = isIP(target.host) === 0 ? null : guard.verdict(target.host);
     if (verdict?.allowed === false) {
@@ -48,17 +54,28 @@ export function guardedConnector(dial: GuardedDial): buildConnector.connector {
       queueMicrotask(() => callback(denied, null));
       return;
     }
-    const proxy = proxyFor?.(target.host, target.port);
-    if (proxy === undefined) {
-      connector()(options, callback);
-      return;
-    }
-    connectBy(proxy, target, (error, socket) => {
+    const connected = (error: Error | null, socket: Socket | null) => {
       if (socket === null) callback(error ?? new TypeError('no socket and no error'), null);
-      else if (options.protocol === 'https:') connector()({ ...options, httpSocket: socket }, callback);
+      else if (options.protocol === 'https:') overTls({ ...options, httpSocket: socket }, callback);
       else callback(null, socket);
-    });
+    };
+    const proxy = proxyFor?.(target.host, target.port);
+    if (proxy === undefined) connectTo({ ...target, lookup, signal }, connected);
+    else connectBy(proxy, { ...target, signal }, connected);
   };
+}
+
+type Dialled = { host: string; port: number; lookup: LookupFunction; signal: AbortSignal };
+
+function connectTo(dialled: Dialled, done: (error: Error | null, socket: Socket | null) => void): void {
+  const socket = connect(dialled);
+  const failed = (error: Error) => done(error, null);
+  socket.once('error', failed);
+  socket.once('connect', () => {
+    // From here on what uses the socket is told by its own end.
+    socket.off('error', failed).on('error', () => {});
+    done(null, socket);
+  });
 }
 
 function targetOf({ hostname, port, protocol }: buildConnector.Options): { host: string; port: number } {
@@ -66,7 +83,10 @@ function targetOf({ hostname, port, protocol }: buildConnector.Options): { host:
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? defaultPort : Number(port) };
 }
 
-/** Offers only the allowed addresses of a name to the socket; none left is {@link EgressDeniedError}. */
+/**
+ * Gives the socket only the allowed addresses of a name. When none is left, the error is {@link
+ * EgressDeniedError}.
+ */
 function guardedLookup(guard: EgressGuard, resolve: Resolve): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname).then(

@@ -110,7 +110,7 @@ describe('the exchange', () => {
     expect(await poster()(request(`http://127.0.0.1:${port}`))).toEqual({
       kind: 'unanswered',
       failure: 'broken',
-      error: 'the receiver answered with something that is not HTTP',
+      error: 'the answer of the receiver is not HTTP',
     });
   });
 });
@@ -159,7 +159,7 @@ describe('no answer', () => {
     expect(await poster()(request(`http://127.0.0.1:${port}/secret-path`))).toEqual({
       kind: 'unanswered',
       failure: 'unreachable',
-      error: 'no connection (ECONNREFUSED)',
+      error: 'cannot connect to the receiver (ECONNREFUSED)',
     });
   });
 
@@ -188,7 +188,7 @@ describe('no answer', () => {
     expect(await post(request(`https://other.example:${port}/`))).toMatchObject({
       kind: 'unanswered',
       failure: 'certificate',
-      error: "the receiver's TLS certificate was not accepted (ERR_TLS_CERT_ALTNAME_INVALID)",
+      error: "the receiver's TLS certificate is not trusted (ERR_TLS_CERT_ALTNAME_INVALID)",
     });
   });
 
@@ -204,7 +204,7 @@ describe('no answer', () => {
     const post = createHttpPost({ clock, guard, resolve, ca: [WITHOUT_ALTERNATIVE_NAME.cert] });
     expect(await post(request(`https://secure.test:${port}/`))).toMatchObject({
       failure: 'certificate',
-      error: "the receiver's TLS certificate was not accepted (ERR_TLS_CERT_ALTNAME_INVALID)",
+      error: "the receiver's TLS certificate is not trusted (ERR_TLS_CERT_ALTNAME_INVALID)",
     });
     expect(requests).toBe(0);
   });

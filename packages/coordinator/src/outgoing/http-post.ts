@@ -9,20 +9,20 @@ import { excerptOf, maskSecrets } from './mask.ts';
 import { fairly, type Lookups, type Resolve, resolveAsSystem } from './names.ts';
 import { ProxyError } from './tunnel.ts';
 
-/** ms */
+/** Bound on the connection, ms. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** The whole exchange: name, connection, request and as much of the reply as is read. ms */
+/** Bound on the whole exchange, ms: the name, the connection, the request and the read part of the reply. */
 const TOTAL_TIMEOUT_MS = 15_000;
 const REPLY_BYTES = 64 * 1_024;
-/** UTF-16 code units: well below 1 KiB with what is put before it. */
+/** Length of an excerpt in UTF-16 code units. It stays well below 1 KiB together with the text before it. */
 const EXCERPT_LENGTH = 500;
 
 export type PostRequest = {
   readonly url: string;
-  /** Names and values, already merged: {@link mergeHeaders}. */
+  /** Names and values, already merged by {@link mergeHeaders}. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: string | Uint8Array;
-  /** Must not appear in what is said about the attempt, even when the receiver repeats them. */
+  /** Values that must not appear in any message about the attempt, even when the receiver repeats them. */
   readonly secrets: readonly string[];
   readonly signal: AbortSignal;
 };
@@ -30,13 +30,13 @@ export type PostRequest = {
 export type PostReply = {
   kind: 'answered';
   statusCode: number;
-  /** From `Retry-After`, seconds or date; ms, >= 0. */
+  /** Wait from `Retry-After` (seconds or date), ms, >= 0. */
   retryAfterMs?: number;
-  /** The first 64 KiB; for reading by the channel, never for logs. */
+  /** The first 64 KiB, for the channel to read; never for logs. */
   body: string;
   /** The same, as it came. */
   bytes: Uint8Array;
-  /** What people may see of the reply: one masked line, '' when there was no body. */
+  /** The part of the reply that people may see: one masked line, '' when there was no body. */
   excerpt: string;
 };
 
@@ -55,24 +55,25 @@ export type PostFailure = (typeof POST_FAILURES)[number];
 
 export type PostResult = PostReply | { kind: 'unanswered'; failure: PostFailure; error: string };
 
-/** One POST: no redirect is followed, nothing is tried again, never rejects. */
+/** Makes one POST. It follows no redirect, does not retry and never rejects. */
 export type HttpPost = (request: PostRequest) => Promise<PostResult>;
 
 export type HttpPostOptions = {
   clock: Clock;
   guard: EgressGuard;
   resolve?: Resolve;
-  /** How many of the threads that the process has for names its lookups may take. */
+  /** How many of the process's threads for names the lookups may take. */
   lookups?: Lookups;
-  /** PEM certificates of authorities that are trusted beside those that this process trusts anyway. */
+  /** PEM certificates of authorities that are trusted in addition to those of this process. */
   ca?: readonly string[];
   /** Undefined: every connection goes directly. */
   proxyFor?: ProxyFor | undefined;
 };
 
 /**
- * A fresh connection per request: alerts are rare, and a kept connection that the receiver closed in
- * the meantime would cost the alert its first attempt. TLS sessions are resumed.
+ * Creates a function that posts over a fresh connection for each request. Alerts are rare, and a kept
+ * connection that the receiver has closed meanwhile would cost an alert its first attempt. TLS sessions are
+ * resumed.
  */
 export function createHttpPost({
   clock,
@@ -82,7 +83,7 @@ export function createHttpPost({
   ca = [],
   proxyFor,
 }: HttpPostOptions): HttpPost {
-  // With further authorities it takes long: not when an alert waits for it.
+  // With further authorities this takes long, so it is done before any alert waits for it.
   const further = ca.length === 0 ? undefined : trustedContext(ca);
   const connect = guardedConnector({
     guard,
@@ -105,7 +106,7 @@ export function createHttpPost({
       const url = new URL(request.url);
       client = new Client(url.origin, {
         connect: (options, callback) =>
-          connect(options, (...answer) => {
+          connect(options, abort.signal, (...answer) => {
             cancelConnect();
             callback(...answer);
           }),
@@ -113,7 +114,7 @@ export function createHttpPost({
         bodyTimeout: 0,
       });
       const opened = client;
-      // A request that still waits for its connection does not see its signal: the client has to go.
+      // A request that still waits for its connection does not see its signal, so the client is destroyed.
       abort.signal.addEventListener('abort', () =>
         opened.destroy(abort.signal.reason as Error).catch(() => {}),
       );
@@ -142,7 +143,8 @@ export function createHttpPost({
       cancelTotal();
       cancelConnect();
       request.signal.removeEventListener('abort', onAbort);
-      // Not awaited: it only waits for the socket to go, and nothing may hold up the delivery's result.
+      // This is not awaited: it only waits for the socket to end, and nothing may delay the delivery's
+      // result.
       client?.destroy().catch(() => {});
     }
   };
@@ -157,7 +159,10 @@ class PostAborted extends SvcError {
   }
 }
 
-/** The receiver has answered with its status: a body that breaks off or never ends changes nothing. */
+/**
+ * Reads the reply's body. The receiver has already answered with its status, so a body that breaks off or
+ * never ends changes nothing.
+ */
 async function readReply(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -168,12 +173,12 @@ async function readReply(body: Dispatcher.ResponseData['body'], signal: AbortSig
       if (size >= REPLY_BYTES || signal.aborted) break;
     }
   } catch {
-    // What has come so far is all there is.
+    // The part that has come is all there is.
   }
   return Buffer.concat(chunks).subarray(0, REPLY_BYTES);
 }
 
-/** ms from now; undefined when absent or neither seconds nor a date. */
+/** Reads `Retry-After` as ms from now; undefined when it is absent, or neither seconds nor a date. */
 export function parseRetryAfter(value: string | string[] | undefined, now: number): number | undefined {
   const text = Array.isArray(value) ? value[0] : value;
   if (text === undefined) return undefined;
@@ -182,7 +187,7 @@ export function parseRetryAfter(value: string | string[] | undefined, now: numbe
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }
 
-/** The request's own framing: configured headers of these names are left out. */
+/** Headers that frame the request. Configured headers of these names are left out. */
 const FRAMING = new Set([
   'host',
   'content-length',
@@ -195,7 +200,10 @@ const FRAMING = new Set([
   'expect',
 ]);
 
-/** Ours, overridden by what the user configured (names ignore case), except for the framing headers. */
+/**
+ * Merges svc's headers with the configured ones, which win (names ignore case), except for the framing
+ * headers.
+ */
 export function mergeHeaders(
   ours: Readonly<Record<string, string>>,
   configured: readonly { key: string; value: string }[],
@@ -211,17 +219,17 @@ export function mergeHeaders(
   ];
 }
 
-/** Says what happened by the error's code: messages of libraries may carry URLs and header values. */
+/** Describes an error by its code, because messages of libraries may carry URLs and header values. */
 function failureOf(error: unknown): { failure: PostFailure; error: string } {
   if (error instanceof PostAborted) return { failure: error.failure, error: error.message };
   if (error instanceof ProxyError) return { failure: 'unreachable', error: error.message };
   if (error instanceof EgressDeniedError) {
     return {
       failure: 'egress-denied',
-      error: `${error.message}; SVC_CHANNEL_EGRESS_ALLOW opens private ranges`,
+      error: `${error.message}: add the range to SVC_CHANNEL_EGRESS_ALLOW to allow it`,
     };
   }
-  // Happy eyeballs: several addresses failed, the first one stands for all.
+  // Happy eyeballs: several addresses failed, and the first one stands for all.
   if (error instanceof AggregateError && error.errors.length > 0) return failureOf(error.errors[0]);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ERR_INVALID_URL')
@@ -229,15 +237,15 @@ function failureOf(error: unknown): { failure: PostFailure; error: string } {
   if (code === 'UND_ERR_INVALID_ARG' || code === 'ERR_INVALID_CHAR') {
     return { failure: 'invalid-request', error: 'the configured address or headers cannot be sent' };
   }
-  if (RESOLVING.has(code))
-    return { failure: 'unresolved', error: `the host name could not be resolved (${code})` };
-  if (CONNECTING.has(code)) return { failure: 'unreachable', error: `no connection (${code})` };
+  if (RESOLVING.has(code)) return { failure: 'unresolved', error: `cannot resolve the host name (${code})` };
+  if (CONNECTING.has(code))
+    return { failure: 'unreachable', error: `cannot connect to the receiver (${code})` };
   if (/CERT|SIGNATURE|ERR_TLS_CERT|ISSUER|UNABLE_TO_/.test(code)) {
-    return { failure: 'certificate', error: `the receiver's TLS certificate was not accepted (${code})` };
+    return { failure: 'certificate', error: `the receiver's TLS certificate is not trusted (${code})` };
   }
-  // Its code is often undefined.
+  // The code of this error is often undefined.
   if (error instanceof Error && error.name === 'HTTPParserError')
-    return { failure: 'broken', error: 'the receiver answered with something that is not HTTP' };
+    return { failure: 'broken', error: 'the answer of the receiver is not HTTP' };
   return { failure: 'broken', error: `the connection failed (${code === '' ? 'unknown error' : code})` };
 }
 

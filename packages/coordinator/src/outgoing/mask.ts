@@ -1,12 +1,12 @@
 import { MASK } from '@svc/shared/secret.ts';
 
-/** Shorter values are left alone: replacing them would garble the text and hide nothing. */
+/** Shorter values are not masked: replacing them would garble the text and hide nothing. */
 const SHORTEST = 4;
 const SHORTEST_WORD = 8;
 
 /**
- * `text` without any of the secrets, whole or in the parts a receiver is likely to repeat (the token of
- * `Bearer <token>`), nor in their URL-encoded or JSON-escaped form.
+ * Removes all secrets from `text`: whole, in the parts that a receiver is likely to repeat (the token of
+ * `Bearer <token>`), and in their URL-encoded and JSON-escaped forms.
  */
 export function maskSecrets(text: string, secrets: readonly string[]): string {
   const patterns = new Set<string>();
@@ -14,7 +14,7 @@ export function maskSecrets(text: string, secrets: readonly string[]): string {
     if (secret.length >= SHORTEST) addForms(patterns, secret);
     for (const word of secret.split(/\s+/)) if (word.length >= SHORTEST_WORD) addForms(patterns, word);
   }
-  // Longest first, so that a secret containing another one is replaced as a whole.
+  // The longest comes first, so that a secret that contains another one is replaced as a whole.
   const ordered = [...patterns].sort((a, b) => b.length - a.length);
   return ordered.reduce((masked, pattern) => masked.replaceAll(pattern, MASK), text);
 }
@@ -25,7 +25,10 @@ function addForms(patterns: Set<string>, secret: string): void {
   patterns.add(JSON.stringify(secret).slice(1, -1));
 }
 
-/** The query of an address whole and its values, as written and decoded. What has no value may be a key itself: `?0123abcd`. */
+/**
+ * The query of an address and its values, as written and decoded. A name without a value may be a key itself:
+ * `?0123abcd`.
+ */
 export function querySecrets({ search, searchParams }: URL): string[] {
   const query = search.slice(1);
   const written = query.split('&').map((pair) => pair.slice(pair.indexOf('=') + 1));
@@ -33,7 +36,7 @@ export function querySecrets({ search, searchParams }: URL): string[] {
   return [query, ...written, ...decoded];
 }
 
-/** At most `length` UTF-16 code units of `text`, on one line, without control characters. */
+/** At most `length` UTF-16 code units of `text`, on one line and without control characters. */
 export function excerptOf(text: string, length: number): string {
   const line = text
     .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\s]+/g, ' ')

@@ -3,7 +3,7 @@ import { type LookupAddress, lookup } from 'node:dns';
 /** Resolves a name to all its addresses. */
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
-/** As the system does: hosts file, search list, system servers. */
+/** Resolves names as the system does: hosts file, search list, system servers. */
 export const resolveAsSystem: Resolve = (hostname) =>
   new Promise((resolve, reject) => {
     lookup(hostname, { all: true }, (error, addresses) => {
@@ -22,12 +22,12 @@ export type Lookups = {
 
 /** For alerts. */
 const LOOKUPS: Lookups = { atOnce: Number.POSITIVE_INFINITY, ofSuspects: 2 };
-/** Suspects remembered; beyond it they are all forgotten, which costs some threads once. */
+/** Most suspects that are remembered. Beyond this all are forgotten, which costs some threads once. */
 const MAX_SUSPECTS = 10_000;
 
 /**
- * Keeps receivers whose zone is dead from holding up all the others: one query per name at a time, and
- * names whose last query failed share few places.
+ * Keeps receivers with a dead zone from delaying all others: one query for each name at a time, and names
+ * whose last query failed share few places.
  */
 export function fairly(resolve: Resolve, { atOnce, ofSuspects }: Lookups = LOOKUPS): Resolve {
   const running = new Map<string, Promise<LookupAddress[]>>();

@@ -3,38 +3,35 @@ import { SvcError } from '@svc/shared/errors.ts';
 import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
 import { openTunnel, type TunnelEnd } from '@svc/shared/proxy/tunnel.ts';
 
-/** The proxy cannot be reached or opens no tunnel. The message is fit for the ledger. */
+/** The proxy cannot be reached or did not open a tunnel. The message may be stored in the ledger. */
 export class ProxyError extends SvcError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('proxy-failed', message, options);
   }
 }
 
-/** Whoever dials has the time-out; this one only ends sockets that nobody waits for any more, ms. */
-const ABANDONED_AFTER_MS = 10_000;
-
 /**
- * Opens a connection to the target through a tunnel of the proxy, whose own address is exempt from the guard: the
- * operator has set it.
+ * Opens a connection to the target through a tunnel of the proxy. The proxy's own address is exempt from the
+ * guard, because the operator has set it.
  *
- * @param target its host is a name, which the proxy resolves, or an IP literal without brackets
+ * @param target its host is a name, which the proxy resolves, or an IP literal without brackets. The signal ends a
+ *   dial that nobody waits for any more; the caller keeps the time-out.
  */
 export function connectBy(
   proxy: HttpProxy,
-  target: { host: string; port: number },
+  target: { host: string; port: number; signal: AbortSignal },
   done: (error: ProxyError | null, socket: Socket | null) => void,
 ): void {
-  const socket = connect({ host: proxy.host, port: proxy.port, timeout: ABANDONED_AFTER_MS });
-  socket.on('timeout', () => socket.destroy(new ProxyError('the proxy cannot be reached (ETIMEDOUT)')));
+  const socket = connect({ host: proxy.host, port: proxy.port, signal: target.signal });
   const unreachable = (cause: NodeJS.ErrnoException) => {
-    const message = `the proxy cannot be reached (${cause.code ?? 'unknown error'})`;
-    done(cause instanceof ProxyError ? cause : new ProxyError(message, { cause }), null);
+    const message = `svc cannot reach the proxy (${cause.code ?? 'unknown error'})`;
+    done(new ProxyError(message, { cause }), null);
   };
   socket.once('error', unreachable);
   socket.once('connect', () => {
-    socket.off('error', unreachable);
+    // From here on what uses the socket is told by its own end.
+    socket.off('error', unreachable).on('error', () => {});
     openTunnel(socket, proxy, target, (end) => {
-      socket.setTimeout(0);
       if (end.kind === 'open') done(null, socket);
       else done(new ProxyError(said(end)), null);
     });
@@ -42,7 +39,7 @@ export function connectBy(
 }
 
 function said(end: Exclude<TunnelEnd, { kind: 'open' }>): string {
-  if (end.kind === 'broken') return `the proxy opens no tunnel: ${end.message}`;
+  if (end.kind === 'broken') return `the proxy did not open a tunnel: ${end.message}`;
   const answer = `${end.statusCode}${end.reason === '' ? '' : ` ${end.reason}`}`;
-  return `the proxy opens no tunnel to the receiver (${answer})`;
+  return `the proxy did not open a tunnel to the receiver (${answer})`;
 }

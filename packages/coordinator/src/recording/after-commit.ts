@@ -12,7 +12,7 @@ import { type RecordedResult, ResultFeed } from './result-feed.ts';
 /** Reasons of `unknown` that somebody asked for. */
 const DECLARED: ReadonlySet<string> = new Set(['deactivated', 'probe-changed']);
 
-/** What follows a commit: memory takes up what is durable now, and others are told, in one order. */
+/** The steps after a commit: memory takes the durable state, and others are told, in one order. */
 export class AfterCommit {
   readonly feed: ResultFeed;
   /** Since the start. */
@@ -37,23 +37,28 @@ export class AfterCommit {
     return () => this.#changeListeners.delete(listener);
   }
 
-  /** Called after each commit, for each stream whose position it moved. Must not throw. Returns a function that unregisters. */
+  /**
+   * Called after each commit, for each stream whose position moved. It must not throw. Returns a function
+   * that unregisters it.
+   */
   onPosition(listener: (position: StreamPosition) => void): () => void {
     this.#positionListeners.add(listener);
     return () => this.#positionListeners.delete(listener);
   }
 
-  /** Where the reading of the stream continues; null where nothing of it was ever recorded. */
+  /** Where the reading of the stream continues; null when nothing of it was ever recorded. */
   positionIn(stream: string): StreamPosition | null {
     return this.#positions.get(stream) ?? null;
   }
 
-  /** The position was recorded before the start. */
+  /** Notes a position that was recorded before the start. */
   loaded(position: StreamPosition): void {
     this.#positions.set(position.stream, position);
   }
 
-  /** @param deliveryIds of the deliveries that the batch has queued, in their order; null: its channel is gone */
+  /**
+   * @param deliveryIds ids of the deliveries that the batch has queued, in order; null: the channel is gone
+   */
   committed(
     batch: readonly RecorderEvent[],
     { evaluation, positions, reported, givenBack }: EvaluatedBatch,
@@ -120,6 +125,6 @@ export class AfterCommit {
   }
 
   #becameUnknown({ monitor: { id, name }, reason }: StatusChange): void {
-    this.#drops.add('monitor-unknown', { monitor: id, name, reason }, 'monitors have become unknown');
+    this.#drops.add('monitor-unknown', { monitor: id, name, reason }, 'a monitor has become unknown');
   }
 }

@@ -3,32 +3,35 @@ import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { checkEnd } from '../domain/check-end.ts';
 import { Deadlines } from './deadlines.ts';
 
-/** A check that ended so long before its result was read was not reported at once: it comes from a backlog, ms. */
+/** A result that is read this long after its check ended comes from a backlog, ms. */
 const OLD_MS = 30_000;
-/** The backlog of a monitor is read when none of its results was old for this long, ms. */
+/** The backlog of a monitor is over when none of its results was old for this long, ms. */
 const QUIET_MS = 3_000;
-/** However long the backlog is, or however many there are, a monitor is held for so long in all, ms, */
+/** Longest time that a monitor is held in all, however long its backlog is or however many there are, ms. */
 const LONGEST_MS = 60_000;
-/** until this long after the first of its holds has ended, ms: old results delay no alert at will. */
+/**
+ * Time after the end of the first hold at which that total begins again, ms. Old results cannot delay alerts
+ * at will.
+ */
 const NOT_AGAIN_MS = 600_000;
 
 export type BacklogHoldOptions = {
   readonly clock: Clock;
   readonly slotClock: { now(): number };
-  /** The holds of these monitors are over: their channels are to be told what is true by now. */
+  /** Called when the holds of these monitors are over. Their channels must then be told the present status. */
   readonly onEnd: (monitorIds: readonly number[]) => void;
 };
 
 /**
  * Holds announcements about monitors whose results come from a backlog: the uplink of the coordinator or of
- * agents was gone, and what they kept is read in one go. What it tells of the past is recorded, and votes as
- * far as it is young enough; told is only what still holds at its end.
+ * agents was down, and the kept results are read in one go. The results are recorded, and vote as far as they
+ * are young enough. Only the status at the end of the backlog is announced.
  */
 export class BacklogHold {
   readonly #options: BacklogHoldOptions;
-  /** By monitor: when its hold began, when it ends, and at the latest, monotonic ms. */
+  /** Holds by monitor: begin, end, and latest end, monotonic ms. */
   readonly #held = new Map<number, { readonly began: number; until: number; readonly latest: number }>();
-  /** By monitor: for how long it was held lately, ms, and when that is forgotten, monotonic ms. */
+  /** Recent held time by monitor, ms, and when it is forgotten, monotonic ms. */
   readonly #spent = new Map<number, { readonly heldMs: number; readonly until: number }>();
   readonly #deadlines: Deadlines;
 
@@ -45,7 +48,7 @@ export class BacklogHold {
     this.#deadlines.stop();
   }
 
-  /** A result has come, and is evaluated next. */
+  /** A result has come and is evaluated next. */
   read(result: CheckResult): void {
     if (result.outcome === 'not_run') return;
     const { clock, slotClock } = this.#options;
@@ -65,7 +68,7 @@ export class BacklogHold {
     return this.#held.has(monitorId);
   }
 
-  /** Undefined: nothing that counts still. */
+  /** The recent held time that still counts; undefined: none. */
   #spentOf(monitorId: number, now: number): { heldMs: number; until: number } | undefined {
     const spent = this.#spent.get(monitorId);
     if (spent === undefined || spent.until > now) return spent;

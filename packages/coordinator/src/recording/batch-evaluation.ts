@@ -11,21 +11,21 @@ import type { Resumption } from './resumption.ts';
 
 type Priors = ReadonlyMap<CheckResult, Outcome | null>;
 
-/** What one batch comes to, before it is written. */
+/** The result of one batch, before it is written. */
 export type EvaluatedBatch = {
   readonly evaluation: Evaluation;
-  /** By stream. */
+  /** Positions by stream. */
   readonly positions: ReadonlyMap<string, StreamPosition>;
   /** The last applied entry of the log of changes; null: none was applied. */
   readonly changesUntil: number | null;
   readonly reported: readonly RecordedResult[];
-  /** Of `reported`: jobs that are to be offered again. */
+  /** Jobs of `reported` that will be offered again. */
   readonly givenBack: ReadonlySet<CheckResult>;
 };
 
 /**
- * Evaluates batches of events: asks the store what of them is recorded already, and hands them to one evaluation.
- * Nothing is changed by it; an evaluation that is thrown away leaves no trace.
+ * Evaluates batches of events: it asks the store which of their results are recorded already, and hands them
+ * to one evaluation. It changes nothing; a dropped evaluation leaves no trace.
  */
 export class BatchEvaluation {
   readonly #parts: RecorderParts;
@@ -56,10 +56,10 @@ export class BatchEvaluation {
     return { evaluation, positions, changesUntil, reported, givenBack };
   }
 
-  /** An evaluation of now. */
+  /** Begins an evaluation at this moment. */
   begin(): Evaluation {
     const { states, monitors, rollups, clock, slotClock, newKey, isHeld, closesIncidents } = this.#parts;
-    // First: this is what notices a jump.
+    // This comes first, because it notices a jump.
     const slotNow = slotClock.now();
     const { jumpedMs, jumpedAt } = slotClock;
     const wall = Math.floor(clock.wall());
@@ -76,7 +76,7 @@ export class BatchEvaluation {
     });
   }
 
-  /** What of the batch is recorded already, as far as only the store knows. */
+  /** The outcomes of the batch's results that are recorded already, where only the store knows. */
   async #priors(batch: readonly RecorderEvent[], evaluation: Evaluation): Promise<Priors> {
     const asked: { result: CheckResult; key: ResultKey }[] = [];
     for (const event of batch) {

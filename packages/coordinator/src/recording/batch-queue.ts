@@ -4,11 +4,11 @@ import type { Logger } from '@svc/shared/log.ts';
 import { pause } from '@svc/shared/pause.ts';
 import { StoreError } from '../store/errors.ts';
 
-/** A batch holds this much weight when there is as much; a turn of the event loop must stay below 20 ms. */
+/** Weight of a full batch. A turn of the event loop must stay below 20 ms. */
 const BATCH_WEIGHT = 512;
 /** Longest that an event waits for others to share its transaction, ms. */
 const BATCH_WAIT_MS = 250;
-/** Weight that may wait; whoever can pause is asked to above. */
+/** Weight that may wait. Above it, callers that can pause are asked to. */
 const WAITING_WEIGHT = 16_384;
 const RETRY_FIRST_MS = 100;
 const RETRY_LONGEST_MS = 5_000;
@@ -16,42 +16,43 @@ const RETRY_LONGEST_MS = 5_000;
 export type BatchQueueParts<E> = {
   clock: Clock;
   log: Logger;
-  /** What the event costs, in results recorded. */
+  /** Cost of the event, measured in recorded results. */
   weightOf: (event: E) => number;
   /** Resolves when the batch is committed; rejects when nothing of it is. */
   write: (batch: readonly E[]) => Promise<void>;
-  /** The event in parts that can be written each for itself; the event alone when it has none. */
+  /** Splits the event into parts that can be written separately; returns the event alone when it has none. */
   split: (event: E) => readonly E[];
-  /** The event was left out: it cannot be written for a reason of its own. */
+  /** Called for an event that was left out because it cannot be written itself. */
   onSetAside: (event: E, error: unknown) => void;
 };
 
 /**
- * Events in their order, written many at a time. What is queued leaves the queue only after its commit.
+ * A queue of events that are written in order, many at a time. An event leaves the queue only after its
+ * commit.
  *
- * While the database cannot write, the same batch is tried again with growing waits. An event that is at
- * fault itself is found by writing one at a time, and set aside, so that it does not stop the others.
+ * While the database cannot write, the same batch is tried again with growing waits. An event that is itself
+ * the problem is found by writing one at a time. It is set aside, so that it does not stop the others.
  */
 export class BatchQueue<E> {
   readonly #parts: BatchQueueParts<E>;
   readonly #stopping = new AbortController();
   #events: E[] = [];
-  /** When each of them was queued, monotonic ms. */
+  /** When each event was queued, monotonic ms. */
   #queuedAt: number[] = [];
   #weight = 0;
-  /** Somebody waits for what is queued: the next batch is written at once. */
+  /** Whether somebody waits for a queued event, so that the next batch is written at once. */
   #isUrgent = false;
   #cancelTimer: (() => void) | null = null;
   #flushing: Promise<void> | null = null;
   #failures = 0;
-  /** So many events are written in transactions of their own: one of them is at fault. */
+  /** Number of events that are written in transactions of their own, because one of them is the problem. */
   #oneByOne = 0;
-  /** One failure more and it gives up. */
+  /** Whether the next failure ends the queue. */
   #isEnding = false;
-  /** Events that have left the queue. */
+  /** Number of events that have left the queue. */
   #done = 0;
   #waitingForRoom: (() => void)[] = [];
-  /** Tries that failed, since the start. */
+  /** Number of failed tries since the start. */
   failures = 0;
 
   constructor(parts: BatchQueueParts<E>) {
@@ -62,7 +63,7 @@ export class BatchQueue<E> {
     return this.#events.length;
   }
 
-  /** The last tries to write failed: everything waits. */
+  /** Whether the last tries to write failed, so that everything waits. */
   get isFailing(): boolean {
     return this.#failures > 0;
   }
@@ -73,7 +74,7 @@ export class BatchQueue<E> {
     return oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest;
   }
 
-  /** @param isUrgent it does not wait for others, and what is queued before it neither */
+  /** @param isUrgent neither this event nor those queued before it wait for others */
   push(event: E, isUrgent: boolean): void {
     this.#events.push(event);
     this.#queuedAt.push(this.#parts.clock.monotonic());
@@ -83,7 +84,7 @@ export class BatchQueue<E> {
     else this.#flushLater();
   }
 
-  /** Resolves when more may come; undefined: at once. */
+  /** Resolves when more events may come; undefined: at once. */
   room(): Promise<void> | undefined {
     if (this.#weight < WAITING_WEIGHT) return undefined;
     return new Promise((resolve) => this.#waitingForRoom.push(resolve));
@@ -98,7 +99,7 @@ export class BatchQueue<E> {
     }
   }
 
-  /** Writes what is queued, unless the database takes nothing, and stops. */
+  /** Writes the queued events, unless the database accepts no writes, and stops. */
   async stop(): Promise<void> {
     this.#isEnding = true;
     if (!this.isFailing) await this.flushed();
@@ -108,7 +109,7 @@ export class BatchQueue<E> {
     this.#makeRoom();
   }
 
-  /** What {@link stop} has left unwritten. */
+  /** The events that {@link stop} has left unwritten. */
   left(): readonly E[] {
     return this.#events;
   }
@@ -133,7 +134,7 @@ export class BatchQueue<E> {
     return this.#isUrgent || this.#weight >= BATCH_WEIGHT;
   }
 
-  /** One batch, tried until it is written. */
+  /** Tries one batch until it is written. */
   async #writeBatch(): Promise<void> {
     while (!this.#stopping.signal.aborted && this.#events.length > 0) {
       const batch = this.#events.slice(0, this.#batchLength());
@@ -141,7 +142,7 @@ export class BatchQueue<E> {
       try {
         await this.#parts.write(batch);
         this.#written(batch);
-        // Transactions follow each other in microtasks: without this a long queue would hold the thread.
+        // Transactions follow each other in microtasks. Without this, a long queue would hold the thread.
         await setImmediate();
         return;
       } catch (error) {
@@ -177,7 +178,10 @@ export class BatchQueue<E> {
     this.#failures += 1;
     this.failures += 1;
     const { log } = this.#parts;
-    log.error({ error, failures: this.#failures, waiting: this.length }, 'results cannot be recorded');
+    log.error(
+      { error, failures: this.#failures, waiting: this.length },
+      'results cannot be recorded: svc tries again',
+    );
     if (this.#isEnding) this.#stopping.abort();
     else
       await pause(
@@ -199,7 +203,7 @@ export class BatchQueue<E> {
     this.#parts.onSetAside(event, error);
   }
 
-  /** The first events leave, and others take their place. */
+  /** Replaces the first events of the queue by others. */
   #leave(first: readonly E[], instead: readonly E[]): void {
     const queuedAt = this.#queuedAt[0] ?? 0;
     this.#events = [...instead, ...this.#events.slice(first.length)];
@@ -218,7 +222,7 @@ export class BatchQueue<E> {
   }
 }
 
-/** The event is at fault, not the database: trying again would fail for ever. */
+/** Whether the event is the problem and not the database, so that further tries would fail for ever. */
 function isOwnFault(error: unknown): boolean {
   return !(error instanceof StoreError) || error.code === 'store-constraint';
 }

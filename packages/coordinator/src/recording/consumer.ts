@@ -14,31 +14,31 @@ import { DROPS, FAILURES, StreamReader, type StreamReaderParts } from './stream-
 import { Turns } from './turns.ts';
 
 const RETRY_MS = 500;
-/** What is recorded is purged, and limits are looked at, this often, ms. */
+/** Interval at which recorded messages are purged and limits are checked, ms. */
 const MAINTAIN_EVERY_MS = 10_000;
 
 export type ConsumerParts = {
   readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;
   readonly streams: ResultStreams;
   readonly recorder: StreamReaderParts['recorder'] & Pick<Recorder, 'feed'>;
-  /** Its part of the limit is an equal one, and its stream is made before it needs it. */
+  /** Whether the region shares the limit equally and gets its stream before it needs it. */
   readonly hadAgentWithin24h: (region: Region) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Bound of all streams' files together, bytes; the oldest results of a region are dropped above its part. */
+  /** Bound on all streams' files together, bytes. A region's oldest results are dropped above its part. */
   readonly maxBytes: number;
 };
 
 /**
- * Reads every region's stream of results into the recorder, for as long as it runs; across reconnects, with
- * a reading of each stream per connection.
+ * Reads every region's stream of results into the recorder for as long as it runs. It works across
+ * reconnects, with one reading of each stream for each connection.
  *
- *     waiting ── connected ──▶ former ── the stream of before is read and removed ──▶ reading
- *        ▲                        └──────────────── disconnected ────────────────────────┘
+ *     waiting ── connected ──▶ former ── the former stream is read and removed ──▶ reading
+ *        ▲                        └──────────────── disconnected ─────────────────────┘
  *
- * The stream of before comes first, because what a region said earlier has to be recorded earlier. Streams
- * are read at the same time, message by message in turns, and what of one waits to be recorded is bounded:
- * the backlog of a region delays others by a few batches at most.
+ * The former stream comes first, because a region's earlier results must be recorded earlier. Streams are
+ * read at the same time, message by message in turns. The results of one stream that wait to be recorded are
+ * bounded, so a region's backlog delays others by a few batches at most.
  */
 export class ResultConsumer {
   readonly #parts: ConsumerParts;
@@ -46,12 +46,12 @@ export class ResultConsumer {
   readonly #failures: DropLog<(typeof FAILURES)[number]>;
   readonly #turns: Turns;
   readonly #stopping = new AbortController();
-  /** Of the streams that are read now. */
+  /** Readers by stream, of the streams that are read now. */
   readonly #readers = new Map<string, StreamReader>();
-  /** Regions that came to life and whose stream is not looked at yet. */
+  /** Regions that got their first agent and whose stream was not checked yet. */
   readonly #joining = new Set<Region>();
   #join: Promise<void> | null = null;
-  /** Streams of regions are read. */
+  /** Whether the streams of regions are read. */
   #isReading = false;
   #running: Promise<void> = Promise.resolve();
   #cancelMaintenance: () => void = () => {};
@@ -70,7 +70,7 @@ export class ResultConsumer {
     this.#running = this.#run();
   }
 
-  /** Stops reading; what was read is the recorder's. */
+  /** Stops reading. Read messages are the recorder's. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#cancelMaintenance();
@@ -79,7 +79,7 @@ export class ResultConsumer {
     await this.#join;
   }
 
-  /** The region has its first live agent: from now on it has a stream. */
+  /** The region has its first live agent, and gets a stream from now on. */
   regionCame(region: Region): void {
     if (this.#readers.has(resultsStream(region))) return;
     this.#joining.add(region);
@@ -88,12 +88,18 @@ export class ResultConsumer {
     });
   }
 
-  /** Since the start. `results-dropped` are messages that a stream's limit took before they were read. */
+  /**
+   * Counts since the start. `results-dropped` counts messages that a stream's limit dropped before they were
+   * read.
+   */
   get dropped(): Readonly<Record<(typeof DROPS)[number], number>> {
     return this.#drops.counts;
   }
 
-  /** How much later than usual the last message was read, ms, where it is most: what streams hold unread is as old. */
+  /**
+   * The largest lag of any stream, ms: how much later than usual its last message was read. Unread messages
+   * in it are as old.
+   */
   get lagMs(): number {
     let lagMs = 0;
     for (const reader of this.#readers.values()) lagMs = Math.max(lagMs, reader.lagMs);
@@ -101,8 +107,8 @@ export class ResultConsumer {
   }
 
   /**
-   * Resolves when everything is recorded that the region's stream holds now, or that all of them hold; waits for
-   * a connection when there is none.
+   * Resolves when everything that the region's stream holds now, or that all streams hold, is recorded. It
+   * waits for a connection when there is none.
    */
   async caughtUp(region?: Region): Promise<void> {
     const { signal } = this.#stopping;
@@ -134,7 +140,7 @@ export class ResultConsumer {
     }
   }
 
-  /** Reads all streams until the signal. */
+  /** Reads all streams until the signal aborts. */
   async #readWhile(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     await this.#readFormer(signal);
@@ -149,16 +155,19 @@ export class ResultConsumer {
     await aborted(signal);
   }
 
-  /** Versions before this one kept all regions' results in one stream: it is read to its end and removed. */
+  /** Reads the former stream to its end and removes it. Earlier versions kept all regions' results in it. */
   async #readFormer(signal: AbortSignal): Promise<void> {
     const { streams, hadAgentWithin24h, log } = this.#parts;
     const former = await streams.retireFormer();
     if (former === null) return;
-    log.info({ stream: FORMER_RESULTS_STREAM, ...former }, 'reading the stream of before to its end');
-    // From here on nobody keeps what agents send; they send it again, but not for ever.
+    log.info(
+      { stream: FORMER_RESULTS_STREAM, ...former },
+      'reading the stream of an earlier version to its end',
+    );
+    // From here on nobody keeps the results that agents send. The agents repeat them, but not for ever.
     for (const region of REGIONS) if (hadAgentWithin24h(region)) await this.#tryToEnsure(region);
     const reader = this.#startReader(FORMER_RESULTS_STREAM, async () => former);
-    // It may be emptied or removed by hand meanwhile: then nothing is left to be read.
+    // Somebody may empty or remove it meanwhile; nothing is left to read then.
     for (
       let left: StreamInfo | null = former;
       left !== null && !signal.aborted;
@@ -171,7 +180,7 @@ export class ResultConsumer {
     await reader.stop();
     this.#readers.delete(FORMER_RESULTS_STREAM);
     await streams.removeFormer();
-    log.info({ stream: FORMER_RESULTS_STREAM }, 'the stream of before is read and removed');
+    log.info({ stream: FORMER_RESULTS_STREAM }, 'the stream of an earlier version was read and removed');
   }
 
   #read(region: Region): void {
@@ -205,13 +214,13 @@ export class ResultConsumer {
       this.#failures.add(
         'limit-refused',
         details,
-        'NATS has no room for the whole limit of a stream of results: give it more, or make SVC_RESULTS_MAX_BYTES smaller',
+        'NATS has no room for the full limit of a stream of results: give NATS more disk space, or lower SVC_RESULTS_MAX_BYTES',
       );
     }
     return info;
   }
 
-  /** What one region cannot be given must not keep the others from being read. */
+  /** Ensures a region's stream. A failure of one region must not keep the others from being read. */
   async #tryToEnsure(region: Region): Promise<void> {
     try {
       await this.#ensure(region);
@@ -226,14 +235,15 @@ export class ResultConsumer {
     return streamLimit(maxBytes, { isActive: hadAgentWithin24h(region), activeRegions });
   }
 
-  /** Never rejects. */
+  /** Creates the streams of joining regions. Never rejects. */
   async #joinAll(): Promise<void> {
-    // Whoever comes in the same turn of the event loop goes along.
+    // Regions that come in the same turn of the event loop join together.
     await Promise.resolve();
     while (this.#joining.size > 0 && !this.#stopping.signal.aborted) {
       const regions = [...this.#joining];
       this.#joining.clear();
-      // Without a connection there is nothing to do: at the next one every region with an agent gets a stream.
+      // Without a connection there is nothing to do: after the next one every region with an agent gets a
+      // stream.
       if (!this.#parts.bus.isConnected) continue;
       try {
         await this.#divide(await this.#parts.streams.list());
@@ -241,7 +251,7 @@ export class ResultConsumer {
       } catch (error) {
         this.#failed(error);
       }
-      // Where it could not be made the reader tries again.
+      // Where a stream could not be created, its reader tries again.
       if (this.#isReading) for (const region of regions) this.#read(region);
     }
   }
@@ -256,7 +266,10 @@ export class ResultConsumer {
     }
   }
 
-  /** Gives the streams that there are their parts of the limit; what is taken first can then be given. */
+  /**
+   * Gives the existing streams their parts of the limit. Streams that shrink come first, so that the others
+   * can grow.
+   */
   async #divide(existing: ReadonlyMap<string, StreamInfo>): Promise<void> {
     const changes: { region: Region; growth: number }[] = [];
     for (const region of REGIONS) {
@@ -278,17 +291,17 @@ export class ResultConsumer {
     try {
       return await this.#parts.streams.list();
     } catch {
-      // No connection: asked again.
+      // There is no connection: the caller asks again.
       return null;
     }
   }
 
-  /** Null when it is gone. */
+  /** The former stream; null when it is gone. */
   async #former(): Promise<StreamInfo | null> {
     return (await this.#parts.streams.list()).get(FORMER_RESULTS_STREAM) ?? null;
   }
 
-  /** False when a reading ended meanwhile, or has not begun. */
+  /** Whether everything is recorded; false when a reading ended meanwhile or has not begun. */
   async #isRecorded(
     streams: ReadonlyMap<string, StreamInfo> | null,
     regions: readonly Region[],
@@ -309,11 +322,11 @@ export class ResultConsumer {
     this.#failures.add(
       'reading-failed',
       details,
-      'looking after the streams of results failed; it is tried again',
+      'maintaining the streams of results failed: svc tries again',
     );
   }
 
-  /** Resolves when the bus is connected, or when this is stopped. */
+  /** Resolves when the bus is connected or the consumer is stopped. */
   async #connected(): Promise<void> {
     const { bus } = this.#parts;
     if (bus.isConnected) return;
@@ -328,7 +341,7 @@ export class ResultConsumer {
   }
 }
 
-/** Sequence of the last message that the stream holds; 0: it holds none. */
+/** Sequence of the last message in the stream; 0 when it holds none. */
 function lastOf({ firstSequence, lastSequence }: StreamInfo): number {
   return firstSequence > lastSequence ? 0 : lastSequence;
 }

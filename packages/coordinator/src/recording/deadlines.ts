@@ -3,15 +3,15 @@ import { Heap } from '@svc/shared/heap.ts';
 
 type Entry = { at: number; id: number };
 
-/** Instants closer together than this are served by one timer, ms. */
+/** Instants closer together than this share one timer, ms. */
 const COARSENESS_MS = 20;
-/** Alarms served in one turn of the event loop: after an outage all of them may be due at once. */
+/** Most alarms in one turn of the event loop, because all of them may be due at once after an outage. */
 const ALARMS_PER_TURN = 2_000;
 
 /**
- * One alarm per id on one shared timer: a heap of the instants at which something is to be looked at.
- * An alarm may come early (it is not taken out when the id's instant moves on), never late: `onDue`
- * looks at what is due and arms the id anew.
+ * One alarm for each id on one shared timer: a heap of the instants at which something must be looked at. An
+ * alarm may come early, because it is not removed when the id's instant moves on. It never comes late.
+ * `onDue` looks at what is due and arms the id anew.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -67,7 +67,7 @@ export class Deadlines {
       const first = this.#heap.peek();
       if (first === undefined || first.at > now) break;
       this.#heap.pop();
-      // An entry that was overtaken by an earlier one of the same id says nothing.
+      // An entry that an earlier one of the same id replaced says nothing.
       if (this.#armed.get(first.id) !== first.at) continue;
       this.#armed.delete(first.id);
       this.#onDue(first.id);

@@ -1,17 +1,17 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Logger } from '@svc/shared/log.ts';
 
-/** At most one log line per kind in this time, ms. */
+/** Shortest interval between log lines of one kind, ms. */
 const QUIET_MS = 10_000;
 
-/** Counts what is dropped or wrong, and says so in the log without flooding it. */
+/** Counts dropped or wrong input and logs it without flooding the log. */
 export class DropLog<Kind extends string> {
   /** Since the start, per kind. */
   readonly counts: Readonly<Record<Kind, number>>;
   readonly #counts: Record<Kind, number>;
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** Per kind: when the log may be written again (monotonic ms), and what was not said since. */
+  /** By kind: when the next line may be logged (monotonic ms), and how much was not logged since. */
   readonly #quiet = new Map<Kind, { until: number; untold: number }>();
 
   constructor(kinds: readonly Kind[], clock: Clock, log: Logger) {
@@ -21,7 +21,7 @@ export class DropLog<Kind extends string> {
     this.#log = log;
   }
 
-  /** `details` of the first one and of the first after each quiet time are logged. */
+  /** Counts an event. It logs the first one and the first after each quiet time, with `details`. */
   add(kind: Kind, details: object, message: string, count = 1): void {
     this.#counts[kind] += count;
     const now = this.#clock.monotonic();

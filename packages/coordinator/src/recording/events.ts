@@ -8,20 +8,20 @@ import type { StreamPosition } from '../store/stream-position.ts';
 
 /** A message of a stream of results. */
 export type ResultMessage = {
-  /** null: nothing in it could be read; only its position is recorded. */
+  /** null: nothing in it could be read, and only its position is recorded. */
   readonly region: Region | null;
   readonly agent: string;
   readonly results: readonly CheckResult[];
   readonly position: StreamPosition;
 };
 
-/** Results of one message, whose tokens are valid. */
+/** Results of one message with valid tokens. */
 export type MessageEvent = {
   readonly kind: 'message';
   readonly region: Region | null;
   readonly agent: string;
   readonly results: readonly CheckResult[];
-  /** Moved with these results; null while others of the same message follow. */
+  /** The position that moves with these results; null while others of the same message follow. */
   readonly position: StreamPosition | null;
 };
 
@@ -29,13 +29,13 @@ export type MessageEvent = {
 export type DeclaredEvent = {
   readonly kind: 'declared';
   readonly changes: readonly DeclaredChange[];
-  /** The last of them in the log. */
+  /** The last of the changes in the log. */
   readonly until: number;
   readonly onApplied: () => void;
   readonly onFailed: (error: unknown) => void;
 };
 
-/** What happens to slots and monitors, one after the other. */
+/** Events of slots and monitors, one after the other. */
 export type SlotEvent =
   | {
       readonly kind: 'opened' | 'resumed';
@@ -60,7 +60,7 @@ export type SlotEvent =
 
 export type RecorderEvent = MessageEvent | DeclaredEvent | SlotEvent;
 
-/** Costs of events, measured in results recorded. */
+/** Costs of events, measured in recorded results. */
 export function weightOf(event: RecorderEvent): number {
   switch (event.kind) {
     case 'message':
@@ -80,7 +80,10 @@ export function weightOf(event: RecorderEvent): number {
   }
 }
 
-/** A message as one event per result, so that one that cannot be recorded leaves the others; the last moves the position. */
+/**
+ * Splits a message into one event for each result, so that one that cannot be recorded leaves the others. The
+ * last one moves the position.
+ */
 export function split(event: RecorderEvent): readonly RecorderEvent[] {
   if (event.kind !== 'message') return [event];
   const { results, position } = event;
@@ -90,7 +93,10 @@ export function split(event: RecorderEvent): readonly RecorderEvent[] {
   });
 }
 
-/** Everything but messages, which the recorder asks the store about first. */
+/**
+ * Applies an event to the evaluation. Messages are not among them: the recorder asks the store about those
+ * first.
+ */
 export function tell(evaluation: Evaluation, event: SlotEvent | DeclaredEvent): void {
   switch (event.kind) {
     case 'opened':

@@ -7,11 +7,11 @@ import type { RecorderDrops, RecorderParts } from './recorder-parts.ts';
 /** A message as it is queued. */
 export type TakenMessage = {
   readonly event: MessageEvent;
-  /** Nobody is to wait for it. */
+  /** Whether somebody waits for it. */
   readonly isUrgent: boolean;
 };
 
-/** Takes in messages of the streams: drops what no job was given for, and tells others what has come. */
+/** Takes messages of the streams: it drops results without a job, and tells others which results have come. */
 export class Intake {
   readonly #parts: RecorderParts;
   readonly #drops: RecorderDrops;
@@ -21,7 +21,7 @@ export class Intake {
     this.#drops = drops;
   }
 
-  /** Checks the tokens of the message, and says what is read before it is queued. */
+  /** Checks the tokens of the message, and reports its results before it is queued. */
   take({ region, agent, results, position }: ResultMessage): TakenMessage {
     const valid = region === null ? [] : results.filter((result) => this.#isValid(result, region));
     for (const result of valid) this.#parts.onRead(result);
@@ -29,7 +29,7 @@ export class Intake {
     return { event: { kind: 'message', region, agent, results: valid, position }, isUrgent };
   }
 
-  /** The message is queued. A `not_run` may be offered again, which is found out when it is evaluated. */
+  /** The message is queued. A `not_run` may be offered again, which its evaluation finds out. */
   taken({ region, results }: MessageEvent): void {
     if (region === null) return;
     for (const result of results) {
@@ -51,7 +51,7 @@ export class Intake {
     return false;
   }
 
-  /** It differs from what the region said last: nobody is to wait for it. */
+  /** Whether the result differs from the region's last vote, so that it must not wait. */
   #isNews({ monitor, outcome }: CheckResult, region: Region): boolean {
     if (outcome === 'not_run') return false;
     const votes = this.#parts.states.get(monitor)?.votes;

@@ -4,7 +4,10 @@ import { Deadlines } from './deadlines.ts';
 import type { RecorderParts } from './recorder-parts.ts';
 import type { Resumption } from './resumption.ts';
 
-/** Has each monitor looked at when its slots are over and its votes have aged, although nothing arrives. */
+/**
+ * Makes sure that each monitor is looked at when its slots are over and its votes have aged, although nothing
+ * arrives.
+ */
 export class MonitorDeadlines {
   readonly #parts: Pick<RecorderParts, 'clock' | 'states' | 'slotClock'>;
   readonly #resumption: Resumption;
@@ -12,7 +15,10 @@ export class MonitorDeadlines {
   readonly #deadlines: Deadlines;
   readonly #ignoreJumps: () => void;
 
-  /** @param onDue looking at the monitor now may change something; once for each time it is armed */
+  /**
+   * @param onDue called when looking at the monitor now may change something; once for each time that it is
+   *   armed
+   */
   constructor(
     parts: Pick<RecorderParts, 'clock' | 'states' | 'slotClock'>,
     resumption: Resumption,
@@ -35,12 +41,15 @@ export class MonitorDeadlines {
     this.#deadlines.stop();
   }
 
-  /** At the start, and when votes have become older at once. */
+  /** Arms all monitors: at the start, and when a jump has aged votes. */
   armAll(): void {
     for (const state of this.#parts.states.values()) this.arm(state, Number.NEGATIVE_INFINITY);
   }
 
-  /** The state has changed. `now`: votes that expired before it are not looked at again, ms as their `expiresAt`. */
+  /**
+   * Arms a monitor after its state changed. `now`: votes that expired before it are not looked at again, ms
+   * on the clock of their `expiresAt`.
+   */
   arm(state: Readonly<MonitorState>, now: number): void {
     const at = nextInstant(state, now, this.#parts.slotClock.jumpedMs);
     if (at !== null) this.#deadlines.arm(state.id, at);

@@ -29,7 +29,7 @@ test.each([
   ['numbers', filled('1,', '{"v":1,"agent":"a","results":[{"attempts":[', ']}]}')],
 ])('%s without end are not parsed', async (_, text) => {
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(LIMITS.messageBytes);
-  expect(await parseResults(messageOf(text))).toBe('no batch of results has so many parts');
+  expect(await parseResults(messageOf(text))).toBe('it has more parts than a batch of results can have');
 });
 
 describe('the fullest batches of honest agents are parsed', () => {

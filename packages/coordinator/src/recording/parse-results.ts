@@ -9,30 +9,31 @@ export type ParsedResults = {
   region: Region;
   agent: string;
   results: CheckResult[];
-  /** Entries that are no result. */
+  /** Number of entries that are not results. */
   malformed: number;
 };
 
-/** Shorter messages are not looked at: whatever is in them, parsing takes 3 ms. */
+/** Shorter messages need no outline check: parsing one takes 3 ms at most, whatever it holds. */
 const LOOK_FROM_BYTES = 64 * 1_024;
 
 /**
- * More is in no batch: 512 results with a list, phases and eleven attempts each; a text of theirs takes thirteen
- * bytes on average, a member eight. A newer agent's members have some room.
+ * The most parts of an honest batch: 512 results with a list, phases and eleven attempts each. A string in it
+ * takes thirteen bytes on average, a member eight. Members of newer agents have some room.
  */
 const MOST: Outline = { lists: 4_096, objects: 8_192, texts: 22_000, commas: 40_000 };
 
-/** After so many entries the pause is asked for: one that is no result takes up to 80 µs. */
+/** Number of entries after which the pause is asked for. An entry that is not a result takes up to 80 µs. */
 const ENTRIES_AT_ONCE = 16;
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * The results in a message of the stream, each parsed for itself, so that a bad one does not cost its
- * neighbours. The subject says which region speaks.
+ * Reads the results of a stream's message. Each is parsed by itself, so that a bad one does not cost the
+ * others. The subject says which region speaks.
  *
- * @param pause what to wait for before the thread is held any longer, undefined: nothing; asked now and then
- * @returns what is wrong, when the message as a whole is no batch of results
+ * @param pause returns what to wait for before the thread is held any longer; undefined: nothing. It is
+ *   called now and then
+ * @returns the problem as text, when the message as a whole is not a batch of results
  */
 export async function parseResults(
   message: StreamMessage,
@@ -58,14 +59,14 @@ export async function parseResults(
 function batchIn(data: Uint8Array): { agent: string; results: unknown[] } | string {
   if (data.length > LIMITS.messageBytes) return `it is longer than ${LIMITS.messageBytes} bytes`;
   if (data.length >= LOOK_FROM_BYTES && !isWithinOutline(data, MOST)) {
-    return 'no batch of results has so many parts';
+    return 'it has more parts than a batch of results can have';
   }
   let json: unknown;
   try {
     json = JSON.parse(UTF8.decode(data));
   } catch {
-    return 'it is no JSON';
+    return 'it is not JSON';
   }
   const batch = resultBatch.safeParse(json);
-  return batch.success ? batch.data : 'it is no batch of results';
+  return batch.success ? batch.data : 'it is not a batch of results';
 }

@@ -2,17 +2,17 @@ import type { StreamMessage } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 
 /**
- * How much later than usual messages of the stream are read. The server's clock may differ from ours: the
- * age of a message that nothing follows is the usual one.
+ * Measures how much later than usual messages of a stream are read. The server's clock may differ from this
+ * machine's, so the age of a message that no other follows counts as the usual one.
  *
- * It is measured on the wall clock and on the monotonic one, and the smaller lag holds: a clock that is
- * set moves one of them only, whether it is ours or the one that the server shares with us.
+ * The lag is measured on the wall clock and on the monotonic clock, and the smaller one counts. Setting a
+ * clock changes only one of them, whether it is this machine's or a server's on this machine.
  */
 export class ReadingLag {
   readonly #clock: Clock;
-  /** Ages of before, ms: by the wall clock, and by the monotonic one from its own origin. */
+  /** The usual ages, ms: by the wall clock, and by the monotonic clock from its own origin. */
   #usual: { readonly wall: number; readonly monotonic: number } | null = null;
-  /** Of the last message; 0 until the usual age is known. */
+  /** Lag of the last message, ms; 0 until the usual age is known. */
   ms = 0;
 
   constructor(clock: Clock) {

@@ -2,20 +2,20 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { ResultConsumer } from './consumer.ts';
 
-/** How long an answer of the consumer is good for, ms: below the 2 s between two heartbeats. */
+/** How long an answer of the consumer is valid, ms: less than the 2 s between two heartbeats. */
 const GOOD_FOR_MS = 1_500;
 
 type Look = { isLooking: boolean; caughtUpAt: number };
 
 /**
- * Says without waiting whether everything is recorded that a region's stream holds, or that all streams hold.
- * The first question starts looking and is answered with no; whoever asks comes again. A yes may be a second
- * and a half old, which is enough for those who ask about jobs that have been gone for two heartbeats.
+ * Says without waiting whether everything in a region's stream, or in all streams, is recorded. The first
+ * question starts a look and gets a no; the caller asks again. A yes may be a second and a half old, which is
+ * enough for jobs that have been gone for two heartbeats.
  */
 export class ReadingProgress {
   readonly #consumer: Pick<ResultConsumer, 'caughtUp'>;
   readonly #clock: Clock;
-  /** By region; undefined: all of them. */
+  /** Looks by region; undefined: all regions. */
   readonly #looks = new Map<Region | undefined, Look>();
 
   constructor(consumer: Pick<ResultConsumer, 'caughtUp'>, clock: Clock) {

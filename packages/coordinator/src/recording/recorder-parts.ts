@@ -11,27 +11,27 @@ import type { RecordingStore } from '../store/recording-store.ts';
 import type { DropLog } from './drop-log.ts';
 import type { RecordedResult } from './result-feed.ts';
 
-/* What the recorder needs from others. */
+/* The parts that the recorder needs. */
 
-/** What the evaluation needs to know of regions; dispatch keeps it. */
+/** What the evaluation needs to know about regions. Dispatch keeps it. */
 export interface RecentRegions {
-  /** It has, or had within the last 24 h, a live agent. */
+  /** Whether the region has a live agent, or had one within the last 24 h. */
   hadAgentWithin24h(region: Region): boolean;
 }
 
-/** The slots' clock; dispatch keeps it. */
+/** The slots' clock. Dispatch keeps it. */
 export interface SlotTime {
   /** Whole epoch ms; never goes back. */
   now(): number;
-  /** What its jumps forward come to so far, ms: votes are older by as much than the monotonic clock says. */
+  /** Sum of its forward jumps so far, ms. Votes are older by this much than the monotonic clock says. */
   readonly jumpedMs: number;
-  /** Monotonic instant of the last one; null: there was none. */
+  /** Monotonic instant of the last jump; null: there was none. */
   readonly jumpedAt: number | null;
-  /** Told of each jump, in the middle of whatever reads the clock. */
+  /** Registers a listener for jumps. It runs in the middle of any read of the clock. */
   onJump(listener: () => void): () => void;
 }
 
-/** Proof that a job was given to the region; dispatch makes them. */
+/** Checks the proof that a job was given to the region. Dispatch makes the proofs. */
 export interface TokenCheck {
   isValid(token: string, monitor: number, region: Region, slot: number): boolean;
 }
@@ -49,38 +49,47 @@ export type RecorderParts = {
   readonly states: States;
   readonly monitors: Pick<LiveMonitors, 'get'>;
   readonly presence: RecentRegions;
-  /** Results with a slot before it (epoch ms) have their hour rolled up again; `Rollups` is one. */
+  /**
+   * Results with a slot before `claimedUntil` (epoch ms) have their hour rolled up again. `Rollups` is such a
+   * part.
+   */
   readonly rollups: { readonly claimedUntil: number };
   readonly tokens: TokenCheck;
   readonly slots: SlotOutcomes;
   readonly clock: Clock;
   readonly slotClock: SlotTime;
   readonly log: Logger;
-  /** Makes keys of incidents and deliveries, different from those of every other installation. */
+  /** Makes keys of incidents and deliveries that no other installation makes. */
   readonly newKey: () => string;
   /** Whether channels of this kind are told of an incident that ends without a recovery. */
   readonly closesIncidents: (providerType: string) => boolean;
   /** Undefined: nothing is exported. */
   readonly exports?: ExportNotes | undefined;
-  /** A result has come that will be evaluated. */
+  /** Called for a result that will be evaluated. */
   readonly onRead: (result: CheckResult) => void;
-  /** Whether nothing is announced about the monitor now. */
+  /** Whether announcements about the monitor are held back now. */
   readonly isHeld: (monitorId: number) => boolean;
-  /** A declared monitor takes effect (null: it is gone). After the commit, before the next batch. */
+  /**
+   * Called after the commit and before the next batch, when a declared monitor takes effect (null: it is
+   * gone).
+   */
   readonly onDeclared: (monitorId: number, monitor: LiveMonitor | null) => void;
-  /** A delivery is queued. After the commit. */
+  /** Called after the commit, when a delivery is queued. */
   readonly onQueued: (id: number, delivery: NewDelivery) => void;
 };
 
-/** What the recorder counts and says in the log without flooding it. */
+/** The kinds of event that the recorder counts and logs without flooding the log. */
 export const DROPS = [
   'bad-token',
   'unknown-monitor',
-  /** Told by dispatch while the database took nothing. */
+  /** An event of dispatch was dropped while the database accepted no writes. */
   'event-overflow',
-  /** Could not be recorded for a reason of its own, and is set aside so that the rest goes on. */
+  /** An event cannot be recorded itself. It was set aside so that the rest goes on. */
   'unrecordable',
-  /** Not dropped but alarming in the same way: monitors that became `unknown` without anybody changing them. */
+  /**
+   * A monitor became `unknown` although nobody changed it. Nothing was dropped, but it needs the same
+   * attention.
+   */
   'monitor-unknown',
 ] as const;
 

@@ -20,21 +20,25 @@ import { DROPS, type RecorderDrops, type RecorderParts } from './recorder-parts.
 import type { ResultFeed } from './result-feed.ts';
 import { Resumption } from './resumption.ts';
 
-/** What dispatch has told and a database that cannot write has not taken; beyond it is dropped, and deadlines decide. */
+/**
+ * Most events of dispatch that wait while the database cannot write. Further ones are dropped, and deadlines
+ * decide.
+ */
 const WAITING_EVENTS = 200_000;
-/** Without word from dispatch after a start, slots and votes are looked at as they are, ms. */
+/** Without word from dispatch for this long after a start, slots and votes are judged as they are, ms. */
 const RESUME_WITHIN_MS = 30_000;
 
 /**
- * Records what regions report, dispatch tells and people declare, in the order in which it comes, many at a
- * time: asks the store what of it is new, evaluates, and writes what comes out in one transaction.
+ * Records the reports of regions, the events of dispatch and the changes that people declare, in order and
+ * many at a time. It asks the store which of them are new, evaluates, and writes the result in one
+ * transaction.
  *
  *     reports ──▶ intake ─┐
  *     dispatch, people ───┼─▶ queue ──▶ a batch ──▶ evaluation ──▶ store ──▶ after the commit: states in
  *     deadlines ──────────┘                                                  memory, and everybody who is told
  *
- * Memory follows the commit, and so does everything that is told to others. While the database cannot
- * write, the reading of results pauses, and nothing becomes a verdict.
+ * Memory follows the commit, and others are told only after it. While the database cannot write, the reading
+ * of results pauses, and nothing becomes a verdict.
  */
 export class Recorder implements SlotEvents, SlotRecovery {
   readonly #parts: RecorderParts;
@@ -68,7 +72,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     });
   }
 
-  /** Takes up what is stored. Before everything else, after the monitors. */
+  /** Loads the stored states and positions. Call it first, after the monitors are loaded. */
   async load(): Promise<void> {
     const { store, states, monitors, slotClock, clock } = this.#parts;
     const read = store.states(monitors, slotClock.now());
@@ -83,7 +87,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     if (!this.#isStopped) this.#cancelResume = clock.after(RESUME_WITHIN_MS, () => this.resumed());
   }
 
-  /** Records what is queued, as far as the database takes it, and stops. */
+  /** Records the queued events, as far as the database accepts them, and stops. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#deadlines.stop();
@@ -100,7 +104,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     return this.#after.positionIn(stream);
   }
 
-  /** Results that are durable. */
+  /** The feed of durable results. */
   get feed(): ResultFeed {
     return this.#after.feed;
   }
@@ -109,17 +113,17 @@ export class Recorder implements SlotEvents, SlotRecovery {
     return this.#drops.counts;
   }
 
-  /** Since the start; `failures` are tries of the database that failed. */
+  /** Counts since the start; `failures` counts failed tries of the database. */
   get counts(): Readonly<{ results: number; duplicates: number; transactions: number; failures: number }> {
     return { ...this.#after.counts, failures: this.#queue.failures };
   }
 
-  /** The last tries to write failed: results wait. */
+  /** Whether the last tries to write failed, so that results wait. */
   get isFailing(): boolean {
     return this.#queue.isFailing;
   }
 
-  /** What waits to be recorded, and for how long its oldest has, ms. */
+  /** The events that wait to be recorded, and how long the oldest one has waited, ms. */
   get backlog(): { readonly events: number; readonly oldestMs: number } {
     return { events: this.#queue.length, oldestMs: this.#queue.oldestMs };
   }
@@ -135,8 +139,8 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Queues a message of a stream. Tokens are checked here; the message is recorded whole, so that its
-   * position moves with its results. Resolves when the next one may come.
+   * Queues a message of a stream. Tokens are checked here. The message is recorded whole, so that its
+   * position moves with its results. Resolves when the next message may come.
    */
   record(message: ResultMessage): Promise<void> | undefined {
     const { event, isUrgent } = this.#intake.take(message);
@@ -145,14 +149,14 @@ export class Recorder implements SlotEvents, SlotRecovery {
     return this.#queue.room();
   }
 
-  /** Applies changes of the declaration. `until`: the last of them in the log. Resolves after the commit. */
+  /** Applies changes of the declaration. `until` is the last of them in the log. Resolves after the commit. */
   declare(changes: readonly DeclaredChange[], until: number): Promise<void> {
     return new Promise((onApplied, onFailed) => {
       this.#queue.push({ kind: 'declared', changes, until, onApplied, onFailed }, true);
     });
   }
 
-  /** Has the channels of these monitors told what they were not: at the end of a hold. */
+  /** Tells the channels of these monitors what they have not been told, at the end of a hold. */
   announce(monitorIds: Iterable<number>): void {
     for (const monitorId of monitorIds) this.#queue.push({ kind: 'announced', monitorId }, true);
   }
@@ -170,7 +174,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     this.#pushLocal({ kind: 'skipped', monitor, slot, region });
   }
 
-  /** Slots of before the start that are not decided and that {@link resume} has not named yet. */
+  /** Undecided slots from before the start that {@link resume} has not named yet. */
   *undecidedSlots(): Iterable<UndecidedSlot> {
     for (const state of this.#parts.states.values()) {
       for (const { slot, answered, isGivenKnown } of state.open) {
@@ -184,9 +188,11 @@ export class Recorder implements SlotEvents, SlotRecovery {
   }
 
   /**
-   * Ends the restart of these monitors, or of all: slots that {@link resume} did not name wait for nobody, deadlines
-   * and ages are looked at, and channels are told what an earlier life held back. To be called when the heartbeats
-   * were heard and the streams of the monitors' regions are read; happens by itself 30 s after the start.
+   * Ends the restart of these monitors, or of all. Slots that {@link resume} did not name wait for no region,
+   * deadlines and ages are checked, and channels are told what an earlier process held back.
+   *
+   * Call it when the heartbeats were heard and the streams of the monitors' regions are read. It happens by
+   * itself 30 s after the start.
    */
   resumed(monitorIds?: Iterable<number>): void {
     const { states } = this.#parts;
@@ -205,7 +211,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
     this.#deadlines.start();
   }
 
-  /** Resolves when everything queued until now is recorded, or this is stopped. */
+  /** Resolves when everything queued until now is recorded, or the recorder is stopped. */
   flushed(): Promise<void> {
     return this.#queue.flushed();
   }
@@ -231,18 +237,19 @@ export class Recorder implements SlotEvents, SlotRecovery {
       this.#queue.push({ kind: 'resumed-all', monitorId }, false);
     }
     if (status !== 'unknown') {
-      // Its votes were set aside with a clock that was ahead: no age of theirs will end it.
+      // Its votes were set aside together with a clock that was ahead, so no ageing will end the status.
       if (votes.length === 0) this.#queue.push({ kind: 'due', monitorId }, false);
-      // A commit changes a status and queues its alerts together: they differ where a hold was under way at the end.
+      // A commit changes a status and queues its alerts together. They differ only when a hold was in
+      // progress at the end.
       if (links.some(({ announced }) => announced !== status)) this.announce([monitorId]);
     }
-    // Alarms of before were passed over.
+    // Earlier alarms were ignored.
     this.#deadlines.arm(state, Number.NEGATIVE_INFINITY);
   }
 
   #pushLocal(event: SlotEvent): void {
     if (this.#queue.length >= WAITING_EVENTS) {
-      this.#drops.add('event-overflow', {}, 'the database takes nothing: dropped what dispatch told');
+      this.#drops.add('event-overflow', {}, 'the database accepts no writes: dropped an event of dispatch');
       return;
     }
     this.#queue.push(event, false);
@@ -251,7 +258,7 @@ export class Recorder implements SlotEvents, SlotRecovery {
   #setAside(event: RecorderEvent, error: unknown): void {
     const result = event.kind === 'message' ? event.results[0] : undefined;
     const details = { error, event: event.kind, monitor: result?.monitor, slot: result?.slot };
-    this.#drops.add('unrecordable', details, 'set aside what cannot be recorded');
+    this.#drops.add('unrecordable', details, 'set aside an event that cannot be recorded');
     if (event.kind === 'declared') event.onFailed(error);
   }
 }

@@ -4,21 +4,21 @@ import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 
-/** A result that is durable. */
+/** A durable result. */
 export type RecordedResult = {
   readonly result: CheckResult;
-  /** As it was declared when the result was recorded. */
+  /** The monitor as it was declared when the result was recorded. */
   readonly monitor: LiveMonitor;
   readonly region: Region;
-  /** False: it was recorded before, and is repeated. */
+  /** False when it was recorded before and is repeated. */
   readonly isNew: boolean;
 };
 
 export type ResultListener = (results: readonly RecordedResult[]) => void;
 
 /**
- * Hands recorded results on, in their order. Listeners run in turns of the event loop of their own, so that
- * none of them delays the recording; what one of them throws concerns no other.
+ * Hands recorded results on, in order. Each listener runs in a turn of the event loop of its own, so that
+ * none delays the recording. An error of one listener does not affect the others.
  */
 export class ResultFeed {
   readonly #log: Logger;
@@ -28,7 +28,7 @@ export class ResultFeed {
     this.#log = log;
   }
 
-  /** Returns a function that unregisters. */
+  /** Registers a listener and returns a function that unregisters it. */
   onResults(listener: ResultListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

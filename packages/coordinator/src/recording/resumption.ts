@@ -1,10 +1,10 @@
 /**
- * Which monitors have gone on since the start: what their regions reported before it is read, and dispatch has said
- * which regions still work on their slots. Nothing is decided for its time before that, because the reports that a
- * slot waits for may come with the next message.
+ * The monitors that have resumed since the start: the earlier reports of their regions are read, and dispatch
+ * has named the regions that still work on their slots. Before that, no slot is decided because its time is
+ * up, since the next message may hold the reports that it waits for.
  */
 export class Resumption {
-  /** Until all have. */
+  /** Monitors that have resumed, until all have. */
   readonly #resumed = new Set<number>();
   #isOver = false;
 
@@ -16,7 +16,7 @@ export class Resumption {
     for (const id of monitorIds) this.#resumed.add(id);
   }
 
-  /** All have, and every monitor from here on. */
+  /** Marks all present and future monitors as resumed. */
   end(): void {
     this.#isOver = true;
     this.#resumed.clear();

@@ -1,10 +1,13 @@
-/** A stream of a region that had no agent lately: room for what an agent that comes back has kept, bytes. */
+/**
+ * Bound on the stream of a region without a recent agent, bytes: room for the results that a returning agent
+ * has kept.
+ */
 const LEAST_USED_BYTES = 64 * 1024 ** 2;
 
 /**
- * Bound of a region's stream, bytes: the regions that had an agent within 24 h share all there is equally, so
- * that none of them can take another's part. Others keep a little, so that what an agent brings along after
- * a long time is not dropped at the moment in which it comes.
+ * Bound on a region's stream, bytes. The regions that had an agent within 24 h share the limit equally, so
+ * that no region can take another's part. Other regions keep a little, so that the results of an agent that
+ * returns after a long time are not dropped at once.
  */
 export function streamLimit(
   maxBytes: number,

@@ -13,9 +13,12 @@ import type { Recorder } from './recorder.ts';
 import type { Turns } from './turns.ts';
 
 const RETRY_MS = 500;
-/** Recorded messages stay in the stream for this long, ms. */
+/** How long recorded messages stay in the stream, ms. */
 const KEEP_RECORDED_MS = 60_000;
-/** Results of one stream that may wait to be recorded: four batches, behind which those of other streams wait. */
+/**
+ * Most results of one stream that wait to be recorded: four batches. Results of other streams wait behind
+ * them.
+ */
 const WAITING_RESULTS = 2_048;
 
 export const DROPS = [
@@ -23,20 +26,23 @@ export const DROPS = [
   'malformed-result',
   'results-dropped',
   'handling-failed',
-  /** Not dropped but alarming in the same way: the stream was restored, emptied or made anew; what it held unread is lost. */
+  /**
+   * The stream was restored, emptied or created anew. Nothing was dropped here, but its unread messages are
+   * lost.
+   */
   'stream-replaced',
 ] as const;
 
 export const FAILURES = [
   'reading-failed',
-  /** NATS has not the room that the limit asks for: a stream is smaller than it should be. */
+  /** NATS has no room for the limit: a stream is smaller than it should be. */
   'limit-refused',
 ] as const;
 
 export type StreamReaderParts = {
   readonly stream: string;
   readonly streams: ResultStreams;
-  /** The stream as it is now, made where it is missing. */
+  /** Creates the stream where it is missing, and returns its present state. */
   readonly prepare: () => Promise<StreamInfo>;
   readonly recorder: Pick<Recorder, 'record' | 'positionIn' | 'flushed' | 'onPosition'>;
   readonly drops: DropLog<(typeof DROPS)[number]>;
@@ -47,9 +53,9 @@ export type StreamReaderParts = {
 };
 
 /**
- * Reads one stream of results into the recorder, from its start to its stop: over streams that were emptied,
- * restored or made anew. The database's position is the truth; where the stream does not agree with it,
- * everything in the stream is read again and the primary key drops repeats.
+ * Reads one stream of results into the recorder, from its start to its stop, even when the stream is emptied,
+ * restored or created anew. The database's position is the truth. Where the stream contradicts it, everything
+ * in the stream is read again, and the primary key drops repetitions.
  */
 export class StreamReader {
   readonly #parts: StreamReaderParts;
@@ -60,13 +66,13 @@ export class StreamReader {
   #hasFailed = false;
   #running: Promise<void> = Promise.resolve();
   #stopListening: () => void = () => {};
-  /** Last sequence of the stream that is read now which is recorded; null while none is read. */
+  /** Last recorded sequence of the stream that is read now; null while none is read. */
   #recorded: number | null = null;
   #expected = 1;
   #created = '';
   #purgedBelow = 0;
   #history: { at: number; sequence: number }[] = [];
-  /** Messages that were read and are not recorded, and the results in them. */
+  /** Messages that were read and are not recorded yet, with their numbers of results. */
   #waiting: { sequence: number; results: number }[] = [];
   #waitingResults = 0;
 
@@ -80,7 +86,7 @@ export class StreamReader {
     this.#running = this.#run();
   }
 
-  /** Stops reading; what was read is the recorder's. */
+  /** Stops reading. Read messages are the recorder's. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#stopListening();
@@ -89,24 +95,24 @@ export class StreamReader {
   }
 
   /**
-   * How much later than usual the last message was read, ms: what the stream holds unread is as old. 0 where
-   * that is mostly nothing that had to be read.
+   * How much later than usual the last message was read, ms; unread messages are as old. It is 0 where most
+   * of the stream was not worth reading.
    */
   get lagMs(): number {
     return this.#worth.isWorthIt(this.#waitingResults) ? this.#lag.ms : 0;
   }
 
-  /** So many results of this stream are recorded for the first time. */
+  /** Notes that this many results of the stream were recorded for the first time. */
   recordedNew(results: number): void {
     this.#worth.recorded(results);
   }
 
-  /** The stream is read, and recorded up to there. */
+  /** Whether the stream is read and recorded up to `sequence`. */
   hasRecorded(sequence: number): boolean {
     return this.#recorded !== null && this.#recorded >= sequence;
   }
 
-  /** Resolves when the stream is recorded up to there; false when the reading ended meanwhile. */
+  /** Resolves when the stream is recorded up to `sequence`; false when the reading ended meanwhile. */
   async recordedUpTo(sequence: number): Promise<boolean> {
     while (this.#recorded !== null && this.#recorded < sequence && !this.#stopping.signal.aborted) {
       await this.#change();
@@ -114,7 +120,7 @@ export class StreamReader {
     return this.hasRecorded(sequence);
   }
 
-  /** Drops what was recorded a minute ago. Never rejects; to be called now and then. */
+  /** Purges messages that were recorded a minute ago. Never rejects. Call it now and then. */
   async purge(): Promise<void> {
     const { stream, streams, clock, log } = this.#parts;
     const recorded = this.#recorded;
@@ -125,14 +131,11 @@ export class StreamReader {
     if (old === undefined || old.sequence <= this.#purgedBelow) return;
     this.#history = this.#history.filter((entry) => entry.at >= old.at);
     try {
-      // The message at the position stays: by it a restored stream is told from this one.
+      // The message at the position stays, because it tells this stream from a restored one.
       await streams.purge(stream, old.sequence);
       this.#purgedBelow = old.sequence;
     } catch (error) {
-      log.warn(
-        { stream, error: messageOf(error) },
-        'recorded results could not be purged; it is tried again',
-      );
+      log.warn({ stream, error: messageOf(error) }, 'purging recorded results failed: svc tries again');
     }
   }
 
@@ -147,7 +150,7 @@ export class StreamReader {
         failures.add(
           'reading-failed',
           { stream, error: messageOf(error) },
-          'reading results failed; it is tried again',
+          'reading results failed: svc tries again',
         );
       }
       this.#setRecorded(null);
@@ -155,10 +158,10 @@ export class StreamReader {
     }
   }
 
-  /** Reads until the reading ends or this is stopped. */
+  /** Reads until the reading ends or the reader is stopped. */
   async #readOnce(): Promise<void> {
     const { stream, streams, recorder, prepare, log } = this.#parts;
-    // What was read before must be recorded, or the position would be an old one.
+    // Messages that were read before must be recorded, because the position would otherwise be out of date.
     await this.#unlessStopped(recorder.flushed());
     if (this.#stopping.signal.aborted) return;
     const info = await prepare();
@@ -179,11 +182,13 @@ export class StreamReader {
     unregister();
     await reading.close();
     if (error !== null) {
-      log.info({ stream, reason: messageOf(error) }, 'reading results ended; it starts again');
+      log.info({ stream, reason: messageOf(error) }, 'the reading of results ended and starts again');
     }
   }
 
-  /** The first sequence to read: after the recorded position, when this is still the stream it belongs to. */
+  /**
+   * The first sequence to read: after the recorded position when the stream is still the same, otherwise 1.
+   */
   async #startIn(info: StreamInfo): Promise<number> {
     const { stream, recorder, streams, drops } = this.#parts;
     const position = recorder.positionIn(stream);
@@ -193,11 +198,11 @@ export class StreamReader {
       drops.add(
         'stream-replaced',
         { stream, sequence, why, ...info },
-        'the result stream is not the one that was read: reading all of it',
+        'the stream of results was replaced: svc reads all of it, and its earlier unread messages are lost',
       );
       return 1;
     };
-    if (created !== info.created) return again('it was made anew');
+    if (created !== info.created) return again('it was created anew');
     if (info.lastSequence < sequence) return again('it ends before the recorded position');
     const recorded = await streams.message(stream, sequence);
     if (recorded !== null && (recorded.messageId !== messageId || recorded.time !== time)) {
@@ -208,7 +213,7 @@ export class StreamReader {
     return sequence + 1;
   }
 
-  /** Handles it in its turn, and waits until the next one may come. */
+  /** Handles a message in its turn, and waits until the next one may come. */
   async #handle(message: StreamMessage): Promise<void> {
     const { turns } = this.#parts;
     const pause = () => (this.#stopping.signal.aborted ? undefined : turns.wait());
@@ -220,7 +225,7 @@ export class StreamReader {
     while (this.#waitingResults > WAITING_RESULTS && !this.#stopping.signal.aborted) await this.#change();
   }
 
-  /** @returns what to wait for before the next message is read, undefined: nothing */
+  /** @returns what to wait for before the next message is read; undefined: nothing */
   #record(message: StreamMessage, parsed: ParsedResults | string): Promise<void> | undefined {
     const { stream, recorder, drops } = this.#parts;
     this.#lag.read(message);
@@ -231,7 +236,7 @@ export class StreamReader {
     try {
       if (typeof parsed === 'string') {
         const details = { subject: message.subject, sequence, why: parsed };
-        drops.add('malformed-message', details, 'dropped a message that is no batch of results');
+        drops.add('malformed-message', details, 'dropped a message that is not a batch of results');
         this.#worth.read(0, message.data.length);
         this.#waits(sequence, 1);
         return recorder.record({ region: null, agent: '', results: [], position });
@@ -239,7 +244,7 @@ export class StreamReader {
       const { region, agent, results, malformed } = parsed;
       if (malformed > 0) {
         const details = { region, agent, sequence };
-        drops.add('malformed-result', details, 'dropped results that do not parse', malformed);
+        drops.add('malformed-result', details, 'dropped results that cannot be read', malformed);
       }
       this.#worth.read(results.length + malformed, message.data.length);
       this.#waits(sequence, Math.max(1, results.length));
@@ -267,7 +272,10 @@ export class StreamReader {
     this.#setRecorded(sequence);
   }
 
-  /** Resolves with `promise`, or when this is stopped: a database that takes nothing must not hold the end. */
+  /**
+   * Resolves with `promise`, or when the reader is stopped: a database that accepts no writes must not delay
+   * the stop.
+   */
   async #unlessStopped(promise: Promise<void>): Promise<void> {
     const stopped = Promise.withResolvers<void>();
     const unregister = onAbort(this.#stopping.signal, stopped.resolve);
@@ -279,7 +287,7 @@ export class StreamReader {
     this.#parts.drops.add(
       'results-dropped',
       { stream: this.#parts.stream, messages: count, after: new Date(time).toISOString() },
-      'results were lost: the stream dropped messages before they were read (its limit is too small)',
+      'results were lost: the stream dropped messages before they were read. Raise SVC_RESULTS_MAX_BYTES',
       count,
     );
   }
@@ -290,7 +298,7 @@ export class StreamReader {
     this.#tell();
   }
 
-  /** Resolves when something is recorded, the reading begins or ends, or this is stopped. */
+  /** Resolves when something is recorded, the reading begins or ends, or the reader is stopped. */
   #change(): Promise<void> {
     return new Promise((resolve) => {
       const listener = () => {

@@ -2,7 +2,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import type { Distribution } from '@svc/shared/metrics/distribution.ts';
 import type { RecordingStore } from '../store/recording-store.ts';
 
-/** The store, with the time that each committed transaction took in `durations`, seconds. */
+/** The store, which also records the duration of each committed transaction in `durations`, seconds. */
 export function timedStore(
   store: RecordingStore,
   clock: Pick<Clock, 'monotonic'>,

@@ -1,11 +1,14 @@
 import type { Logger } from '@svc/shared/log.ts';
 import type { StatusChange } from '../evaluation/frame.ts';
 
-/** Regions named in one line; the transitions endpoint has all of them. */
+/** Most regions in one line; the transitions endpoint has all of them. */
 const REGIONS_SHOWN = 5;
 const MESSAGE_SHOWN = 120;
 
-/** One line per change of status: `npm start` shows it to people, log collectors find it by `event`. */
+/**
+ * Logs one line for each change of status. `npm start` shows it to people, and log collectors find it by
+ * `event`.
+ */
 export function logTransitions(log: Logger, change: StatusChange): void {
   const detail = detailOf(change);
   log.info(
@@ -22,7 +25,7 @@ export function logTransitions(log: Logger, change: StatusChange): void {
   );
 }
 
-/** The regions that support a bad status, with what the newest of them saw; null for the others. */
+/** The regions that support a bad status, with the message of the newest vote; null for other statuses. */
 function detailOf({ to, votes }: StatusChange): string | null {
   if (to !== 'error' && to !== 'degraded') return null;
   const against = votes.filter(

@@ -1,17 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '@svc/shared/clock.ts';
 
-/** What messages may take of one turn of the event loop, ms. */
+/** Time that messages may take of one turn of the event loop, ms. */
 const SLICE_MS = 5;
 
 /**
- * Shares the thread between those who handle messages, and with everything else that runs on it: after 5 ms
- * of a turn of the event loop each waits for the next one, where they go on in the order in which they came,
- * one message each.
+ * Shares the thread among those who handle messages, and with everything else. After 5 ms of a turn of the
+ * event loop, each handler waits for the next turn. There the handlers continue in order of arrival, with one
+ * message each.
  */
 export class Turns {
   readonly #clock: Clock;
-  /** Monotonic ms; null: nothing was handled in this turn. */
+  /** Begin of this turn's handling, monotonic ms; null: nothing was handled in this turn. */
   #startedAt: number | null = null;
   #next: Promise<void> = Promise.resolve();
 
@@ -19,7 +19,7 @@ export class Turns {
     this.#clock = clock;
   }
 
-  /** Undefined: go on. Else wait, and ask again. */
+  /** Undefined: go on. Otherwise wait, and call again. */
   wait(): Promise<void> | undefined {
     if (this.#startedAt === null) {
       this.#startedAt = this.#clock.monotonic();

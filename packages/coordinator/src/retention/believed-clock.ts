@@ -5,13 +5,13 @@ import { HOUR_MS } from '../domain/summary-range.ts';
 import { storedBelievedTime, writeBelievedTime } from '../store/believed-time.ts';
 import type { Store } from '../store/store.ts';
 
-/** By this ages are judged where something is deleted: see {@link BelievedTime}. */
+/** The clock that decides about ages where something is deleted: see {@link BelievedTime}. */
 export class BelievedClock {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Logger;
   #believed: BelievedTime;
-  /** When `#believed` was made, monotonic ms. */
+  /** When `#believed` was set, monotonic ms. */
   #lookedAt: number;
 
   private constructor(parts: { store: Store; clock: Clock; log: Logger }, believed: BelievedTime) {
@@ -23,10 +23,10 @@ export class BelievedClock {
   }
 
   /**
-   * To be called before anything is recorded.
+   * Loads the believed time. Call it before anything is recorded.
    *
-   * @param newestSlot of all results recorded so far, epoch ms; null: there is none. Counts where no process
-   *   has said yet what it believed
+   * @param newestSlot newest slot of all recorded results, epoch ms; null: there is none. It is used when no
+   *   process has stored a believed time yet
    */
   static async load(
     parts: { store: Store; clock: Clock; log: Logger },
@@ -46,7 +46,7 @@ export class BelievedClock {
     return Math.floor(this.#believed.at);
   }
 
-  /** Writes down what is believed now, so that the next process goes on from it. */
+  /** Stores the believed time, so that the next process continues from it. */
   async save(): Promise<void> {
     this.now();
     await writeBelievedTime(this.#store, this.#believed);
@@ -57,7 +57,7 @@ export class BelievedClock {
     if (doubt === null || doubt.aheadMs === before.doubt?.aheadMs) return;
     this.#log.warn(
       { aheadHours: hours(doubt.aheadMs), doubtedForHours: hours(doubtMs(doubt.aheadMs)) },
-      'the clock is further than the time that passed: nothing is deleted for its age by it until it has stood for a while',
+      'the system clock went forward further than the time that has passed: svc deletes nothing because of it until the clock has kept this time for a while',
     );
   }
 }

@@ -18,14 +18,14 @@ import type { Store } from '../store/store.ts';
 import type { BelievedClock } from './believed-clock.ts';
 
 const SWEEP_EVERY_MS = 3_600_000;
-/** The first sweep comes after the start has settled. */
+/** Delay of the first sweep, so that the start has settled. */
 const FIRST_SWEEP_AFTER_MS = 60_000;
-/** Rest between chunks: recording has four fifths of the writer. */
+/** Pause between chunks, ms. It leaves recording four fifths of the writer. */
 const PAUSE_MS = 40;
-/** Of what tells a history: as long as the longest summary. */
+/** Retention of histories, ms: as long as the longest summary. */
 const HISTORY_MS = 400 * DAY_MS;
 
-/** What a sweep deleted, in rows. */
+/** Numbers of rows that a sweep deleted. */
 export type Swept = {
   results: number;
   deliveries: number;
@@ -36,9 +36,9 @@ export type Swept = {
 };
 
 /**
- * Deletes what is past its retention, a little at a time, of deleted monitors as well: results, finished
- * deliveries and changes of a reason after the setting's days; changes of status, closed incidents,
- * absences of regions that ended and lines of the audit trail after 400 days.
+ * Deletes data past its retention, a little at a time, that of deleted monitors included. Results, finished
+ * deliveries and changes of a reason go after the days of the setting. Changes of status, closed incidents,
+ * ended absences of regions and lines of the audit trail go after 400 days.
  */
 export class Retention {
   readonly #store: Store;
@@ -68,7 +68,7 @@ export class Retention {
     this.#schedule(FIRST_SWEEP_AFTER_MS);
   }
 
-  /** Waits for the chunk in progress. */
+  /** Stops, after the chunk in progress. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#cancelTimer();
@@ -76,7 +76,7 @@ export class Retention {
     await this.#saveBelieved();
   }
 
-  /** Deletes all that is too old now. Ends early when stopped. */
+  /** Deletes everything that is too old now. It ends early when stopped. */
   async sweep(): Promise<Swept> {
     const store = this.#store;
     const kept = () => this.#olderThan(this.#keepMs);
@@ -92,7 +92,7 @@ export class Retention {
     return { results, deliveries, transitions: reasons + changes, incidents, absences, auditLines };
   }
 
-  /** Asked anew for each chunk: the clock may be set while a sweep goes on. */
+  /** Read anew for each chunk, because the clock may be set during a sweep. */
   #olderThan(keepMs: number): number {
     return this.#believed.now() - TOLERANCE_MS - keepMs;
   }
@@ -107,13 +107,10 @@ export class Retention {
     try {
       const swept = await this.sweep();
       if (Object.values(swept).some((rows) => rows > 0)) {
-        this.#log.debug(swept, 'deleted what is past its retention');
+        this.#log.debug(swept, 'deleted data past its retention');
       }
     } catch (error) {
-      this.#log.error(
-        { error },
-        'deleting what is past its retention failed; it is tried again within the hour',
-      );
+      this.#log.error({ error }, 'deleting data past its retention failed: svc tries again within the hour');
     }
     if (this.#stopping.signal.aborted) return;
     await this.#saveBelieved();
@@ -124,8 +121,8 @@ export class Retention {
     try {
       await this.#believed.save();
     } catch (error) {
-      // The next process then goes on from what was saved before, and deletes later.
-      this.#log.warn({ error }, 'the time by which ages are judged could not be saved');
+      // The next process then continues from the older saved time and deletes later.
+      this.#log.warn({ error }, 'could not save the time that decides about retention');
     }
   }
 
@@ -142,7 +139,7 @@ export class Retention {
     return deleted;
   }
 
-  /** Runs `chunk` with a rest between, until it deletes nothing. */
+  /** Runs `chunk` with pauses until it deletes nothing. */
   async #repeat(chunk: () => Promise<number>): Promise<number> {
     let deleted = 0;
     while (!this.#stopping.signal.aborted) {

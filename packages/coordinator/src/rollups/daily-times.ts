@@ -10,10 +10,10 @@ export type DayTimes = {
 };
 
 /**
- * How long each of these monitors had each status on each of the last `count` days, today until `now`
- * included, oldest first: the bars of a status page, in one query for all of its components.
+ * How long each monitor had each status on each of the last `count` days, oldest first, today until `now`
+ * included: the bars of a status page, in one query for all of its components.
  *
- * Deleted monitors have no data. Belonging to a workspace is for the caller to know.
+ * Deleted monitors have no data. The caller must check the workspace.
  *
  * @param now the slots' clock, epoch ms
  */

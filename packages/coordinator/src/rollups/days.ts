@@ -8,19 +8,19 @@ import type { Store } from '../store/store.ts';
 import { writeUptimes } from '../store/uptime-days.ts';
 import { moved } from './moved.ts';
 
-/** Hours are kept for so long before the day that is rolled up. */
+/** How long hours are kept before the day that is rolled up, ms. */
 export const KEPT_HOURS_MS = 14 * DAY_MS;
 const KEPT_DAYS_MS = 400 * DAY_MS;
-/** Of one transaction, for which recording waits some 5 ms: at most so many monitors, and so many of their hours in regions. */
+/** Most monitors in one transaction, and most of their hours in regions. Recording waits some 5 ms for it. */
 const MONITORS = 20;
 const HOURS = 3_000;
 
 /**
- * Rolls up the oldest day that is over for the next few monitors: its hours into a row per region, their
- * verdicts into an uptime. Deletes what these monitors have that is too old.
+ * Rolls up the oldest finished day for the next few monitors: its hours into a row for each region, and their
+ * verdicts into an uptime. It deletes the data of these monitors that is too old.
  *
- * @param believedNow epoch ms: ages are judged by it, see `retention/believed-clock.ts`
- * @returns how far it is now; null: nothing was to be done
+ * @param believedNow clock that ages are judged by, epoch ms, see `retention/believed-clock.ts`
+ * @returns the new progress; null: there was nothing to do
  */
 export async function rollUpDay(
   store: Store,
@@ -37,7 +37,7 @@ export async function rollUpDay(
     isLast || last === undefined
       ? { ...progress, day: end, afterMonitor: 0 }
       : { ...progress, afterMonitor: last };
-  // Judged by what is sure to have passed: a clock that is ahead deletes nothing.
+  // The age is judged by time that has surely passed, so that a clock that is ahead deletes nothing.
   const kept = Math.min(day, dayOf(believedNow));
   return moved(store, after, async (tx) => {
     await writeDays(

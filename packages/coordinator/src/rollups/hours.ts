@@ -8,23 +8,26 @@ import { moved } from './moved.ts';
 
 /** Results that one read should sum up: some 5 ms of the reading thread. */
 const RESULTS = 5_000;
-/** Rows that one transaction should write: recording waits for it, some 4 ms. */
+/** Rows that one transaction should write. Recording waits some 4 ms for it. */
 const ROWS = 300;
-/** ms; little where there are very many monitors. Each hour begins with it: monitors may have been declared since the last. */
+/**
+ * First width of a part, ms. It holds little even with very many monitors. Each hour begins with it, because
+ * monitors may have been declared since the last.
+ */
 const FIRST_WIDTH_MS = 4;
-/** So many times wider or narrower at most is the next part. */
+/** Largest factor between the widths of two consecutive parts. */
 const MOST_CHANGE = 8;
 
-/** How wide a part of each half minute is looked at next, ms: as much as the last ones let expect. */
+/** Width of the next part of each half minute, ms, estimated from the last parts. */
 export type PartWidth = { ms: number };
 export const firstWidth = (): PartWidth => ({ ms: FIRST_WIDTH_MS });
 
 /**
- * Rolls up the next part of the oldest hour that is not yet.
+ * Rolls up the next part of the oldest hour that is not rolled up.
  *
- * @param closedUntil beginning of the first hour that is not over; results of those before it are
- *   marked for repair by who records them from here on
- * @returns how far it is now; null: nothing was to be done
+ * @param closedUntil beginning of the first hour that is not over. Later results of the hours before it are
+ *   marked for repair when they are recorded
+ * @returns the new progress; null: there was nothing to do
  */
 export async function rollUpHour(
   store: Store,

@@ -1,7 +1,7 @@
 import { type Progress, writeProgress } from '../store/rollup-progress.ts';
 import type { Store, Transaction } from '../store/store.ts';
 
-/** Writes something and the progress that it is, in one transaction. */
+/** Writes data together with the progress that it means, in one transaction. */
 export async function moved(
   store: Store,
   progress: Progress,

@@ -2,16 +2,16 @@ import { dayOf, hourOf } from '../domain/summary-range.ts';
 import type { Readable } from '../store/reading-of.ts';
 import { oldestRecorded, type Progress, storedProgress } from '../store/rollup-progress.ts';
 
-/** An hour is rolled up when it has been over for so long: most late results are there then. */
+/** Time after its end at which an hour is rolled up, ms. Most late results have come by then. */
 const SETTLE_MS = 5 * 60_000;
 
-/** Beginning of the first hour that is not to be rolled up yet. */
+/** Beginning of the first hour that must not be rolled up yet. */
 export function closedUntil(now: number): number {
   return hourOf(now - SETTLE_MS);
 }
 
 /**
- * The stored progress; before there is one, that with which rolling up begins: at the oldest result.
+ * The stored progress, or the initial one, which begins at the oldest result.
  *
  * @param now the slots' clock, epoch ms
  */

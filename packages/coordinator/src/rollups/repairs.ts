@@ -6,23 +6,23 @@ import { replaceHours, writeDays } from '../store/rollups.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { KEPT_HOURS_MS } from './days.ts';
 
-/** Of one transaction. */
+/** Most repairs in one transaction. */
 const REPAIRS = 20;
-/** No further repair is read for a transaction that writes so many rows. */
+/** Number of rows after which no further repair is read for a transaction. */
 const ROWS = 300;
 
-/** What one monitor has repaired, by one or more marks. */
+/** A span of one monitor to repair, and the marks that ask for it. */
 type SpanRepair = TimeSpan & { monitorId: number; repairs: Repair[] };
 
 /**
- * Rolls up again the hours of monitors that got a result after they were rolled up: from all results
- * of the hour, so a repeated repair changes nothing.
+ * Rolls up hours again that got a result after they were rolled up. It uses all results of the hour, so a
+ * repeated repair changes nothing.
  *
  * @param closedUntil beginning of the first hour that is not over
- * @returns false: nothing was to be done
+ * @returns false: there was nothing to do
  */
 export async function repairHours(store: Store, progress: Progress, closedUntil: number): Promise<boolean> {
-  // Others are not rolled up yet, or only in part; or get more results, where the clock was ahead.
+  // Other hours are not rolled up yet or only in part, or they get more results because the clock was ahead.
   const due = await dueRepairs(store, Math.min(progress.hour, closedUntil), REPAIRS);
   if (due.length === 0) return false;
   const found: { span: SpanRepair; rows: HourRow[] }[] = [];
@@ -37,7 +37,10 @@ export async function repairHours(store: Store, progress: Progress, closedUntil:
   return true;
 }
 
-/** Each span once, however many of its hours are marked: it is read and written as a whole. */
+/**
+ * The spans to repair, each once however many of its hours are marked, because a span is read and written as
+ * a whole.
+ */
 function spansOf(due: readonly Repair[], progress: Progress): Iterable<SpanRepair> {
   const spans = new Map<string, SpanRepair>();
   for (const repair of due) {
@@ -51,7 +54,7 @@ function spansOf(due: readonly Repair[], progress: Progress): Iterable<SpanRepai
   return spans.values();
 }
 
-/** The hour, or all of its day where the day's other hours may be deleted already. */
+/** The hour, or its whole day where the day's other hours may be deleted already. */
 function spanOf(hour: number, { day }: Progress): TimeSpan {
   if (hour >= day - KEPT_HOURS_MS) return { from: hour, until: hour + HOUR_MS };
   return { from: dayOf(hour), until: dayOf(hour) + DAY_MS };
@@ -67,7 +70,7 @@ async function write(
     found.flatMap(({ span }) => span.repairs),
   );
   const complete = await resultsFrom(tx);
-  // Before that it is too late: other results of the time are deleted.
+  // Earlier spans are too old: other results of that time are deleted.
   const repaired = found.filter(
     ({ span }) => span.from >= complete && span.repairs.some((repair) => taken.has(repair)),
   );

@@ -10,12 +10,15 @@ import { firstWidth, rollUpHour } from './hours.ts';
 import { closedUntil, readProgress } from './progress.ts';
 import { repairHours } from './repairs.ts';
 
-/** After a start and after a jump of the slots' clock, changes of status may be dated back for so long: nothing is done. */
+/**
+ * How far changes of status may be dated back after a start and after a jump of the slots' clock, ms.
+ * Roll-ups pause for this long.
+ */
 export const DATED_BACK_MS = 2 * 60_000;
-/** Rest between pieces of work: others get most of both threads. */
+/** Pause between pieces of work, ms. It leaves others most of both threads. */
 const PAUSE_MS = 40;
 const IDLE_MS = 5_000;
-/** An answer about the reading of results is good for not much longer. */
+/** Wait before the reading of results is asked about again, ms. */
 const ASK_AGAIN_MS = 500;
 
 export type RollupParts = {
@@ -23,30 +26,33 @@ export type RollupParts = {
   clock: Clock;
   /** The slots' clock, epoch ms. */
   slotNow: () => number;
-  /** What is too old is judged by it, epoch ms: see `retention/believed-clock.ts`. */
+  /** Clock that ages are judged by, epoch ms: see `retention/believed-clock.ts`. */
   believedNow: () => number;
   /**
-   * False while results are read that were reported long ago, each of which would be a repair, and for
-   * {@link DATED_BACK_MS} after a jump. May say no at first and look, see `ReadingProgress`.
+   * False while old results are read, each of which would be a repair, and for {@link DATED_BACK_MS} after a
+   * jump. The first answer may be no while it looks, see `ReadingProgress`.
    */
   isCaughtUp: () => boolean;
   log: Logger;
 };
 
 /**
- * Sums up results by monitor, region and hour, and hours and verdicts by day, a little at a time and
- * apart from the recording, from what is stored.
+ * Sums up stored results by monitor, region and hour, and hours and verdicts by day, a little at a time and
+ * apart from the recording.
  *
- * Every result is counted once: how far this is stands in the same transaction as the rows, and a
- * result that is recorded for an hour before {@link claimedUntil} has its hour repaired, which the
- * transaction that records it says. So a kill at any moment loses nothing.
+ * Every result counts once. The progress is written in the same transaction as the rows. A result for an hour
+ * before {@link claimedUntil} is recorded together with a mark that its hour must be repaired. So a kill at
+ * any moment loses nothing.
  */
 export class Rollups {
   readonly #parts: RollupParts;
   readonly #stopping = new AbortController();
   readonly #width = firstWidth();
   #progress: Progress;
-  /** What is told, and up to where everything recorded without knowing of it is committed. */
+  /**
+   * The announced claim, and the instant up to which everything that was recorded without knowing of it is
+   * committed.
+   */
   #claimedUntil: number;
   #committedUntil: number;
   #running: Promise<void> = Promise.resolve();
@@ -59,7 +65,7 @@ export class Rollups {
     this.#committedUntil = this.#claimedUntil;
   }
 
-  /** To be called before anything is recorded. */
+  /** Loads the progress. Call it before anything is recorded. */
   static async load(parts: RollupParts): Promise<Rollups> {
     const progress = await parts.store.transaction(async (tx) => {
       const now = Math.floor(parts.slotNow());
@@ -72,14 +78,14 @@ export class Rollups {
   }
 
   /**
-   * Results with a slot before it (epoch ms) are recorded with a mark for repair. To be asked inside the
-   * transaction, or in the turn of the event loop in which the transaction is queued.
+   * Results with a slot before it (epoch ms) are recorded with a mark for repair. Read it inside the
+   * transaction, or in the turn of the event loop that queues the transaction.
    */
   get claimedUntil(): number {
     return this.#claimedUntil;
   }
 
-  /** Age of the oldest result that is not rolled up, ms; an hour and some minutes are normal. */
+  /** Age of the oldest result that is not rolled up, ms. An hour and some minutes are normal. */
   get behindMs(): number {
     return Math.max(0, this.#parts.slotNow() - this.#progress.hour);
   }
@@ -88,13 +94,13 @@ export class Rollups {
     this.#running = this.#run();
   }
 
-  /** Waits for the piece of work in progress. */
+  /** Stops, after the piece of work in progress. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
   }
 
-  /** One piece of work. False: there is nothing to be done now. */
+  /** Does one piece of work; false when there is nothing to do now. */
   async step(): Promise<boolean> {
     const { store, slotNow, believedNow } = this.#parts;
     const until = closedUntil(slotNow());
@@ -109,8 +115,8 @@ export class Rollups {
   }
 
   /**
-   * First told, then an empty transaction: it begins after all that were queued before, so every result that
-   * was recorded without a mark is committed then.
+   * Claims hours. The claim is announced first, followed by an empty transaction. That transaction begins
+   * after all queued ones, so every result that was recorded without a mark is committed then.
    */
   async #claim(until: number): Promise<void> {
     this.#claimedUntil = until;
@@ -124,13 +130,13 @@ export class Rollups {
       await pause(this.#parts.clock, await this.#stepLogged(), this.#stopping.signal);
   }
 
-  /** @returns ms to rest */
+  /** @returns wait before the next step, ms */
   async #stepLogged(): Promise<number> {
     if (!this.#parts.isCaughtUp()) return ASK_AGAIN_MS;
     try {
       return (await this.step()) ? PAUSE_MS : IDLE_MS;
     } catch (error) {
-      this.#parts.log.error({ error }, 'rolling up results failed; it is tried again');
+      this.#parts.log.error({ error }, 'rolling up results failed: svc tries again');
       return IDLE_MS;
     }
   }

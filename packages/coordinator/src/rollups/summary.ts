@@ -34,17 +34,17 @@ export type Summary = {
   from: number;
   until: number;
   bucketMs: number;
-  /** Over all regions. */
+  /** Counts over all regions. */
   total: OutcomeCounts;
   times: StatusTimes;
   regions: ReadonlyMap<string, OutcomeCounts>;
-  /** Oldest first; the last is in progress. */
+  /** Buckets, the oldest first. The last one is in progress. */
   buckets: readonly { at: number; tally: OutcomeCounts; times: StatusTimes }[];
 };
 
 /**
- * What is known of a monitor's results and verdicts in a range, its newest result included: from the
- * roll-ups as far as they go, and from the results of the last hours.
+ * Reads the results and verdicts of a monitor in a range, its newest result included: from the roll-ups as
+ * far as they go, and from the results of the last hours.
  *
  * @param now the slots' clock, epoch ms
  */
@@ -63,9 +63,9 @@ export async function readSummary(
   const addToBucket = (at: number, row: Counts) => add(tallies.get(bucketOf(at)), row);
   const addToRegion = (region: string, row: Counts) => add(tallyOf(regions, region), row);
 
-  // The progress first: what is rolled up meanwhile is still there in the form in which it is looked for.
+  // The progress is read first: rows that are rolled up meanwhile still exist in the form that is looked for.
   const progress = await readProgress(store, now);
-  // What is rolled up of later times is of a clock that was ahead.
+  // Roll-ups of later times come from a clock that was ahead.
   const hour = Math.min(progress.hour, closedUntil(now));
   const day = Math.min(progress.day, dayOf(hour));
   const daysUntil = bucketMs === DAY_MS ? Math.max(from, day) : from;

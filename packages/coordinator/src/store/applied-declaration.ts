@@ -15,15 +15,18 @@ const sources = z.object({
   files: z.array(z.string()).readonly(),
   /** Names of the environment variables that it inserts. */
   variables: z.array(z.string()).readonly(),
-  /** Keyed: tells whether the same would be declared again, and nothing of what was inserted. */
+  /**
+   * Keyed hash: it tells whether the same would be declared again, and reveals nothing of the inserted
+   * values.
+   */
   fingerprint: z.string(),
-  /** What of it has no effect, and where that stands. */
+  /** Warnings about parts of the file that have no effect, with their places. */
   warnings: z
     .array(z.object({ file: z.string(), line: z.int(), column: z.int(), message: z.string() }))
     .readonly(),
   /** Entries that it declares. */
   resources: z.number(),
-  /** Of the rows that it owned afterwards; see {@link ownedRows}. */
+  /** The rows that it owned afterwards; see {@link ownedRows}. */
   rows: z.string(),
 });
 
@@ -39,7 +42,7 @@ const storedSources = z
   })
   .pipe(sources);
 
-/** What the declaration that was applied last was made of. */
+/** The sources of the declaration that was applied last. */
 export type AppliedDeclaration = z.infer<typeof sources>;
 
 /** SHA-256 (hex) of the declared file that was applied last; null: none ever was. */
@@ -47,16 +50,16 @@ export function appliedDigest({ db }: Transaction): Promise<string | null> {
   return readFact(db, DIGEST);
 }
 
-/** Null: none was applied, or it is not known what was. */
+/** Answers null when none was applied, or when its sources are not known. */
 export async function appliedDeclaration(source: Readable): Promise<AppliedDeclaration | null> {
   const db = readingOf(source);
   const stored = await readFact(db, SOURCES);
   const { data } = storedSources.safeParse(stored);
-  // Else a version of svc that knows the digest only has applied another file since.
+  // Otherwise a version of svc that knows the digest only has applied another file since.
   return data !== undefined && data.digest === (await readFact(db, DIGEST)) ? data : null;
 }
 
-/** In the transaction that applied it, after all else. */
+/** To be called in the transaction that applied the declaration, after all its other writes. */
 export async function writeAppliedDeclaration(
   tx: Transaction,
   workspaceId: number,
@@ -68,9 +71,11 @@ export async function writeAppliedDeclaration(
 }
 
 /**
- * How many rows the declared file owns, which ones, and how often they were changed, by table. Equal texts at two
- * moments mean that nobody has changed, removed, released or replaced one of them between: versions of rows only grow,
- * and no id is given twice.
+ * Describes the rows that the declared file owns, by table: how many, which ones, and how often they were
+ * changed.
+ *
+ * Equal texts at two moments mean that nobody has changed, removed, released or replaced one of the rows
+ * between them. That holds because row versions only grow and no id is given twice.
  */
 export async function ownedRows(source: Readable, workspaceId: number): Promise<string> {
   const counts: string[] = [];

@@ -3,16 +3,19 @@ import type { Database } from './schema.ts';
 import type { SqlValue, Store, Transaction } from './store.ts';
 import { wholeMs } from './whole-ms.ts';
 
-/** Who acted: an API token, nobody known (no valid token), the declared file, or the settings (SVC_API_TOKEN). */
+/**
+ * Who acted: an API token, an unknown caller (no valid token), the declared file, or the settings
+ * (SVC_API_TOKEN).
+ */
 export const AUDIT_ACTORS = ['token', 'nobody', 'declared-file', 'settings'] as const;
-/** `refused`: the fault was the caller's; `failed`: it was ours. Either way nothing was done. */
+/** `refused`: the caller was at fault. `failed`: svc was at fault. Nothing was done in either case. */
 export const AUDIT_OUTCOMES = ['done', 'refused', 'failed'] as const;
 
 /** One line of the audit trail. */
 export type AuditLine = {
   /** Epoch ms. */
   readonly at: number;
-  /** Null: it is not known whose workspace it was about. */
+  /** Null: the workspace is not known. */
   readonly workspaceId: number | null;
   readonly actor: (typeof AUDIT_ACTORS)[number];
   readonly token: { readonly id: number; readonly name: string } | null;
@@ -21,7 +24,10 @@ export type AuditLine = {
   /** Path below `/v1`: `monitors/12`. */
   readonly object: string;
   readonly outcome: (typeof AUDIT_OUTCOMES)[number];
-  /** HTTP status of the answer; null: it was no request, or the line was written with the change, before it. */
+  /**
+   * HTTP status of the answer. Null when there was no request, or when the line was written with the change,
+   * before the answer.
+   */
   readonly status: number | null;
   readonly requestId: string | null;
   /** Address at the other end of the connection. */
@@ -39,7 +45,10 @@ const INSERT = `INSERT INTO audit
   (at, workspace_id, actor, token_id, token_name, action, object, outcome, status, request_id, peer, detail)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** In the transaction of what the lines are about: both are there, or neither. */
+/**
+ * Appends lines. It must run in the transaction of the change that they describe: both are stored, or
+ * neither.
+ */
 export async function appendAudit(tx: Transaction, lines: readonly AuditLine[]): Promise<void> {
   if (lines.length > 0) await tx.runEach(INSERT, lines.map(valuesOf));
 }
@@ -63,7 +72,7 @@ function valuesOf(line: AuditLine): SqlValue[] {
 }
 
 export type AuditSearch = {
-  /** Null: those of all workspaces and of none. */
+  /** Null: the lines of all workspaces, and lines without one. */
   readonly workspaceId: number | null;
   /** Only lines before this one. */
   readonly beforeId: number | null;
@@ -83,7 +92,7 @@ export function newestAudit({ read }: Store, search: AuditSearch): Promise<Audit
   if (tokenId !== undefined) query = query.where('token_id', '=', tokenId);
   if (outcome !== undefined) query = query.where('outcome', '=', outcome);
   if (object !== undefined) {
-    // `0` comes after `/`: what begins with `<object>/`, by the order of texts.
+    // `0` comes after `/`, so this range holds the texts that begin with `<object>/`.
     query = query.where((row) =>
       row.or([
         row('object', '=', object),

@@ -10,7 +10,11 @@ const storedTime = z.object({
   doubt: z.object({ aheadMs: z.number(), stoodMs: z.number() }).nullable(),
 });
 
-/** What the last process believed; null when none has said so. @throws ZodError when what is stored is none */
+/**
+ * Answers the time that the last process believed; null when none was stored.
+ *
+ * @throws ZodError when the stored value cannot be read
+ */
 export async function storedBelievedTime({ read }: Store): Promise<BelievedTime | null> {
   const text = await readFact(read, KEY);
   return text === null ? null : storedTime.parse(JSON.parse(text));

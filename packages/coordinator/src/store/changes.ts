@@ -5,9 +5,11 @@ import type { Database } from './schema.ts';
 import type { SqlStep, SqlValue, Store, Transaction } from './store.ts';
 
 /**
- * The log of changes of the declaration. Whoever changes rows appends what it did, in the same transaction;
- * who leads applies the effects (votes that end, announcements, scheduling, memory) and removes the entries in
- * the transaction that keeps those effects. What lies in the log is not applied yet, also after a crash.
+ * The log of changes of the declaration.
+ *
+ * A transaction that changes rows appends the changes to the log. The leading coordinator applies their
+ * effects (votes that end, announcements, scheduling, memory), and removes the entries in the transaction
+ * that stores those effects. An entry in the log is therefore not applied yet, also after a crash.
  */
 
 const linkDetail = z.object({
@@ -16,7 +18,7 @@ const linkDetail = z.object({
   incident: z.string().nullable(),
 });
 
-/** What a link's row said before it went. */
+/** The content of a link's row before it was removed. */
 export type RemovedLink = z.infer<typeof linkDetail>;
 
 const monitorDetail = z.object({
@@ -29,7 +31,7 @@ const monitorDetail = z.object({
   links: z.array(linkDetail.extend({ notificationId: z.number().int() })),
 });
 
-/** What a monitor's rows said before they went: enough to end its incident. */
+/** The content of a monitor's rows before they were removed: enough to end its incident. */
 export type RemovedRows = z.infer<typeof monitorDetail>;
 
 /** What is appended. */
@@ -46,7 +48,7 @@ export type NewChange =
   /** With its links and its pending deliveries. */
   | { readonly kind: 'channel-removed'; readonly notificationId: number };
 
-/** In place of a detail that this version cannot read: what it names is applied nevertheless. */
+/** Stands for a detail that this version cannot read. The change itself is applied nevertheless. */
 export const UNREADABLE = 'unreadable';
 
 type Of<K extends NewChange['kind']> = Extract<NewChange, { kind: K }>;
@@ -54,7 +56,7 @@ type Of<K extends NewChange['kind']> = Extract<NewChange, { kind: K }>;
 /** An entry of the log. Ids grow in the order of the commits. */
 export type Change = { readonly id: number } & (
   | (Omit<Of<'monitor'>, 'removed'> & { readonly removed: RemovedRows | typeof UNREADABLE | null })
-  /** `providerType`: of the channel as it is now; null: it is gone already. */
+  /** `providerType`: the type of the channel now; null when the channel is already gone. */
   | (Of<'linked'> & { readonly providerType: string | null })
   | (Omit<Of<'unlinked'>, 'link'> & { readonly link: RemovedLink | typeof UNREADABLE })
   | Of<'channel-removed'>
@@ -62,7 +64,7 @@ export type Change = { readonly id: number } & (
 
 const INSERT = 'INSERT INTO changes (kind, monitor_id, notification_id, detail) VALUES (?, ?, ?, ?)';
 
-/** Answers the id of the last one; null without any. */
+/** Answers the id of the last entry; null when there are no entries. */
 export async function appendChanges(tx: Transaction, changes: readonly NewChange[]): Promise<number | null> {
   const written = await tx.runEach(INSERT, changes.map(rowOf));
   return written.at(-1)?.lastInsertRowid ?? null;
@@ -82,7 +84,7 @@ export async function changesAfter(store: Store, afterId: number, limit: number)
   return rows.map(changeOf);
 }
 
-/** Removes the entries up to this one: a part of the transaction that keeps their effects. */
+/** Removes the entries up to `untilId`. It belongs into the transaction that stores their effects. */
 export function removeChanges(untilId: number): SqlStep {
   return { sql: 'DELETE FROM changes WHERE id <= ?', rows: [[untilId]] };
 }
@@ -104,13 +106,13 @@ function changeOf({ id, kind, monitor_id, notification_id, detail, provider_type
   }
 }
 
-/** One entry that cannot be read must not keep all that follow it. */
+/** One entry that cannot be read must not hold up all later ones. */
 function read<T>(schema: z.ZodType<T>, detail: string): T | typeof UNREADABLE {
   try {
     const parsed = schema.safeParse(JSON.parse(detail));
     return parsed.success ? parsed.data : UNREADABLE;
   } catch {
-    // No JSON at all.
+    // Not JSON.
     return UNREADABLE;
   }
 }

@@ -17,7 +17,10 @@ export async function findChannel(store: Store, notificationId: number): Promise
   return row === undefined ? null : { kind: row.provider_type, settingsSealed: row.settings_sealed };
 }
 
-/** As a channel's row keeps them. Sealed as a whole: addresses of most channels are secrets themselves. */
+/**
+ * Settings as a channel's row keeps them. They are sealed as a whole, because the addresses of most channels
+ * are secrets themselves.
+ */
 export function sealSettings(secrets: Secrets, settings: object): Uint8Array {
   return secrets.seal(SEAL, JSON.stringify(settings));
 }

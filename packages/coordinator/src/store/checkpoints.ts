@@ -1,14 +1,18 @@
+import type { Clock } from '@svc/shared/clock.ts';
 import { StoreError } from './errors.ts';
 
-/** ms from a commit to the checkpoint that moves it, and with it all commits until then. */
-const INTERVAL_MS = 3_000;
+/** ms from a commit to the checkpoint that moves it, together with all commits in between. */
+export const INTERVAL_MS = 3_000;
 
 /** Frames of 4 KiB (64 MiB) above which the next transaction waits until no read uses the journal. */
 export const JOURNAL_FRAMES_LIMIT = 16_384;
 
-/** Transactions wait for at most so long until no read uses the journal, ms. */
+/** Longest time that a transaction waits until no read uses the journal, ms. */
 export const RESTART_WAIT_MS = 250;
-/** Where a read has outlasted that, it is tried again after so long, doubled each time up to the longest, ms. */
+/**
+ * First and longest wait, ms, until the next try after a read has outlasted {@link RESTART_WAIT_MS}. The wait
+ * doubles with each failure.
+ */
 const RESTART_AGAIN_MS = 2_000;
 const RESTART_AGAIN_LONGEST_MS = 60_000;
 
@@ -19,26 +23,30 @@ export type CheckpointRow = { busy: number; log: number; checkpointed: number };
 
 type Parts = {
   /**
-   * PASSIVE moves what no read holds back and waits for nobody; RESTART waits for reads as well, for
-   * {@link RESTART_WAIT_MS} at most (`busy` is 1 then), so that the next transaction writes from the beginning.
+   * PASSIVE moves the frames that no read holds back, and waits for nobody. RESTART also waits for reads, at
+   * most {@link RESTART_WAIT_MS}, so that the next transaction writes from the journal's beginning; `busy` is
+   * 1 when the wait ran out.
    */
   readonly checkpoint: (mode: 'PASSIVE' | 'RESTART') => CheckpointRow;
   readonly isInTransaction: () => boolean;
   readonly onFailure: (error: unknown) => void;
+  readonly clock: Clock;
 };
 
 /**
- * Moves the journal into the database file, on the writing thread, between two transactions. SQLite starts
- * the journal anew when a transaction begins after all of it was moved and no read uses it. Between reads
- * that happens by itself; under reads so dense that it never does, it is waited for once the journal is
- * too long. A read that does not end (a shell with an open transaction) costs transactions only this wait,
- * ever more seldom; the journal grows until it ends.
+ * Moves the journal (SQLite's WAL) into the database file, on the writing thread, between two transactions.
+ *
+ * SQLite starts the journal anew when a transaction begins after all of it was moved and no read uses it.
+ * That happens by itself between reads. Under dense reads it may never happen, so this class waits for it
+ * once the journal is longer than {@link JOURNAL_FRAMES_LIMIT}. A read that does not end (a shell with an
+ * open transaction) costs transactions only this wait, at growing intervals; the journal grows until that
+ * read ends.
  */
 export class Checkpoints {
   readonly #parts: Parts;
-  #timer: NodeJS.Timeout | null = null;
+  #cancelTimer: (() => void) | null = null;
   #isDue = false;
-  /** No read is waited for before this instant of `performance.now()`; the wait doubles with each failure. */
+  /** No wait for reads before this monotonic instant; the interval doubles with each failure. */
   #restartAt = 0;
   #restartAgainMs = RESTART_AGAIN_MS;
 
@@ -49,11 +57,11 @@ export class Checkpoints {
   /** To be called after every commit; cheap. */
   committed(): void {
     if (this.#isDue) return;
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
+    this.#cancelTimer ??= this.#parts.clock.after(INTERVAL_MS, () => {
+      this.#cancelTimer = null;
       this.#isDue = true;
       this.runIfDue();
-    }, INTERVAL_MS);
+    });
   }
 
   /** To be called when a transaction has ended. */
@@ -62,7 +70,7 @@ export class Checkpoints {
     this.#isDue = false;
     try {
       const { log } = this.#parts.checkpoint('PASSIVE');
-      if (log > JOURNAL_FRAMES_LIMIT && performance.now() >= this.#restartAt) this.#restart();
+      if (log > JOURNAL_FRAMES_LIMIT && this.#parts.clock.monotonic() >= this.#restartAt) this.#restart();
     } catch (error) {
       // The journal is kept and grows; the next commit tries again.
       this.#parts.onFailure(error);
@@ -75,7 +83,7 @@ export class Checkpoints {
       this.#restartAgainMs = RESTART_AGAIN_MS;
       return;
     }
-    this.#restartAt = performance.now() + this.#restartAgainMs;
+    this.#restartAt = this.#parts.clock.monotonic() + this.#restartAgainMs;
     this.#restartAgainMs = Math.min(2 * this.#restartAgainMs, RESTART_AGAIN_LONGEST_MS);
     const mebibytes = Math.round((log * FRAME_BYTES) / 2 ** 20);
     this.#parts.onFailure(
@@ -87,8 +95,8 @@ export class Checkpoints {
   }
 
   stop(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
     this.#isDue = false;
   }
 }

@@ -1,7 +1,7 @@
 import type { OwnedRow } from './resources.ts';
 import type { Transaction } from './store.ts';
 
-/** What stands on status pages. */
+/** The tables of the parts of status pages. */
 export type PagePart = 'components' | 'component_groups';
 
 export type ShownMonitor = OwnedRow & { readonly page_id: number; readonly monitor_id: number | null };
@@ -26,7 +26,11 @@ export async function removeComponents(tx: Transaction, ids: readonly number[]):
   );
 }
 
-/** The components stay on their pages, and show nothing. @param now epoch ms */
+/**
+ * Detaches components from their monitors: they stay on their pages and show nothing.
+ *
+ * @param now epoch ms
+ */
 export async function showNothing(tx: Transaction, ids: readonly number[], now: number): Promise<void> {
   await tx.runEach(
     'UPDATE components SET monitor_id = NULL, row_version = row_version + 1, updated_at = ? WHERE id = ?',
@@ -42,7 +46,11 @@ export function componentsOfGroup({ db }: Transaction, groupId: number): Promise
     .execute();
 }
 
-/** The group's components stay on their page, without a group. @param now epoch ms */
+/**
+ * Takes the components out of a group: they stay on their page.
+ *
+ * @param now epoch ms
+ */
 export async function emptyGroup({ db }: Transaction, groupId: number, now: number): Promise<void> {
   await db
     .updateTable('components')

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 import type { Database } from './schema.ts';
 import type { Store } from './store.ts';
 
-/** The ledger of deliveries as it is shown. */
+/** A row of the ledger of deliveries. */
 
 export type DeliveryRow = Selectable<Database['deliveries']>;
 export type AttemptRow = Omit<Selectable<Database['delivery_attempts']>, 'delivery_id'>;
@@ -26,7 +26,7 @@ export function newestDeliveries(store: Store, search: DeliverySearch): Promise<
   return query.orderBy('id', 'desc').limit(limit).execute();
 }
 
-/** Null: it is not there, or another workspace's. */
+/** Answers null when there is no such delivery, or when it belongs to another workspace. */
 export async function findDelivery(
   store: Store,
   workspaceId: number,

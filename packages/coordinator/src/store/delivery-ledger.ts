@@ -16,11 +16,11 @@ export type QueuedDelivery = LaneId & {
   id: number;
   /** The `webhook-id`. */
   uid: string;
-  /** Null: what is stored cannot be read by this version. */
+  /** Null: this version cannot read the stored alert. */
   alert: Alert | null;
   /** Attempts made before, all together; the next one's number is one more. */
   attempts: number;
-  /** Of these, since it was queued or replayed: place in the back-off. */
+  /** Attempts since the delivery was queued or replayed: its place in the back-off. */
   tries: number;
   /** When it was queued or replayed, epoch ms. */
   queuedAt: number;
@@ -48,7 +48,7 @@ export type AttemptEntry = {
   error: string | null;
 };
 
-/** An attempt with what follows from it for its delivery and its channel. */
+/** An attempt, with its consequences for its delivery and its channel. */
 export type AttemptRecord = {
   lane: LaneId;
   attempt: AttemptEntry;
@@ -56,18 +56,21 @@ export type AttemptRecord = {
   state: 'pending' | 'delivered' | 'dead';
   /** Epoch ms; null when the delivery is over. */
   nextAttemptAt: number | null;
-  /** What the channel's state becomes; null: as it was. */
+  /** The channel's new state; null: unchanged. */
   channel: ChannelState | null;
 };
 
 export type ChannelState = { state: 'ok' | 'failing'; reason: string | null };
 
-/** Where a lane stands after a restart: its oldest pending delivery's next attempt, and the start of its last. */
+/**
+ * The position of a lane after a restart: the next attempt of its oldest pending delivery, and the start of
+ * the last attempt.
+ */
 export type PendingLane = LaneId & { nextAttemptAt: number | null; lastAttemptAt: number | null };
 
 /**
- * Queues deliveries. Of a channel that is gone meanwhile nothing is queued: its row's `changes` is 0, and the
- * others of the transaction stand.
+ * Queues deliveries. A delivery to a channel that was removed meanwhile is not queued: its row's `changes` is
+ * 0. The other rows of the transaction are written.
  */
 export function insertDeliveries(rows: readonly QueuedRow[]): SqlStep {
   return {
@@ -92,7 +95,7 @@ export async function deliveryIds({ read }: Store, uids: readonly string[]): Pro
  * Writes attempts of different lanes.
  *
  * @param now epoch ms: the end of the deliveries that are over
- * @returns for each attempt the lane's next delivery when this one is over; null when there is none, or
+ * @returns the lane's next delivery for each attempt whose delivery is over; null when there is none, or
  *   when the delivery is gone with its channel
  */
 export async function recordAttempts(
@@ -147,7 +150,10 @@ async function insertAttempts(tx: Transaction, attempts: readonly AttemptEntry[]
   );
 }
 
-/** A channel's state is what its last attempt says, and is not part of its declaration: no new row version. */
+/**
+ * A channel's state follows from its last attempt. It is not part of the channel's declaration, so the row
+ * version stays.
+ */
 async function writeChannelStates(
   tx: Transaction,
   states: readonly (ChannelState & { notificationId: number })[],
@@ -266,7 +272,7 @@ export async function replayDelivery(
 }
 
 /**
- * Writes a delivery that was made past the queue, with its one attempt.
+ * Writes a delivery that bypassed the queue, with its one attempt.
  *
  * @param now epoch ms: its end
  * @returns its id
@@ -300,7 +306,7 @@ export async function insertFinished(
   return deliveryId;
 }
 
-/** How a delivery past the queue ended. */
+/** The end of a delivery that bypassed the queue. */
 export type FinishedDelivery = {
   attempt: Omit<AttemptEntry, 'deliveryId' | 'number'>;
   state: 'delivered' | 'dead';

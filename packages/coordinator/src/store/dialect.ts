@@ -1,14 +1,13 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /*
- * What differs between databases, in the words of SQLite; everything else in `store/` is written in what
- * PostgreSQL has as well. Both have the aggregates `latency_histogram` and `merged_histogram`
- * (`sql-functions.ts`).
+ * The SQL that differs between databases, for SQLite. Everything else in `store/` uses only what PostgreSQL
+ * has as well. Both have the aggregates `latency_histogram` and `merged_histogram` (`sql-functions.ts`).
  */
 
 /**
- * For FROM: numbers as a table with one column, `value`. One parameter, however many they are, so that the
- * statement stays the same.
+ * For FROM: numbers as a table with one column, `value`. All numbers are one parameter, so the statement does
+ * not depend on their count.
  *
  * @param alias the table's name in the statement
  */
@@ -25,7 +24,9 @@ export function pairsAs(
     AS ${sql.ref(alias)}`;
 }
 
-/** Aggregate: the values of each row as an array, all of them as the text of a JSON array, in this order. */
+/**
+ * Aggregate: the values of each row as an array, and all arrays as the text of one JSON array, in this order.
+ */
 export function jsonRows(values: readonly string[], orderedBy: readonly string[] = []): RawBuilder<string> {
   const columns = (names: readonly string[]) => sql.join(names.map((name) => sql.ref(name)));
   const order = orderedBy.length === 0 ? sql`` : sql` ORDER BY ${columns(orderedBy)}`;

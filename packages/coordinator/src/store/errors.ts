@@ -12,7 +12,7 @@ const RETRYABLE: ReadonlySet<StoreErrorCode> = new Set([
   'store-writer-lost',
 ]);
 
-/** The database could not do what was asked. `retryable`: the same may succeed later without anybody changing the code. */
+/** A failure of the database. `retryable`: the same call may succeed later without a change of the code. */
 export class StoreError extends SvcError {
   declare readonly code: StoreErrorCode;
 
@@ -25,7 +25,7 @@ export class StoreError extends SvcError {
   }
 }
 
-/** What is kept of an error of SQLite when it crosses threads. */
+/** The part of an SQLite error that crosses threads. */
 export type SqliteFailure = { message: string; errcode: number };
 
 /** Primary result codes of https://www.sqlite.org/rescode.html */
@@ -42,7 +42,7 @@ const CODE_OF: ReadonlyMap<number, StoreErrorCode> = new Map([
 ]);
 
 export function closedError(): StoreError {
-  return new StoreError('store-closed', 'database: it is closed');
+  return new StoreError('store-closed', 'the database is closed');
 }
 
 export function isSqliteFailure(error: unknown): error is Error & SqliteFailure {
@@ -51,7 +51,7 @@ export function isSqliteFailure(error: unknown): error is Error & SqliteFailure 
 
 /** SQLite's messages name tables and columns, never values. */
 export function storeErrorOf(failure: SqliteFailure, cause?: unknown): StoreError {
-  // The low byte is the primary code; the rest says more about it.
+  // The low byte is the primary code; the other bytes say more about it.
   const code = CODE_OF.get(failure.errcode & 0xff) ?? 'store-error';
   return new StoreError(code, `database: ${failure.message}`, cause === undefined ? {} : { cause });
 }

@@ -7,7 +7,11 @@ export async function readFact(db: Kysely<Database>, key: string): Promise<strin
   return row?.value ?? null;
 }
 
-/** @param db of a transaction */
+/**
+ * Writes a fact.
+ *
+ * @param db of a transaction
+ */
 export async function writeFact(db: Kysely<Database>, key: string, value: string): Promise<void> {
   await db
     .insertInto('facts')
@@ -24,7 +28,7 @@ export async function factOrNew(db: Kysely<Database>, key: string, make: () => s
   return made;
 }
 
-/** Newest slot (epoch ms) that svc 0.1 has recorded, on a finer grid; 0: this database began later. */
+/** Newest slot (epoch ms) that svc 0.1 recorded on its finer grid; 0: the database began later. */
 export async function readFineGridUntil(db: Kysely<Database>): Promise<number> {
   return Number((await readFact(db, 'fine_grid_until')) ?? 0);
 }

@@ -2,7 +2,7 @@ import { lockFile } from '@svc/shared/file-lock.ts';
 import { isSqliteFailure, StoreError, storeErrorOf } from './errors.ts';
 
 /**
- * Takes the database file for this process until the returned function is called or the process ends.
+ * Locks the database file for this process until the returned function is called or the process ends.
  *
  * @throws StoreError `store-in-use`
  */

@@ -24,7 +24,10 @@ export function insertTransitions(transitions: readonly NewTransition[]): SqlSte
   };
 }
 
-/** Changes of these monitors that are dated after the newest one were written under a clock that was ahead. */
+/**
+ * Corrects the dates of changes of these monitors that are later than the newest change: they were written
+ * under a clock that was ahead.
+ */
 export function redateTransitions(transitions: readonly NewTransition[]): SqlStep {
   return {
     sql: `UPDATE transitions SET at = ?

@@ -1,16 +1,16 @@
 import type { Transaction } from './store.ts';
 import { wholeMs } from './whole-ms.ts';
 
-/** What a request with an `Idempotency-Key` made. */
+/** The result of a request with an `Idempotency-Key`. */
 export type KeptRequest = {
   readonly workspaceId: number;
   readonly key: string;
-  /** Hash of what was asked for. */
+  /** Hash of the request's path and body. */
   readonly fingerprint: string;
   readonly resourceId: number;
 };
 
-/** What an earlier request with the key made, if that was at `since` (epoch ms) or later. */
+/** Answers the result of an earlier request with the key, made at `since` (epoch ms) or later. */
 export async function keptRequest(
   { db }: Transaction,
   { workspaceId, key }: Pick<KeptRequest, 'workspaceId' | 'key'>,
@@ -26,7 +26,11 @@ export async function keptRequest(
   return row ?? null;
 }
 
-/** Takes the place of an older request with the same key. @param now epoch ms */
+/**
+ * Stores a request; it replaces an older one with the same key.
+ *
+ * @param now epoch ms
+ */
 export async function keepRequest({ db }: Transaction, request: KeptRequest, now: number): Promise<void> {
   const kept = {
     fingerprint: request.fingerprint,
@@ -40,7 +44,7 @@ export async function keepRequest({ db }: Transaction, request: KeptRequest, now
     .execute();
 }
 
-/** Forgets requests of before `oldest` (epoch ms), the oldest first, `limit` at most. */
+/** Forgets at most `limit` requests from before `oldest` (epoch ms), oldest first. */
 export async function forgetRequests({ db }: Transaction, oldest: number, limit: number): Promise<void> {
   await db
     .deleteFrom('idempotency_keys')

@@ -6,7 +6,7 @@ import type { Store } from './store.ts';
 
 const JOB_KEY_BYTES = 32;
 
-/** What is made at the first start of a database and never changed. */
+/** Values that are made at the first start of a database and never change. */
 export type Installation = {
   /** 32 bytes: signs the tokens of jobs, so that a result can be checked without memory of its job. */
   readonly jobKey: Secret<Uint8Array>;

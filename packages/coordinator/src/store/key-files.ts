@@ -4,16 +4,17 @@ import { join } from 'node:path';
 import { SvcError } from '@svc/shared/errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 
-/** Names in the data folder of the secrets that svc makes itself when the settings give none. */
+/** File names, in the data folder, of the secrets that svc makes when the settings give none. */
 export const SECRET_KEY_FILE = 'secret-key';
-/** The key before, which `secret-key rotate` leaves beside the new one. */
+/** The previous key, which `secret-key rotate` leaves beside the new one. */
 export const PREVIOUS_SECRET_KEY_FILE = 'secret-key-previous';
 export const API_TOKEN_FILE = 'api-token';
 
 /**
- * The secret kept in `folder` under `name`, made by `generate` when there is none. Only the owner may
- * read the file. Of several processes that start at once, all get the same secret; a crash leaves a
- * whole file or none.
+ * The secret in the file `name` of `folder`; `generate` makes it when there is none.
+ *
+ * Only the owner may read the file. Several processes that start at once all get the same secret. A crash
+ * leaves a whole file or none.
  */
 export async function generatedSecret(folder: string, name: string, generate: () => string): Promise<Secret> {
   const path = join(folder, name);
@@ -27,21 +28,21 @@ export async function generatedSecret(folder: string, name: string, generate: ()
   return made;
 }
 
-/** The key of the secrets, and the one before while the key takes its place; both in base64. */
+/** The key of the secrets, and the previous key while secrets are sealed anew; both in base64. */
 export type SecretKeys = { readonly key: Secret; readonly previous: Secret | null };
 
 /** The keys of the data folder; the key is made by `generate` when there is none. */
 export async function keptKeys(folder: string, generate: () => string): Promise<SecretKeys> {
-  // In this order: `secret-key rotate` keeps the former key before it replaces the file.
+  // The order matters: `secret-key rotate` keeps the former key before it replaces the file.
   const key = await generatedSecret(folder, SECRET_KEY_FILE, generate);
   return { key, previous: await readSecret(join(folder, PREVIOUS_SECRET_KEY_FILE)) };
 }
 
 /**
- * Removes the key before, with which nothing is sealed any more.
+ * Removes the previous key. To be called when nothing is sealed with it any more.
  *
- * @param keys as {@link keptKeys} answered them. Where a rotation began since, the file has the key that everything
- *   is sealed with: it stays.
+ * @param keys the answer of {@link keptKeys}. Where another rotation began since, the previous file holds the
+ *   key that everything is sealed with: it stays.
  */
 export async function forgetPreviousKey(folder: string, keys: SecretKeys): Promise<void> {
   if (keys.previous === null) return;
@@ -66,7 +67,10 @@ async function readSecret(path: string): Promise<Secret | null> {
   }
 }
 
-/** RowOutcome beside and then linked: unlike rename, a link never replaces what another process made first. */
+/**
+ * Writes the file under another name and then links it. Unlike rename, a link never replaces a file that
+ * another process made first.
+ */
 async function createWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   const file = await open(draft, 'wx', 0o600);

@@ -2,7 +2,10 @@ import { sql } from 'kysely';
 import { type Readable, readingOf } from './reading-of.ts';
 import type { Transaction } from './store.ts';
 
-/** A channel is enabled for a monitor by a link, which keeps what the channel was last told about it. */
+/**
+ * The statuses that a link remembers: a link enables a channel for a monitor, and keeps the status that the
+ * channel was last told.
+ */
 export const ANNOUNCED = ['active', 'degraded', 'error'] as const;
 export type Announced = (typeof ANNOUNCED)[number];
 
@@ -28,7 +31,7 @@ export async function linkedMonitors(
   return linked;
 }
 
-/** A channel that delivers nothing to the people of a monitor. */
+/** A channel whose deliveries fail. */
 export type FailingChannel = {
   readonly id: number;
   readonly name: string | null;
@@ -39,9 +42,9 @@ export type FailingChannel = {
 export type FailingChannels = { readonly first: readonly FailingChannel[]; readonly total: number };
 
 /**
- * The failing channels that these monitors are linked to; a monitor without any is missing.
+ * The failing channels that these monitors are linked to; a monitor without one is missing.
  *
- * @param most so many are told of one monitor, > 0
+ * @param most channels listed for one monitor, > 0
  */
 export async function failingChannels(
   source: Readable,
@@ -83,7 +86,7 @@ export function linksOfChannel({ db }: Transaction, notificationId: number): Pro
     .execute();
 }
 
-/** Links the monitors to the channel, as told that they are active. */
+/** Links the monitors to the channel. The links begin as told that the monitor is active. */
 export async function insertLinks(
   tx: Transaction,
   notificationId: number,

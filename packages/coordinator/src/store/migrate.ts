@@ -24,7 +24,7 @@ export async function migrate(execute: Execute, path: string): Promise<string[]>
   const { error, results } = await migrator.migrateToLatest();
   if (error instanceof StoreError) throw error;
   if (error !== undefined) {
-    throw new StoreError('store-error', `${path}: the database could not be brought up to date`, {
+    throw new StoreError('store-error', `${path}: cannot migrate the database to this version of svc`, {
       cause: error,
     });
   }
@@ -37,7 +37,10 @@ async function refuseUnknown(db: Kysely<Database>, path: string): Promise<void> 
   const tables = await sql<{ name: string }>`SELECT name FROM sqlite_master WHERE type = 'table'`.execute(db);
   if (tables.rows.length === 0) return;
   if (!tables.rows.some(({ name }) => name === MIGRATION_TABLE)) {
-    throw new StoreError('store-foreign', `${path} is a database, but not one of svc`);
+    throw new StoreError(
+      'store-foreign',
+      `${path} is a database, but svc did not create it: set SVC_DATA_DIR or SVC_DATABASE_URL to another path`,
+    );
   }
   const applied = await sql<{ name: string }>`SELECT name FROM ${sql.table(MIGRATION_TABLE)}`.execute(db);
   const newer = applied.rows.map(({ name }) => name).filter((name) => !Object.hasOwn(MIGRATIONS, name));

@@ -20,7 +20,7 @@ import { readVotes, votesText } from './stored-votes.ts';
 /** States read at a time. */
 const CHUNK = 500;
 
-/** Nothing is written of a monitor whose row is gone: its removal is applied after it. */
+/** Writes nothing for a monitor whose row is gone: its removal is applied afterwards. */
 const UPSERT = `
   INSERT INTO monitor_states (monitor_id, status, since, reason, version, decided_slot, floor_slot, entered,
     votes, incident, open_slots, written_at)
@@ -92,7 +92,8 @@ function readOpenSlots({ open_slots: text }: StateRow): number[] {
 type Monitors = { get(id: number): LiveMonitor | undefined };
 
 /**
- * The states of all monitors with the results recorded since they were written, some hundred at a time.
+ * Yields the states of all monitors with the results recorded since the states were written, some hundred at
+ * a time.
  *
  * @param now the slots' clock, epoch ms
  */
@@ -187,7 +188,10 @@ async function linksBetween(store: Store, after: number, until: number): Promise
   return links;
 }
 
-/** The intervals that may go on, each reason's newest: those of the status as it is, of its present reason or recent ones. */
+/**
+ * The intervals that may be continued: the newest of each reason that belongs to the present status and is
+ * the present reason or recent.
+ */
 async function intervalsBetween(
   store: Store,
   after: number,
@@ -231,7 +235,7 @@ type ResultRow = {
   detail: string | null;
 };
 
-/** Results from the decided slot, or an open one before it, on that may matter, by monitor and ascending slot. */
+/** Results that may matter, from the decided slot (or an older open one) on, by monitor and ascending slot. */
 async function resultsSince(
   store: Store,
   states: readonly StateRow[],
@@ -245,7 +249,7 @@ async function resultsSince(
     const monitor = monitors.get(id);
     if (monitor === undefined || !monitor.active) continue;
     const { periodMs, longestCheckMs } = monitor;
-    // What is older neither counts nor may become a vote.
+    // Older results do not count and cannot become votes.
     const oldest = now - freshForMs(periodMs, longestCheckMs) - votableForMs(periodMs, longestCheckMs);
     const from = Math.min(state.decided_slot, readOpenSlots(state)[0] ?? state.decided_slot);
     const believed = from > now + BELIEVED_AHEAD_MS ? 0 : from;

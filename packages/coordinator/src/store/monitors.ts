@@ -4,7 +4,7 @@ import { type Readable, readingOf } from './reading-of.ts';
 import type { NewRow, Row } from './resources.ts';
 import type { Store, Transaction } from './store.ts';
 
-/** Ids named in one query; SQLite takes no more than 32,766 parameters. */
+/** Ids in one query; SQLite takes at most 32,766 parameters. */
 const IDS_PER_QUERY = 500;
 
 /** The monitors of all workspaces by ascending id: the next `limit` after `afterId`. */
@@ -18,7 +18,7 @@ export function monitorsAfter(store: Store, afterId: number, limit: number): Pro
     .execute();
 }
 
-/** Those of these monitors that are there, of whatever workspace, in no order. */
+/** Those of these monitors that exist, of any workspace, in no order. */
 export async function monitorsOf(source: Readable, ids: readonly number[]): Promise<Row<'monitors'>[]> {
   const rows: Row<'monitors'>[] = [];
   for (const some of chunks(ids)) {
@@ -47,7 +47,7 @@ export async function existingMonitors(
   return found;
 }
 
-/** Epoch ms when the monitor was declared; null: it is not there, or another workspace's. */
+/** Epoch ms at which the monitor was declared; null when it does not exist or belongs to another workspace. */
 export async function monitorCreatedAt(
   store: Store,
   workspaceId: number,
@@ -80,7 +80,7 @@ export async function hiddenMonitors(store: Store, ids: readonly number[]): Prom
   return hidden;
 }
 
-/** What is open about a monitor, and what its channels were told. */
+/** A monitor's open incident, and the statuses that its channels were told. */
 export type AlertedState = {
   readonly incident: string | null;
   readonly links: readonly {
@@ -91,7 +91,7 @@ export type AlertedState = {
   }[];
 };
 
-/** Of each of these monitors that is there; links by ascending id of the channel. */
+/** The states of those monitors that exist; links by ascending id of the channel. */
 export async function standingsOf(
   { db }: Transaction,
   monitorIds: readonly number[],
@@ -147,7 +147,7 @@ export async function insertMonitors(tx: Transaction, rows: readonly NewMonitor[
   return written.map(({ lastInsertRowid }) => lastInsertRowid);
 }
 
-/** Their links and states go with them; no component may show them. */
+/** Removes monitors with their links and states. No component may show them. */
 export async function removeMonitors(tx: Transaction, ids: readonly number[]): Promise<void> {
   await tx.runEach(
     'DELETE FROM monitors WHERE id = ?',

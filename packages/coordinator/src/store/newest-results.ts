@@ -4,7 +4,7 @@ import type { Database } from './schema.ts';
 import { slotsOfMonitor } from './slots-of-monitor.ts';
 import type { Store } from './store.ts';
 
-/** Slots looked at per query: few first, which mostly are enough, then many. */
+/** Slots per query: few at first, which are mostly enough, then more. */
 const FIRST_CHUNK = 100;
 const LARGEST_CHUNK = 4_000;
 const GROWTH = 4;
@@ -17,7 +17,7 @@ export type ResultSearch = {
   since: number;
   /** null: all. */
   region: string | null;
-  /** The last row that is known already; null: from the newest on. */
+  /** The last row that the caller knows already; null: begin with the newest. */
   after: { slot: number; region: string } | null;
   /** > 0 */
   limit: number;
@@ -26,8 +26,8 @@ export type ResultSearch = {
 /**
  * The newest results of a monitor, by slot and region, both descending.
  *
- * Results lie in the order of time, so a monitor's are found by looking at each slot that it can have
- * had. That is a few µs for each, 40,000 of them in 14 days.
+ * The key of the table begins with the slot, so this looks at each slot that the monitor can have had. That
+ * takes a few µs for each slot, and 14 days have 40,000 of them.
  */
 export async function newestResults(
   { read: db }: Pick<Store, 'read'>,
@@ -53,9 +53,12 @@ export async function newestResults(
   return found;
 }
 
-/** From the oldest to the newest slot of all monitors, as far as they are looked for; null without any. */
+/**
+ * The range from the oldest to the newest slot of all monitors, within the search; null when there are no
+ * results.
+ */
 async function slotRange(db: Kysely<Database>, { since, after }: ResultSearch): Promise<SlotRange | null> {
-  // Each alone is one step in the table; both together would read all of it.
+  // Each aggregate alone is one step in the table; both in one query would read all of it.
   const { oldest, newest } = await db
     .selectNoFrom([
       (of) =>
@@ -88,7 +91,7 @@ function resultsOf(
       .selectFrom('results')
       .selectAll()
       .where('monitor_id', '=', monitorId)
-      // As one parameter: the statement stays the same however many there are.
+      // All slots are one parameter: the statement does not depend on their count.
       .where(sql<boolean>`slot IN (SELECT value FROM json_each(${JSON.stringify(slots)}))`)
       .$if(region !== null, (from) => from.where('region', '=', region ?? ''))
       .$if(after !== null, (from) =>

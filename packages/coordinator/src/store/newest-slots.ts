@@ -8,7 +8,7 @@ const CHUNK = 2_000;
 /** A slot (epoch ms) that the monitor `id` was given. */
 export type GivenSlot = { readonly id: number; readonly slot: number };
 
-/** The slot that each monitor decided last; 0: none. By id. */
+/** The slot that each monitor decided last, by id; 0: none. */
 export async function* decidedSlots({ read }: Store): AsyncGenerator<GivenSlot> {
   for (let after = 0; ; ) {
     const rows = await read
@@ -25,7 +25,10 @@ export async function* decidedSlots({ read }: Store): AsyncGenerator<GivenSlot> 
   }
 }
 
-/** The newest slot off the grid, up to `until`, of each monitor that has one, deleted monitors' included. By id. */
+/**
+ * The newest slot off the grid, up to `until`, of each monitor that has one, deleted monitors included; by
+ * id.
+ */
 export async function* newestOffGridSlots({ read }: Store, until: number): AsyncGenerator<GivenSlot> {
   for (let after = 0; ; ) {
     const rows = await read

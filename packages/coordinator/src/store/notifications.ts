@@ -1,7 +1,7 @@
 import { type Readable, readingOf } from './reading-of.ts';
 import type { Store, Transaction } from './store.ts';
 
-/** False: the workspace has no such channel. Not a new version of the row. */
+/** Sets a channel's state. Answers false when the workspace has no such channel. The row version stays. */
 export async function setChannelState(
   { db }: Transaction,
   workspaceId: number,
@@ -32,7 +32,7 @@ export async function channelsOfFile(
 }
 
 /**
- * The channels' list of monitors is part of what they answer, so it is a new version of each of them.
+ * Gives channels a new version: the list of monitors is part of a channel's answer.
  *
  * @param now epoch ms
  */

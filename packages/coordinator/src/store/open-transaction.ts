@@ -5,7 +5,7 @@ import { type Execute, sqliteDialect } from './sqlite-dialect.ts';
 import type { RowOutcome, SqlStep, SqlValue, Transaction } from './store.ts';
 import type { WriterThread } from './writer-thread.ts';
 
-/** A transaction that has begun on the writing thread, until its commit or its end without one. */
+/** A transaction that has begun on the writing thread, until it is committed or ends without a commit. */
 export class OpenTransaction implements Transaction {
   readonly db: Kysely<Database>;
   readonly #thread: WriterThread;
@@ -31,7 +31,7 @@ export class OpenTransaction implements Transaction {
     this.#afterCommit.push(task);
   }
 
-  /** @returns the tasks that are to run now */
+  /** @returns the tasks to run now */
   async commit(): Promise<readonly (() => void)[]> {
     const thread = this.#open();
     this.#isOver = true;
@@ -39,7 +39,7 @@ export class OpenTransaction implements Transaction {
     return this.#afterCommit;
   }
 
-  /** Does nothing where the transaction is rolled back already, or its thread has ended. */
+  /** Rolls back. Does nothing when that was done already, or when the thread has ended. */
   async rollBack(): Promise<void> {
     this.#isOver = true;
     if (!this.#thread.hasEnded) await this.#thread.rollBack();
@@ -47,6 +47,6 @@ export class OpenTransaction implements Transaction {
 
   #open(): WriterThread {
     if (!this.#isOver) return this.#thread;
-    throw new StoreError('store-error', 'database: written outside a transaction');
+    throw new StoreError('store-error', 'the database was written outside a transaction');
   }
 }

@@ -6,21 +6,30 @@ import { migrate } from './migrate.ts';
 import { Reader } from './reader.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import type { Store } from './store.ts';
+import { STORE_THREADS, type StoreWorkers } from './store-workers.ts';
 import { Writer } from './writer.ts';
 
+type Options = {
+  readonly path: string;
+  readonly log: Logger;
+  /** What writes and reads the file; threads, unless said otherwise. */
+  readonly workers?: StoreWorkers;
+};
+
 /**
- * Opens the SQLite file at `path`, makes it when it is not there, and brings it up to date.
+ * Opens the SQLite file at `path`, creates it when there is none, and migrates it to this version.
  *
- * @throws StoreError `store-in-use`, `store-newer`, `store-foreign`, or what SQLite answered
+ * @throws StoreError `store-in-use`, `store-newer`, `store-foreign`, or SQLite's error
  */
-export async function openStore({ path, log }: { path: string; log: Logger }): Promise<Store> {
+export async function openStore({ path, log, workers = STORE_THREADS }: Options): Promise<Store> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const unlock = lockDatabaseFile(path);
-  const writer = new Writer(path, log);
+  const writer = new Writer(path, workers, log);
   try {
     const applied = await migrate((sql, parameters) => writer.run(sql, parameters), path);
-    if (applied.length > 0) log.info({ path, migrations: applied }, 'database brought up to date');
-    return new SqliteStore({ writer, reader: new Reader(path, log), unlock, log });
+    if (applied.length > 0)
+      log.info({ path, migrations: applied }, 'migrated the database to this version of svc');
+    return new SqliteStore({ writer, reader: new Reader(path, workers, log), unlock, log });
   } catch (error) {
     await writer.close().finally(unlock);
     throw error;

@@ -1,6 +1,6 @@
 /**
- * Pages of rows by ascending id, each asked for while the one before is worked on: the reading thread need not wait
- * for this one, nor this one for it.
+ * Yields pages of rows by ascending id. Each page is asked for while the caller works on the page before, so
+ * that neither thread waits for the other.
  *
  * @param pageAfter the next rows after this id; none: the end
  */
@@ -13,7 +13,7 @@ export async function* readAhead<Row>(
     const last = rows.at(-1);
     if (last === undefined) return;
     next = pageAfter(idOf(last));
-    // Whoever stops early asks no more; else it is thrown by the next turn.
+    // A caller that stops early asks for no more pages; otherwise the next turn throws the error.
     next.catch(() => {});
     yield rows;
   }

@@ -1,4 +1,4 @@
-/** What the reading thread is started with. */
+/** Data that the reading thread is started with. */
 export type ReaderData = { readonly path: string };
 
 export type ReaderRequest = { readonly sql: string; readonly parameters: readonly unknown[] };

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Database } from './schema.ts';
 import type { Store, Transaction } from './store.ts';
 
-/** Where a query may be asked: what is committed, or what a transaction sees. */
+/** Where a query runs: on committed data, or inside a transaction. */
 export type Readable = Pick<Store, 'read'> | Pick<Transaction, 'db'>;
 
 export function readingOf(reading: Readable): Kysely<Database> {

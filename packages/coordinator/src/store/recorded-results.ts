@@ -10,8 +10,8 @@ import type { SqlStep, Store } from './store.ts';
 export type ResultKey = { readonly monitorId: number; readonly slot: number; readonly region: Region };
 
 /**
- * What is recorded of these regions and slots, in their order; null: nothing. Everything that was committed
- * before the call is seen.
+ * The recorded outcomes of these keys, in their order; null: nothing is recorded. Everything committed before
+ * the call is seen.
  */
 export async function recordedOutcomes(
   store: Store,
@@ -28,7 +28,7 @@ export async function recordedOutcomes(
   return keys.map(({ monitorId, slot, region }) => known.get(`${monitorId} ${slot} ${region}`) ?? null);
 }
 
-/** The first that is not `not_run` stays, and it takes the place of a recorded `not_run`. */
+/** The first result that is not `not_run` stays. It replaces a recorded `not_run`. */
 const INSERT_RESULT = `
   INSERT INTO results (slot, monitor_id, region, outcome, version, latency, status_code, error_message,
     detail, agent, recorded_at, decided_after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -80,7 +80,9 @@ export function insertAbstentions(abstentions: readonly Abstention[], recordedAt
   };
 }
 
-/** Slots that are not on the grid of the monitor's period: they are not found again otherwise. */
+/**
+ * Remembers slots that are not on the grid of the monitor's period, because they cannot be found otherwise.
+ */
 export function rememberSlots(slots: readonly MonitorSlot[]): SqlStep {
   return {
     sql: 'INSERT INTO off_grid_slots (monitor_id, slot) VALUES (?, ?) ON CONFLICT DO NOTHING',
@@ -88,7 +90,7 @@ export function rememberSlots(slots: readonly MonitorSlot[]): SqlStep {
   };
 }
 
-/** Hours that are rolled up, or about to be, and got a result. */
+/** Marks hours that got a result after they were rolled up, or shortly before. */
 export function markForRepair(slots: readonly MonitorSlot[]): SqlStep {
   return {
     sql: `INSERT INTO rollup_repairs (hour, monitor_id) VALUES (?, ?)

@@ -31,17 +31,20 @@ import { readPositions, type StreamPosition, writePositions } from './stream-pos
 /** One batch of the recorder. */
 export type RecordedBatch = {
   readonly writes: Writes;
-  /** How far streams are read with it, at most one of each; the others no further than before. */
+  /**
+   * How far streams were read for this batch, at most one position for each stream. Streams without one are
+   * where they were.
+   */
   readonly positions: readonly StreamPosition[];
-  /** Changes of the declaration up to this one are applied by it; null: none is. */
+  /** This batch applies the changes of the declaration up to this one; null: none. */
   readonly changesUntil: number | null;
   /** What the export is told of the batch; null: nothing of it is exported. */
   readonly exportNote: ExportNote | null;
 };
 
-/** What the recorder asks of the database. */
+/** The database as the recorder uses it. */
 export interface RecordingStore {
-  /** What is recorded of these regions and slots, in their order; null: nothing. */
+  /** The recorded outcomes of these keys, in their order; null: nothing is recorded. */
   recordedOutcomes(keys: readonly ResultKey[]): Promise<readonly (Outcome | null)[]>;
   /**
    * Writes the batch in one transaction. Resolves when it is durable.
@@ -50,7 +53,10 @@ export interface RecordingStore {
    * @throws StoreError when nothing of it was written
    */
   record(batch: RecordedBatch): Promise<readonly (number | null)[]>;
-  /** The states of all monitors with the results since they were written, some at a time. `now`: the slots' clock, epoch ms. */
+  /**
+   * Yields the states of all monitors with the results since they were written, some at a time. `now`: the
+   * slots' clock, epoch ms.
+   */
   states(
     monitors: { get(id: number): LiveMonitor | undefined },
     now: number,
@@ -73,7 +79,8 @@ export function createRecordingStore(store: Store, secrets: Secrets): RecordingS
           changes === 0 ? null : lastInsertRowid,
         );
       } catch (error) {
-        // The batch stands. Recorded again its results would be known ones without votes, its alerts new ones.
+        // The batch was written. Recorded again, its results would be known ones without votes, and its
+        // alerts would be new ones.
         if (!(error instanceof StoreError) || error.code !== 'store-unanswered') throw error;
         return deliveryIds(
           store,

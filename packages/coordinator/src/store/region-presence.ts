@@ -33,7 +33,7 @@ export async function writeLastSeen(tx: Transaction, lastSeen: StoredPresence['l
   );
 }
 
-/** Writes them in their order: an absence may begin and end between two writes. */
+/** Writes the edges in their order: an absence may begin and end between two writes. */
 export async function writeAbsences(tx: Transaction, edges: readonly AbsenceEdge[]): Promise<void> {
   for (const { kind, run } of runsOf(edges)) {
     await tx.runEach(
@@ -45,7 +45,7 @@ export async function writeAbsences(tx: Transaction, edges: readonly AbsenceEdge
   }
 }
 
-/** Neighbours of the same kind together: mostly there is one run. */
+/** Joins neighbours of the same kind; mostly there is one run. */
 function runsOf(edges: readonly AbsenceEdge[]): { kind: AbsenceEdge['kind']; run: AbsenceEdge[] }[] {
   const runs: { kind: AbsenceEdge['kind']; run: AbsenceEdge[] }[] = [];
   for (const edge of edges) {

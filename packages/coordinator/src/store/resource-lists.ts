@@ -5,17 +5,17 @@ import type { ResourceTable, Row } from './resources.ts';
 
 /** A part of a list by ascending id. */
 export type Page = { readonly limit: number; readonly offset: number };
-/** Case does not matter for the letters of ASCII. Of pages the title and the slug count as names. */
+/** Case does not matter for ASCII letters. A status page is found by its title and its slug. */
 export type Filter = { readonly nameContains?: string; readonly type?: string };
 
-/** Whose rows are listed. */
+/** The scope of a list. */
 export type ListScope = {
   readonly workspaceId: number;
   /** The status page that groups and components are on. */
   readonly pageId?: number;
 };
 
-/** What filters look into, by table; null where there are no types. */
+/** Columns that filters read, by table; null for tables without types. */
 const FILTERED: {
   readonly [T in ResourceTable]: { names: readonly RawBuilder<unknown>[]; type: RawBuilder<unknown> | null };
 } = {
@@ -29,7 +29,7 @@ const FILTERED: {
   },
 };
 
-/** A page of a table's rows with the number of all that the filter lets through. */
+/** A page of a table's rows, and the number of all rows that pass the filter. */
 export async function listResources<T extends ResourceTable>(
   source: Readable,
   table: T,
@@ -41,7 +41,7 @@ export async function listResources<T extends ResourceTable>(
     .selectFrom<ResourceTable>(table)
     .where(sql<boolean>`${sql.join([...scoped(scope), ...filtered(table, filter)], sql` AND `)}`);
   const rows = await selected.selectAll().orderBy('id').limit(limit).offset(offset).execute();
-  // The end was seen: counting would go through all rows again, with a filter by name at some length.
+  // The end was reached. Counting would read all rows again, which is slow with a filter by name.
   const isEnd = rows.length < limit && (rows.length > 0 || offset === 0);
   const { total } = isEnd
     ? { total: offset + rows.length }

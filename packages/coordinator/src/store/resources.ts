@@ -18,13 +18,16 @@ export type Row<T extends ResourceTable> = Selectable<Database[T]>;
 export type NewRow<T extends ResourceTable> = Insertable<Database[T]>;
 export type RowChange<T extends ResourceTable> = Updateable<Database[T]>;
 
-/** What a row says about who may write it. */
+/** The columns of a row that say who may write it. */
 export type OwnedRow = Pick<Row<ResourceTable>, 'id' | 'owner' | 'local_name'>;
 
 /** Rows in a page of {@link namedByFile}: opening their secrets takes some 2 ms. */
 const PAGE_ROWS = 100;
 
-/** What all tables of declared resources have in common. Undefined: it is not there, or another workspace's. */
+/**
+ * Finds a row in any table of declared resources. Undefined: it does not exist, or it belongs to another
+ * workspace.
+ */
 export async function findResource<T extends ResourceTable>(
   source: Readable,
   table: T,
@@ -63,7 +66,7 @@ export async function insertResource<T extends ResourceTable>(
 ): Promise<number> {
   const { id } = await db
     .insertInto<ResourceTable>(table)
-    // The columns of one table are not known to fit it when the table is any of several.
+    // The compiler does not know that the columns fit when the table is any of several.
     .values(row as NewRow<ResourceTable>)
     .returning('id')
     .executeTakeFirstOrThrow();
@@ -83,15 +86,18 @@ export async function updateResource<T extends ResourceTable>(
     .execute();
 }
 
-/** What refers to it must be gone, but for links, states and deliveries: they go with it. */
+/**
+ * Removes a row. Rows that refer to it must be gone, except links, states and deliveries: the database
+ * removes those with it.
+ */
 export async function removeResource({ db }: Transaction, table: ResourceTable, id: number): Promise<void> {
   await db.deleteFrom(table).where('id', '=', id).execute();
 }
 
 /**
- * Rows of the workspace that a declared file named, by ascending id, a page at a time.
+ * Yields rows of the workspace that a declared file named, by ascending id, a page at a time.
  *
- * @param owner null: those that a start without a file set free
+ * @param owner null: those that a start without a file released
  */
 export async function* namedByFile<T extends ResourceTable>(
   source: Readable,
@@ -117,7 +123,10 @@ export async function* namedByFile<T extends ResourceTable>(
   }
 }
 
-/** The file owns nothing any more, in any workspace; local names stay. Answers how many rows it owned. */
+/**
+ * Releases all rows of the declared file, in all workspaces; local names stay. Answers how many rows the file
+ * owned.
+ */
 export async function releaseFromFile({ db }: Transaction): Promise<number> {
   let released = 0;
   for (const table of RESOURCE_TABLES) {

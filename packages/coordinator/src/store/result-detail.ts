@@ -9,17 +9,17 @@ import {
 } from '@svc/shared/messages/check-result.ts';
 import { z } from 'zod';
 
-/** Order of the phases in `results.detail`. Add at the end only: rows are read by place. */
+/** Order of the phases in `results.detail`. Add at the end only: rows are read by position. */
 const PHASES = ['dns', 'connect', 'tls', 'first_byte', 'transfer'] as const satisfies (keyof Phases)[];
 
 /**
- * What `results.detail` holds. Rows are many, so what the columns say is not said again: a single
- * attempt that was the result has no `attempts`. Members that a later version adds are ignored.
+ * The content of `results.detail`. There are many rows, so it does not repeat the columns: a single attempt
+ * that was the result has no `attempts`. Members that a later version adds are ignored.
  */
 const detail = z.object({
   reason: z.enum(NOT_RUN_REASONS).optional(),
   started_at: z.number().int().optional(),
-  /** ms by their place in {@link PHASES}; null: none, also what is missing at the end. */
+  /** ms by position in {@link PHASES}; null, or missing at the end: the phase did not happen. */
   phases: z.array(z.number().nullable()).max(PHASES.length).optional(),
   attempts: z.array(attempt).optional(),
   timed_out: z.boolean().optional(),
@@ -28,7 +28,7 @@ const detail = z.object({
 });
 type Detail = z.infer<typeof detail>;
 
-/** The columns that a single attempt is put together from. */
+/** The columns from which a single attempt is rebuilt. */
 type Columns = {
   outcome: Outcome;
   latency: number | null;
@@ -46,7 +46,7 @@ export function resultDetail(result: CheckResult): string {
   return isUsual(result) ? usualDetail(result) : fullDetail(result);
 }
 
-/** It has nothing to say but when it began and where the time went. */
+/** A usual result has nothing but its start and its phases. */
 function isUsual(result: CheckResult): boolean {
   return (
     result.reason === undefined &&
@@ -57,7 +57,7 @@ function isUsual(result: CheckResult): boolean {
   );
 }
 
-/** What {@link fullDetail} makes of a usual result, in a twentieth of its time. */
+/** Makes the same text as {@link fullDetail} for a usual result, in a twentieth of the time. */
 function usualDetail({ started_at, phases }: CheckResult): string {
   if (phases === undefined) return `{"started_at":${started_at}}`;
   let places = '';
@@ -92,7 +92,7 @@ export function abstentionDetail(reason: NotRunReason): string {
   return JSON.stringify({ reason, attempts: [] } satisfies Detail);
 }
 
-/** @throws ZodError or SyntaxError for text that is none of ours */
+/** @throws ZodError or SyntaxError for text that svc did not write */
 export function readResultDetail(text: string | null, columns: Columns): ResultDetail {
   if (text === null) return { attempts: [] };
   const { phases, attempts, ...rest } = detail.parse(JSON.parse(text));
@@ -104,7 +104,7 @@ export function readResultDetail(text: string | null, columns: Columns): ResultD
   };
 }
 
-/** What {@link onlyAttempt} puts together again is the attempt. */
+/** True when {@link onlyAttempt} can rebuild the attempt from the columns. */
 function isSaidByColumns(result: CheckResult): boolean {
   const [only] = result.attempts;
   return (

@@ -5,7 +5,7 @@ import { numbersAs } from './dialect.ts';
 import { slotsOfMonitor } from './slots-of-monitor.ts';
 import type { Store } from './store.ts';
 
-/** Results by outcome, and the histogram of their latencies as it is stored. */
+/** Numbers of results by outcome, and the stored histogram of their latencies. */
 export type Counts = {
   passed: number;
   degraded: number;
@@ -20,7 +20,7 @@ export type HourRow = Counts & { monitor_id: number; at: number; region: string 
 /** Epoch ms: `from` <= slot < `until`. */
 export type TimeSpan = { readonly from: number; readonly until: number };
 
-/** A failure's latency says how long it took to fail, which no percentile is asked for. */
+/** The latency of a failure says how long the failure took; percentiles leave it out. */
 const COUNTED = sql`
   count(*) FILTER (WHERE outcome = 'passed') AS passed,
   count(*) FILTER (WHERE outcome = 'degraded') AS degraded,
@@ -29,9 +29,11 @@ const COUNTED = sql`
   latency_histogram(CASE WHEN outcome IN ('passed', 'degraded') THEN latency END) AS latency`;
 
 /**
- * The results of an hour whose slot lies in this part of each half minute, summed up by monitor and
- * region. Results lie in the order of their slots and all slots of a monitor, but those off its grid,
- * lie in the same part: so a series is whole in one read, and every result is in exactly one.
+ * The results of an hour whose slots lie in this part of each half minute, summed up by monitor and region.
+ *
+ * Results are stored in the order of their slots. All slots of a monitor, except those off its grid, lie in
+ * the same part of the half minute. One read therefore holds a whole series, and every result is in exactly
+ * one read.
  *
  * @param part ms after a full half minute: `from` <= phase < `until`
  */
@@ -42,7 +44,7 @@ export async function seriesOfPhases(
 ): Promise<HourRow[]> {
   const starts: number[] = [];
   for (let at = hour; at < hour + HOUR_MS; at += FINEST_PERIOD_MS) starts.push(at + part.from);
-  // CROSS JOIN: SQLite keeps the order of the tables and looks up a range of slots for each start.
+  // CROSS JOIN makes SQLite keep the order of the tables and look up a range of slots for each start.
   const { rows } = await sql<Omit<HourRow, 'at'>>`
     SELECT monitor_id, region, ${COUNTED}
     FROM ${numbersAs(starts, 'part')} CROSS JOIN results
@@ -51,12 +53,12 @@ export async function seriesOfPhases(
   return rows.map((row) => ({ ...row, at: hour }));
 }
 
-/** Slots looked at per query: a few µs for each. */
+/** Slots per query; each takes a few µs. */
 const SLOTS = 4_000;
 
 /**
- * One monitor's results, summed up by hour and region, in any order. Many slots are looked at piece by
- * piece, so that an hour may have more than one row for a region.
+ * One monitor's results, summed up by hour and region, in any order. Many slots are read in several queries,
+ * so an hour may have more than one row for a region.
  */
 export async function seriesOfMonitor(
   { read }: Pick<Store, 'read'>,

@@ -4,26 +4,28 @@ import { greatest, least } from './dialect.ts';
 import type { Store, Transaction } from './store.ts';
 
 /*
- * What is too old, a chunk at a time: each function deletes some of it in a transaction of its own, or looks
- * at some of it, so that nobody waits for long. Instants are epoch ms; what is older than the cutoff goes.
+ * Deletion of expired rows, a chunk at a time. Each function deletes or inspects one chunk in a transaction
+ * of its own, so that no other work waits for long. Instants are epoch ms; rows from before the cutoff are
+ * deleted.
  */
 
-/** Rows of one transaction. */
+/** Rows per transaction. */
 const CHUNK_ROWS = 1_000;
-/** Deliveries of one transaction: their attempts go along. */
+/** Deliveries per transaction; their attempts are deleted with them. */
 const CHUNK_DELIVERIES = 200;
 
 /**
- * Results of whole hours, from the oldest on, deleted monitors' included. None that is not rolled up, and
- * none of an hour whose roll-up does not count all of them yet; none at all before the roll-ups have begun.
+ * Deletes results of whole hours, oldest first, those of deleted monitors included. It keeps results that are
+ * not rolled up, and all results of an hour whose roll-up does not count all of them yet. It deletes nothing
+ * before the roll-ups have begun.
  *
- * @returns how many were deleted; 0: none is left
+ * @returns the number of deleted results; 0: none is left
  */
 export function deleteResults(store: Store, cutoff: number): Promise<number> {
   return store.transaction(async (tx) => {
-    // It may be further than the cutoff: the clock was ahead when it was written.
+    // The stored hour may be later than the cutoff, when the clock was ahead as it was written.
     const until = Math.min(await resultsFromOn(tx, cutoff), hourOf(cutoff));
-    // They lie in the order of time: the end of the chunk is found by counting.
+    // Results lie in the order of time, so the end of the chunk is found by counting.
     const [end] = await tx.query<{ slot: number; monitor_id: number; region: string }>(
       `SELECT slot, monitor_id, region FROM results WHERE slot < ?
        ORDER BY slot, monitor_id, region LIMIT 1 OFFSET ${CHUNK_ROWS}`,
@@ -39,7 +41,10 @@ export function deleteResults(store: Store, cutoff: number): Promise<number> {
   });
 }
 
-/** Beginning of the first hour whose results stay. From here on the hours before are not rolled up again. */
+/**
+ * Moves and answers the beginning of the first hour whose results stay. Earlier hours are not rolled up again
+ * from now on.
+ */
 async function resultsFromOn(tx: Transaction, cutoff: number): Promise<number> {
   const rolledUp = least(
     sql`${hourOf(cutoff)}`,
@@ -63,7 +68,7 @@ export function deleteOffGridSlots(store: Store, cutoff: number): Promise<number
   );
 }
 
-/** Finished deliveries, by their end. */
+/** Deletes finished deliveries, by their end. */
 export function deleteDeliveries(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(
@@ -75,7 +80,10 @@ export function deleteDeliveries(store: Store, cutoff: number): Promise<number> 
   );
 }
 
-/** Entries of the history that changed the reason and not the status, by when the reason was last given. */
+/**
+ * Deletes history entries that changed the reason but not the status, by the time at which the reason was
+ * last given.
+ */
 export function deleteReasonChanges(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(
@@ -88,7 +96,7 @@ export function deleteReasonChanges(store: Store, cutoff: number): Promise<numbe
   );
 }
 
-/** Incidents that ended. */
+/** Deletes incidents that have ended. */
 export function deleteIncidents(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(
@@ -100,7 +108,7 @@ export function deleteIncidents(store: Store, cutoff: number): Promise<number> {
   );
 }
 
-/** Lines of the audit trail. */
+/** Deletes lines of the audit trail. */
 export function deleteAuditLines(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(
@@ -111,7 +119,7 @@ export function deleteAuditLines(store: Store, cutoff: number): Promise<number> 
   );
 }
 
-/** Absences of regions that ended. */
+/** Deletes absences of regions that have ended. */
 export function deleteAbsences(store: Store, cutoff: number): Promise<number> {
   return store.transaction((tx) =>
     deleted(
@@ -123,15 +131,16 @@ export function deleteAbsences(store: Store, cutoff: number): Promise<number> {
   );
 }
 
-/** The last change of status that was looked at. */
+/** The last change of status that a sweep looked at. */
 export type ChangeCursor = { readonly at: number; readonly id: number };
 
 /**
- * Changes of status that no summary asks for any more. Of a monitor that exists the newest one before the
- * cutoff stays: it tells the status at the cutoff. Those are looked at in every sweep and not deleted, so
- * who sweeps goes on from a cursor.
+ * Deletes changes of status that no summary needs any more.
  *
- * @param after null: from the oldest on
+ * The newest change before the cutoff of each existing monitor stays, because it tells the status at the
+ * cutoff. Every sweep looks at these changes again without deleting them, so a sweep continues from a cursor.
+ *
+ * @param after null: begin with the oldest
  * @returns null: there are no more
  */
 export async function deleteStatusChanges(
@@ -154,7 +163,7 @@ export async function deleteStatusChanges(
   return { deleted: obsolete.length, after: { at: last.at, id: last.id } };
 }
 
-/** Read apart from the writing: what is obsolete stays obsolete. */
+/** Read outside the writing transaction: an obsolete change stays obsolete. */
 async function oldChanges(
   { read }: Store,
   cutoff: number,

@@ -3,7 +3,7 @@ import { least } from './dialect.ts';
 import { type Readable, readingOf } from './reading-of.ts';
 import type { Transaction } from './store.ts';
 
-/** How far the roll-ups are; migration 0002 says what each member means. */
+/** Progress of the roll-ups; migration 0002 explains the members. */
 export type Progress = {
   readonly hour: number;
   readonly phase: number;
@@ -19,11 +19,13 @@ export async function storedProgress(reading: Readable): Promise<Progress | null
   return { hour, phase, day, afterMonitor };
 }
 
-/** The oldest result's slot and the instant of the first transition, epoch ms; null where there is none. */
+/**
+ * The slot of the oldest result and the instant of the first transition, epoch ms; null where there is none.
+ */
 export async function oldestRecorded(
   reading: Readable,
 ): Promise<{ slot: number | null; transitionAt: number | null }> {
-  // Each alone is one step in its table.
+  // Each subquery alone is one step in its table.
   const { rows } = await sql<{ slot: number | null; transitionAt: number | null }>`
     SELECT (SELECT min(slot) FROM results) AS slot,
       (SELECT at FROM transitions ORDER BY id LIMIT 1) AS "transitionAt"`.execute(readingOf(reading));
@@ -40,13 +42,16 @@ export async function writeProgress(tx: Transaction, progress: Progress): Promis
   );
 }
 
-/** Results of this hour (epoch ms) and later ones are all there. */
+/** All results of this hour (epoch ms) and of later hours are stored. */
 export async function resultsFrom(tx: Transaction): Promise<number> {
   const [row] = await tx.query<{ results_from: number }>('SELECT results_from FROM rollup_progress');
   return row?.results_from ?? 0;
 }
 
-/** At the latest from `day` on: the clock was ahead when the retention last deleted. */
+/**
+ * Expects all results from `day` on, at the latest. Needed when the clock was ahead as the retention last
+ * deleted.
+ */
 export async function expectResultsFrom(tx: Transaction, day: number): Promise<void> {
   await sql`UPDATE rollup_progress SET results_from = ${least(sql`results_from`, sql`${day}`)}`.execute(
     tx.db,

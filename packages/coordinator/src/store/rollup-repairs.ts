@@ -1,10 +1,13 @@
 import { hourOf } from '../domain/summary-range.ts';
 import type { SqlStep, Store, Transaction } from './store.ts';
 
-/** An hour of a monitor that got a result after it was rolled up. `marks` grows with each. */
+/** An hour of a monitor that got a result after it was rolled up. `marks` grows with each such result. */
 export type Repair = { readonly hour: number; readonly monitor_id: number; readonly marks: number };
 
-/** Marks the hours of these results. To be written with every result whose slot is before `Rollups.claimedUntil`. */
+/**
+ * Marks the hours of these results. To be written with every result whose slot is before
+ * `Rollups.claimedUntil`.
+ */
 export function markForRepair(results: readonly { monitorId: number; slot: number }[]): SqlStep {
   return {
     sql: `INSERT INTO rollup_repairs (hour, monitor_id) VALUES (?, ?)
@@ -13,7 +16,7 @@ export function markForRepair(results: readonly { monitorId: number; slot: numbe
   };
 }
 
-/** Those of hours before this one (epoch ms), the oldest first. */
+/** The repairs of hours before `beforeHour` (epoch ms), oldest first. */
 export function dueRepairs({ read }: Store, beforeHour: number, limit: number): Promise<Repair[]> {
   return read
     .selectFrom('rollup_repairs')
@@ -24,7 +27,11 @@ export function dueRepairs({ read }: Store, beforeHour: number, limit: number): 
     .execute();
 }
 
-/** Removes them, but those that got another result since they were read. @returns which were removed */
+/**
+ * Removes repairs, except those whose hours got another result since they were read.
+ *
+ * @returns the removed repairs
+ */
 export async function takeRepairs(tx: Transaction, repairs: readonly Repair[]): Promise<ReadonlySet<Repair>> {
   const outcomes = await tx.runEach(
     'DELETE FROM rollup_repairs WHERE hour = ? AND monitor_id = ? AND marks = ?',

@@ -5,12 +5,12 @@ import { pairsAs } from './dialect.ts';
 import type { Counts, HourRow, TimeSpan } from './result-series.ts';
 import type { Store, Transaction } from './store.ts';
 
-/** Of one statement that deletes, so that recording need not wait for long. */
+/** Rows per deleting statement, so that recording need not wait for long. */
 const CHUNK_ROWS = 1_000;
 
 /**
- * Adds rows to what their hours have already: from slots off the monitor's grid, which are read apart.
- * Monitors that are gone are left out.
+ * Adds rows to hours that may have rows already: those from slots off the monitor's grid are read separately.
+ * Rows of removed monitors are left out.
  */
 export async function addToHours(tx: Transaction, rows: readonly HourRow[]): Promise<void> {
   if (rows.length === 0) return;
@@ -69,7 +69,7 @@ function sumOf(one: HourRow, other: HourRow): HourRow {
   };
 }
 
-/** Puts rows in place of all that the monitors' hours in these spans had. */
+/** Replaces all rows of the monitors' hours in these spans. */
 export async function replaceHours(
   tx: Transaction,
   spans: readonly (TimeSpan & { monitorId: number })[],
@@ -82,13 +82,16 @@ export async function replaceHours(
   await addToHours(tx, rows);
 }
 
-/** Adds up the hours of these days (UTC, epoch ms), in place of what they were before. Monitors that are gone have none. */
+/**
+ * Sums up the hours of these days (UTC, epoch ms) and replaces the earlier sums. Removed monitors get no
+ * rows.
+ */
 export async function writeDays(
   tx: Transaction,
   days: readonly { monitorId: number; day: number }[],
 ): Promise<void> {
   if (days.length === 0) return;
-  // Each once: several hours of a day may be repaired together.
+  // Each day once: several hours of a day may be repaired together.
   const once = [...new Map(days.map((each) => [`${each.monitorId}:${each.day}`, each])).values()];
   await tx.runEach(
     'DELETE FROM rollup_days WHERE monitor_id = ? AND at = ?',
@@ -104,7 +107,7 @@ export async function writeDays(
   );
 }
 
-/** Deletes what these monitors have of hours and days that began earlier, epoch ms. */
+/** Deletes the monitors' roll-ups of hours and days that began earlier, epoch ms. */
 export async function expireRollups(
   tx: Transaction,
   monitorIds: readonly number[],
@@ -126,7 +129,10 @@ export async function removedMonitor({ read }: Store): Promise<number | null> {
   return row?.monitor_id ?? null;
 }
 
-/** Deletes some of what a deleted monitor has left; the last time also that it has. */
+/**
+ * Deletes some of a deleted monitor's remaining roll-ups; the last call also deletes the note that it has
+ * any.
+ */
 export async function removeSome(tx: Transaction, monitorId: number): Promise<void> {
   for (const table of ['rollup_hours', 'rollup_days']) {
     const [outcome] = await tx.runEach(
@@ -136,12 +142,12 @@ export async function removeSome(tx: Transaction, monitorId: number): Promise<vo
     );
     if (outcome !== undefined && outcome.changes >= CHUNK_ROWS) return;
   }
-  // Of these there is at most one a day.
+  // This table has at most one row a day for a monitor.
   await tx.runEach('DELETE FROM uptime_days WHERE monitor_id = ?', [[monitorId]]);
   await tx.runEach('DELETE FROM removed_monitors WHERE monitor_id = ?', [[monitorId]]);
 }
 
-/** The next monitors by id, each with how many rows its hours in the span have. */
+/** The next monitors by id, each with the number of its rows of hours in the span. */
 export async function monitorsWithHours(
   { read }: Store,
   afterMonitor: number,
@@ -169,7 +175,7 @@ export async function monitorsWithHours(
 
 export type RollupTable = 'rollup_hours' | 'rollup_days';
 
-/** A monitor's roll-ups of a span, added up by bucket: `key` is its beginning, epoch ms. */
+/** A monitor's roll-ups of a span, summed up by bucket: `key` is the bucket's beginning, epoch ms. */
 export function rollupsByBucket(
   store: Pick<Store, 'read'>,
   table: RollupTable,
@@ -180,7 +186,7 @@ export function rollupsByBucket(
   return addedUp(store, table, monitorId, span, sql<number>`at - at % ${bucketMs}`);
 }
 
-/** The same, added up by region. */
+/** A monitor's roll-ups of a span, summed up by region. */
 export function rollupsByRegion(
   store: Pick<Store, 'read'>,
   table: RollupTable,
@@ -190,7 +196,7 @@ export function rollupsByRegion(
   return addedUp(store, table, monitorId, span, sql<string>`region`);
 }
 
-/** Added up where it is read: 400 days of 28 regions are too many rows for the main thread. */
+/** Sums up on the reading thread: 400 days of 28 regions are too many rows for the main thread. */
 async function addedUp<K>(
   { read }: Pick<Store, 'read'>,
   table: RollupTable,

@@ -11,7 +11,7 @@ type RollupRow = {
   latency: Uint8Array | null;
 };
 
-/** Row types of the tables; `migrations/` says what they mean. Booleans are 0 or 1. */
+/** Row types of the tables; the comments in `migrations/` explain them. Booleans are 0 or 1. */
 export interface Database {
   workspaces: { id: Generated<number>; name: string; created_at: number };
   tokens: {

@@ -4,16 +4,16 @@ import type { SealPurpose, Secrets } from './secrets.ts';
 import type { Store } from './store.ts';
 
 /*
- * What is sealed, a page at a time, so that it can be sealed anew. Versions of rows stay: nothing that users
- * see changes.
+ * Pages of sealed values, so that they can be sealed anew. The versions of the rows stay: users see no
+ * change.
  */
 
 const PAGE_ROWS = 200;
 
-/** Fact that names the key and the layout that everything is sealed with. */
+/** Fact that names the key and the layout of all seals. */
 const SEALED_WITH = 'sealed_with';
 
-/** Null: a version wrote it that did not keep this. */
+/** Answers null when a version of svc wrote the database that did not store this. */
 export function sealedWith(store: Store): Promise<string | null> {
   return readFact(store.read, SEALED_WITH);
 }
@@ -22,7 +22,7 @@ export async function writeSealedWith(store: Store, name: string): Promise<void>
   await store.transaction(({ db }) => writeFact(db, SEALED_WITH, name));
 }
 
-/** Meanwhile whole pages that become free are overwritten too: what lay in clear in them is a secret now. */
+/** Runs `work` while SQLite also overwrites whole freed pages: they held secrets in clear. */
 export async function overwritingFreedPages(store: Store, work: () => Promise<void>): Promise<void> {
   await store.transaction((tx) => tx.query('PRAGMA secure_delete = ON'));
   try {
@@ -63,7 +63,10 @@ export async function resealMonitors(
 const SEALED_COLUMNS = { notifications: 'settings_sealed', status_pages: 'secrets_sealed' } as const;
 export type SealedTable = keyof typeof SEALED_COLUMNS;
 
-/** Seals of a table anew, of rows after this id. Answers the last id that was looked at; null: there are no more. */
+/**
+ * Seals a page of a table's rows anew, after the id `afterId`. Answers the last id of the page; null: there
+ * are no more.
+ */
 export async function resealPage(
   store: Store,
   { table, afterId }: { table: SealedTable; afterId: number },

@@ -4,9 +4,9 @@ import { Secret } from '@svc/shared/secret.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import { readFact, writeFact } from './facts.ts';
 import { loadInstallation } from './installation.ts';
-import { openStore } from './open.ts';
 import { checkSecretKey, generateSecretKey, parseSecretKey, Secrets } from './secrets.ts';
 
 const secrets = new Secrets(randomBytes(32));
@@ -37,7 +37,7 @@ describe('sealing', () => {
     ['too few bytes', () => secrets.open('a.b', secrets.seal('a.b', 'hush').subarray(0, 5))],
     ['no bytes', () => secrets.open('a.b', new Uint8Array())],
   ])('%s does not open it', (_, open) => {
-    expect(open).toThrow(/^a secret sealed for \S+ does not open$/);
+    expect(open).toThrow(/^cannot open the secret sealed for \S+ does not open$/);
   });
 });
 
@@ -51,7 +51,7 @@ test('a secret key is 32 bytes in base64', () => {
 
 test('a database opens with the key it was begun with and refuses another', async () => {
   const folder = await temporaryFolder();
-  const store = await openStore({ path: join(folder.path, 'svc.db'), log: silentLog });
+  const store = await openStoreInProcess(join(folder.path, 'svc.db'), silentLog);
   await checkSecretKey(store, secrets);
   await checkSecretKey(store, secrets);
   const other = new Secrets(randomBytes(32));
@@ -65,12 +65,12 @@ test('a database opens with the key it was begun with and refuses another', asyn
 test('the installation is made once, and its job key is not kept in clear', async () => {
   const folder = await temporaryFolder();
   const path = join(folder.path, 'svc.db');
-  const first = await openStore({ path, log: silentLog });
+  const first = await openStoreInProcess(path, silentLog);
   const made = await loadInstallation(first, secrets);
   const jobKey = Buffer.from(made.jobKey.reveal());
   expect(jobKey).toHaveLength(32);
   await first.close();
-  const second = await openStore({ path, log: silentLog });
+  const second = await openStoreInProcess(path, silentLog);
   const again = await loadInstallation(second, secrets);
   expect(Buffer.from(again.jobKey.reveal())).toEqual(jobKey);
   const stored = Buffer.from((await readFact(second.read, 'job_key')) ?? '', 'base64');

@@ -11,7 +11,7 @@ import { StoreError } from './errors.ts';
 import { factOrNew } from './facts.ts';
 import type { Store } from './store.ts';
 
-/** Layout of a sealed value: version (1), nonce (12), cipher text, tag (16). */
+/** Layout of a sealed value: version (1 byte), nonce (12), cipher text, tag (16). */
 const VERSION = 1;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
@@ -19,32 +19,35 @@ const KEY_BYTES = 32;
 const PROBE = 'svc';
 
 /**
- * What a sealed value is for, by table and kind of row: `monitors.http`. It is bound into the seal, so
- * that a value copied to where another kind is expected does not open.
+ * The purpose of a sealed value, by table and kind of row: `monitors.http`. It is bound into the seal: a
+ * value copied to a place with another purpose does not open.
  */
 export type SealPurpose = `${string}.${string}`;
 
 /** Seals secrets at rest with AES-256-GCM under the installation's key. */
 export class Secrets {
-  /** An object and not the bytes: Node makes one of them at every call, which takes four times as long as opening. */
+  /**
+   * A KeyObject, not the bytes: Node makes a KeyObject of bytes at every call, which takes four times as long
+   * as opening.
+   */
   readonly #key: KeyObject;
-  /** The key before, while one takes the place of another: it opens, and seals nothing. */
+  /** The previous key, while a new one replaces it. It opens seals and makes none. */
   readonly #previous: KeyObject | null;
 
   /**
    * @param key 32 bytes, see {@link parseSecretKey}
-   * @param previous the key that some seals may still have; null: there is none
+   * @param previous the key that some seals may still use; null: there is none
    */
   constructor(key: Uint8Array, previous: Uint8Array | null = null) {
     for (const one of [key, previous ?? key]) {
       if (one.length !== KEY_BYTES)
-        throw new RangeError(`a secret key has ${KEY_BYTES} bytes, not ${one.length}`);
+        throw new RangeError(`a secret key must have ${KEY_BYTES} bytes, not ${one.length}`);
     }
     this.#key = createSecretKey(key);
     this.#previous = previous === null ? null : createSecretKey(previous);
   }
 
-  /** Tells keys apart; nobody can find a key by it. */
+  /** A name that tells keys apart; the key cannot be found from it. */
   get keyName(): string {
     return createHmac('sha256', this.#key).update('svc:name of the key').digest('hex').slice(0, 16);
   }
@@ -64,16 +67,23 @@ export class Secrets {
     } catch (error) {
       const previous = this.#previous === null ? null : openedOrNull(this.#previous, purpose, sealed);
       if (previous !== null) return new Secret(previous);
-      throw new StoreError('store-key', `a secret sealed for ${purpose} does not open`, { cause: error });
+      throw new StoreError(
+        'store-key',
+        `cannot open the secret sealed for ${purpose}: it was sealed with another key, or changed`,
+        { cause: error },
+      );
     }
   }
 
-  /** Tells equal texts by equal fingerprints; nobody without the key can try out what the text was. */
+  /**
+   * A keyed hash of the text: equal texts have equal fingerprints. Without the key nobody can test guesses of
+   * the text.
+   */
   fingerprint(purpose: SealPurpose, text: string): string {
     return fingerprintOf(this.#key, purpose, text);
   }
 
-  /** Whether {@link fingerprint} answered this for the text, also under the key before. */
+  /** Whether `fingerprint` belongs to the text, under the key or the previous key. */
   isFingerprint(fingerprint: string, purpose: SealPurpose, text: string): boolean {
     const keys = [this.#key, ...(this.#previous === null ? [] : [this.#previous])];
     return keys.some((key) => fingerprintOf(key, purpose, text) === fingerprint);
@@ -96,7 +106,7 @@ function opened(key: KeyObject, purpose: SealPurpose, sealed: Uint8Array): strin
   );
 }
 
-/** Null: it does not open with this key either. */
+/** Answers null when the seal does not open with this key either. */
 function openedOrNull(key: KeyObject, purpose: SealPurpose, sealed: Uint8Array): string | null {
   try {
     return opened(key, purpose, sealed);
@@ -126,8 +136,8 @@ export function generateSecretKey(): string {
 }
 
 /**
- * Makes sure at the start that the key is the one the database was begun with: a value sealed at the
- * first start must open.
+ * Checks at the start that the key is the one that the database was begun with: a value sealed at the first
+ * start must open.
  *
  * @throws StoreError `store-key`
  */
@@ -142,7 +152,7 @@ export async function checkSecretKey(store: Store, secrets: Secrets): Promise<vo
   } catch (error) {
     throw new StoreError(
       'store-key',
-      'SVC_SECRET_KEY is not the key of this database: set the former one, as SVC_SECRET_KEY_PREVIOUS where this one takes its place, or begin with an empty database',
+      'SVC_SECRET_KEY is not the key of this database: set it to the former key, or set SVC_SECRET_KEY_PREVIOUS to the former key to change keys, or start with an empty database',
       { cause: error },
     );
   }

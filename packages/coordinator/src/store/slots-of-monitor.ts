@@ -5,8 +5,8 @@ import { readFineGridUntil } from './facts.ts';
 import type { Database } from './schema.ts';
 
 /**
- * The slots that results of a monitor may lie at, newest first, whatever its period was then: those
- * every 30 s on its grids and those remembered as off them.
+ * The slots that results of a monitor may have, newest first, whatever its periods were: those every 30 s on
+ * its grids, and those remembered as off the grid.
  */
 export async function slotsOfMonitor(
   db: Kysely<Database>,

@@ -8,19 +8,19 @@ import {
 } from '../domain/latency-histogram.ts';
 
 /**
- * Gives a connection the aggregates of roll-ups, so that latencies become histograms where they are
- * read and only those cross to the main thread:
+ * Gives a connection the aggregates of the roll-ups. Latencies become histograms on the reading thread, and
+ * only the histograms cross to the main thread.
  *
- * - `latency_histogram(latency)`: of latencies in ms, null is left out
- * - `merged_histogram(histogram)`: of stored histograms, null is left out
+ * - `latency_histogram(latency)`: a histogram of latencies in ms
+ * - `merged_histogram(histogram)`: the sum of stored histograms
  *
- * Both answer a stored histogram, or null for an empty one.
+ * Both leave out null, and answer a stored histogram, or null for an empty one.
  */
 export function registerSqlFunctions(sqlite: DatabaseSync): void {
   const histogramOf = (add: (histogram: LatencyHistogram, value: SQLOutputValue) => void) => ({
     deterministic: true,
     start: emptyHistogram,
-    // The number of its parameters tells SQLite how many the function takes: no default here.
+    // SQLite takes the function's number of arguments from these parameters: no default values here.
     step(histogram: LatencyHistogram, value: SQLOutputValue) {
       add(histogram, value);
       return histogram;

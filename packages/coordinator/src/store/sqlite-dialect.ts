@@ -11,10 +11,10 @@ import {
 } from 'kysely';
 import type { StatementOutcome } from './statements.ts';
 
-/** Runs one statement; where (this thread or another) is its business. Rejects with StoreError. */
+/** Runs one statement, on whatever thread the implementation uses. Rejects with StoreError. */
 export type Execute = (sql: string, parameters: readonly unknown[]) => Promise<StatementOutcome>;
 
-/** Kysely over SQLite: one connection that runs statements one after the other through `execute`. */
+/** A Kysely dialect for SQLite: one connection that runs statements one after the other through `execute`. */
 export function sqliteDialect(execute: Execute): Dialect {
   return {
     createDriver: () => new SingleConnectionDriver(execute),
@@ -24,14 +24,14 @@ export function sqliteDialect(execute: Execute): Dialect {
   };
 }
 
-/** Where this SQLite can more than Kysely assumes. */
+/** Features of this SQLite that Kysely does not assume. */
 class NodeSqliteAdapter extends SqliteAdapter implements DialectAdapter {
   /** CREATE TABLE is rolled back too, so a migration is applied whole or not at all. */
   override get supportsTransactionalDdl(): boolean {
     return true;
   }
 
-  /** `execute` keeps its own queue, which is bounded; Kysely's before it would not be. */
+  /** `execute` has its own bounded queue; Kysely's queue before it would be unbounded. */
   override get supportsMultipleConnections(): boolean {
     return true;
   }
@@ -64,7 +64,7 @@ class SingleConnectionDriver implements Driver {
 
   async releaseConnection(): Promise<void> {}
 
-  /** Who made the connection closes it. */
+  /** The owner of the connection closes it. */
   async destroy(): Promise<void> {}
 }
 

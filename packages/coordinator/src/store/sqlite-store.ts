@@ -10,13 +10,13 @@ import type { RowOutcome, SqlStep, Store, Transaction } from './store.ts';
 import { WriteQueue } from './write-queue.ts';
 import type { Writer } from './writer.ts';
 
-/** ms that tasks after a commit may hold the thread. */
+/** Longest time that tasks after a commit hold the thread before other events get a turn, ms. */
 const TURN_MS = 10;
 
 type Parts = {
   readonly writer: Writer;
   readonly reader: Reader;
-  /** Gives the file free for other processes. */
+  /** Releases the lock of the file. */
   readonly unlock: () => void;
   readonly log: Logger;
 };
@@ -72,8 +72,9 @@ export class SqliteStore implements Store {
     try {
       await transaction.rollBack();
     } catch (error) {
-      // What made the transaction fail is told to its caller; the next one will fail if this lasts.
-      this.#parts.log.error({ error }, 'a transaction could not be rolled back');
+      // The caller gets the error that made the transaction fail. If this failure lasts, the next transaction
+      // fails.
+      this.#parts.log.error({ error }, 'cannot roll back a transaction');
     }
   }
 

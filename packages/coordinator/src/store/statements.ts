@@ -3,7 +3,10 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 /** `changes` is the number of rows written, 0 for statements that only read. */
 export type StatementOutcome = { rows: unknown[]; changes: number; lastInsertRowid: number };
 
-/** `changes` and `lastInsertRowid` of each row, one after the other: one block of memory instead of objects. */
+/**
+ * `changes` and `lastInsertRowid` of each row, one after the other, in one block of memory instead of
+ * objects.
+ */
 export type PackedWritten = Float64Array;
 
 type Prepared = { readonly statement: StatementSync; readonly answersRows: boolean };
@@ -13,7 +16,7 @@ const KEPT_STATEMENTS = 256;
 /** Runs statements by their text and keeps the last used ones prepared. Belongs to one connection. */
 export class Statements {
   readonly #sqlite: DatabaseSync;
-  /** In order of use: the first is the one unused for longest. */
+  /** In order of use: the first was not used for the longest time. */
   readonly #prepared = new Map<string, Prepared>();
 
   constructor(sqlite: DatabaseSync) {

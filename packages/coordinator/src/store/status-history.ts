@@ -6,16 +6,18 @@ import type { TimeSpan } from './result-series.ts';
 import type { Store } from './store.ts';
 
 /**
- * The statuses that each of these monitors had in the span, oldest first: the one it had at `from`, if
- * any, and each change after it. Inactive time needs nothing of its own: a monitor that is
- * deactivated becomes `unknown`, and stays so until its first verdict after the activation.
+ * The statuses that each of these monitors had in the span, oldest first: the status at `from`, if any, and
+ * each change after it.
+ *
+ * Inactive time needs no extra handling: a deactivated monitor becomes `unknown` and stays so until its first
+ * verdict after the activation.
  */
 export async function statusHistories(
   { read }: Pick<Store, 'read'>,
   monitorIds: readonly number[],
   { from, until }: TimeSpan,
 ): Promise<ReadonlyMap<number, readonly StatusSince[]>> {
-  // As one text per monitor: thousands of rows would hold the main thread for longer.
+  // One text per monitor: thousands of rows would hold the main thread for longer.
   const { rows } = await sql<{ id: number; before: MonitorStatus | null; changes: string }>`
     SELECT monitor.value AS id,
       (SELECT to_status FROM transitions
@@ -30,7 +32,7 @@ export async function statusHistories(
 
 /**
  * @param before  status at `from`; null: none
- * @param changes JSON of the instants and statuses after it
+ * @param changes JSON of the later instants and statuses
  */
 export function historyOf(from: number, before: MonitorStatus | null, changes: string): StatusSince[] {
   const list = (JSON.parse(changes) as [number, MonitorStatus][]).map(([at, status]) => ({ at, status }));

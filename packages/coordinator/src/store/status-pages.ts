@@ -3,7 +3,7 @@ import type { Transaction } from './store.ts';
 type Names = { readonly slug: string; readonly custom_domain: string | null };
 
 /**
- * Which of a page's names another page has, of whatever workspace; null: none.
+ * Answers which of a page's names another page has, in any workspace; null: none.
  *
  * @param exceptId the page itself; 0 for a new one
  */

@@ -1,15 +1,15 @@
-import { setFlagsFromString } from 'node:v8';
-import { Worker, type WorkerOptions } from 'node:worker_threads';
 import type { Logger } from '@svc/shared/log.ts';
 import { type StoreError, storeErrorOf } from './errors.ts';
+import type { StoreWorker } from './store-workers.ts';
 import type { Numbered, Reply } from './thread-protocol.ts';
 
 type Waiting<Answer> = { resolve: (answer: Answer) => void; reject: (error: StoreError) => void };
 
 type Parts<Notice> = {
-  readonly url: URL;
-  readonly options: WorkerOptions;
-  /** What waiting requests are rejected with when the thread ends by itself. */
+  readonly worker: StoreWorker;
+  /** The thread's name in logs. */
+  readonly name: string;
+  /** The error for waiting requests when the thread ends by itself. */
   readonly lost: () => StoreError;
   /** Takes messages that answer no request. */
   readonly onNotice?: (notice: Notice) => void;
@@ -17,36 +17,28 @@ type Parts<Notice> = {
 };
 
 /**
- * MiB. The threads keep little in V8's memory: the rows of one request. Without a limit V8 lets garbage of
- * young objects grow to 16 to 64 MiB in each thread before it looks after it.
- */
-const LIMITS = { maxYoungGenerationSizeMb: 4 };
-
-/**
- * The main thread's side of one worker thread that answers requests in the order of asking. Once it has
- * ended it stays so: who needs another makes another.
+ * The main thread's side of one worker thread, which answers requests in the order in which they were made. A
+ * thread that has ended is not restarted; the caller makes another one.
  */
 export class StoreThread<Request, Answer, Notice extends object = never> {
-  readonly #worker: Worker;
+  readonly #worker: StoreWorker;
   readonly #waiting = new Map<number, Waiting<Answer>>();
   #lastId = 0;
   #end: (() => StoreError) | null = null;
 
   constructor(parts: Parts<Notice>) {
-    // A size on the command line is meant for the main thread, which has taken it by now; V8 would put it
-    // above this thread's own.
-    setFlagsFromString('--max-semi-space-size=0');
-    this.#worker = new Worker(parts.url, { ...parts.options, resourceLimits: LIMITS });
-    // An open store alone keeps no process alive; somebody who waits for an answer does.
-    this.#worker.unref();
-    this.#worker.on('message', (message: Reply<Answer> | Notice) => {
+    this.#worker = parts.worker;
+    this.#worker.on('message', (received) => {
+      const message = received as Reply<Answer> | Notice;
       if ('id' in message) this.#settle(message);
       else parts.onNotice?.(message);
     });
+    // An open store alone keeps no process alive; a request without an answer does.
+    this.#worker.unref();
     this.#worker.on('error', (error) => {
-      parts.log.error({ error, thread: parts.options.name }, 'a thread of the database failed');
+      parts.log.error({ error, thread: parts.name }, 'a database thread failed');
     });
-    this.#worker.once('exit', () => this.#finish(parts.lost));
+    this.#worker.on('exit', () => this.#finish(parts.lost));
   }
 
   get hasEnded(): boolean {
@@ -58,19 +50,21 @@ export class StoreThread<Request, Answer, Notice extends object = never> {
     return this.#waiting.size;
   }
 
-  /** @throws StoreError what SQLite answered, or the one of a thread that has ended */
+  /** @throws StoreError SQLite's error, or the error of a thread that has ended */
   ask(request: Request): Promise<Answer> {
     if (this.#end !== null) return Promise.reject(this.#end());
     return new Promise((resolve, reject) => {
       const id = ++this.#lastId;
-      // Before the bookkeeping: what cannot be cloned throws here.
+      // Before the bookkeeping, because a request that cannot be cloned throws here.
       this.#worker.postMessage({ id, request } satisfies Numbered<Request>);
       this.#waiting.set(id, { resolve, reject });
       if (this.#waiting.size === 1) this.#worker.ref();
     });
   }
 
-  /** Rejects what waits with `error`, and waits for the statement in progress, which cannot be interrupted. */
+  /**
+   * Rejects waiting requests with `error`, and waits for the running statement, which cannot be interrupted.
+   */
   async end(error: () => StoreError): Promise<void> {
     this.#finish(error);
     await this.#worker.terminate();

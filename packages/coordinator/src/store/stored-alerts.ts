@@ -5,8 +5,9 @@ import { z } from 'zod';
 import type { Secrets } from './secrets.ts';
 
 /*
- * Alerts as deliveries keep them: JSON, in which a monitor's address whose query is a secret is masked and stands
- * sealed beside it. What a version before this one stored has the address in clear, until a start seals it.
+ * Alerts as deliveries store them, in JSON. A monitor's address whose query is a secret is masked there, and
+ * the sealed address stands beside it. Alerts of earlier versions have the address in clear until a start
+ * seals it.
  */
 
 const PURPOSE = 'deliveries.url';
@@ -23,8 +24,8 @@ export function alertText(secrets: Secrets, alert: Alert): string {
 }
 
 /**
- * The alert as it is sent. Null for one that cannot be read, rather than an error, which would hold up everything
- * recorded in the same transaction. One whose address does not open keeps the mask: better than none.
+ * The alert as it is sent. The answer is null for an alert that cannot be read: an error would hold up
+ * everything recorded in the same transaction. If the sealed address does not open, the alert keeps the mask.
  */
 export function openAlert(secrets: Secrets, text: string): Alert | null {
   const stored: unknown = JSON.parse(text);
@@ -33,13 +34,13 @@ export function openAlert(secrets: Secrets, text: string): Alert | null {
   return alert === null || url === null ? alert : { ...alert, monitor: { ...alert.monitor, url } };
 }
 
-/** The alert for those who may not read secrets. Null for one that cannot be read. */
+/** The alert for readers without access to secrets. Null when it cannot be read. */
 export function readMasked(text: string): Alert | null {
   const alert = alertSchema.safeParse(JSON.parse(text)).data ?? null;
   return alert === null ? null : maskedAlert(alert);
 }
 
-/** As {@link alertText} writes it under the present key. Null where nothing of it is a secret. */
+/** The alert's text as {@link alertText} writes it under the present key. Null when it has no secret. */
 export function resealedAlert(secrets: Secrets, text: string): string | null {
   const alert = openAlert(secrets, text);
   return alert === null || !urlSecrets.isIn(alert.monitor.url) ? null : alertText(secrets, alert);

@@ -10,13 +10,13 @@ const voteJson = z.object({
   slot: z.number().int(),
   /** When it became a vote, epoch ms. */
   at: z.number(),
-  /** Epoch ms. Absent in what svc 0.1 wrote. */
+  /** Epoch ms. Absent in votes that svc 0.1 wrote. */
   ended_at: z.number().int().optional(),
-  /** Epoch ms; null: it did not fail. Absent in what svc 0.1 wrote. */
+  /** Epoch ms; null: it did not fail. Absent in votes that svc 0.1 wrote. */
   failed_since: z.number().int().nullable().optional(),
   /** Epoch ms. */
   up_slot: z.number().int().optional(),
-  /** Epoch ms; absent in what svc 0.1 wrote: it follows from `at`. */
+  /** Epoch ms. Absent in votes that svc 0.1 wrote, where it follows from `at`. */
   counts_until: z.number().int().optional(),
   latency: z.number().nullable(),
   status_code: z.number().int().nullable(),
@@ -24,7 +24,10 @@ const voteJson = z.object({
 });
 const votesJson = z.array(voteJson);
 
-/** A vote in `transitions.votes`; `counted` is false for one that was too old or not asked for. */
+/**
+ * A vote in `transitions.votes`; `counted` is false for a vote that was too old or whose region was not
+ * asked.
+ */
 export const transitionVote = voteJson
   .omit({ ended_at: true, failed_since: true, up_slot: true, counts_until: true })
   .extend({ counted: z.boolean() });
@@ -43,7 +46,7 @@ export function votesText(votes: readonly StoredVote[]): string {
   );
 }
 
-/** @throws ZodError or SyntaxError for text that is none of ours */
+/** @throws ZodError or SyntaxError for text that svc did not write */
 export function readVotes(text: string): StoredVote[] {
   return votesJson.parse(JSON.parse(text)).map((vote) => ({
     region: vote.region,
@@ -52,7 +55,7 @@ export function readVotes(text: string): StoredVote[] {
     at: vote.at,
     endedAt: vote.ended_at ?? Math.max(vote.slot, Math.floor(vote.at)),
     failedSince: vote.failed_since ?? (vote.outcome === 'failed' ? vote.slot : null),
-    // What was said before the vote is not known: no run of failures goes back beyond it.
+    // Earlier results are not known: no run of failures goes back beyond this vote.
     upSlot: vote.up_slot ?? vote.slot,
     countsUntil: vote.counts_until ?? null,
     latency: vote.latency,

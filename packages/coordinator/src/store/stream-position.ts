@@ -1,9 +1,9 @@
 import type { SqlStep, Store } from './store.ts';
 
-/** Where the reading of a stream of results stands. */
+/** A position in the reading of a stream of results. */
 export type StreamPosition = {
   readonly stream: string;
-  /** The stream's creation time as the server writes it: another one is another stream. */
+  /** The stream's creation time as the server writes it: another time means another stream. */
   readonly created: string;
   readonly sequence: number;
   readonly messageId: string;
@@ -11,7 +11,7 @@ export type StreamPosition = {
   readonly time: number;
 };
 
-/** One for each stream that was ever read. */
+/** Answers the position of each stream that was ever read. */
 export async function readPositions(store: Store): Promise<StreamPosition[]> {
   const rows = await store.read.selectFrom('stream_positions').selectAll().execute();
   return rows.map(

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { SqliteFailure } from './errors.ts';
 
 /** A request to a thread of the store; answered in the order of asking. */
@@ -7,7 +8,12 @@ export type Reply<Answer> =
   | { readonly id: number; readonly ok: true; readonly answer: Answer }
   | { readonly id: number; readonly ok: false; readonly failure: SqliteFailure };
 
-/** Answers one message; an error is an answer. */
+/** The thread's side: its `parentPort`. */
+export type ServedPort = Pick<MessagePort, 'postMessage'> & {
+  on<Message>(event: 'message', listener: (message: Message) => void): unknown;
+};
+
+/** Answers one message; an error becomes an answer. */
 export function replyTo<Request, Answer>(
   { id, request }: Numbered<Request>,
   answer: (request: Request) => Answer,
@@ -19,7 +25,7 @@ export function replyTo<Request, Answer>(
   }
 }
 
-/** What crosses threads of an error of SQLite; any other error gets the code of SQLITE_ERROR. */
+/** The part of an SQLite error that crosses threads; any other error gets the code of SQLITE_ERROR. */
 export function failureOf(error: unknown): SqliteFailure {
   const { message = String(error), errcode = 1 } = error as { message?: string; errcode?: number };
   return { message, errcode };

@@ -8,8 +8,8 @@ import {
   temporaryFolder,
 } from '../../../../test/support/configured-store.ts';
 import { makeOldDatabase } from '../../../../test/support/coordinator/old-database.ts';
+import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
-import { openStore } from './open.ts';
 import { generateToken, type Token, Tokens, takeTokensWithoutAdministration } from './tokens.ts';
 import { ensureDefaultWorkspace } from './workspaces.ts';
 
@@ -149,7 +149,7 @@ test('a database of before keeps scopes, makes the operator admin, and says once
       ],
     );
   });
-  const store = await openStore({ path, log: silentLog });
+  const store = await openStoreInProcess(path, silentLog);
   try {
     const listed = (await Tokens.load(store)).list(1);
     expect(listed.map(({ name, scope }) => [name, scope])).toEqual([

@@ -6,11 +6,14 @@ import type { Database } from './schema.ts';
 import type { Store, Transaction } from './store.ts';
 import { wholeMs } from './whole-ms.ts';
 
-/** Each allows what those before it allow. `admin` manages tokens and reads the audit trail. */
+/**
+ * The scopes of tokens. Each scope includes those before it. `admin` manages tokens and reads the audit
+ * trail.
+ */
 export const TOKEN_SCOPES = ['read', 'write', 'admin'] as const;
 export type TokenScope = (typeof TOKEN_SCOPES)[number];
 
-/** Whether a token of scope `given` may do what needs scope `needed`. */
+/** Whether a token of scope `given` may do a thing that needs scope `needed`. */
 export function scopeIncludes(given: TokenScope, needed: TokenScope): boolean {
   return TOKEN_SCOPES.indexOf(given) >= TOKEN_SCOPES.indexOf(needed);
 }
@@ -24,7 +27,10 @@ export type Token = {
   readonly isOperator: boolean;
   /** Epoch ms. */
   readonly createdAt: number;
-  /** The token that made it, with its name; null: the settings did, or a version before this was kept. */
+  /**
+   * The token that made it, with its name. Null: the settings made it, or a version of svc that did not store
+   * this.
+   */
   readonly createdBy: TokenName | null;
   /** Epoch ms; null: it does not expire. */
   readonly expiresAt: number | null;
@@ -32,7 +38,7 @@ export type Token = {
 
 export type TokenName = { readonly id: number; readonly name: string };
 
-/** What a new token may do, and where. */
+/** The workspace, the scope and the name of a new token. */
 export type TokenGrant = Pick<Token, 'workspaceId' | 'name' | 'scope'> &
   Partial<Pick<Token, 'createdBy' | 'expiresAt'>>;
 
@@ -42,14 +48,14 @@ export function generateToken(): string {
   return `svc_${randomBytes(32).toString('base64url')}`;
 }
 
-/** Tokens are long and random, so one round of a plain hash is enough: there is nothing to guess from. */
+/** Tokens are long and random, so one round of a plain hash is enough: they cannot be guessed. */
 function hashOf(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
 /**
- * The tokens that are not revoked. They are few and every request needs one, so they are kept in memory
- * by their hash; the database keeps nothing but the hash either.
+ * The tokens that are not revoked. They are few and every request needs one, so they are kept in memory by
+ * their hash. The database keeps only the hash as well.
  */
 export class Tokens {
   readonly #store: Store;
@@ -74,30 +80,30 @@ export class Tokens {
     return tokens;
   }
 
-  /** Whose request this is, or null for an unknown or revoked token. It may have expired. */
+  /** The token of a request; null for an unknown or revoked token. The token may have expired. */
   lookup(token: string): Token | null {
     return this.#byHash.get(hashOf(token)) ?? null;
   }
 
-  /** Whether a token that was looked up before has been revoked, or changed, since. */
+  /** Whether a token was revoked or changed after it was looked up. */
   isRevoked(token: Token): boolean {
     for (const current of this.#byHash.values()) if (current === token) return false;
     return true;
   }
 
-  /** By ascending id; expired ones stay until they are revoked. */
+  /** By ascending id; expired tokens stay until they are revoked. */
   list(workspaceId: number): Token[] {
     return [...this.#byHash.values()]
       .filter((token) => token.workspaceId === workspaceId)
       .sort((a, b) => a.id - b.id);
   }
 
-  /** The secret is in the answer and nowhere else. */
+  /** Makes a token. Only the answer holds the secret. */
   create(grant: TokenGrant, now: number): Promise<{ token: Token; secret: Secret }> {
     return this.#store.transaction((tx) => this.createIn(tx, grant, now));
   }
 
-  /** {@link create} as a part of a transaction. */
+  /** {@link create} as part of a transaction. */
   async createIn(tx: Transaction, grant: TokenGrant, now: number): Promise<{ token: Token; secret: Secret }> {
     const secret = generateToken();
     const whole = { createdBy: null, expiresAt: null, ...grant, isOperator: false };
@@ -105,9 +111,11 @@ export class Tokens {
   }
 
   /**
-   * Ends a token, with `cascade` also those that it made, those that these made and so on, in every workspace;
-   * then it may have been revoked before. Answers why not: the workspace has no such token, or it is an
-   * operator's (change SVC_API_TOKEN instead).
+   * Revokes a token. With `cascade` it also revokes the tokens that it made, those that they made, and so on,
+   * in every workspace; the token itself may then be revoked already.
+   *
+   * @returns 'unknown': the workspace has no such token; 'operator': SVC_API_TOKEN sets it, and only a change
+   *   of the setting revokes it
    */
   async revokeIn(
     tx: Transaction,
@@ -144,7 +152,10 @@ export class Tokens {
     return this.#store.transaction((tx) => this.revokeIn(tx, { workspaceId, id, cascade }, now));
   }
 
-  /** Makes `secrets` the operator's tokens of the workspace; those of before that are not among them stop working. */
+  /**
+   * Makes `secrets` the operator's tokens of the workspace; earlier operator's tokens that are not among them
+   * stop working.
+   */
   async setOperatorTokens(workspaceId: number, secrets: readonly string[], now: number): Promise<void> {
     const hashes = new Set(secrets.map(hashOf));
     const current = [...this.#byHash].filter(([, { isOperator }]) => isOperator);
@@ -173,18 +184,22 @@ export class Tokens {
     });
   }
 
-  /** When a request last came with it, epoch ms; null: never, or before this was kept. */
+  /** When a request last used the token, epoch ms; null: never, or before this was stored. */
   lastUsedAt(tokenId: number): number | null {
     return this.#lastUsed.get(tokenId) ?? null;
   }
 
-  /** Kept in memory until {@link saveUses}. */
+  /** Notes a use in memory until {@link saveUses}. */
   noteUse(tokenId: number, now: number): void {
     this.#lastUsed.set(tokenId, wholeMs(now));
     this.#unsavedUses.add(tokenId);
   }
 
-  /** Writes when tokens were used, where that changed since the last call. @throws StoreError */
+  /**
+   * Writes the times of use that changed since the last call.
+   *
+   * @throws StoreError
+   */
   async saveUses(): Promise<void> {
     const uses = [...this.#unsavedUses].map((id) => [this.#lastUsed.get(id) ?? null, id] as const);
     if (uses.length === 0) return;
@@ -203,7 +218,7 @@ export class Tokens {
     for (const [hash, token] of this.#byHash) if (isEnded(token, hash)) this.#byHash.delete(hash);
   }
 
-  /** A token that there was, revoked or made over the API, becomes what is granted. */
+  /** A token that exists already, revoked or made over the API, becomes the granted one. */
   async #put(
     tx: Transaction,
     secret: string,
@@ -259,7 +274,10 @@ function tokenOf(row: Selectable<Database['tokens']>, makerName: string | undefi
   };
 }
 
-/** How many tokens lost the administration of tokens when the database was brought up to this version; told once. */
+/**
+ * The number of tokens that lost the administration of tokens in the migration to this version; only the
+ * first call tells it.
+ */
 export function takeTokensWithoutAdministration(store: Store): Promise<number> {
   return store.transaction(async ({ db }) => {
     const row = await db

@@ -9,7 +9,7 @@ import type { Store, Transaction } from './store.ts';
 /** How long a monitor had each status on a day (its beginning in UTC, epoch ms). */
 export type UptimeDay = { monitorId: number; day: number; times: StatusTimes };
 
-/** Replaces what the days had. Monitors that are gone, and days of which nothing is known, get no row. */
+/** Replaces the days' rows. Removed monitors, and days of which nothing is known, get no row. */
 export async function writeUptimes(tx: Transaction, days: readonly UptimeDay[]): Promise<void> {
   const known = days.filter(({ times }) => times.active + times.degraded + times.error > 0);
   if (known.length === 0) return;
@@ -28,12 +28,12 @@ export async function writeUptimes(tx: Transaction, days: readonly UptimeDay[]):
   );
 }
 
-/** What is known of a monitor's last days. */
+/** The known uptime of a monitor's last days. */
 export type RecentDays = {
   id: number;
-  /** Beginning of the first day that is not rolled up, or of the first day asked for. */
+  /** Beginning of the first day that is not rolled up, or of the first day in the request. */
   since: number;
-  /** Days before it that are rolled up, in any order. */
+  /** Earlier days that are rolled up, in any order. */
   rolledUp: { at: number; times: StatusTimes }[];
   /** The statuses from `since` on, oldest first. */
   history: StatusSince[];
@@ -45,8 +45,8 @@ type StoredDay = [at: number, active: number, degraded: number, error: number];
 /**
  * The days of these monitors from `from` (beginning of a day) until `now`, epoch ms, in one query.
  *
- * Days that are not rolled up yet (today, and until some minutes past midnight yesterday) come from the
- * history; all of them where the clock was ahead and days were rolled up that have not come.
+ * Days that are not rolled up yet come from the history: today, and yesterday until some minutes past
+ * midnight. If the clock was ahead and days in the future were rolled up, all days come from the history.
  */
 export async function recentDays(
   { read }: Pick<Store, 'read'>,

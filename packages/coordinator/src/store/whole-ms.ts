@@ -1,4 +1,4 @@
-/** Instants are stored as whole milliseconds, also where a clock has parts of them. */
+/** Instants are stored as whole milliseconds; some clocks have fractions. */
 export function wholeMs(instant: number): number {
   return Math.floor(instant);
 }

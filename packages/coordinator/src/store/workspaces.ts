@@ -11,7 +11,11 @@ export const DEFAULT_WORKSPACE = 'default';
 
 export type Workspace = Selectable<Database['workspaces']>;
 
-/** The id of the workspace that the first start makes and the declared file declares. @param now epoch ms */
+/**
+ * Answers the id of the default workspace, which the first start makes and the declared file uses.
+ *
+ * @param now epoch ms
+ */
 export async function ensureDefaultWorkspace(store: Store, now: number): Promise<number> {
   return store.transaction(async ({ db }) => {
     await db
@@ -29,8 +33,8 @@ export async function ensureDefaultWorkspace(store: Store, now: number): Promise
 }
 
 /**
- * A page of the workspaces by ascending id; of `only` this one, unless it is null. Case of `nameContains` does
- * not matter for the letters of ASCII.
+ * A page of the workspaces by ascending id; `only` limits it to one workspace. Case does not matter for ASCII
+ * letters in `nameContains`.
  */
 export async function listWorkspaces(
   store: Store,
@@ -53,7 +57,11 @@ export async function findWorkspace(source: Readable, id: number): Promise<Works
   return (await query.executeTakeFirst()) ?? null;
 }
 
-/** Answers the new id; null: the name is another workspace's. @param now epoch ms */
+/**
+ * Answers the new id; null: another workspace has the name.
+ *
+ * @param now epoch ms
+ */
 export async function insertWorkspace(
   { db }: Transaction,
   name: string,

@@ -2,22 +2,22 @@ import type { SqliteFailure } from './errors.ts';
 import type { PackedWritten, StatementOutcome } from './statements.ts';
 import type { SqlStep } from './store.ts';
 
-/** What the writing thread is started with. */
+/** Data that the writing thread is started with. */
 export type WriterData = {
   readonly path: string;
   /**
-   * One Int32: commits that this thread has made durable. When it dies between a commit and its answer,
-   * this tells the main thread that the transaction stands.
+   * One Int32: the number of commits that this thread has made durable. When the thread dies between a commit
+   * and its answer, the main thread learns from it that the transaction was committed.
    */
   readonly commits: SharedArrayBuffer;
 };
 
 /**
- * Rows of parameters cross as plain nested arrays: measured against one flat array and JSON, they cost
- * the two threads the least (decision 0140).
+ * Rows of parameters cross as plain nested arrays. Measured against one flat array and against JSON, these
+ * cost the two threads the least (decision 0140).
  */
 export type WriterRequest =
-  /** A statement of its own, outside `begin` … `commit`: migrations. */
+  /** A statement outside `begin` … `commit`, for migrations. */
   | { readonly kind: 'run'; readonly sql: string; readonly parameters: readonly unknown[] }
   | { readonly kind: 'begin' }
   /** Inside a transaction. */
@@ -28,10 +28,10 @@ export type WriterRequest =
   | { readonly kind: 'rollback' }
   /** A whole transaction. */
   | { readonly kind: 'script'; readonly steps: readonly SqlStep[] }
-  /** Closes the connection, which moves the journal into the file. */
+  /** Closes the connection. SQLite moves the journal into the file then. */
   | { readonly kind: 'close' };
 
 export type WriterAnswer = StatementOutcome | PackedWritten | PackedWritten[] | null;
 
-/** What the writing thread says without being asked. */
+/** A message of the writing thread that answers no request. */
 export type WriterNotice = { readonly checkpointFailed: SqliteFailure };

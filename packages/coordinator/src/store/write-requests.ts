@@ -1,3 +1,4 @@
+import type { Clock } from '@svc/shared/clock.ts';
 import { type CheckpointRow, Checkpoints, RESTART_WAIT_MS } from './checkpoints.ts';
 import type { PackedWritten } from './statements.ts';
 import type { SqlStep } from './store.ts';
@@ -6,21 +7,22 @@ import type { WriterAnswer, WriterRequest } from './write-protocol.ts';
 
 type Parts = {
   readonly path: string;
-  /** Called after each commit that is durable. Must not allocate: memory may be at its limit. */
+  /** Called after each durable commit. It must not allocate: memory may be at its limit. */
   readonly onDurable: () => void;
   readonly onCheckpointFailure: (error: unknown) => void;
+  readonly clock: Clock;
 };
 
 /**
- * What the writing thread does: carries out requests on its one connection, which it opens when it is first
- * asked for. A transaction that has failed stays so until it is rolled back: its later statements and its
- * commit fail with the same error.
+ * The work of the writing thread: it carries out requests on its one connection, which the first request
+ * opens. A failed transaction stays failed until it is rolled back: its later statements and its commit fail
+ * with the same error.
  */
 export class WriteRequests {
   readonly #parts: Parts;
   readonly #checkpoints: Checkpoints;
   #connection: WriteConnection | null = null;
-  /** What the open transaction failed with. */
+  /** The error of the open transaction. */
   #failed: { readonly error: unknown } | null = null;
 
   constructor(parts: Parts) {
@@ -29,10 +31,11 @@ export class WriteRequests {
       checkpoint: (mode) => this.#checkpoint(mode),
       isInTransaction: () => this.#connection?.sqlite.isTransaction === true,
       onFailure: parts.onCheckpointFailure,
+      clock: parts.clock,
     });
   }
 
-  /** @throws what SQLite answered; a failed `begin`, `commit` or `script` is rolled back by then */
+  /** @throws SQLite's error; a failed `begin`, `commit` or `script` is rolled back by then */
   answer(request: WriterRequest): WriterAnswer {
     switch (request.kind) {
       case 'run':
@@ -56,7 +59,7 @@ export class WriteRequests {
     }
   }
 
-  /** To be called when an answer is on its way: what may take long and nobody waits for. */
+  /** Runs long work that no caller waits for. To be called when an answer is on its way. */
   afterAnswer(): void {
     this.#checkpoints.runIfDue();
   }
@@ -111,7 +114,9 @@ export class WriteRequests {
     }
   }
 
-  /** Does nothing where no transaction is open: some failures (a full disk) have rolled back already. */
+  /**
+   * Does nothing where no transaction is open: SQLite rolls back by itself after some failures (a full disk).
+   */
   #rollBack(): null {
     this.#failed = null;
     const sqlite = this.#connection?.sqlite;
@@ -119,7 +124,7 @@ export class WriteRequests {
     try {
       sqlite.exec('ROLLBACK');
     } catch {
-      // A connection that is gone has rolled back. What made the transaction fail is what its caller is told.
+      // Closing the connection rolls back. The caller gets the error that made the transaction fail.
       this.#connection = null;
       sqlite.close();
     }

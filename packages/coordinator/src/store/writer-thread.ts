@@ -3,28 +3,29 @@ import { closedError, StoreError } from './errors.ts';
 import type { PackedWritten, StatementOutcome } from './statements.ts';
 import type { RowOutcome, SqlStep } from './store.ts';
 import { StoreThread } from './store-thread.ts';
-import type { WriterAnswer, WriterData, WriterNotice, WriterRequest } from './write-protocol.ts';
+import type { StoreWorkers } from './store-workers.ts';
+import type { WriterAnswer, WriterNotice, WriterRequest } from './write-protocol.ts';
 
 /**
- * One life of the writing thread. A transaction belongs to the life it began in: when the thread dies, its
- * connection is gone, which rolls back what was not committed.
+ * One life of the writing thread. A transaction belongs to the life that it began in: when the thread dies,
+ * its connection closes, which rolls back uncommitted work.
  *
- * @throws StoreError from every method: `store-writer-lost`, `store-closed`, or what SQLite answered
+ * @throws StoreError from every method: `store-writer-lost`, `store-closed`, or SQLite's error
  */
 export class WriterThread {
   readonly #thread: StoreThread<WriterRequest, WriterAnswer, WriterNotice>;
-  /** Counts the thread's durable commits, also those whose answer never came. */
+  /** Counts the thread's durable commits, including those whose answers never came. */
   readonly #commits: Int32Array;
 
-  constructor(path: string, log: Logger) {
+  constructor(path: string, workers: StoreWorkers, log: Logger) {
     const commits = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
     this.#commits = new Int32Array(commits);
     this.#thread = new StoreThread({
-      url: new URL('./write-worker.ts', import.meta.url),
-      options: { name: 'store-writer', workerData: { path, commits } satisfies WriterData },
-      lost: () => new StoreError('store-writer-lost', 'database: the thread that writes it ended'),
+      worker: workers.writer({ path, commits }),
+      name: 'store-writer',
+      lost: () => new StoreError('store-writer-lost', 'the thread that writes the database ended'),
       onNotice: ({ checkpointFailed: { message } }) =>
-        log.warn({ reason: message }, 'the journal could not be moved into the database file'),
+        log.warn({ reason: message }, 'cannot move the journal into the database file'),
       log,
     });
   }
@@ -73,9 +74,9 @@ export class WriterThread {
   }
 
   /**
-   * Asks for what ends with a commit. Where the thread dies after the commit and before its answer, the
-   * transaction stands: that is `ifUnanswered`, or, where the answer is needed, an error that must not
-   * lead to a second try.
+   * Makes a request that ends with a commit. If the thread dies after the commit and before its answer, the
+   * transaction is durable. The answer is then `ifUnanswered`. Where the caller needs the real answer, it is
+   * an error that must not lead to a second try.
    */
   async #durable(request: WriterRequest, ifUnanswered?: WriterAnswer): Promise<WriterAnswer> {
     const before = Atomics.load(this.#commits, 0);
@@ -84,9 +85,13 @@ export class WriterThread {
     } catch (error) {
       if (Atomics.load(this.#commits, 0) === before) throw error;
       if (ifUnanswered !== undefined) return ifUnanswered;
-      throw new StoreError('store-unanswered', 'database: committed, but the answer was lost', {
-        cause: error,
-      });
+      throw new StoreError(
+        'store-unanswered',
+        'the database committed the transaction, but the answer was lost',
+        {
+          cause: error,
+        },
+      );
     }
   }
 }

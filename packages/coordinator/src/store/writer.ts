@@ -3,24 +3,27 @@ import { closedError } from './errors.ts';
 import { OpenTransaction } from './open-transaction.ts';
 import type { StatementOutcome } from './statements.ts';
 import type { RowOutcome, SqlStep } from './store.ts';
+import type { StoreWorkers } from './store-workers.ts';
 import { WriterThread } from './writer-thread.ts';
 
 /**
- * The main thread's side of the writing thread, which is started by the first request and again when it
- * died. One transaction at a time: who calls sees to that.
+ * The main thread's side of the writing thread. The first request starts the thread; a later one restarts it
+ * if it died. The caller ensures that there is one transaction at a time.
  */
 export class Writer {
   readonly #path: string;
+  readonly #workers: StoreWorkers;
   readonly #log: Logger;
   #current: WriterThread | null = null;
   #closed = false;
 
-  constructor(path: string, log: Logger) {
+  constructor(path: string, workers: StoreWorkers, log: Logger) {
     this.#path = path;
+    this.#workers = workers;
     this.#log = log;
   }
 
-  /** A transaction that holds the write lock; to be ended by its `commit` or `rollBack`. */
+  /** Begins a transaction, which holds the write lock; its `commit` or `rollBack` ends it. */
   async begin(): Promise<OpenTransaction> {
     const thread = this.#thread();
     await thread.begin();
@@ -46,7 +49,7 @@ export class Writer {
   #thread(): WriterThread {
     if (this.#closed) throw closedError();
     if (this.#current === null || this.#current.hasEnded)
-      this.#current = new WriterThread(this.#path, this.#log);
+      this.#current = new WriterThread(this.#path, this.#workers, this.#log);
     return this.#current;
   }
 }

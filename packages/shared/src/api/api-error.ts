@@ -4,12 +4,18 @@ import { SvcError } from '../errors.ts';
 import type { AnswerHeaders } from './exchange.ts';
 import { isProblemCode, type ProblemCode } from './problem-codes.ts';
 
-/** What a request can fail with: the API's own problems (`not-found`, `invalid`, …), and what is no answer of the API. */
+/**
+ * The reasons why a request can fail: the API's own problems (`not-found`, `invalid`, …) and the failures
+ * that are no answer of the API.
+ */
 export type ApiErrorCode = ProblemCode | keyof typeof API_CLIENT_CODES | 'bad-settings';
 
 export type ProblemDetail = { readonly pointer: string; readonly message: string };
 
-/** RFC 9457 as the API answers it; read tolerantly, so that other versions of the API are understood. */
+/**
+ * A problem document of the API (RFC 9457). It is read tolerantly, so that other versions of the API are
+ * understood.
+ */
 const problemDocument = z.looseObject({
   type: z.string(),
   detail: z.string().catch(''),
@@ -20,7 +26,7 @@ const problemDocument = z.looseObject({
 
 const PROBLEM_TYPE = /^urn:svc:problem:([a-z-]{1,64})$/;
 
-/** The API's own problem document; null when the text is none. */
+/** Reads the API's own problem document; null when the text is not one. */
 export function problemOf(text: string): (z.infer<typeof problemDocument> & { code: ApiErrorCode }) | null {
   const parsed = problemDocument.safeParse(jsonOrUndefined(text));
   const code = parsed.success ? PROBLEM_TYPE.exec(parsed.data.type)?.[1] : undefined;
@@ -38,16 +44,19 @@ type Parts = {
   readonly cause?: unknown;
 };
 
-/** A request to the API did not succeed. The message names method and path, never the token or the body. */
+/**
+ * A request to the API that did not succeed. The message names the method and the path, never the token or
+ * the body.
+ */
 export class ApiError extends SvcError {
   declare readonly code: ApiErrorCode;
-  /** `GET /v1/monitors/5` */
+  /** Method and path, as in `GET /v1/monitors/5`. */
   readonly request: string;
   /** The status and headers of the last answer; null when there was none. */
   readonly answered: Answered | null;
-  /** What is wrong with which member of the body. */
+  /** Each wrong member of the body, with what is wrong with it. */
   readonly errors: readonly ProblemDetail[];
-  /** Under which the server's log has it. */
+  /** The id under which the server's log has the request; null when the answer had none. */
   readonly requestId: string | null;
 
   constructor(
@@ -68,12 +77,12 @@ export class ApiError extends SvcError {
 }
 
 /**
- * The error of an answer that is not a success.
+ * Makes the error for an answer that is not a success.
  *
- * Only a problem document of ours gets a code like `not-found`: a proxy's 404 page must never be taken
- * for an object that is gone.
+ * Only a problem document of svc gets a code like `not-found`. A proxy's 404 page must never look like an
+ * object that is gone.
  *
- * @param note put after what the answer says
+ * @param note text that is appended to the message of the answer
  */
 export function errorOfAnswer(request: string, answered: Answered, text: string, note = ''): ApiError {
   const problem = problemOf(text);
@@ -90,20 +99,20 @@ export function errorOfAnswer(request: string, answered: Answered, text: string,
   });
 }
 
-/** Something answered that is not the API. */
+/** Makes the error for an answer of something that is not the API. */
 export function foreignAnswer(request: string, answered: Answered): ApiError {
-  const message = `this is not the svc API, which would not answer ${answered.status} with ${kindOf(answered)}: look at the base URL and at proxies in between`;
+  const message = `the answer (${answered.status}, ${kindOf(answered)}) is not from the svc API: check the base URL and any proxy in front of it`;
   return new ApiError('not-the-api', message, { request, answered });
 }
 
 function serverFailed(request: string, answered: Answered, note: string): ApiError {
-  const message = `answered ${answered.status} with ${kindOf(answered)}, which is not the svc API's: it may be down behind a proxy${note}`;
+  const message = `the answer (${answered.status}, ${kindOf(answered)}) is not from the svc API, which may be down behind a proxy${note}`;
   return new ApiError('server-failed', message, { request, answered });
 }
 
 function kindOf({ headers }: Answered): string {
   const type = headers.get('content-type')?.split(';')[0]?.trim().slice(0, 100) ?? '';
-  return type === '' ? 'a body of no type' : `a body of type ${type}`;
+  return type === '' ? 'a body without a type' : `a body of type ${type}`;
 }
 
 function describe({ pointer, message }: ProblemDetail): string {

@@ -150,7 +150,7 @@ describe('a request', () => {
 describe('errors', () => {
   test('an error of the API has its code, status, members at fault and request', async () => {
     const errors = [{ pointer: '/webhook/endpoint', message: 'is not a valid URL' }];
-    script(problem(422, 'invalid', { detail: 'one thing is wrong', request_id: 'r-1', errors }));
+    script(problem(422, 'invalid', { detail: 'the body has 1 error', request_id: 'r-1', errors }));
     const error = await failure(client().put('/v1/notifications/5', { secret: 'hidden' }));
     expect(error).toMatchObject({ code: 'invalid', status: 422, errors, requestId: 'r-1' });
     expect(error.message).toBe(
@@ -189,7 +189,7 @@ describe('errors', () => {
     script(answer);
     const error = await failure(client().get('/v1/monitors/5'));
     expect(error).toMatchObject({ code: 'not-the-api', status });
-    expect(error.message).toContain('not the svc API');
+    expect(error.message).toContain('not from the svc API');
     expect(server.requests).toHaveLength(1);
   });
 
@@ -223,7 +223,9 @@ describe('errors', () => {
     const one = client({ baseUrl: server.url.replace('http:', 'https:') });
     expect(await failure(one.get('/v1/monitors/5'))).toMatchObject({
       code: 'certificate',
-      message: expect.stringMatching(/does not speak TLS: is it http:\/\/ and not https:\/\/\?$/),
+      message: expect.stringMatching(
+        /does not speak TLS on this port: if it serves plain HTTP, use http:\/\/$/,
+      ),
     });
     expect(retries.seen).toEqual([]);
   });
@@ -474,7 +476,7 @@ describe('the end', () => {
     const error = await got;
     expect(error.code).toBe('aborted');
     expect(error.message).toMatch(
-      /may have been carried out .*: look for what it makes before you do it again/,
+      /may have been carried out .*: check whether the object exists before you try again/,
     );
     expect(clock.pendingTimers).toBe(0);
   });

@@ -9,13 +9,13 @@ import { type Patience, ServerHealth } from './server-health.ts';
 import { baseUrlProblem, tokenProblem } from './settings.ts';
 
 export type ApiLimits = Patience & {
-  /** One attempt, body of the answer included, ms. */
+  /** Bound on one attempt, the body of the answer included, ms. */
   readonly attemptMs: number;
-  /** One request with all its attempts and waits, ms. */
+  /** Bound on one request with all its attempts and waits, ms. */
   readonly deadlineMs: number;
-  /** What a request that may have been carried out is left after an abort, ms. */
+  /** Time that is left after an abort for a request that may have been carried out, ms. */
   readonly finishMs: number;
-  /** `Retry-After` is obeyed up to here, ms. */
+  /** Longest wait that `Retry-After` can ask for, ms. */
   readonly retryAfterMs: number;
   readonly answerBytes: number;
 };
@@ -58,13 +58,13 @@ export type RequestOptions = {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Makes a POST repeatable: the server answers a repetition with what the first one made. */
+  /** Makes a POST repeatable: the server answers a repetition with the object that the first one made. */
   readonly idempotencyKey?: string;
   readonly signal?: AbortSignal;
   /**
-   * What the signal does: `give-up` ends everything at once; `finish` lets a request that may have been
-   * carried out find out, for a bounded time, so that what it made is not lost. Waits of requests that
-   * surely were not carried out end at once in either case.
+   * What an abort of the signal does. `give-up` ends everything at once. `finish` gives a request that may
+   * have been carried out a bounded time to learn its outcome, so that the object it made is not lost. A
+   * request that certainly was not carried out ends at once in both cases.
    */
   readonly whenAborted?: 'give-up' | 'finish';
   /** ms */
@@ -81,7 +81,7 @@ export type ApiAnswer = {
 /** An object as lists answer it. */
 export type ListedObject = { readonly id: string; readonly [member: string]: unknown };
 
-/** One page of any list. */
+/** One page of any list of the API. */
 export const listPage = z.looseObject({
   data: z.array(z.looseObject({ id: z.string().regex(/^\d+$/) })),
   total: z.number().int(),
@@ -89,14 +89,18 @@ export const listPage = z.looseObject({
 
 const PAGE_SIZE = 100;
 
-/** How often a list may step back because objects go meanwhile, beside once for each of its pages. */
+/**
+ * Most steps back in one list, beyond one for each of its pages. A list steps back when objects vanish while
+ * it is read.
+ */
 const STEPS_BACK = 100;
 
 /**
- * The HTTP API: authentication, time limits, trying again. Requests do not wait for each other.
+ * The client of the HTTP API: authentication, time limits, retries. Requests do not wait for each other.
  *
- * Tried again are 429, 500, 502, 503, 504, broken connections and time-outs; a POST without an idempotency
- * key (and a PATCH) only where it was surely not carried out. Every error is an {@link ApiError}.
+ * It retries 429, 500, 502, 503, 504, broken connections and time-outs. It retries a PATCH, or a POST without
+ * an idempotency key, only when the request certainly was not carried out. Every error is an {@link
+ * ApiError}.
  */
 export class ApiClient {
   /** Without a final slash. */
@@ -127,7 +131,7 @@ export class ApiClient {
     return this.request('GET', path, options);
   }
 
-  /** The key is the caller's, made once for what is to be created. */
+  /** Posts a body. The caller makes the idempotency key once for each object that it creates. */
   post(
     path: string,
     body: unknown,
@@ -145,8 +149,8 @@ export class ApiClient {
   }
 
   /**
-   * All objects of a list, by ascending id, read in pages as they are asked for. What exists from the
-   * beginning to the end is answered exactly once, also when other objects come and go meanwhile.
+   * Lists all objects by ascending id and reads the pages on demand. An object that exists from the beginning
+   * to the end is listed exactly once, even when other objects are created or deleted meanwhile.
    */
   async *list(
     path: string,
@@ -158,7 +162,7 @@ export class ApiClient {
     for (let offset = 0; ; ) {
       const { data, total } = await this.#page(path, { ...query, limit: PAGE_SIZE, offset }, signal);
       const [first] = data;
-      // Pages overlap by one object. If that is gone, later ones moved up: look further in front.
+      // Pages overlap by one object. If that object is gone, later ones have moved up: look further in front.
       if (offset > 0 && (first === undefined || Number(first.id) > lastId)) {
         offset = Math.max(0, offset - PAGE_SIZE);
         stepsBack += 1;
@@ -259,7 +263,7 @@ export class ApiClient {
     };
   }
 
-  /** ms to wait before another attempt; null when there is to be none. */
+  /** The wait before another attempt, ms; null when there is no further attempt. */
   #waitAfter(
     verdict: 'rate-limited' | 'failed' | 'hopeless',
     result: ExchangeEnd,
@@ -297,7 +301,7 @@ export class ApiClient {
   #redirected(request: string, answered: { status: number; headers: AnswerHeaders }): ApiError {
     const to = URL.parse(answered.headers.get('location') ?? '', this.baseUrl)?.origin;
     const where = to === undefined ? '' : ` to ${to}`;
-    const message = `${this.baseUrl} redirects${where} (${answered.status}), which is not followed: use the address of the API itself`;
+    const message = `${this.baseUrl} redirects${where} (${answered.status}), and svc does not follow redirects: use the address of the API itself`;
     return new ApiError('redirected', message, { request, answered });
   }
 
@@ -309,7 +313,7 @@ export class ApiClient {
     const { failure, message, cause } = result;
     const what =
       failure === 'aborted'
-        ? `no answer from ${this.baseUrl} in the time there was`
+        ? `no answer from ${this.baseUrl} within the time limit`
         : `cannot get an answer from ${this.baseUrl}: ${message}`;
     const code = failure === 'aborted' ? 'timeout' : failure;
     return new ApiError(code, `${what}${tried}${doubt}`, { request, cause });
@@ -318,9 +322,9 @@ export class ApiClient {
 
 function doubtAbout(request: string, { mayBeDone }: Operation): string {
   if (!mayBeDone || request.startsWith('GET ')) return '';
-  // Whoever repeats it later does so with another idempotency key.
-  const advice = request.startsWith('POST ') ? ': look for what it makes before you do it again' : '';
-  return `; it may have been carried out all the same${advice}`;
+  // A later repetition has another idempotency key.
+  const advice = request.startsWith('POST ') ? ': check whether the object exists before you try again' : '';
+  return `; the request may have been carried out nevertheless${advice}`;
 }
 
 function problemWith({ baseUrl, token }: ApiClientOptions): string | null {
@@ -331,12 +335,12 @@ function problemWith({ baseUrl, token }: ApiClientOptions): string | null {
 }
 
 function aborted(request: string, operation: Operation): ApiError {
-  return new ApiError('aborted', `given up, as asked${doubtAbout(request, operation)}`, { request });
+  return new ApiError('aborted', `cancelled by the caller${doubtAbout(request, operation)}`, { request });
 }
 
 function unsettled(request: string): ApiError {
   const message =
-    'the list changes all the while it is read: try again when less of it goes, and look at proxies in between';
+    'the list changed each time it was read: try again when fewer objects are deleted, and check any proxy in front of the API';
   return new ApiError('unsettled', message, { request });
 }
 
@@ -345,15 +349,15 @@ function verdictOn(result: ExchangeEnd): 'final' | 'rate-limited' | 'failed' | '
   return result.failure === 'certificate' || result.failure === 'answer-too-large' ? 'hopeless' : 'failed';
 }
 
-/** A failure that the API itself tells, or one that says when to come again. */
+/** Whether the API itself reports the failure, or the answer says when to try again. */
 function isOwnFailure(result: ExchangeEnd): boolean {
   return result.kind === 'answered' && (result.headers.has('retry-after') || problemOf(result.text) !== null);
 }
 
-/** Whether a request may have been carried out although it failed like this. */
+/** Whether a request that failed like this may have been carried out nevertheless. */
 function mayBeDone(result: ExchangeEnd): boolean {
   if (result.kind === 'unanswered') return result.mayHaveArrived;
-  // Only our own 503 says that nothing was changed; proxies also send it when the server died meanwhile.
+  // Only svc's own 503 says that nothing was changed. Proxies also send 503 when the server died meanwhile.
   if (result.status === 503) return problemOf(result.text)?.code !== 'unavailable';
   return result.status === 500 || result.status === 502 || result.status === 504;
 }

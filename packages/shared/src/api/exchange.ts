@@ -15,7 +15,7 @@ export type Sent = {
 
 export type ExchangeBounds = {
   readonly clock: Clock;
-  /** For the whole exchange, ms. */
+  /** Bound on the whole exchange, ms. */
   readonly timeoutMs: number;
   readonly answerBytes: number;
   readonly signal: AbortSignal;
@@ -33,26 +33,27 @@ export type ExchangeEnd =
       readonly failure: 'unreachable' | 'timeout' | 'broken' | 'certificate' | 'answer-too-large' | 'aborted';
       /** Whether the server may have got the request. */
       readonly mayHaveArrived: boolean;
-      /** Follows "…": free of secrets. */
+      /** What went wrong, as the end of a sentence; free of secrets. */
       readonly message: string;
       readonly cause?: unknown;
     };
 
-/** What a header said; of a name that came several times, all of it with commas between. */
+/** The headers of an answer. The values of a name that came several times are joined with commas. */
 export type AnswerHeaders = {
   get(name: string): string | null;
   has(name: string): boolean;
 };
 
-/** From the start of a request to its connection, TLS included; ms. */
+/** Bound on the time from the start of a request to its connection, TLS included, ms. */
 const CONNECT_MS = 10_000;
 
 /**
- * One attempt: request, answer and its whole body. Never rejects, follows no redirect.
+ * Runs one attempt: sends the request and reads the answer with its whole body. It never rejects and follows
+ * no redirect.
  *
- * By `node:http` and its shared agent, which keeps connections and goes through the proxy that the
- * environment names, except to this machine: with `fetch` a refresh of a thousand objects takes 30 MB
- * more memory.
+ * It uses `node:http` with its shared agent. That agent keeps connections and uses the proxy of the
+ * environment, except for this machine. With `fetch`, a refresh of a thousand objects takes 30 MB more
+ * memory.
  */
 export async function exchange(sent: Sent, bounds: ExchangeBounds): Promise<ExchangeEnd> {
   const { clock, timeoutMs, signal } = bounds;
@@ -61,7 +62,7 @@ export async function exchange(sent: Sent, bounds: ExchangeBounds): Promise<Exch
   try {
     request = opened(sent);
   } catch {
-    // Node's own refusal, whose text may repeat a header's value.
+    // Node itself refused the request, and the text of its error may repeat a header's value.
     return NOT_SENT;
   }
   let isLate = false;
@@ -115,7 +116,7 @@ function opened({ url, method, headers }: Sent): ClientRequest {
   return request(address, { method, headers, ...(agent === undefined ? {} : { agent }) });
 }
 
-/** A new connection that takes too long ends the request; one that is kept is there already. */
+/** Ends the request when a new connection takes too long. A kept connection has no such limit. */
 function limitConnecting(request: ClientRequest, clock: Clock): () => void {
   let cancel = () => {};
   request.once('socket', (socket: Socket) => {
@@ -131,15 +132,15 @@ function limitConnecting(request: ClientRequest, clock: Clock): () => void {
 function answerTo(request: ClientRequest, body: string | null): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.once('response', resolve);
-    // Stays: a connection that breaks while the answer is read says so here as well.
+    // The listener stays: a connection that breaks while the answer is read reports it here too.
     request.on('error', reject);
-    // Alone where an answer is none for HTTP, like 101; after an answer it changes nothing.
+    // This event comes alone when the answer is not plain HTTP, like 101. After an answer it changes nothing.
     request.once('close', () => reject(new SvcError('broken', CUT)));
     request.end(body);
   });
 }
 
-/** The body as text, or null when it is longer than that. */
+/** Reads the body as text; null when the body is longer than `maximumBytes`. */
 async function readText(response: IncomingMessage, maximumBytes: number): Promise<string | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -160,7 +161,7 @@ function headersOf({ headers }: IncomingMessage): AnswerHeaders {
   return { get: text, has: (name) => text(name) !== null };
 }
 
-/** Codes that end an attempt before a connection exists. */
+/** Error codes of attempts that end before a connection exists. */
 const NOT_CONNECTED = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -171,24 +172,27 @@ const NOT_CONNECTED = new Set([
   'unreachable',
 ]);
 
-/** OpenSSL's and Node's codes for a certificate that is not trusted, and for what is no TLS at all. */
+/**
+ * Error codes of OpenSSL and Node for a certificate that is not trusted, and for a peer that does not speak
+ * TLS.
+ */
 const NOT_TRUSTED = /^(?:CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|EPROTO$)/;
 
-/** Node says "aborted" or "socket hang up". */
+/** This replaces Node's "aborted" and "socket hang up". */
 const CUT = 'the connection was cut before the answer was complete';
 
 function failureOf(cause: unknown): ExchangeEnd {
   const code = cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
-  // Where several addresses were tried, the message is empty and the code says what they share.
+  // Where several addresses were tried, the message is empty and only the code says what failed.
   const message = code === 'ECONNRESET' ? CUT : readable(messageOf(cause)) || code;
   const failure = NOT_CONNECTED.has(code) ? 'unreachable' : NOT_TRUSTED.test(code) ? 'certificate' : 'broken';
   return { kind: 'unanswered', failure, mayHaveArrived: failure === 'broken', message, cause };
 }
 
-/** OpenSSL's errors name its source files over several lines, and not what people do about them. */
+/** Makes OpenSSL's errors readable: they name source files over several lines and do not say what to do. */
 function readable(message: string): string {
   if (message.includes('wrong version number')) {
-    return 'what answers there does not speak TLS: is it http:// and not https://?';
+    return 'the server does not speak TLS on this port: if it serves plain HTTP, use http://';
   }
   return message.replaceAll(/\s+/g, ' ').trim();
 }

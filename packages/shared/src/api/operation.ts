@@ -4,7 +4,7 @@ export type OperationOptions = {
   readonly clock: Clock;
   /** ms */
   readonly deadlineMs: number;
-  /** What is left when the caller's signal aborts a request that may have been carried out, ms. */
+  /** Time that is left when the caller's signal aborts a request that may have been carried out, ms. */
   readonly finishMs: number;
   readonly signal: AbortSignal | undefined;
   /** See `RequestOptions.whenAborted`. */
@@ -14,11 +14,11 @@ export type OperationOptions = {
 /** The bounds of one request over all its attempts and waits: its deadline and its caller's signal. */
 export class Operation {
   /**
-   * Whether the server may have carried the request out without our knowing: an attempt is under way,
-   * or one ended without telling. Kept by the client.
+   * Whether the server may have carried out the request without telling the client: an attempt is under way,
+   * or one ended without an answer. The client maintains it.
    */
   mayBeDone = false;
-  /** Since when attempts have failed without a usable answer in between, monotonic ms. */
+  /** Start of the failures that had no usable answer in between, monotonic ms; null while there are none. */
   failingSince: number | null = null;
   readonly #clock: Clock;
   readonly #end = new AbortController();
@@ -43,27 +43,30 @@ export class Operation {
     if (signal?.aborted === true) onAbort();
   }
 
-  /** Aborts when no more time is left, for whichever reason. */
+  /** Aborts when no time is left, whatever the reason. */
   get signal(): AbortSignal {
     return this.#end.signal;
   }
 
-  /** Whether the caller asked for the end. */
+  /** Whether the caller's signal was aborted. */
   get isAborted(): boolean {
     return this.#isAborted;
   }
 
-  /** Aborted, and nothing under way that would be worth finishing. */
+  /**
+   * Whether the operation should end now: its time is over, or it was aborted and has nothing under way to
+   * finish.
+   */
   get isToEnd(): boolean {
     return this.#end.signal.aborted || (this.#isAborted && !this.mayBeDone);
   }
 
-  /** ms */
+  /** Time until the deadline, ms; negative after it. */
   get remainingMs(): number {
     return this.#deadline - this.#clock.monotonic();
   }
 
-  /** ms since it began */
+  /** Time since the operation began, ms. */
   get elapsedMs(): number {
     return this.#clock.monotonic() - this.#startedAt;
   }
@@ -82,7 +85,7 @@ export class Operation {
     });
   }
 
-  /** Leaves no timer and no listener behind. */
+  /** Removes the timer and the listener. */
   close(): void {
     this.#cancelDeadline();
     this.#cancelListening();

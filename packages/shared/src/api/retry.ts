@@ -1,27 +1,28 @@
-/** Pure decisions about trying again. */
+/** Pure decisions about retries. */
 
 /** Shortest and longest wait between attempts, ms. */
 export const SHORTEST_WAIT_MS = 250;
 export const LONGEST_WAIT_MS = 10_000;
 
 /**
- * Wait before the next attempt, ms: it doubles, and a random half of it spreads callers that failed together.
+ * The wait before the next attempt, ms. It doubles with each attempt. A random half of it spreads callers
+ * that failed together.
  *
- * @param attempts made so far, >= 1
+ * @param attempts attempts made so far, >= 1
  * @param random uniform in [0, 1)
- * @param askedMs what the server asked for by `Retry-After`; it only lengthens the wait
+ * @param askedMs the wait that the server asked for by `Retry-After`; it only lengthens the wait
  */
 export function waitBeforeRetry(attempts: number, random: number, askedMs = 0): number {
   const ceiling = Math.min(LONGEST_WAIT_MS, 2 * SHORTEST_WAIT_MS * 2 ** Math.min(attempts - 1, 30));
   const spread = (ceiling / 2) * (1 + random);
   if (askedMs <= spread) return spread;
-  // Those who were told the same instant must not all come at it.
+  // Callers that were told the same instant must not all come at that instant.
   return askedMs + SHORTEST_WAIT_MS * random;
 }
 
 /**
- * `Retry-After` (RFC 9110, section 10.2.3) as ms from now, at most `maximumMs`; 0 when there is none
- * that can be read, or when it is past.
+ * Reads `Retry-After` (RFC 9110, section 10.2.3) as ms from now, at most `maximumMs`. It is 0 when the header
+ * is absent, unreadable or in the past.
  *
  * @param now epoch ms
  */
@@ -32,9 +33,9 @@ export function retryAfterOf(header: string | null, now: number, maximumMs: numb
 }
 
 export type RetryClass =
-  /** Final: a success, or an error that another attempt would meet as well. */
+  /** Final: a success, or an error that another attempt would get too. */
   | 'final'
-  /** The server was asked too often; it did nothing. */
+  /** The server refused the request because it got too many, and did nothing. */
   | 'rate-limited'
   /** The server, or the way to it, failed. */
   | 'failed';

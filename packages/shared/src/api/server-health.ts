@@ -1,13 +1,16 @@
 export type Patience = {
   /** How long attempts go on against a server that has answered before, ms. */
   readonly failingMs: number;
-  /** And against one that never has: more likely a wrong address than a restart, ms. */
+  /**
+   * How long attempts go on against a server that has never answered, ms. A wrong address is more likely
+   * there than a restart.
+   */
   readonly neverAnsweredMs: number;
 };
 
 /**
- * How long the server has been failing, over all requests of a client. With a thousand objects to read
- * from a server that is down, the first requests wait for it; the later ones fail after one attempt.
+ * Tracks how long the server has been failing, over all requests of a client. When a thousand objects are
+ * read from a server that is down, the first requests wait for it and the later ones fail after one attempt.
  */
 export class ServerHealth {
   readonly #patience: Patience;
@@ -25,7 +28,7 @@ export class ServerHealth {
 
   /**
    * @param now monotonic ms
-   * @param isThere the failure itself shows that there is a server which will be back
+   * @param isThere whether the failure itself shows that a server exists and will be back
    */
   failed(now: number, isThere: boolean): void {
     this.#failingSince ??= now;
@@ -33,9 +36,10 @@ export class ServerHealth {
   }
 
   /**
-   * Until when it is worth trying, monotonic ms.
+   * Until when further attempts are worthwhile, monotonic ms.
    *
-   * @param operationFailingSince of the one request: an object whose reading fails while others are fine
+   * @param operationFailingSince when the one request began to fail, monotonic ms: a single object may fail
+   *   while others are read without errors
    */
   triedUntil(operationFailingSince: number): number {
     const since = Math.min(this.#failingSince ?? operationFailingSince, operationFailingSince);

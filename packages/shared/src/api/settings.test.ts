@@ -24,8 +24,8 @@ test.each([
 test.each([
   ['svc_0123456789', null],
   ['', /is empty/],
-  ['sec ret', /blanks/],
-  ['secret\n', /line ends/],
+  ['sec ret', /a blank/],
+  ['secret\n', /a line break/],
   ['sécret', /ASCII/],
   ['s'.repeat(1_025), /1024/],
 ])('token %j', (token, expected) => {

@@ -1,4 +1,4 @@
-/** What is wrong with an address of the API, to follow its name; null when nothing is. */
+/** What is wrong with an address of the API, as text that follows its name; null when the address is good. */
 export function baseUrlProblem(text: string): string | null {
   if (/[\u0000-\u0020\u007f]/.test(text)) return 'must not contain blanks or control characters';
   const url = URL.parse(text);
@@ -10,7 +10,10 @@ export function baseUrlProblem(text: string): string | null {
   return null;
 }
 
-/** Whether a token sent to this address can be read on its way: plain HTTP, and not to this machine. */
+/**
+ * Whether a token sent to this address can be read on its way: the address uses plain HTTP and is not on this
+ * machine.
+ */
 export function isReadableOnTheWay(baseUrl: string): boolean {
   const { protocol, hostname } = new URL(baseUrl);
   return protocol === 'http:' && !isThisMachine(hostname);
@@ -21,16 +24,22 @@ export function isThisMachine(hostname: string): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
 }
 
-/** The token that a client takes of a file: while one takes the place of another, it holds two in two lines. */
+/**
+ * Returns the token that a client uses from a token file. The file holds two lines while a new token replaces
+ * an old one.
+ */
 export function firstToken(text: string): string {
   return text.split(/\r?\n/)[0] ?? '';
 }
 
-/** What is wrong with a token, to follow its name; null when nothing is. Never tells the token. */
+/**
+ * What is wrong with a token, as text that follows its name; null when the token is good. The text never
+ * contains the token.
+ */
 export function tokenProblem(token: string): string | null {
   if (token === '') return 'is empty';
   if (!/^[\u0021-\u007e]*$/.test(token)) {
-    return 'contains blanks, line ends or characters that are not ASCII, which no token does';
+    return 'contains a blank, a line break or a character outside ASCII, which no token has';
   }
   return token.length > 1_024 ? 'has more than 1024 characters' : null;
 }

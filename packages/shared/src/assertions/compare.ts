@@ -60,7 +60,7 @@ function order(a: string, b: string): number {
   return left - right;
 }
 
-// Longer texts are no numbers that anybody compares; the bound keeps a 2 MiB body of digits cheap.
+// Nobody compares longer texts as numbers. The bound keeps a 2 MiB body of digits cheap.
 const MAX_NUMBER_LENGTH = 1_000;
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 

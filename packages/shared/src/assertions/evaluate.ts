@@ -10,8 +10,8 @@ export type ResponseAssertions = Pick<
 export type ObservedResponse = {
   statusCode: number;
   /**
-   * Values by header name in lower case; a header that came several times has its values joined by
-   * `, `. A header that is not there is judged as the empty text.
+   * Values by header name in lower case. The values of a header that came several times are joined by `, `.
+   * An absent header is judged as the empty text.
    */
   headers: ReadonlyMap<string, string>;
   /** The decoded body, at most its first 2 MiB; read only when there are body assertions. */
@@ -19,11 +19,10 @@ export type ObservedResponse = {
 };
 
 /**
- * Judges a response: all assertions must hold, and without a status-code assertion the status must be
- * 200–299.
+ * Judges a response: all assertions must hold. Without a status-code assertion the status must be 200–299.
  *
- * @returns what was expected and what was seen of the first assertion that does not hold (status, then
- *   headers, then body; at most 500 characters), or undefined when all hold.
+ * @returns what the first assertion that does not hold expected and saw (status, then headers, then body; at
+ *   most 500 characters), or undefined when all hold
  */
 export function evaluateResponse(
   assertions: ResponseAssertions,
@@ -79,7 +78,7 @@ const NUMBER_WORDS = {
   lte: 'of at most',
 } as const satisfies Record<NumberComparator, string>;
 
-/** How an expectation reads; the comparators that look at one side only name no target. */
+/** The words for each comparator. Comparators that look at one side only name no target. */
 const TEXT_WORDS = {
   contains: 'to contain',
   not_contains: 'not to contain',
@@ -113,7 +112,7 @@ function quote(text: string, length: number): string {
   return text.length > length ? `"${excerpt}…" (${text.length} characters)` : `"${excerpt}"`;
 }
 
-/** Control characters and lone surrogates have no place in a message that ends up in mails and terminals. */
+/** Replaces control characters and lone surrogates, because messages end up in mails and terminals. */
 function printable(text: string): string {
   return text.toWellFormed().replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ');
 }

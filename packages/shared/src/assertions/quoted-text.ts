@@ -1,8 +1,8 @@
 /**
- * The text behind a TXT record as zone files and `dig` write it: `"v=spf1 " "-all"` is `v=spf1 -all`. The
- * pieces are joined as answers are, `\"` and `\DDD` stand for the character and the byte (RFC 1035 section 5.1).
+ * Reads a TXT record as zone files and `dig` write it: `"v=spf1 " "-all"` is `v=spf1 -all`. The pieces are
+ * joined as answers are. `\"` stands for the character and `\DDD` for the byte (RFC 1035, section 5.1).
  *
- * @returns null when the text is not written so: then it stands for itself alone
+ * @returns null when the text is not written so; it then stands for itself alone
  */
 export function unquotedText(text: string): string | null {
   const trimmed = text.trim();
@@ -11,7 +11,10 @@ export function unquotedText(text: string): string | null {
   return Buffer.concat(pieces).toString('utf8');
 }
 
-/** Whole, so that a quote amid a text is no syntax; each character is looked at once. */
+/**
+ * Matches the whole text, so that a quote in the middle of a text is no syntax. The expression looks at each
+ * character once.
+ */
 const WRITTEN = /^"(?:[^"\\]|\\\d{3}|\\\D)*"(?:\s+"(?:[^"\\]|\\\d{3}|\\\D)*")*$/u;
 const PIECE = /"((?:[^"\\]|\\\d{3}|\\\D)*)"/gu;
 

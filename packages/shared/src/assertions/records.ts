@@ -8,18 +8,17 @@ import { unquotedText } from './quoted-text.ts';
 export type RecordAssertion = DnsCheck['record_assertions'][number];
 
 /**
- * What was answered, by record type, in canonical form: addresses as RFC 5952 writes them, names in
- * lower case without trailing dot, MX as `10 mail.example.com`, TXT with its chunks joined. A type
- * that is missing is an empty set.
+ * Answered records by type in canonical form: addresses as RFC 5952 writes them, names in lower case without
+ * a trailing dot, MX as `10 mail.example.com`, TXT with its chunks joined. A missing type is an empty set.
  */
 export type ObservedRecords = Partial<Record<RecordType, readonly string[]>>;
 
 /**
- * Judges DNS answers: all assertions must hold. `eq` and `contains` ask for some record that does,
- * `neq` and `not_contains` that no record does; so on an empty set the first two fail and the others hold.
+ * Judges DNS answers: all assertions must hold. `eq` and `contains` hold when some record matches. `neq` and
+ * `not_contains` hold when no record matches. On an empty set the first two fail and the others hold.
  *
- * @returns what was expected and seen of the first assertion that does not hold (at most 500
- *   characters), or undefined when all hold.
+ * @returns what the first assertion that does not hold expected and saw (at most 500 characters), or
+ *   undefined when all hold
  */
 export function evaluateRecords(
   assertions: readonly RecordAssertion[],
@@ -33,8 +32,8 @@ export function evaluateRecords(
 }
 
 /**
- * Whether further records of its type could still turn an assertion: one that asks for some record and has
- * none yet, or one that forbids a record and has met none.
+ * Whether further records of its type could still change the result of an assertion: it asks for some record
+ * and has none yet, or it forbids a record and has met none.
  */
 export function isOpen({ record, comparator, target }: RecordAssertion, values: readonly string[]): boolean {
   const matches = matcher(record, comparator, target);
@@ -48,7 +47,7 @@ function holds({ record, comparator, target }: RecordAssertion, values: readonly
 
 type Matches = (value: string) => boolean;
 
-/** What is typed is read once: an answer may hold thousands of records. */
+/** Reads the target once, because an answer may hold thousands of records. */
 function matcher(record: RecordType, comparator: RecordComparator, target: string): Matches {
   switch (comparator) {
     case 'eq':
@@ -107,7 +106,7 @@ function containment(record: RecordType, part: string): Matches {
     }
     case 'CNAME':
     case 'MX': {
-      // With the dot that ends every name put back, `example.com.` is found as well as `mail.`.
+      // The final dot is put back, so that both `example.com.` and `mail.` are found.
       const wanted = part.toLowerCase();
       return (value) => containsText(`${value}.`, wanted);
     }
@@ -122,15 +121,15 @@ function canonicalName(text: string): string {
   return lower.length > 1 && lower.endsWith('.') ? lower.slice(0, -1) : lower;
 }
 
-/** An address as answers have it, whatever its spelling; brackets as in a URL are taken too. */
+/** Reads an address in any spelling, in the form that answers have. Brackets as in a URL are accepted. */
 function typedAddress(text: string): string | null {
   const [, bracketed] = /^\[(.*)\]$/.exec(text.trim()) ?? [];
   return canonicalAddress(bracketed ?? text.trim());
 }
 
 /**
- * Ways to write an IPv6 address beside the shortened one, for those who look for a part of it: with all its
- * zeros (`2001:0db8:0000:…`), and with all its groups (`2001:db8:0:…`).
+ * Other ways to write an IPv6 address, for assertions that look for a part of it: with all its zeros
+ * (`2001:0db8:0000:…`) and with all its groups (`2001:db8:0:…`).
  */
 function spellingsOf(address: string): readonly string[] {
   const bytes = addressBytes(address) ?? [];

@@ -11,9 +11,10 @@ export const CLOSURES = ['monitor-deleted', 'monitor-deactivated', 'channel-unli
 export type Closure = (typeof CLOSURES)[number];
 
 /**
- * All that a channel is given about one change of status: a snapshot, stored with the delivery, so
- * that it can be sent when the monitor is long gone. Facts of the check (`statusCode`, `latency`,
- * `errorMessage`) come from the newest vote that supports the verdict and are present when they apply.
+ * Everything that a channel is given about one change of status. It is a snapshot that is stored with the
+ * delivery, so that the alert can be sent after the monitor is deleted. The facts of the check (`statusCode`,
+ * `latency`, `errorMessage`) come from the newest vote that supports the verdict. They are present when they
+ * apply.
  */
 export const alert = z.object({
   monitor: z.object({
@@ -33,13 +34,19 @@ export const alert = z.object({
   at: z.number().int(),
   /** The verdict's named reason. */
   reason: z.string(),
-  /** The same for every alert from the first error or degraded to the recovery; unique across installations. */
+  /**
+   * Key of the incident: the same for every alert from the first error or degraded to the recovery, and
+   * unique across installations.
+   */
   incident: z.string(),
-  /** What each region said last, and about which slot (epoch ms; absent in what an earlier version of svc stored). */
+  /**
+   * The last outcome of each region and its slot (epoch ms; absent in alerts that an earlier version of svc
+   * stored).
+   */
   regions: z.array(
     z.object({ region: z.enum(REGIONS), outcome: z.enum(OUTCOMES), slot: z.number().int().optional() }),
   ),
-  /** Set when this closes an incident that did not recover. */
+  /** Set when this alert closes an incident that did not recover. */
   closure: z.enum(CLOSURES).optional(),
   /** A test sent by a person; belongs to no incident. */
   test: z.boolean().optional(),

@@ -5,29 +5,32 @@ import { messageVersion } from './subjects.ts';
 export const OUTCOMES = ['passed', 'degraded', 'failed', 'not_run'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** The reasons that version 0.1 knows, and refuses results with others. */
+/** The reasons that version 0.1 knows. It refuses results with others. */
 const FIRST_NOT_RUN_REASONS = [
-  /** No live agent in the region, or none took the job within the slot's bound. */
+  /** The region has no live agent, or no agent took the job within the slot's bound. */
   'no-agent',
-  /** An agent took it, but its place never came up within `start_within_ms`. */
+  /** An agent took the job, but had no free place within `start_within_ms`. */
   'overloaded',
-  /** The agent stood still, or waited for a CPU, so long that its time-outs mean nothing. */
+  /** The agent stood still, or waited for a CPU, for so long that its time-outs mean nothing. */
   'agent-starved',
   'shutting-down',
-  /** The agent that held it is gone and the slot's bound has passed. */
+  /** The agent that held the job is gone, and the slot's bound has passed. */
   'job-lost',
   /** The operator's egress rules deny the declared target. */
   'egress-denied',
-  /** The agent does not know this kind of check (older than the coordinator). */
+  /** The agent does not know this kind of check, because it is older than the coordinator. */
   'unsupported',
-  /** A defect of our own; the agent's log has it. */
+  /** A defect of svc; the agent's log has the details. */
   'internal-error',
 ] as const;
 
-/** Why a check could not be run. None of these ever counts against a monitor. */
+/** Why a check could not be run. None of these reasons ever counts against a monitor. */
 export const NOT_RUN_REASONS = [
   ...FIRST_NOT_RUN_REASONS,
-  /** The agent's own network: no name server or no route, ports or descriptors used up, or nothing answers any more. */
+  /**
+   * The agent's own network failed: it has no name server or no route, its ports or descriptors are used up,
+   * or no reference answers any more.
+   */
   'network-down',
   /** The target has IPv6 addresses only, and the agent's machine has no IPv6. */
   'no-ipv6',
@@ -35,14 +38,14 @@ export const NOT_RUN_REASONS = [
 export type NotRunReason = (typeof NOT_RUN_REASONS)[number];
 
 /**
- * Reads a reason; one that this version does not know (a newer agent's) reads as `internal-error`, so that
+ * Reads a reason. One that this version does not know, from a newer agent, reads as `internal-error`, so that
  * the result still answers its slot.
  */
 const notRunReason = z
   .string()
   .transform((text): NotRunReason => (isNotRunReason(text) ? text : 'internal-error'));
 
-/** The reason as a reader of version 0.1 takes it: one that it does not know would cost it the result. */
+/** Replaces a reason that version 0.1 does not know: a reader of that version would drop the whole result. */
 export function asFirstReason(reason: NotRunReason): NotRunReason {
   return FIRST_NOT_RUN_REASONS.some((known) => known === reason) ? reason : 'internal-error';
 }
@@ -51,16 +54,16 @@ function isNotRunReason(text: string): text is NotRunReason {
   return NOT_RUN_REASONS.some((reason) => reason === text);
 }
 
-/** Longest time that anything in a result can name, ms. */
+/** Longest duration in a result, ms. */
 const MAX_MS = 86_400_000;
 
 /*
- * The schemas below say which members there are and of what type; their bounds are one refinement per
- * object. A check on each number is a call and an object each, of which a result has twenty: they were
- * a fifth of all that the coordinator allocates.
+ * The schemas below give the members and their types. The bounds are one refinement for each object. A check
+ * on each number would be a call and an object each, and a result has twenty numbers: they were a fifth of
+ * all that the coordinator allocates.
  */
 
-/** Where the time went, ms with one decimal; the parts that apply add up to `latency`. */
+/** Durations of the parts of an attempt, ms with one decimal. The parts that apply add up to `latency`. */
 export const phases = z.object({
   dns: z.number().optional(),
   connect: z.number().optional(),
@@ -72,14 +75,14 @@ export type Phases = z.infer<typeof phases>;
 
 const tried = z.object({
   outcome: z.enum(OUTCOMES),
-  /** Start after the check's start, ms. */
+  /** Time from the check's start to the attempt's start, ms. */
   started_ms: z.number(),
   latency: z.number(),
   status_code: z.number().optional(),
   error_message: z.string().optional(),
   timed_out: z.boolean().optional(),
 });
-/** One try. Only failures are tried again, so all but the last are `failed` (or `not_run`). */
+/** One try. Only failures are tried again, so all but the last are `failed` or `not_run`. */
 export const attempt = tried.refine(isBoundedAttempt, 'a value out of its bounds');
 export type Attempt = z.infer<typeof attempt>;
 
@@ -87,24 +90,27 @@ const finding = z.object({
   outcome: z.enum(OUTCOMES),
   /** With `not_run` only. */
   reason: notRunReason.optional(),
-  /** Agent's wall clock at the start of the first attempt, epoch ms. For people; nothing is decided by it. */
+  /**
+   * Agent's wall clock at the start of the first attempt, epoch ms. It is for people; nothing is decided by
+   * it.
+   */
   started_at: z.number(),
-  /** ms, one decimal; absent with `not_run` before any attempt. */
+  /** ms with one decimal; absent when `not_run` came before any attempt. */
   latency: z.number().optional(),
   phases: phases.optional(),
   /** 0 to 999. */
   status_code: z.number().optional(),
   error_message: z.string().optional(),
-  /** The last attempt ended by its time-out. */
+  /** Whether the last attempt ended by its time-out. */
   timed_out: z.boolean().optional(),
   attempts: z.array(attempt).max(LIMITS.retries + 1),
-  /** TLS targets: when the leaf certificate expires, epoch ms. */
+  /** When the leaf certificate of a TLS target expires, epoch ms. */
   certificate_expires_at: z.number().optional(),
-  /** The response was longer than what assertions were shown (2 MiB). */
+  /** Whether the response was longer than the part that assertions saw (2 MiB). */
   body_truncated: z.boolean().optional(),
 });
 
-/** What a region found out, whatever the check was asked for. Latency and phases are the last attempt's. */
+/** The finding of a region, whatever asked for the check. Latency and phases are those of the last attempt. */
 export const runResult = finding.refine(isBoundedFinding, 'a value out of its bounds');
 
 const slotFinding = finding.extend({
@@ -113,16 +119,16 @@ const slotFinding = finding.extend({
   slot: z.number(),
   token: z.string(),
 });
-/** What a region found out about one slot of a monitor. */
+/** The finding of a region about one slot of a monitor. */
 export const checkResult = slotFinding.refine(isBoundedResult, 'a value out of its bounds');
 export type CheckResult = z.infer<typeof checkResult>;
 
 /**
- * Reads a result as {@link checkResult} does; null when it is none.
+ * Reads a result as {@link checkResult} does; null when the value is not one.
  *
- * Nearly every result is of one attempt that says what the result says. Those are recognised by hand and not
- * copied: the schema takes 20 times as long over them and makes 2 KB of garbage. Members that are unknown
- * stay in such a result, where nobody looks.
+ * Nearly every result has one attempt that repeats the result's own values. Those results are recognised by
+ * hand and not copied: the schema takes 20 times as long and makes 2 KB of garbage. Unknown members stay in
+ * such a result, and nobody reads them.
  */
 export function readCheckResult(value: unknown): CheckResult | null {
   if (isUsualResult(value)) return value;
@@ -152,7 +158,7 @@ function isUsualResult(value: unknown): value is CheckResult {
   );
 }
 
-/** The members that few results have are left to the schema. */
+/** Whether the facts are usual. Results with rare members go through the schema. */
 function hasUsualFacts({
   status_code,
   error_message,
@@ -172,7 +178,7 @@ function hasUsualFacts({
   );
 }
 
-/** It says what the result says, so nothing of it has to be looked at again. */
+/** Whether the attempt repeats the result's values, so that none of its own needs a check. */
 function isAttemptOf(attempt: unknown, result: Record<string, unknown>): boolean {
   return (
     isRecord(attempt) &&
@@ -280,9 +286,11 @@ function isErrorMessage(text: string | undefined): boolean {
 }
 
 /**
- * `svc.results.<region>`, or what the jobs' batch named: up to 512 results and 256 KiB, sent with a
- * `Nats-Msg-Id`; up to 64 results of jobs whose batch named no subject. The results are parsed one by one
- * with {@link checkResult}.
+ * `svc.results.<region>`, or the subject that the jobs' batch named: up to 512 results and 256 KiB, sent with
+ * a `Nats-Msg-Id`.
+ *
+ * A batch has up to 64 results where the jobs' batch named no subject. The results are parsed one by one with
+ * {@link checkResult}.
  */
 export const resultBatch = z.object({
   v: messageVersion,

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
 
 /**
- * What a probe needs to know of a monitor, as it travels inside a job. The names are the resource
- * attributes'; values were validated when the monitor was declared, so these schemas bound sizes and
- * shapes only. Milliseconds throughout.
+ * The part of a monitor that a probe needs, as it travels inside a job. The names are those of the resource
+ * attributes. The values were validated when the monitor was declared, so these schemas bound only sizes and
+ * shapes. All times are milliseconds.
  */
 const attempts = {
-  /** Bound on one attempt, DNS and body included; never 0 here (0 is resolved to the default before). */
+  /** Bound on one attempt, DNS and body included. It is never 0 here: 0 is replaced by the default before. */
   timeout: z.number().int().min(1).max(LIMITS.timeoutMs),
   retry: z.number().int().min(0).max(LIMITS.retries),
   /** 0: never degraded. */
@@ -67,7 +67,7 @@ export const httpCheck = z.object({
   status_code_assertions: z.array(statusCodeAssertion).max(LIMITS.assertions),
   body_assertions: z.array(bodyAssertion).max(LIMITS.assertions),
   header_assertions: z.array(headerAssertion).max(LIMITS.assertions),
-  /** Absent: off, as for agents of 0.1, which pass over it. */
+  /** Absent: off. Agents of 0.1 ignore it. */
   certificate_expiry_days: z.number().int().min(1).max(LIMITS.certificateExpiryDays).optional(),
   ...attempts,
 });

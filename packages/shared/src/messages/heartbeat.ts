@@ -3,24 +3,29 @@ import { LIMITS } from '../limits.ts';
 import { runResult } from './check-result.ts';
 import { messageVersion } from './subjects.ts';
 
-/** A heartbeat is due this often; an agent that missed three is gone. */
+/** Interval of heartbeats, ms. An agent that missed three is gone. */
 export const HEARTBEAT_INTERVAL_MS = 2_000;
 export const HEARTBEATS_MISSED = 3;
 
-/** Most jobs an agent may hold. */
+/** Most jobs that an agent may hold. */
 export const MAX_HELD_JOBS = 16_000;
 
-/** Nothing that an agent says is longer: 36 bytes at most for each job that it holds, and 13 KB for the rest. */
+/** No message of an agent is longer: at most 36 bytes for each held job, and 13 KB for the rest. */
 export const MAX_AGENT_MESSAGE_BYTES = 576 * 1_024;
 
 const agentId = z.string().min(1).max(128);
 
-/** Drawn by an agent at its start, so that agents with one id are told apart (absent: an agent of 0.1). */
+/**
+ * Id that an agent draws at its start, so that agents with one id are told apart (absent: an agent of 0.1).
+ */
 const bootId = z.string().min(1).max(64);
 
 export type JobKey = [monitor: number, slot: number];
 
-/** A schema of tuples takes 30 ms for a full heartbeat and holds up everything else; this takes one. */
+/**
+ * A hand-written check takes 1 ms for a full heartbeat. A schema of tuples takes 30 ms and delays everything
+ * else.
+ */
 const jobKeys = (most: number) =>
   z.custom<JobKey[]>(
     (value) => Array.isArray(value) && value.length <= most && value.every(isJobKey),
@@ -34,36 +39,36 @@ function isJobKey(value: unknown): value is JobKey {
 }
 
 /**
- * What agents may announce beyond version 0.1. A region's coordinator uses one of these only where every
- * agent of the region announced it: any of them may get the next batch.
+ * Capabilities that agents may announce beyond version 0.1. A coordinator uses one in a region only where
+ * every agent of the region announced it, because any of them may get the next batch.
  */
 export const CAPABILITIES = [
-  /** Up to 512 jobs a message, and as many in an acceptance. */
+  /** Up to 512 jobs in a message and in an acceptance. */
   'large-batches',
-  /** `wait_ms` in a job. */
+  /** The member `wait_ms` of a job. */
   'jobs-ahead',
-  /** `results` in a batch of jobs. */
+  /** The member `results` of a batch of jobs. */
   'results-subject',
 ] as const;
 export type Capability = (typeof CAPABILITIES)[number];
 
-/** What this version's agent announces. */
+/** The capabilities that this version's agent announces. */
 export const AGENT_UNDERSTANDS: readonly Capability[] = CAPABILITIES;
 
-/** Bounds on what an agent of another version may announce. */
+/** Bounds on the capabilities that an agent of another version announces. */
 const MAX_CAPABILITIES = 32;
 const MAX_CAPABILITY_LENGTH = 64;
 
-/** What an agent may find wrong with itself. None of it is ever a verdict about a target. */
+/** Faults that an agent may find in itself. None of them is ever a verdict about a target. */
 export const SICKNESSES = [
-  /** None of the references that it had answers any more, while nearly nothing that it checks does. */
+  /** No reference that answered before answers any more, and nearly no target does. */
   'network-down',
-  /** It waits for a CPU, and gives up attempts for it. */
+  /** The agent waits for a CPU and gives up attempts because of that. */
   'starved',
 ] as const;
 export type Sickness = (typeof SICKNESSES)[number];
 
-/** Bounds on what an agent of another version may find wrong. */
+/** Bound on the faults that an agent of another version reports. */
 const MAX_SICKNESSES = 16;
 
 /** `svc.agents.<region>`, every 2 s and at once after a (re)connect. */
@@ -73,45 +78,51 @@ export const heartbeat = z.object({
   agent: agentId,
   boot: bootId.optional(),
   version: z.string().max(64),
-  /** Attempts it runs at once. */
+  /** Attempts that the agent can run at once. */
   capacity: z.number().int().positive(),
   /** Attempts in progress. */
   running: z.number().int().nonnegative(),
-  /** Jobs accepted and not yet reported: until their result is acknowledged by the stream. */
+  /** Jobs that the agent accepted and whose result the stream has not acknowledged yet. */
   held: jobKeys(MAX_HELD_JOBS),
   /** Largest event-loop delay since the last heartbeat, ms. */
   loop_delay_ms: z.number().nonnegative(),
-  /** Agent's wall clock, epoch ms: shows clocks that are off. */
+  /** Agent's wall clock, epoch ms. It shows a clock that is off. */
   clock: z.number().int(),
   started_at: z.number().int(),
-  /** It takes no new jobs and ends soon. */
+  /** Whether the agent takes no new jobs because it ends soon. */
   draining: z.boolean(),
-  /** The host that it runs on, for people. */
+  /** Name of the agent's host, for people. */
   machine: z.string().max(255).optional(),
-  /** What is wrong with it (absent: nothing that it knows of). Names that the reader does not know are passed over. */
+  /** Faults that the agent finds in itself (absent: none). Readers ignore names that they do not know. */
   sick: z.array(z.string().max(MAX_CAPABILITY_LENGTH)).max(MAX_SICKNESSES).optional(),
-  /** Batches of results, since its start, that the stream took for repetitions when they were new: somebody tampers with it. */
+  /**
+   * Batches of results since the agent's start that the stream took for repetitions although they were new.
+   * Such a batch means that somebody tampers with the stream.
+   */
   disowned: z.number().int().nonnegative().optional(),
-  /** What it understands beyond 0.1 (absent: nothing). Names that the reader does not know are passed over. */
+  /** Capabilities beyond 0.1 (absent: none). Readers ignore names that they do not know. */
   understands: z.array(z.string().max(MAX_CAPABILITY_LENGTH)).max(MAX_CAPABILITIES).optional(),
 });
 export type Heartbeat = z.infer<typeof heartbeat>;
 
-/** True when the agent that sent the heartbeat announced it. */
+/** Whether the agent that sent the heartbeat announced the capability. */
 export function understands(heartbeat: Pick<Heartbeat, 'understands'>, capability: Capability): boolean {
   return heartbeat.understands?.includes(capability) === true;
 }
 
-/** What the agent finds wrong with itself, as far as this version knows it. */
+/** The faults that the agent finds in itself, without names that this version does not know. */
 export function sicknessesOf({ sick = [] }: Pick<Heartbeat, 'sick'>): readonly Sickness[] {
   return SICKNESSES.filter((each) => sick.includes(each));
 }
 
-/** Why an offered job was not taken. `held` and `finished` mean that its result is on its way. */
+/**
+ * Why an agent did not take an offered job. With `held` and `finished`, the agent has sent the result or will
+ * send it.
+ */
 export const REFUSALS = ['held', 'finished', 'full', 'draining', 'invalid'] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
-/** `svc.agents.<region>`, at once after a batch of jobs was read. */
+/** `svc.agents.<region>`: sent at once after a batch of jobs was read. */
 export const acceptance = z.object({
   v: messageVersion,
   kind: z.literal('acceptance'),

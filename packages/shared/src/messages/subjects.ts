@@ -2,33 +2,35 @@ import { z } from 'zod';
 import { isRegion, type Region } from '../regions.ts';
 
 /**
- * JetStream stream that keeps a region's results until the coordinator has recorded them. One for each
- * region: in a shared one a region could evict, delay and de-duplicate the results of others.
+ * Name of the JetStream stream that keeps a region's results until the coordinator has recorded them. Each
+ * region has its own: in a shared stream, a region could evict, delay and de-duplicate the results of others.
  */
 export const resultsStream = (region: Region): string => `${FORMER_RESULTS_STREAM}_${region}`;
 
-/** The one stream of all regions' results that versions before this one made. It is read to its end and removed. */
+/** The one stream of all regions' results that earlier versions made. It is read to its end and removed. */
 export const FORMER_RESULTS_STREAM = 'SVC_RESULTS';
 
-/** Queue group of a region's agents: each job batch reaches one of them. */
+/** Queue group of a region's agents: each batch of jobs reaches one of them. */
 export const AGENT_QUEUE = 'agents';
 
 /** Version of every message that this release writes. */
 export const MESSAGE_VERSION = 1;
 
 /**
- * `v` of a message that is read: any version from 1 on. A message is judged by its members: a raised
- * number alone drops nothing, so that agents and coordinators are upgraded in any order. What a receiver
- * must understand beforehand is announced in heartbeats (`understands`).
+ * `v` of a message that is read: any version from 1 on.
+ *
+ * A message is judged by its members. A raised number alone drops nothing, so that agents and coordinators
+ * can be upgraded in any order. Heartbeats announce the capabilities that a receiver must have
+ * (`understands`).
  */
 export const messageVersion = z.number().int().min(1);
 
-/** Coordinator to one agent of the region: job batches and run-now requests. */
+/** Coordinator to one agent of the region: batches of jobs, run-now requests, roll calls. */
 export const jobsSubject = (region: Region): string => `svc.jobs.${region}`;
 
 /**
- * Agent to coordinator, kept by JetStream: batches of results of jobs that name no subject. A job's batch
- * may name this subject, or one below it ({@link isResultsSubjectOf}).
+ * Agent to coordinator, kept by JetStream: results of jobs whose batch names no subject. A batch of jobs may
+ * name this subject or one below it ({@link isResultsSubjectOf}).
  */
 export const resultsSubject = (region: Region): string => `svc.results.${region}`;
 
@@ -39,25 +41,31 @@ export const ALL_JOBS = 'svc.jobs.*';
 export const ALL_RESULTS = 'svc.results.>';
 export const ALL_AGENTS = 'svc.agents.*';
 
-/** One token below a region's results: letters, digits, `_` and `-`, so that no wildcard and no further level fits. */
+/**
+ * One token below a region's results subject: letters, digits, `_` and `-`. No wildcard and no further level
+ * fits.
+ */
 const BELOW_RESULTS = /^\.[\w-]{1,64}$/;
 
-/** Subjects whose messages the region's stream keeps: its own, and one token below it. */
+/** Subjects whose messages the region's stream keeps: the region's own, and one token below it. */
 export const resultsSubjects = (region: Region): readonly string[] => [
   resultsSubject(region),
   `${resultsSubject(region)}.*`,
 ];
 
-/** True for `svc.results.<region>` and `svc.results.<region>.<token>`: where the region's agents may report. */
+/**
+ * Whether agents of the region may report on the subject: `svc.results.<region>` or
+ * `svc.results.<region>.<token>`.
+ */
 export function isResultsSubjectOf(region: Region, subject: string): boolean {
   const own = resultsSubject(region);
   return subject === own || (subject.startsWith(own) && BELOW_RESULTS.test(subject.slice(own.length)));
 }
 
 /**
- * Region named by the third token of a subject (`svc.<what>.<region>`, and whatever stands below it), or
- * null when it is none we know. The subject, not the message, says which region speaks: accounts bind an
- * agent to its region's subjects.
+ * Region named by the third token of a subject (`svc.<what>.<region>` and anything below it), or null when
+ * svc does not know it. The subject decides which region speaks, not the message: accounts bind an agent to
+ * its region's subjects.
  */
 export function regionOfSubject(subject: string): Region | null {
   const token = subject.split('.', 3)[2] ?? '';

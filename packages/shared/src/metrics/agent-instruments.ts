@@ -7,19 +7,22 @@ const REFUSALS = {
   finished: 'The agent ran the job within the last five minutes.',
   full: 'The agent has as many jobs as it can run in time.',
   draining: 'The agent is ending.',
-  invalid: 'The job could not be read, but for its monitor and slot.',
+  invalid: 'The job could not be read, except its monitor and slot.',
 } satisfies Record<Refusal, string>;
 
 const OUTCOMES = {
   passed: 'The target is up.',
   degraded: 'The target is up and slow, or its certificate expires soon.',
   failed: 'The target is down.',
-  not_run: 'The agent could not probe; it says nothing about the target.',
+  not_run: 'The agent could not probe. The outcome says nothing about the target.',
 } satisfies Record<Outcome, string>;
 
-/** What an agent counts from its start on. */
+/** The counters of an agent. They count from its start. */
 export const AGENT_COUNTERS = {
-  attempts: counter('svc_agent_attempts_total', 'Attempts that were begun; a check has one and its retries.'),
+  attempts: counter(
+    'svc_agent_attempts_total',
+    'Attempts that were begun. A check has one attempt and its retries.',
+  ),
   accepted: counter('svc_agent_jobs_accepted_total', 'Jobs that were taken.'),
   refused: counter('svc_agent_jobs_refused_total', 'Jobs that were offered and not taken.', {
     label: { name: 'reason', values: REFUSALS },
@@ -33,18 +36,22 @@ export const AGENT_COUNTERS = {
     label: {
       name: 'reason',
       values: {
-        oversized: 'It is larger than any message of ours.',
+        oversized: 'It is larger than any message of svc.',
         'not-json': 'It is not JSON.',
         invalid: 'It is none of the messages that an agent knows.',
         'foreign-results': "It names a subject for results that is not the region's own.",
       },
     },
     advice:
-      'Any growth: somebody other than the coordinator publishes on the subject of jobs, or the coordinator is much newer than the agent. Look at who has a key to NATS.',
+      'Any growth: somebody other than the coordinator publishes on the subject of jobs, or the coordinator is much newer than the agent. Check who has a key to NATS.',
   }),
-  droppedJobs: counter('svc_agent_jobs_dropped_total', 'Jobs of readable messages that could not be read.', {
-    advice: 'Any growth: the coordinator is much newer than the agent; update the agent.',
-  }),
+  droppedJobs: counter(
+    'svc_agent_jobs_dropped_total',
+    'Jobs that could not be read, in messages that could.',
+    {
+      advice: 'Any growth: the coordinator is much newer than the agent; update the agent.',
+    },
+  ),
   batchesSent: counter(
     'svc_agent_batches_sent_total',
     'Batches of results that were sent, repeats included.',
@@ -55,7 +62,7 @@ export const AGENT_COUNTERS = {
   ),
   batchesResent: counter(
     'svc_agent_batches_resent_total',
-    'Batches of results that were sent again: no acknowledgement came in time, or the connection is a new one.',
+    'Batches of results that were sent again: no acknowledgement came in time, or the connection was made anew.',
     { advice: 'Steady growth: NATS is slow or far away. Look at its disk and at the network.' },
   ),
   batchesRefused: counter(
@@ -81,7 +88,7 @@ export const AGENT_COUNTERS = {
   ),
 };
 
-/** What an agent measures at the moment of reading. */
+/** The gauges of an agent. They are measured when they are read. */
 export const AGENT_GAUGES = {
   running: gauge('svc_agent_attempts_running', 'Attempts in progress.'),
   pending: gauge(
@@ -95,16 +102,16 @@ export const AGENT_GAUGES = {
   connected: gauge('svc_agent_nats_connected', '1 while the agent is connected to NATS, else 0.', {
     advice: '0 for more than a minute: look at NATS and at the way to it.',
   }),
-  sick: gauge('svc_agent_sick', '1 while the agent finds this wrong with itself, else 0.', {
+  sick: gauge('svc_agent_sick', '1 while the agent finds this fault in itself, else 0.', {
     label: {
       name: 'sickness',
       values: {
         'network-down':
-          'Its own network is down: none of its references answers, and hardly any target. Look at the uplink, the gateway and the name servers of its machine.',
+          'Its own network is down: no reference answers, and hardly any target does. Look at the uplink, the gateway and the name servers of its machine.',
         starved:
           'It waits for a CPU. Its machine, or the quota of its cgroup, is too small for what runs there.',
       } satisfies Record<Sickness, string>,
     },
-    advice: '1 for more than a minute: what the agent cannot tell is `not_run` meanwhile.',
+    advice: '1 for more than a minute: checks that the agent cannot judge are `not_run` meanwhile.',
   }),
 };

@@ -1,6 +1,6 @@
 import { counter, gauge, histogram } from './instrument.ts';
 
-/** What the coordinator counts while it delivers alerts; from the beginning of its leading on. */
+/** The counters of the delivery of alerts. They count from the moment when the coordinator began to lead. */
 export const DELIVERY_COUNTERS = {
   attempts: counter('svc_delivery_attempts_total', 'Attempts to deliver an alert.', {
     label: {
@@ -9,11 +9,11 @@ export const DELIVERY_COUNTERS = {
         delivered: 'The receiver took it.',
         retry: 'It failed and is tried again.',
         'permanent-message': 'The receiver refused this alert for good.',
-        'permanent-channel': 'The receiver refuses everything of this channel, or the channel cannot send.',
+        'permanent-channel': 'The receiver refuses every alert of this channel, or the channel cannot send.',
       },
     },
     advice:
-      'Where anything but `delivered` grows: `GET /v1/notifications/{id}/deliveries` has the answers of the receiver.',
+      'Where any outcome but `delivered` grows, `GET /v1/notifications/{id}/deliveries` has the answers of the receiver.',
   }),
   attemptDuration: histogram(
     'svc_delivery_attempt_duration_seconds',
@@ -22,10 +22,10 @@ export const DELIVERY_COUNTERS = {
   ),
 };
 
-/** What the delivery measures at the moment of reading. */
+/** The gauges of the delivery of alerts. They are measured when they are read. */
 export const DELIVERY_GAUGES = {
   lanes: gauge('svc_delivery_lanes', 'Pairs of monitor and channel with alerts that wait to be delivered.', {
-    advice: 'Steady growth: receivers do not take alerts. See `svc_delivery_attempts_total`.',
+    advice: 'Steady growth: receivers do not accept alerts. See `svc_delivery_attempts_total`.',
   }),
   sending: gauge('svc_deliveries_sending', 'Deliveries that are being sent.'),
 };

@@ -14,7 +14,7 @@ const ABSTENTIONS = {
   'internal-error': 'The job could not be published; the log has the reason.',
 } satisfies { [R in NotRunReason]?: string };
 
-/** What the coordinator counts while it gives jobs to regions; from the beginning of its leading on. */
+/** The counters of dispatch. They count from the moment when the coordinator began to lead. */
 export const DISPATCH_COUNTERS = {
   slots: counter('svc_slots_total', 'Slots of monitors that fell due.', {
     label: {
@@ -23,7 +23,7 @@ export const DISPATCH_COUNTERS = {
         dispatched: 'Regions were given a job, or one of them still runs its last one.',
         skipped: 'No region was given a job, because of overload.',
         'no-agent': 'No region of the monitor has a live agent.',
-        missed: 'It came too late: after a standstill, or after the clock was set forward.',
+        missed: 'The slot passed during a standstill of the coordinator, or when its clock was set forward.',
       },
     },
     advice:
@@ -36,38 +36,48 @@ export const DISPATCH_COUNTERS = {
         'predecessor-running': "The region still runs the job of the monitor's last slot.",
         'region-overloaded': 'The agents of the region cannot run all of its checks.',
         'recording-overloaded': 'Results come faster than they are recorded.',
-        'scheduling-overloaded': 'The coordinator has more to do than its process can.',
+        'scheduling-overloaded': 'The coordinator has more work than its process can do.',
         'lateness-overloaded': 'Checks begin late in all regions.',
       },
     },
     advice:
       'Where `predecessor-running` grows, checks take longer than their period: lower `timeout` or `retry`. For the others see `svc_overloads_total`.',
   }),
-  overloads: counter('svc_overloads_total', 'Times that an overload began, and checks were skipped for it.', {
-    label: {
-      name: 'cause',
-      values: {
-        region: 'The agents of a region: add agents there.',
-        recording: 'The recording: the coordinator needs a faster disk or CPU, or fewer checks.',
-        scheduling: 'The scheduling: the coordinator needs a faster CPU, or fewer checks.',
-        lateness: 'Checks begin late in all regions: the machines of coordinator and agents need more CPU.',
+  overloads: counter(
+    'svc_overloads_total',
+    'Times that an overload began and checks were skipped because of it.',
+    {
+      label: {
+        name: 'cause',
+        values: {
+          region: 'The agents of a region have too much work: add agents there.',
+          recording:
+            'The recording is too slow: the coordinator needs a faster disk or CPU, or fewer checks.',
+          scheduling: 'The scheduling is too slow: the coordinator needs a faster CPU, or fewer checks.',
+          lateness: 'Checks begin late in all regions: the machines of coordinator and agents need more CPU.',
+        },
+      },
+      advice:
+        'Any growth: checks are skipped. The log names the region, or how many checks per second remain.',
+    },
+  ),
+  offers: counter(
+    'svc_job_offers_total',
+    'Jobs that were published. A job counts each time that it is offered.',
+    {
+      label: {
+        name: 'offer',
+        values: {
+          first: 'The job was offered for the first time.',
+          repeated: 'The job was offered again, because nobody took it or its agent lost it.',
+        },
       },
     },
-    advice: 'Any growth: checks are skipped. The log names the region, or how many checks per second remain.',
-  }),
-  offers: counter('svc_job_offers_total', 'Jobs that were published, each as often as it was offered.', {
-    label: {
-      name: 'offer',
-      values: {
-        first: 'The job was offered for the first time.',
-        repeated: 'The job was offered again, because nobody took it or its agent lost it.',
-      },
-    },
-  }),
+  ),
   messages: counter('svc_job_messages_total', 'Messages in which jobs were published.'),
   messagesUnheard: counter(
     'svc_job_messages_unheard_total',
-    'Messages with jobs that the NATS server returned, because nobody listens in the region.',
+    'Messages with jobs that the NATS server returned, because no agent listens in the region.',
   ),
   answers: counter('svc_job_answers_total', 'Answers of agents to offered jobs.', {
     label: {
@@ -86,12 +96,10 @@ export const DISPATCH_COUNTERS = {
     'svc_jobs_lost_total',
     'Jobs that an agent took and that vanished from it, or with it. They are offered again while there is time.',
   ),
-  agentsGone: counter('svc_agents_gone_total', 'Agents that were not heard of for three heartbeats.'),
-  sicknesses: counter(
-    'svc_sicknesses_total',
-    'Times that an agent began to find something wrong with itself.',
-    { label: { name: 'sickness', values: SICKNESSES } },
-  ),
+  agentsGone: counter('svc_agents_gone_total', 'Agents that missed three heartbeats.'),
+  sicknesses: counter('svc_sicknesses_total', 'Times that an agent began to find a fault in itself.', {
+    label: { name: 'sickness', values: SICKNESSES },
+  }),
   regionsLost: counter(
     'svc_regions_lost_total',
     'Times that a region that monitors declare lost its last agent, or had none at the start.',
@@ -99,7 +107,7 @@ export const DISPATCH_COUNTERS = {
   ),
   regionMutings: counter(
     'svc_region_mutings_total',
-    'Times that a region was muted, because its agents said more than is read.',
+    'Times that a region was muted, because its agents sent more messages than the coordinator reads.',
     {
       advice:
         "Any growth: an agent, or somebody with the region's key, floods its subjects. The log names it.",
@@ -108,20 +116,16 @@ export const DISPATCH_COUNTERS = {
   messagesDropped: counter(
     'svc_agent_subject_messages_dropped_total',
     "Messages on the agents' subjects that could not be read.",
-    { advice: "Any growth: somebody other than an agent publishes there. Look at who has the region's key." },
+    { advice: "Any growth: somebody other than an agent publishes there. Check who has the region's key." },
   ),
   heartbeatsDropped: counter(
     'svc_heartbeats_dropped_total',
     'Messages of agents beyond the number of agents that a region may have.',
     { advice: 'Any growth: agents of the region take a new id at each start, or too many run there.' },
   ),
-  sharedAgentIds: counter(
-    'svc_shared_agent_ids_total',
-    'Ids that two agents of a region were found to share.',
-    {
-      advice: 'Any growth: give each agent its own `SVC_AGENT_ID`. The log names the id.',
-    },
-  ),
+  sharedAgentIds: counter('svc_shared_agent_ids_total', 'Ids that two agents of a region share.', {
+    advice: 'Any growth: give each agent its own `SVC_AGENT_ID`. The log names the id.',
+  }),
   batchesDisowned: counter(
     'svc_batches_disowned_total',
     'Batches of results that streams took for repeats although they were new, as the agents say.',
@@ -131,21 +135,21 @@ export const DISPATCH_COUNTERS = {
   ),
   ticksLate: counter(
     'svc_dispatch_ticks_late_total',
-    'Ticks of the dispatch that came so late that no silence of agents was judged in them.',
-    { advice: 'Steady growth: the process does not get its CPU.' },
+    'Ticks of dispatch that came so late that they did not judge whether agents are silent.',
+    { advice: 'Steady growth: the process does not get enough CPU time.' },
   ),
 };
 
-/** What the dispatch measures at the moment of reading. */
+/** The gauges of dispatch. They are measured when they are read. */
 export const DISPATCH_GAUGES = {
   jobsInFlight: gauge('svc_jobs_in_flight', 'Jobs that were given to a region and are not reported yet.'),
-  agentsSick: gauge('svc_agents_sick', 'Agents that find this wrong with themselves.', {
+  agentsSick: gauge('svc_agents_sick', 'Agents that find this fault in themselves.', {
     label: { name: 'sickness', values: SICKNESSES },
     advice: 'Above 0 for more than a minute: `/v1/regions` and the log name the agents.',
   }),
   regionsMuted: gauge(
     'svc_regions_muted',
-    'Regions whose agents said more than is read, and that are not heard for a while.',
+    'Regions that are muted for a while, because their agents sent more messages than the coordinator reads.',
     { advice: 'Above 0: see `svc_region_mutings_total`.' },
   ),
 };

@@ -1,14 +1,20 @@
-/** What a histogram has recorded. */
+/** The recorded values of a histogram. */
 export type DistributionValues = {
   /** Upper bounds of the buckets, ascending. */
   readonly bounds: readonly number[];
-  /** Values in each bucket, not added up; one more than `bounds`: the last holds what is above all of them. */
+  /**
+   * Number of values in each bucket, not cumulative. There is one more bucket than `bounds`: the last one
+   * holds the values above all bounds.
+   */
   readonly counts: readonly number[];
   readonly sum: number;
   readonly count: number;
 };
 
-/** The values of a histogram since it was made: a number for each bucket, whatever is recorded. */
+/**
+ * The values of a histogram since it was created. It keeps one number for each bucket, however many values
+ * are recorded.
+ */
 export class Distribution implements DistributionValues {
   readonly bounds: readonly number[];
   readonly counts: number[];
@@ -21,7 +27,7 @@ export class Distribution implements DistributionValues {
     this.counts = new Array<number>(bounds.length + 1).fill(0);
   }
 
-  /** A value equal to a bound belongs to that bucket, as in Prometheus. */
+  /** Records a value. A value equal to a bound belongs to that bound's bucket, as in Prometheus. */
   record(value: number): void {
     let bucket = 0;
     while (bucket < this.bounds.length && value > (this.bounds[bucket] as number)) bucket += 1;

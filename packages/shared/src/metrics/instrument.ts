@@ -1,40 +1,39 @@
-/** What can be counted or measured. A histogram is a distribution of measured values. */
+/** Kinds of instrument. A histogram is a distribution of measured values. */
 export type InstrumentKind = 'counter' | 'gauge' | 'histogram';
 
-/** Base units of Prometheus. Null: a number of things, which the name says. */
+/** Base units of Prometheus. An instrument without a unit counts things that its name says. */
 export type Unit = 'seconds' | 'bytes';
 
-/** The one label of an instrument. Its values are a closed set, so that the number of time series is bounded. */
+/** The one label of an instrument. Its values are a closed set, which bounds the number of time series. */
 export type Label<V extends string = string> = {
   readonly name: string;
-  /** What each value means, as a sentence. */
+  /** Meaning of each value, as a sentence. */
   readonly values: Readonly<Record<V, string>>;
 };
 
 /**
- * One instrument of svc, declared once: `/metrics`, the reference page and every further way out of the
- * process are read from it.
+ * One instrument of svc, declared once. `/metrics`, the reference page and every further export read it.
  *
  * @typeParam V the values of its label; `never` without a label
  */
 export type Instrument<V extends string = string, K extends InstrumentKind = InstrumentKind> = {
-  /** As Prometheus has it: `svc_…`; the unit comes last, and `_total` after it where it is a counter. */
+  /** Name in the style of Prometheus: `svc_…` with the unit last, followed by `_total` for a counter. */
   readonly name: string;
   readonly kind: K;
   readonly unit: Unit | null;
   readonly label: Label<V> | null;
-  /** What is counted or measured, as a sentence. */
+  /** What the instrument counts or measures, as a sentence. */
   readonly description: string;
-  /** When somebody should look at it, and what to do then. Null: it is no alarm. */
+  /** When somebody should look at it, and what to do then. Null: it is no reason for an alarm. */
   readonly advice: string | null;
   /** Upper bounds of a histogram's buckets in its unit, ascending; empty for other kinds. */
   readonly bounds: readonly number[];
 };
 
-/** Instruments by the name that the code has for them. */
+/** Instruments by their names in the code. */
 export type Instruments = Readonly<Record<string, Instrument>>;
 
-/** Values of the label of an instrument. */
+/** The label values of an instrument. */
 export type LabelValue<I extends Instrument> = I extends Instrument<infer V> ? V : never;
 
 type More<V extends string> = {
@@ -43,7 +42,7 @@ type More<V extends string> = {
   readonly advice?: string;
 };
 
-/** Only grows, from nothing at the start of what counts. */
+/** Declares a counter: a value that starts at 0 when its part starts and only grows. */
 export function counter<V extends string = never>(
   name: `${'svc' | 'process'}_${string}_total`,
   description: string,
@@ -52,7 +51,7 @@ export function counter<V extends string = never>(
   return { ...instrument(name, description, more), kind: 'counter' };
 }
 
-/** Is measured at the moment of reading. */
+/** Declares a gauge: a value that is measured when it is read. */
 export function gauge<V extends string = never>(
   name: `${'svc' | 'process'}_${string}`,
   description: string,
@@ -61,7 +60,11 @@ export function gauge<V extends string = never>(
   return { ...instrument(name, description, more), kind: 'gauge' };
 }
 
-/** @param bounds upper bounds of the buckets in `unit`, ascending; what is above the last one is counted too */
+/**
+ * Declares a histogram.
+ *
+ * @param bounds upper bounds of the buckets in `unit`, ascending; values above the last one are counted too
+ */
 export function histogram(
   name: `svc_${string}`,
   description: string,

@@ -9,16 +9,16 @@ export type Point = {
   readonly value: number | DistributionValues;
 };
 
-/** An instrument as it stands at one moment: what every way out of the process is given. */
+/** The values of an instrument at one moment. Every export is given these. */
 export type Measurement = {
   readonly instrument: Instrument;
-  /** When its counting began at nothing, epoch ms; without meaning for a gauge. */
+  /** When its counting began at 0, epoch ms; without meaning for a gauge. */
   readonly startedAt: number;
   readonly points: readonly Point[];
 };
 
 /**
- * The instruments with their values of this moment. Later counting does not change it.
+ * Takes the values of the instruments at this moment. Later counting does not change the result.
  *
  * @param startedAt when the counting began, epoch ms
  */
@@ -40,7 +40,7 @@ function pointsOf({ label }: Instrument, value: unknown): Point[] {
     return [{ labels: {}, value: { bounds, counts: [...counts], sum, count } }];
   }
   if (label === null) return [{ labels: {}, value: value as number }];
-  // In the order of the declaration, whatever the order of the values is.
+  // The order is that of the declaration, whatever the order of the values is.
   return Object.keys(label.values).map((each) => ({
     labels: { [label.name]: each },
     value: (value as Record<string, number>)[each] as number,

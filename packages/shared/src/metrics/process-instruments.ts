@@ -1,7 +1,7 @@
 import { counter, gauge } from './instrument.ts';
 import { type Measurement, measurementsOf } from './measurement.ts';
 
-/** What every process of svc tells about itself, under the names that Prometheus gives these things. */
+/** The instruments of every svc process, under the names that Prometheus gives them. */
 export const PROCESS_COUNTERS = {
   cpu: counter('process_cpu_seconds_total', 'CPU time of the process, all threads, user and system.', {
     unit: 'seconds',

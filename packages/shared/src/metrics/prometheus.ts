@@ -4,7 +4,10 @@ import type { Measurement, Point } from './measurement.ts';
 /** Media type of {@link prometheusText}. */
 export const PROMETHEUS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats, read on 2026-11-22). */
+/**
+ * Writes Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats, read on
+ * 2026-11-22).
+ */
 export function prometheusText(measurements: readonly Measurement[]): string {
   const lines = measurements.flatMap(({ instrument: { name, kind, description }, points }) => [
     `# HELP ${name} ${description.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`,
@@ -23,7 +26,7 @@ function samples(name: string, { labels, value }: Point): string[] {
   ];
 }
 
-/** Each bound with how many values are not above it. */
+/** Each bound with the number of values at or below it. */
 function buckets({ bounds, counts, count }: DistributionValues): [bound: string, count: number][] {
   let below = 0;
   const found = bounds.map((bound, index): [string, number] => {
@@ -38,7 +41,7 @@ function sample(name: string, labels: Readonly<Record<string, string>>, value: n
   return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${numberText(value)}`;
 }
 
-/** Go's spelling of what is no finite number. */
+/** Writes a number. NaN and infinities have Go's spelling. */
 function numberText(value: number): string {
   if (Number.isFinite(value)) return String(value);
   return Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';

@@ -1,14 +1,14 @@
 import type { MONITOR_STATUS_VALUES } from '../resources/monitor-common.ts';
 import { counter, gauge, histogram } from './instrument.ts';
 
-/** What the coordinator counts while it reads and records results; from the beginning of its leading on. */
+/** The counters of reading and recording. They count from the moment when the coordinator began to lead. */
 export const RECORDING_COUNTERS = {
   results: counter('svc_results_total', 'Results that were recorded.', {
     label: {
       name: 'novelty',
       values: {
         new: 'It was not recorded yet.',
-        repeated: 'It was recorded already; it counts once.',
+        repeated: 'It was recorded already, and counts once.',
       },
     },
   }),
@@ -18,11 +18,11 @@ export const RECORDING_COUNTERS = {
       values: {
         malformed: 'It could not be read.',
         'bad-token': 'It has no valid token: its job was never given to the region.',
-        'unknown-monitor': 'There is no such monitor; it was removed.',
+        'unknown-monitor': 'Its monitor does not exist any more.',
       },
     },
     advice:
-      'Where `malformed` or `bad-token` grows, somebody other than an agent publishes results. Look at who has the key of the region that the log names.',
+      'Where `malformed` or `bad-token` grows, somebody other than an agent publishes results. Check who has the key of the region that the log names.',
   }),
   messagesDropped: counter('svc_result_messages_dropped_total', 'Messages of results that were lost whole.', {
     label: {
@@ -34,22 +34,24 @@ export const RECORDING_COUNTERS = {
       },
     },
     advice:
-      'Any growth. Where `lost` grows, results are lost: raise `SVC_RESULTS_MAX_BYTES`, or find out why the coordinator reads too slowly.',
+      'Any growth: look at the log. Where `lost` grows, results are lost: raise `SVC_RESULTS_MAX_BYTES`, or find out why the coordinator reads too slowly.',
   }),
   streamsReplaced: counter(
     'svc_streams_replaced_total',
-    'Streams of results that were found emptied, restored or made anew. They are read from their beginning.',
-    { advice: 'Any growth that nobody of yours has caused: what the stream held unread is lost.' },
+    'Streams of results that were emptied, restored or created anew. They are read from their beginning.',
+    {
+      advice: 'Any growth that your own operators did not cause: the unread results of the stream are lost.',
+    },
   ),
   eventsDropped: counter(
     'svc_recorder_events_dropped_total',
-    'Events that were to be recorded and were left out.',
+    'Events that should have been recorded and were left out.',
     {
       label: {
         name: 'reason',
         values: {
-          overflow: 'The database took nothing for so long that what dispatch tells was dropped.',
-          unrecordable: 'It could not be recorded for a reason of its own, so that the rest goes on.',
+          overflow: 'The database accepted no writes for so long that events of dispatch were dropped.',
+          unrecordable: 'The event itself cannot be recorded. The others were recorded without it.',
         },
       },
       advice: 'Any growth: the log has the reason.',
@@ -57,7 +59,7 @@ export const RECORDING_COUNTERS = {
   ),
   becameUnknown: counter(
     'svc_monitors_became_unknown_total',
-    'Times that a monitor became `unknown` though nobody had changed it.',
+    'Times that a monitor became `unknown` although nobody had changed it.',
     { advice: 'Any growth: too few regions report. See `svc_jobs_abstained_total` and `svc_agent_sick`.' },
   ),
   transactions: counter('svc_record_transactions_total', 'Transactions that record results.', {
@@ -65,10 +67,10 @@ export const RECORDING_COUNTERS = {
       name: 'outcome',
       values: {
         committed: 'It was committed.',
-        failed: 'The database did not take it. It is tried again.',
+        failed: 'The database did not accept it. svc tries again.',
       },
     },
-    advice: 'Where `failed` grows: look at the disk of the database. Nothing is lost meanwhile.',
+    advice: 'Where `failed` grows, look at the disk of the database. Nothing is lost meanwhile.',
   }),
   transactionDuration: histogram(
     'svc_record_transaction_duration_seconds',
@@ -85,10 +87,10 @@ const STATUSES = {
   active: 'It is up.',
   degraded: 'It is up and slow.',
   error: 'It is down.',
-  unknown: 'Too few regions have reported, or it is not active.',
+  unknown: 'Too few regions have reported, or the monitor is not active.',
 } satisfies Record<(typeof MONITOR_STATUS_VALUES)[number], string>;
 
-/** What the recording measures at the moment of reading. */
+/** The gauges of recording. They are measured when they are read. */
 export const RECORDING_GAUGES = {
   monitors: gauge('svc_monitors', 'Monitors by status.', { label: { name: 'status', values: STATUSES } }),
   backlogEvents: gauge('svc_backlog_events', 'Events that wait in memory to be recorded.'),
@@ -97,7 +99,7 @@ export const RECORDING_GAUGES = {
     'How long the oldest result has waited to be recorded, in memory or in a stream.',
     {
       unit: 'seconds',
-      advice: 'Above 60: results come faster than they are recorded, or the disk stands still.',
+      advice: 'Above 60: results come faster than they are recorded, or the disk does not answer.',
     },
   ),
   rollupsBehind: gauge(

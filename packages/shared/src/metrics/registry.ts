@@ -8,17 +8,17 @@ import { RECORDING_COUNTERS, RECORDING_GAUGES } from './recording-instruments.ts
 import { API_COUNTERS, SERVING_GAUGES } from './serving-instruments.ts';
 
 export type InstrumentGroup = {
-  /** For headings. */
+  /** Heading of the group. */
   readonly title: string;
-  /** Who has them, and from when on they count, as sentences. */
+  /** Which processes have the instruments and when their counting begins, as sentences. */
   readonly description: string;
   readonly of: 'process' | 'agent' | 'coordinator' | 'leader';
   readonly instruments: readonly Instrument[];
 };
 
-/** Every instrument of svc. A part that has others does not pass the test that scrapes its `/metrics`. */
+/** Every instrument of svc. A process with any other instrument fails the test that scrapes its `/metrics`. */
 export const INSTRUMENT_GROUPS: readonly InstrumentGroup[] = [
-  group('Agent', 'agent', 'An agent counts from its start on.', AGENT_COUNTERS, AGENT_GAUGES),
+  group('Agent', 'agent', 'An agent counts from its start.', AGENT_COUNTERS, AGENT_GAUGES),
   group(
     'Coordinator: dispatch',
     'leader',
@@ -50,11 +50,11 @@ export const INSTRUMENT_GROUPS: readonly InstrumentGroup[] = [
   group(
     'Coordinator: serving',
     'coordinator',
-    'Every coordinator has them, whether it leads or not, and counts from its start on.',
+    'Every coordinator has them, whether it leads or not, and counts from its start.',
     API_COUNTERS,
     SERVING_GAUGES,
   ),
-  group('Process', 'process', 'The coordinator and the agents have them.', PROCESS_COUNTERS, PROCESS_GAUGES),
+  group('Process', 'process', 'Coordinators and agents have them.', PROCESS_COUNTERS, PROCESS_GAUGES),
 ];
 
 function group(

@@ -11,12 +11,12 @@ export type ValueOf<I extends Instrument> =
         : { [Each in V]: number }
     : never;
 
-/** The value of every one of the instruments: one that is forgotten does not compile. */
+/** The values of all given instruments. A forgotten one fails the type check. */
 export type ValuesOf<I extends Instruments> = { [Name in keyof I]: ValueOf<I[Name]> };
 
 /**
- * Zeros for counters and histograms. Whoever counts does so in place: `totals.attempts += 1`,
- * `totals.results[outcome] += 1`. Plain numbers, as some are on the path of every check.
+ * Creates zeros for counters and histograms. Code counts in place: `totals.attempts += 1`,
+ * `totals.results[outcome] += 1`. They are plain numbers, because some lie on the path of every check.
  */
 export function createTotals<I extends Instruments>(instruments: I): ValuesOf<I> {
   const entries = Object.entries(instruments).map(([name, instrument]) => [name, zero(instrument)]);

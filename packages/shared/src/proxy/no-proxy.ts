@@ -1,14 +1,16 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Whether a connection to `host` (a name, or an IP literal without brackets) goes past the proxy. */
+/** Whether a connection to `host` (a name, or an IP literal without brackets) bypasses the proxy. */
 export type Bypass = (host: string, port: number) => boolean;
 
 type Entry = { readonly port: number | null; matches(host: string): boolean };
 
 /**
- * Reads `NO_PROXY` as curl and Go do: names with all that lies below them, addresses and CIDRs, each with a port if
- * wanted, separated by commas; `*` is everything. What cannot be read is passed over, as the variable is
- * set for all programs of a machine. Loopback never goes by a proxy: there it would be the proxy's own.
+ * Reads `NO_PROXY` as curl and Go do. Entries are separated by commas: names with all their subdomains,
+ * addresses and CIDRs, each with an optional port. `*` matches everything.
+ *
+ * Unreadable entries are ignored, because the variable is set for all programs of a machine. Loopback never
+ * uses a proxy, which would reach its own loopback instead.
  */
 export function parseNoProxy(text: string): Bypass {
   const entries = text.split(',').flatMap((entry) => entryOf(entry.trim().toLowerCase()) ?? []);
@@ -64,7 +66,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
-// Systems connect to themselves where these are asked for.
+// Systems connect to themselves when a program dials these addresses.
 LOOPBACK.addAddress('0.0.0.0', 'ipv4');
 LOOPBACK.addAddress('::', 'ipv6');
 

@@ -14,7 +14,7 @@ export const NO_PROXY_SETTINGS = {
   noProxy: {
     name: 'NO_PROXY',
     description:
-      'hosts that are reached without the proxy: names with what lies below them, addresses, CIDRs, *',
+      'hosts that are reached without the proxy: names with their subdomains, addresses, CIDRs, or * for all',
     default: '',
     schema: z.string().transform(parseNoProxy),
   },

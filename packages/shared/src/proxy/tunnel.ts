@@ -5,18 +5,18 @@ const MAX_HEAD_BYTES = 64 * 1_024;
 const STATUS_LINE = /^HTTP\/1\.[01] (\d{3})(?: ([^\r\n]*))?\r?\n/;
 
 export type TunnelEnd =
-  /** The socket leads to the target now. It is paused; what had already come is its to read. */
+  /** The socket now leads to the target. It is paused, and bytes that came already can be read from it. */
   | { kind: 'open' }
   /** The proxy's answer. */
   | { kind: 'refused'; statusCode: number; reason: string }
-  /** The proxy did not answer as a proxy. The socket is destroyed. */
+  /** The proxy did not answer like a proxy. The socket is destroyed. */
   | { kind: 'broken'; message: string };
 
 /**
- * Asks a proxy for a tunnel over a connected socket (RFC 9110, section 9.3.6), once. There is no time-out:
- * whoever waits destroys the socket.
+ * Asks a proxy once for a tunnel over a connected socket (RFC 9110, section 9.3.6). There is no time-out: a
+ * caller that gives up destroys the socket.
  *
- * @param host name or IP literal without brackets; a name is resolved by the proxy
+ * @param host name or IP literal without brackets; the proxy resolves a name
  */
 export function openTunnel(
   socket: Socket,
@@ -58,7 +58,7 @@ export function openTunnel(
 
 function judge(head: string): TunnelEnd {
   const [, status, reason = ''] = STATUS_LINE.exec(head) ?? [];
-  if (status === undefined) return { kind: 'broken', message: 'its answer is no HTTP' };
+  if (status === undefined) return { kind: 'broken', message: 'its answer is not HTTP' };
   const statusCode = Number(status);
   if (statusCode >= 200 && statusCode <= 299) return { kind: 'open' };
   return { kind: 'refused', statusCode, reason: printable(reason) };

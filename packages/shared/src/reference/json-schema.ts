@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { DEFINITIONS, RESOURCE_KINDS, resourceSchema } from '../resources/registry.ts';
 
 /**
- * JSON Schema (2020-12) of the declared file, for completion and checks in editors. What it cannot say
- * (forms of texts, rules over several attributes, references) is checked when the file is read.
+ * The JSON Schema (2020-12) of the declared file, for completion and checks in editors. It cannot express
+ * forms of texts, rules over several attributes and references; those are checked when the file is read.
  */
 export function declaredFileSchema(): object {
   const kinds = RESOURCE_KINDS.map((kind) => {
@@ -20,7 +20,7 @@ export function declaredFileSchema(): object {
   };
 }
 
-/** As the repository's formatter writes it: lists of plain values stand in one line where they fit. */
+/** Writes JSON as the repository's formatter does: a list of plain values is on one line where it fits. */
 export function formattedJson(value: object): string {
   const text = JSON.stringify(value, null, 2).replace(
     /^(.*)\[\n((?:\s+(?:"[^"\n]*"|\d+),?\n)+)\s+\](,?)$/gm,

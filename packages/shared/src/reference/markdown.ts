@@ -1,4 +1,4 @@
-/** A table in Markdown; its columns are padded, so that its source can be read too. */
+/** A table in Markdown. Its columns are padded, so that its source is readable too. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
   const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
@@ -8,7 +8,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [first, line(widths.map((width) => '-'.repeat(width))), ...others];
 }
 
-/** The lines of a page as its text. */
+/** Joins the lines of a page. */
 export function lines(parts: readonly string[]): string {
   return `${parts.join('\n')}\n`;
 }

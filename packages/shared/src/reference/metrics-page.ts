@@ -2,14 +2,14 @@ import type { Instrument } from '../metrics/instrument.ts';
 import { INSTRUMENT_GROUPS, type InstrumentGroup } from '../metrics/registry.ts';
 import { lines, table } from './markdown.ts';
 
-/** The page of metrics, from the declarations of the instruments. */
+/** Writes the page of metrics from the declarations of the instruments. */
 export function metricsPage(): string {
   return lines([
     '<!-- Generated from packages/shared/src/metrics by `npm run docs`. -->',
     '# Metrics',
     '',
     'The coordinator answers `GET /metrics` on `SVC_LISTEN`, and an agent on `SVC_AGENT_LISTEN`, in the text format of Prometheus (0.0.4).',
-    'Where `SVC_METRICS_TOKEN` is set, both ask for it as a bearer token:',
+    'Where `SVC_METRICS_TOKEN` is set, both require it as a bearer token:',
     '',
     '```yaml',
     'scrape_configs:',
@@ -18,10 +18,10 @@ export function metricsPage(): string {
     '    static_configs: [{ targets: ["coordinator.example.com:8080", "agent-1.example.com:9100"] }]',
     '```',
     '',
-    'Every series is there from the start, with 0. Labels have the values that are listed here and no others, so the number of series is',
-    'bounded. A counter begins at 0 again with its process, and those of the leader with each time of leading: use `rate()` and',
-    '`increase()`, which know that. Where a metric has an alarm, the line says when somebody should look at it, and what to do then.',
-    'What the metrics of the monitored targets are is no part of this page: they are in the API, under `/v1/monitors`.',
+    'Every series exists from the start, with the value 0. Labels have only the values that are listed here, so the number of series is',
+    'bounded. A counter starts at 0 again with its process. The counters of the leader start at 0 again each time that a coordinator begins',
+    'to lead. `rate()` and `increase()` allow for both. Where a metric has an alarm, its line says when somebody should look at it, and what',
+    'to do then. This page does not cover the metrics of the monitored targets: the API has them under `/v1/monitors`.',
     ...INSTRUMENT_GROUPS.flatMap(section),
   ]);
 }
@@ -33,7 +33,9 @@ function section({ title, description, instruments }: InstrumentGroup): string[]
 function entry({ name, kind, unit, label, description, advice, bounds }: Instrument): string[] {
   const type = `${kind[0]?.toUpperCase()}${kind.slice(1)}${unit === null ? '' : `, ${unit}`}.`;
   const buckets =
-    bounds.length === 0 ? '' : ` Buckets up to ${bounds.join(', ')} ${unit}, and one for all above.`;
+    bounds.length === 0
+      ? ''
+      : ` Its buckets end at ${bounds.join(', ')} ${unit}; one more holds all larger values.`;
   return [
     '',
     `### \`${name}\``,

@@ -5,7 +5,10 @@ import { lines, table } from './markdown.ts';
 import { meaning } from './meaning.ts';
 import { metricsPage } from './metrics-page.ts';
 
-/** The generated reference by file name: a page per declared resource, an index, the schema for editors, and the metrics. */
+/**
+ * The generated reference by file name: an index, a page for each declared resource, the schema for editors,
+ * and the page of metrics.
+ */
 export function referenceFiles(): ReadonlyMap<string, string> {
   const pages = Object.values(DEFINITIONS).map((definition): [string, string] => [
     fileName(definition),
@@ -94,7 +97,7 @@ function attributeRow(name: string, attribute: Attribute): string[] {
   const notes = [
     meaning(attribute.value, attribute.description),
     secrecy(attribute),
-    attribute.replaces ? 'A change of it makes a new object.' : '',
+    attribute.replaces ? 'A change of it replaces the object.' : '',
   ];
   return [
     `\`${name}\``,

@@ -5,8 +5,8 @@ import type { Monitor } from './registry.ts';
 import { splitHostAndPort } from './texts.ts';
 
 /**
- * What probes need of a monitor, as it travels in jobs: the time-out's default resolved, international
- * names in their ASCII form. Carries header values in clear.
+ * The part of a monitor that probes need, as it travels in jobs. The default time-out is resolved, and
+ * international names are in their ASCII form. It holds header values in clear text.
  */
 export function toCheck(monitor: Monitor): Check {
   const attempts = {
@@ -26,7 +26,8 @@ export function toCheck(monitor: Monitor): Check {
         status_code_assertions: monitor.status_code_assertions,
         body_assertions: monitor.body_assertions,
         header_assertions: monitor.header_assertions,
-        // Left out where it is off: a monitor that never had it is probed as before, and keeps its votes.
+        // The member is left out when it is off: a monitor that never had it is probed as before and keeps
+        // its votes.
         ...(monitor.certificate_expiry_days === 0
           ? {}
           : { certificate_expiry_days: monitor.certificate_expiry_days }),
@@ -47,9 +48,11 @@ export function toCheck(monitor: Monitor): Check {
 }
 
 /**
- * Exactly what is probed and how it is judged, as text: when it changes, the monitor's version grows
- * and earlier votes end. Name, description, visibility, export and whether it runs are no part of it;
- * periodicity and regions decide when and where, not what. Contains header values in clear.
+ * Everything that decides what is probed and how it is judged, as text. When it changes, the monitor's
+ * version grows and earlier votes end.
+ *
+ * Name, description, visibility, export and `active` are not part of it. Nor are periodicity and regions,
+ * which decide when and where the probe runs. It holds header values in clear text.
  */
 export function probeFingerprint(monitor: Monitor): string {
   return JSON.stringify(toCheck(monitor));
@@ -61,7 +64,10 @@ function asciiHostAndPort(uri: string): string {
   return `${asciiName(parts.host)}:${parts.port}`;
 }
 
-/** Only names with other characters are converted: `domainToASCII` would also lower the case of the rest. */
+/**
+ * Converts only names with other characters, because `domainToASCII` would also change ASCII names to lower
+ * case.
+ */
 function asciiName(name: string): string {
   return /^[\u0000-\u007f]*$/.test(name) ? name : domainToASCII(name);
 }

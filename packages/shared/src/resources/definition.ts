@@ -1,35 +1,38 @@
 import type { z } from 'zod';
 
 /**
- * What a declared resource is to users, once: its validation (input.ts), the OpenAPI document, the
- * declared file, the Terraform schema and the reference pages are all read from these definitions.
+ * The one definition of a declared resource. The validation (input.ts), the OpenAPI document, the declared
+ * file, the Terraform schema and the reference pages are all read from it.
  */
 export type ResourceDefinition = {
-  /** As in Terraform and in the declared file: `svc_http_monitor`. */
+  /** Name in Terraform and in the declared file: `svc_http_monitor`. */
   readonly kind: string;
-  /** For headings: `HTTP monitor`. */
+  /** Title for headings: `HTTP monitor`. */
   readonly title: string;
   readonly description: string;
   readonly attributes: Attributes;
   readonly blocks: Blocks;
-  /** Part of every normalized value (`type: 'http'`); where the API carries it, it must match. */
+  /**
+   * Constant members of every normalized value (`type: 'http'`). Where a request holds one, its value must
+   * match.
+   */
   readonly constants: Readonly<Record<string, string>>;
-  /** Members that only the API answers, beside the computed attributes; ignored when sent back. */
+  /** Members of API answers beside the computed attributes. They are ignored when they are sent back. */
   readonly apiMembers: readonly string[];
   /** Rules over more than one attribute. */
   readonly rules: readonly Rule[];
-  /** Last step of normalization, where the normalized form is not simply the members by name. */
+  /** Last step of normalization, for a resource whose normalized form differs from its members by name. */
   arrange?(members: Readonly<Record<string, unknown>>): Record<string, unknown>;
 };
 
 export type Attributes = Readonly<Record<string, Attribute>>;
 export type Blocks = Readonly<Record<string, Block>>;
 
-/** A type of value with its bounds; `schema` validates one that was given (never null). */
+/** A type of value with its bounds. `schema` validates a given value, never null. */
 export type Value<T = unknown> = {
   readonly type: 'string' | 'number' | 'bool' | 'set' | 'list' | 'map' | 'objects';
   readonly schema: z.ZodType<T>;
-  /** Validates it in the declared file, where that differs. */
+  /** Validates the value in the declared file, where that differs. */
   readonly inFile?: z.ZodType<T>;
   readonly oneOf?: readonly string[];
   readonly minimum?: number;
@@ -39,26 +42,28 @@ export type Value<T = unknown> = {
   /** Most members of a set, list or map. */
   readonly maximumItems?: number;
   readonly unit?: 'ms' | 'days';
-  /** The value (or each member) is the id of a resource of one of these kinds. */
+  /** Kinds of resource that the value, or each of its members, refers to by id. */
   readonly references?: readonly string[];
   /** Members of each object of `objects`. */
   readonly attributes?: Attributes;
   /** What a valid value looks like, in a few words: `host:port`. */
   readonly form?: string;
-  /** What is secret in it, where it is not secret as a whole. */
+  /** The secret part of a value that is not secret as a whole. */
   readonly secretPart?: SecretPart;
 };
 
-/** A part of a text that is kept encrypted, and masked for tokens that only read. */
+/** A part of a text that is encrypted at rest, and masked for tokens that may only read. */
 export type SecretPart = {
   /** For people: `user information`. */
   readonly name: string;
   isIn(text: string): boolean;
-  /** The text with `mask` in place of the part; as it is where it has none. */
+  /** Replaces the part with `mask`. A text without the part stays as it is. */
   replaced(text: string, mask: string): string;
-  /** The text without the part. */
+  /** Removes the part from the text. */
   left(text: string): string;
-  /** Whether the mask stands for some of it; without this, whether it stands for all of it. */
+  /**
+   * Whether the mask stands for some of the part. Without this function, the mask must stand for all of it.
+   */
   isMasked?(text: string, mask: string): boolean;
 };
 
@@ -67,18 +72,21 @@ export type Presence = 'required' | 'optional' | 'default' | 'computed';
 export type Attribute<T = unknown, P extends Presence = Presence> = {
   readonly value: Value<T>;
   readonly presence: P;
-  /** Taken when the attribute is left out; only with presence `default`. */
+  /** Value of an omitted attribute; only with presence `default`. */
   readonly default?: unknown;
   readonly description: string;
-  /** Terraform hides it in everything it shows. Always `secret` too. */
+  /** Whether Terraform hides it in all its output. A sensitive attribute is always `secret` too. */
   readonly sensitive: boolean;
-  /** Encrypted at rest, and masked for tokens that only read. */
+  /** Whether it is encrypted at rest, and masked for tokens that may only read. */
   readonly secret: boolean;
-  /** Changing it makes a new object in place of the old one. */
+  /** Whether a change of it replaces the object with a new one. */
   readonly replaces: boolean;
 };
 
-/** A nested block: `single` at most once, as a mapping; `list` up to `maximum` times. */
+/**
+ * A nested block. A `single` block occurs at most once, as a mapping. A `list` block occurs up to `maximum`
+ * times.
+ */
 export type Block<A extends Attributes = Attributes, N extends 'single' | 'list' = 'single' | 'list'> = {
   readonly nesting: N;
   readonly maximum: number;
@@ -87,14 +95,14 @@ export type Block<A extends Attributes = Attributes, N extends 'single' | 'list'
 };
 
 /**
- * A rule over several attributes. `check` sees the members that were given (each may itself be
- * invalid or missing) and answers what is wrong, with the attribute to point at.
+ * A rule over several attributes. `check` sees the given members, each of which may be invalid or missing. It
+ * returns every breach with the attribute to point at.
  */
 export type Rule = {
   /** For the reference pages. */
   readonly description: string;
   check(given: Readonly<Record<string, unknown>>): readonly RuleBreach[];
-  /** What is wrong whatever a value will be that `check` looks at and that is not known yet, as during a plan. */
+  /** Breaches that are certain although `check` looks at values that are not known yet, as during a plan. */
   checkUnknown?(given: Readonly<Record<string, unknown>>): readonly RuleBreach[];
 };
 
@@ -115,7 +123,7 @@ export function required<T>(value: Value<T>, description: string, meaning: Meani
   return attribute('required', value, description, meaning);
 }
 
-/** Normalized to `null` when left out. */
+/** Declares an attribute that is normalized to `null` when it is omitted. */
 export function optional<T>(value: Value<T>, description: string, meaning: Meaning = {}) {
   return attribute('optional', value, description, meaning);
 }
@@ -129,7 +137,7 @@ export function withDefault<T>(
   return { ...attribute('default', value, description, meaning), default: fallback };
 }
 
-/** Set by the service, never by the user. */
+/** Declares an attribute that the service sets, never the user. */
 export function computed<T>(value: Value<T>, description: string, meaning: Meaning = {}) {
   return attribute('computed', value, description, meaning);
 }
@@ -146,7 +154,7 @@ export function singleBlock<A extends Attributes>(description: string, attribute
   return { nesting: 'single', maximum: 1, description, attributes };
 }
 
-/** Normalized attributes: defaults applied, what was left out is null, computed ones absent. */
+/** Normalized attributes: defaults are applied, omitted ones are null, computed ones are absent. */
 export type NormalizedAttributes<A extends Attributes> = {
   [K in keyof A as A[K] extends Attribute<unknown, 'computed'> ? never : K]: A[K] extends Attribute<
     infer T,
@@ -158,7 +166,7 @@ export type NormalizedAttributes<A extends Attributes> = {
     : never;
 };
 
-/** Normalized blocks: a list (empty when none), or one or null. */
+/** Normalized blocks: a list, which may be empty, for `list`; one object or null for `single`. */
 export type NormalizedBlocks<B extends Blocks> = {
   [K in keyof B]: B[K]['nesting'] extends 'list'
     ? NormalizedAttributes<B[K]['attributes']>[]

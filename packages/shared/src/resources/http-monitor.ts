@@ -15,7 +15,7 @@ import { headerName, headerValue, httpUrlWithUserInfo, probeHeaderName } from '.
 import { bool, choice, number, text } from './values.ts';
 
 const headerKey = text({ min: 1, max: LIMITS.headerName, check: probeHeaderName, form: 'header name' });
-/** Secret where there is one: the empty text, which is the default, is shown as it is. */
+/** The whole text is secret, except the empty default, which is shown as it is. */
 const wholeText: SecretPart = {
   name: 'text',
   isIn: (text) => text !== '',
@@ -25,14 +25,17 @@ const wholeText: SecretPart = {
 
 const assertionTarget = text({ max: LIMITS.assertionTarget });
 
-/** Bounds what escaping in JSON can make of a body or assertion: a job must fit a NATS message. */
+/**
+ * Bounds the size of a monitor after JSON has escaped its body and assertions: a job must fit into a NATS
+ * message.
+ */
 const fitsAJob: Rule = {
   description: 'The monitor as a whole, written as JSON, has at most 768 KiB.',
   check: (given) => {
     const bytes = Buffer.byteLength(JSON.stringify(given));
     return bytes <= LIMITS.checkBytes
       ? []
-      : [{ path: [], message: `has ${bytes} bytes as JSON, at most ${LIMITS.checkBytes} are allowed` }];
+      : [{ path: [], message: `has ${bytes} bytes as JSON, but at most ${LIMITS.checkBytes} are allowed` }];
   },
 };
 

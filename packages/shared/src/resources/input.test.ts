@@ -120,8 +120,8 @@ test('references are ids in the declared file only', () => {
 test('all unknown members are reported, each with its own suggestion', () => {
   const result = parseResource('svc_tcp_monitor', { ...VALID.svc_tcp_monitor, retyr: 1, actve: true }, 'api');
   expect(result.ok ? [] : result.issues).toEqual([
-    { path: ['retyr'], message: 'is not known here: did you mean "retry"?', isUnknown: true },
-    { path: ['actve'], message: 'is not known here: did you mean "active"?', isUnknown: true },
+    { path: ['retyr'], message: 'is unknown: did you mean "retry"?', isUnknown: true },
+    { path: ['actve'], message: 'is unknown: did you mean "active"?', isUnknown: true },
   ]);
 });
 

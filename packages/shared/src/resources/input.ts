@@ -11,24 +11,24 @@ import type {
 import { expected, listOf, quoted } from './wording.ts';
 
 /**
- * Who wrote the input. Over the API, read-only members are ignored, so that an answer can be sent
- * back; in the declared file they are unknown, and ids may be references (`${svc_http_monitor.api.id}`)
- * that are resolved when the declaration is applied.
+ * The surface that the input came from. The API ignores read-only members, so that an answer can be sent
+ * back. In the declared file they are unknown members, and ids may be references
+ * (`${svc_http_monitor.api.id}`) that are resolved when the declaration is applied.
  */
 export type Surface = 'api' | 'file';
 
-/** One thing wrong with an input; `path` leads to the member at fault, also when that is not there. */
+/** One problem of an input. `path` leads to the wrong member, even when that member is missing. */
 export type Issue = {
   readonly path: readonly (string | number)[];
   readonly message: string;
-  /** The member itself should not be there; else its value is wrong. */
+  /** Set when the member itself should not be there. Otherwise its value is wrong. */
   readonly isUnknown?: true;
 };
 
 /**
- * The schema of a resource as users write it: unknown members are refused, `null` equals omitted,
- * the output is normalized. Rules over several attributes are checked also when other members are
- * wrong, so that everything is reported at once.
+ * The schema of a resource as users write it. Unknown members are refused, `null` means omitted, and the
+ * output is normalized. Rules over several attributes are checked even when other members are wrong, so that
+ * everything is reported at once.
  */
 export function inputSchema<T>(definition: ResourceDefinition, surface: Surface): z.ZodType<T> {
   const written: z.ZodRawShape = {
@@ -118,11 +118,14 @@ function readOnlyShape(definition: ResourceDefinition): z.ZodRawShape {
   };
 }
 
-const NOT_KNOWN = 'is not known here';
-/** Unknown members that are told what was probably meant: looking for that takes its time. */
+const NOT_KNOWN = 'is unknown';
+/** Most unknown members that get a suggestion, because the search takes time. */
 const MOST_HINTS = 20;
 
-/** Unknown members make one issue with a line for each of them; {@link issuesOf} takes it apart. */
+/**
+ * An object schema that refuses unknown members. They make one issue with a line for each of them, which
+ * {@link issuesOf} takes apart.
+ */
 function strictObject(shape: z.ZodRawShape, known: readonly string[]) {
   return z.strictObject(shape, {
     error: (issue) =>
@@ -137,8 +140,8 @@ function strictObject(shape: z.ZodRawShape, known: readonly string[]) {
 function unknownMember(name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
   return meant === null
-    ? `is not known here: allowed are ${known.join(', ')}`
-    : `is not known here: did you mean "${meant}"?`;
+    ? `is unknown: allowed are ${known.join(', ')}`
+    : `is unknown: did you mean "${meant}"?`;
 }
 
 function breaches(rules: readonly Rule[], value: unknown) {
@@ -146,7 +149,7 @@ function breaches(rules: readonly Rule[], value: unknown) {
   return rules.flatMap((rule) => [...rule.check(value as Record<string, unknown>)]);
 }
 
-/** What is wrong, one issue per member, in the order of the paths' discovery. */
+/** The problems of an input, one issue for each member, in the order in which they were found. */
 export function issuesOf(error: z.ZodError): Issue[] {
   return error.issues.flatMap((issue): Issue[] => {
     const path = issue.path.map((step) => (typeof step === 'number' ? step : String(step)));

@@ -9,7 +9,10 @@ import { bool, choice, choiceSet, number, text, textMap } from './values.ts';
 
 export const MONITOR_STATUS_VALUES = ['active', 'degraded', 'error', 'unknown'] as const;
 
-/** What the three kinds of monitor have in common, before and after what is their own. */
+/**
+ * The attributes that all kinds of monitor share. `naming` goes before a kind's own attributes, `running`
+ * after them.
+ */
 export const naming = {
   name: required(text({ min: 1, max: LIMITS.monitorName, check: oneLine }), 'Name that people see.'),
 };
@@ -44,7 +47,7 @@ export const running = {
   ),
   otlp_endpoint: optional(
     text({ min: 1, max: LIMITS.target, check: otlpEndpoint, form: 'http(s) URL', secretPart: urlSecrets }),
-    'OpenTelemetry endpoint (OTLP over HTTP, not gRPC) that its metrics are exported to. A URL without a path, or with one that ends with `/`, gets `/v1/metrics`; a path is used as it is given.',
+    'OpenTelemetry endpoint (OTLP over HTTP, not gRPC) that the metrics of the monitor are exported to. A URL without a path, or with one that ends with `/`, gets `/v1/metrics`; a path is used as it is given.',
   ),
   otlp_headers: optional(
     textMap(LIMITS.headers, outgoingHeaderName, { maxBytes: LIMITS.headerValueBytes, check: headerValue }),
@@ -55,5 +58,5 @@ export const running = {
   status: computed(choice(MONITOR_STATUS_VALUES), 'Status after the latest verdict.'),
 };
 
-/** What the API answers beside the attributes. */
+/** Members of the API's answers beside the attributes. */
 export const MONITOR_API_MEMBERS = ['regions_status', 'warnings', 'created_at', 'updated_at'];

@@ -37,7 +37,7 @@ const oneMatchingBlock: Rule = {
     const [, ...further] = CHANNEL_KINDS.filter((candidate) => (given[candidate] ?? null) !== null);
     return further.map((block) => ({
       path: [block],
-      message: 'cannot be given beside another provider block: a channel has the one of its provider_type',
+      message: 'must be the only provider block: a channel has one, named like its provider_type',
     }));
   },
 };
@@ -70,7 +70,7 @@ export const notification = {
   }),
 } satisfies ResourceDefinition;
 
-/** Normalized: the settings of its kind, in the API under the name of the kind. */
+/** A normalized channel. `settings` are those of its kind; in the API they have the name of the kind. */
 export type NotificationOf<K extends ChannelKind> = {
   name: string | null;
   provider_type: K;

@@ -1,8 +1,8 @@
 import type { Notification, ResourceKind, Resources } from './registry.ts';
 
 /**
- * Normalized attributes as users write and read them: the settings of a channel stand under the name
- * of its kind. Everything else is written as it is normalized.
+ * Normalized attributes as users write and read them. The settings of a channel stand under the name of its
+ * kind; everything else stays as it is.
  */
 export function presented<K extends ResourceKind>(
   kind: K,

@@ -28,11 +28,11 @@ const REFUSED: Refused[] = [
   ...refusedEach(MONITORS, { name: undefined }, ['name: is required']),
   ...refusedEach(MONITORS, { name: null }, ['name: is required']),
   ...refusedEach(MONITORS, { name: '' }, ['name: must not be empty']),
-  ...refusedEach(MONITORS, { name: x(257) }, ['name: has 257 characters, at most 256 are allowed']),
+  ...refusedEach(MONITORS, { name: x(257) }, ['name: has 257 characters, but at most 256 are allowed']),
   ...refusedEach(MONITORS, { name: 'a\nb' }, ['name: must be one line without control characters']),
   ...refusedEach(MONITORS, { name: 'a\u009bb' }, ['name: must be one line without control characters']),
   ...refusedEach(MONITORS, { name: 'a\u202eb' }, [
-    'name: must not contain characters that change the direction of writing',
+    'name: must not contain characters that change the direction of the text',
   ]),
   ...refusedEach(MONITORS, { name: 'a\ud800' }, [
     'name: contains half of a surrogate pair, which is not a character',
@@ -42,18 +42,18 @@ const REFUSED: Refused[] = [
     'periodicity: "2m" is not one of 30s, 1m, 5m, 10m, 30m, 1h',
   ]),
   ...refusedEach(MONITORS, { periodicity: 60 }, ['periodicity: must be a string, not a number']),
-  ...refusedEach(MONITORS, { timeout: -1 }, ['timeout: is -1: 0 to 120000 is allowed']),
-  ...refusedEach(MONITORS, { timeout: 120_001 }, ['timeout: is 120001: 0 to 120000 is allowed']),
-  ...refusedEach(MONITORS, { timeout: 1.5 }, ['timeout: is 1.5: must be a whole number']),
+  ...refusedEach(MONITORS, { timeout: -1 }, ['timeout: is -1, but must be from 0 to 120000']),
+  ...refusedEach(MONITORS, { timeout: 120_001 }, ['timeout: is 120001, but must be from 0 to 120000']),
+  ...refusedEach(MONITORS, { timeout: 1.5 }, ['timeout: is 1.5, but must be a whole number']),
   ...refusedEach(MONITORS, { timeout: '45s' }, ['timeout: must be a number, not a string']),
   ...refusedEach(MONITORS, { timeout: Number.NaN }, ['timeout: must be a finite number']),
-  ...refusedEach(MONITORS, { degraded_at: -1 }, ['degraded_at: is -1: 0 or more is allowed']),
-  ...refusedEach(MONITORS, { retry: 11 }, ['retry: is 11: 0 to 10 is allowed']),
-  ...refusedEach(MONITORS, { retry: -1 }, ['retry: is -1: 0 to 10 is allowed']),
+  ...refusedEach(MONITORS, { degraded_at: -1 }, ['degraded_at: is -1, but must be 0 or more']),
+  ...refusedEach(MONITORS, { retry: 11 }, ['retry: is 11, but must be from 0 to 10']),
+  ...refusedEach(MONITORS, { retry: -1 }, ['retry: is -1, but must be from 0 to 10']),
   ...refusedEach(MONITORS, { active: 'yes' }, ['active: must be a boolean, not a string']),
   ...refusedEach(MONITORS, { public: 1 }, ['public: must be a boolean, not a number']),
   ...refusedEach(MONITORS, { description: x(1_025) }, [
-    'description: has 1025 characters, at most 1024 are allowed',
+    'description: has 1025 characters, but at most 1024 are allowed',
   ]),
   ...refusedEach(MONITORS, { regions: 'hosta-fra' }, ['regions: must be a list, not a string']),
   ...refusedEach(MONITORS, { regions: ['hosta-fra', 'hosta-xyz'] }, [
@@ -72,14 +72,12 @@ const REFUSED: Refused[] = [
     'otlp_headers.Host: must not be "Host": that header is set by the connection itself',
   ]),
   ...refusedEach(MONITORS, { otlp_headers: { a: 1 } }, ['otlp_headers.a: must be a string, not a number']),
-  ...refusedEach(MONITORS, { periodicty: '1m' }, [
-    'periodicty: is not known here: did you mean "periodicity"?',
-  ]),
+  ...refusedEach(MONITORS, { periodicty: '1m' }, ['periodicty: is unknown: did you mean "periodicity"?']),
   ...refusedEach(MONITORS, { otlp_endpoint: 'https://user:secret@a/' }, [
     'otlp_endpoint: must not contain a user name or password: send them in a header',
   ]),
   ['svc_http_monitor', { url: undefined }, ['url: is required']],
-  ['svc_http_monitor', { url: longUrl(2_049) }, ['url: has 2049 characters, at most 2048 are allowed']],
+  ['svc_http_monitor', { url: longUrl(2_049) }, ['url: has 2049 characters, but at most 2048 are allowed']],
   ['svc_http_monitor', { url: 'example.com' }, ['url: must be a URL that starts with https:// or http://']],
   ['svc_http_monitor', { url: 'ftp://a' }, ['url: must be a URL that starts with https:// or http://']],
   ['svc_http_monitor', { url: 'https://' }, ['url: is not a valid URL']],
@@ -89,48 +87,56 @@ const REFUSED: Refused[] = [
   [
     'svc_http_monitor',
     { url: ' https://a' },
-    ['url: must not contain blanks or control characters: write a blank as %20'],
+    ['url: must not contain spaces or control characters: write a space as %20'],
   ],
   [
     'svc_http_monitor',
     { url: 'https:///user:secret@a/' },
-    ['url: is not a valid URL: it has too many slashes'],
+    ['url: is not a valid URL: there are too many slashes after the scheme'],
   ],
   [
     'svc_http_monitor',
     { method: 'get' },
     ['method: "get" is not one of GET, POST, HEAD, PUT, PATCH, DELETE, OPTIONS'],
   ],
-  ['svc_http_monitor', { body: x(262_145) }, ['body: has 262145 bytes, at most 262144 are allowed']],
-  ['svc_http_monitor', { body: 'ü'.repeat(131_073) }, ['body: has 262146 bytes, at most 262144 are allowed']],
+  ['svc_http_monitor', { body: x(262_145) }, ['body: has 262145 bytes, but at most 262144 are allowed']],
+  [
+    'svc_http_monitor',
+    { body: 'ü'.repeat(131_073) },
+    ['body: has 262146 bytes, but at most 262144 are allowed'],
+  ],
   [
     'svc_http_monitor',
     { body: '\u0001'.repeat(262_144) },
-    [': has 1573232 bytes as JSON, at most 786432 are allowed'],
+    [': has 1573232 bytes as JSON, but at most 786432 are allowed'],
   ],
   [
     'svc_http_monitor',
     { certificate_expiry_days: 399 },
-    ['certificate_expiry_days: is 399: 0 to 398 is allowed'],
+    ['certificate_expiry_days: is 399, but must be from 0 to 398'],
   ],
   [
     'svc_http_monitor',
     { certificate_expiry_days: 0.5 },
-    ['certificate_expiry_days: is 0.5: must be a whole number'],
+    ['certificate_expiry_days: is 0.5, but must be a whole number'],
   ],
   [
     'svc_tcp_monitor',
     { certificate_expiry_days: 7 },
-    [expect.stringMatching('^certificate_expiry_days: is not known here')],
+    [expect.stringMatching('^certificate_expiry_days: is unknown')],
   ],
   ['svc_http_monitor', { follow_redirects: null, headers: {} }, ['headers: must be a list, not a mapping']],
-  ['svc_http_monitor', { headers: times(21, header) }, ['headers: has 21 entries, at most 20 are allowed']],
+  [
+    'svc_http_monitor',
+    { headers: times(21, header) },
+    ['headers: has 21 entries, but at most 20 are allowed'],
+  ],
   ['svc_http_monitor', { headers: [{ value: 'a' }] }, ['headers.0.key: is required']],
   ['svc_http_monitor', { headers: [{ key: 'a' }] }, ['headers.0.value: is required']],
   [
     'svc_http_monitor',
     { headers: [{ key: 'a b', value: '' }] },
-    ['headers.0.key: is not a header name: letters, digits and hyphens, without blanks or colon'],
+    ['headers.0.key: is not a header name: use letters, digits and hyphens, without spaces or a colon'],
   ],
   ...[
     'Content-Length',
@@ -153,35 +159,35 @@ const REFUSED: Refused[] = [
     (value): Refused => [
       'svc_http_monitor',
       { headers: [{ key: 'a', value }] },
-      ['headers.0.value: must not contain line ends or NUL'],
+      ['headers.0.value: must not contain line breaks or NUL'],
     ],
   ),
   [
     'svc_http_monitor',
     { headers: [{ key: 'a', value: '検' }] },
     [
-      'headers.0.value: contains characters that an HTTP header cannot carry: use Latin-1 characters, encode others',
+      'headers.0.value: contains characters that an HTTP header cannot carry: use Latin-1 characters, and encode others',
     ],
   ],
   [
     'svc_http_monitor',
     { headers: [{ key: 'a', value: x(8_193) }] },
-    ['headers.0.value: has 8193 bytes, at most 8192 are allowed'],
+    ['headers.0.value: has 8193 bytes, but at most 8192 are allowed'],
   ],
   [
     'svc_http_monitor',
     { headers: [{ ...header, valeu: 'a' }] },
-    ['headers.0.valeu: is not known here: did you mean "value"?'],
+    ['headers.0.valeu: is unknown: did you mean "value"?'],
   ],
   [
     'svc_http_monitor',
     { status_code_assertions: [{ target: 99, comparator: 'eq' }] },
-    ['status_code_assertions.0.target: is 99: 100 to 599 is allowed'],
+    ['status_code_assertions.0.target: is 99, but must be from 100 to 599'],
   ],
   [
     'svc_http_monitor',
     { status_code_assertions: [{ target: 600, comparator: 'eq' }] },
-    ['status_code_assertions.0.target: is 600: 100 to 599 is allowed'],
+    ['status_code_assertions.0.target: is 600, but must be from 100 to 599'],
   ],
   [
     'svc_http_monitor',
@@ -196,12 +202,12 @@ const REFUSED: Refused[] = [
   [
     'svc_http_monitor',
     { status_code_assertions: times(11, { target: 200, comparator: 'eq' }) },
-    ['status_code_assertions: has 11 entries, at most 10 are allowed'],
+    ['status_code_assertions: has 11 entries, but at most 10 are allowed'],
   ],
   [
     'svc_http_monitor',
     { body_assertions: times(11, { target: 'a', comparator: 'eq' }) },
-    ['body_assertions: has 11 entries, at most 10 are allowed'],
+    ['body_assertions: has 11 entries, but at most 10 are allowed'],
   ],
   [
     'svc_http_monitor',
@@ -218,7 +224,7 @@ const REFUSED: Refused[] = [
   [
     'svc_http_monitor',
     { header_assertions: times(11, { key: 'a', target: 'a', comparator: 'eq' }) },
-    ['header_assertions: has 11 entries, at most 10 are allowed'],
+    ['header_assertions: has 11 entries, but at most 10 are allowed'],
   ],
   [
     'svc_http_monitor',
@@ -271,8 +277,8 @@ const REFUSED: Refused[] = [
     { uri: '-a.example:443' },
     ['uri: has the host "-a.example", which is neither a host name nor an IP address'],
   ],
-  ['svc_tcp_monitor', { uri: longPort(2_049) }, ['uri: has 2049 characters, at most 2048 are allowed']],
-  ['svc_tcp_monitor', { url: 'https://a' }, ['url: is not known here: did you mean "uri"?']],
+  ['svc_tcp_monitor', { uri: longPort(2_049) }, ['uri: has 2049 characters, but at most 2048 are allowed']],
+  ['svc_tcp_monitor', { url: 'https://a' }, ['url: is unknown: did you mean "uri"?']],
   [
     'svc_dns_monitor',
     { uri: 'https://example.com' },
@@ -302,7 +308,7 @@ const REFUSED: Refused[] = [
   [
     'svc_dns_monitor',
     { record_assertions: times(11, { record: 'A', target: 'a', comparator: 'eq' }) },
-    ['record_assertions: has 11 entries, at most 10 are allowed'],
+    ['record_assertions: has 11 entries, but at most 10 are allowed'],
   ],
   [
     'svc_notification',
@@ -315,11 +321,11 @@ const REFUSED: Refused[] = [
     { sms: { phone_number: '+4915112345678' } },
     ['sms: does not belong to provider_type email: remove it, or set provider_type to sms'],
   ],
-  ['svc_notification', { name: x(257) }, ['name: has 257 characters, at most 256 are allowed']],
+  ['svc_notification', { name: x(257) }, ['name: has 257 characters, but at most 256 are allowed']],
   [
     'svc_notification',
     { monitor_ids: ['a'] },
-    ['monitor_ids.0: is not an id: a decimal number as a string, like "12"'],
+    ['monitor_ids.0: is not an id: use a decimal number as a string, like "12"'],
   ],
   ['svc_notification', { monitor_ids: [12] }, ['monitor_ids.0: must be a string, not a number']],
   ['svc_notification', { email: [{ email: 'a@b.example' }] }, ['email: must be a mapping, not a list']],
@@ -340,27 +346,35 @@ const REFUSED: Refused[] = [
       [
         'webhook',
         { endpoint: 'http://a', headers: times(21, header) },
-        'headers: has 21 entries, at most 20 are allowed',
+        'headers: has 21 entries, but at most 20 are allowed',
       ],
       [
         'sms',
         { phone_number: '0151 123' },
-        'phone_number: is not a phone number in international format: + and 7 to 15 digits without blanks, like +4915112345678',
+        'phone_number: is not a phone number in international format: + and 7 to 15 digits without spaces, like +4915112345678',
       ],
       ['messenger_b', {}, 'phone_number: is required'],
       [
         'messenger_a',
         { chat_id: 'ops' },
-        'chat_id: is not a chat id: a number like -1001234567890, or @name of a public channel',
+        'chat_id: is not a chat id: use a number like -1001234567890, or the @name of a public channel',
       ],
       ['chat_a', {}, 'webhook_url: is required'],
       ['chat_b', { webhook_url: 'x' }, 'webhook_url: must be a URL that starts with https:// or http://'],
       ['chat_c', {}, 'webhook_url: is required'],
-      ['incident_a', { integration_key: 'a b' }, 'integration_key: must be printable ASCII without blanks'],
+      [
+        'incident_a',
+        { integration_key: 'a b' },
+        'integration_key: must be printable ASCII characters without spaces',
+      ],
       ['incident_b', { api_key: 'a', region: 'us-east' }, 'region: "us-east" is not one of us, eu'],
       ['incident_b', { region: 'us' }, 'api_key: is required'],
       ['incident_c', {}, 'webhook_url: is required'],
-      ['push_a', { topic: 'a/b' }, 'topic: is not a topic: 1 to 64 letters, digits, hyphens and underscores'],
+      [
+        'push_a',
+        { topic: 'a/b' },
+        'topic: is not a topic: use 1 to 64 letters, digits, hyphens and underscores',
+      ],
     ] as const
   ).map(
     ([kind, block, issue]): Refused => [
@@ -370,20 +384,20 @@ const REFUSED: Refused[] = [
     ],
   ),
   ['svc_status_page', { title: '' }, ['title: must not be empty']],
-  ['svc_status_page', { title: x(257) }, ['title: has 257 characters, at most 256 are allowed']],
+  ['svc_status_page', { title: x(257) }, ['title: has 257 characters, but at most 256 are allowed']],
   ['svc_status_page', { slug: '' }, ['slug: must not be empty']],
-  ['svc_status_page', { slug: x(257) }, ['slug: has 257 characters, at most 256 are allowed']],
+  ['svc_status_page', { slug: x(257) }, ['slug: has 257 characters, but at most 256 are allowed']],
   ...['A', 'a b', '-a', 'a/b', 'ü'].map(
     (slug): Refused => [
       'svc_status_page',
       { slug },
-      ['slug: may contain lower-case letters a to z, digits and, between them, hyphens'],
+      ['slug: must consist of the letters a to z, digits, and hyphens between them'],
     ],
   ),
   [
     'svc_status_page',
     { description: x(1_025) },
-    ['description: has 1025 characters, at most 1024 are allowed'],
+    ['description: has 1025 characters, but at most 1024 are allowed'],
   ],
   [
     'svc_status_page',
@@ -431,23 +445,23 @@ const REFUSED: Refused[] = [
     { monitor_id: '1' },
     ['monitor_id: is only for type monitor: remove it, or set type to monitor'],
   ],
-  ['svc_status_page_component', { name: x(257) }, ['name: has 257 characters, at most 256 are allowed']],
+  ['svc_status_page_component', { name: x(257) }, ['name: has 257 characters, but at most 256 are allowed']],
   [
     'svc_status_page_component',
     { description: x(1_025) },
-    ['description: has 1025 characters, at most 1024 are allowed'],
+    ['description: has 1025 characters, but at most 1024 are allowed'],
   ],
-  ['svc_status_page_component', { order: 1.5 }, ['order: is 1.5: must be a whole number']],
+  ['svc_status_page_component', { order: 1.5 }, ['order: is 1.5, but must be a whole number']],
   ['svc_status_page_component_group', { name: '' }, ['name: must not be empty']],
   [
     'svc_status_page_component_group',
     { name: x(257) },
-    ['name: has 257 characters, at most 256 are allowed'],
+    ['name: has 257 characters, but at most 256 are allowed'],
   ],
   [
     'svc_status_page_component_group',
     { page_id: '01' },
-    ['page_id: is not an id: a decimal number as a string, like "12"'],
+    ['page_id: is not an id: use a decimal number as a string, like "12"'],
   ],
 ];
 

@@ -32,7 +32,7 @@ export type Resources = {
 };
 export type ResourceKind = keyof Resources;
 
-/** Every kind, in an order in which a resource follows those that it can refer to. */
+/** The definitions of all kinds. Each kind comes after the kinds that it can refer to. */
 export const DEFINITIONS: { readonly [K in ResourceKind]: ResourceDefinition } = {
   svc_http_monitor: httpMonitor,
   svc_tcp_monitor: tcpMonitor,
@@ -72,14 +72,14 @@ function schemasFor(surface: Surface): { readonly [K in ResourceKind]: z.ZodType
   };
 }
 
-/** The zod schema that validates and normalizes; its input side is what OpenAPI shows. */
+/** The zod schema that validates and normalizes a resource. OpenAPI shows its input side. */
 export function resourceSchema<K extends ResourceKind>(kind: K, surface: Surface): z.ZodType<Resources[K]> {
   return schemas[surface][kind];
 }
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; issues: Issue[] };
 
-/** Validates and normalizes what a user wrote; all that is wrong with it is reported at once. */
+/** Validates and normalizes a resource that a user wrote. All problems are reported at once. */
 export function parseResource<K extends ResourceKind>(
   kind: K,
   input: unknown,

@@ -2,20 +2,20 @@ import { MASK } from '../secret.ts';
 import type { Attributes, SecretPart } from './definition.ts';
 import { DEFINITIONS, type ResourceKind } from './registry.ts';
 
-/** A secret of a resource, and where it is. */
+/** A secret of a resource and its place. */
 export type SecretPlace = {
   readonly path: readonly (string | number)[];
-  /** Whether the last step of the path is a key of the user's, and not an attribute. */
+  /** Whether the last step of the path is a key that the user chose, not an attribute. */
   readonly isMember: boolean;
-  /** The whole value, also where only a part of it is secret. */
+  /** The whole value, even when only a part of it is secret. */
   readonly value: unknown;
-  /** What is secret of the value; undefined: all of it. */
+  /** The secret part of the value; undefined when all of it is secret. */
   readonly part: SecretPart | undefined;
 };
 
 /**
- * The secrets that are set in a resource as users write it, which need not be valid. A single block may
- * be a list of one, as Terraform has it. A text of which a part is secret is among them when it has the part.
+ * The secrets that are set in a resource as users write it; the resource need not be valid. A single block
+ * may be a list of one, as in Terraform. A text with a secret part is included when it has that part.
  */
 export function secretsIn(kind: ResourceKind, resource: unknown): SecretPlace[] {
   return SECRETS[kind].flatMap(({ path: pattern, part }) => {
@@ -26,7 +26,7 @@ export function secretsIn(kind: ResourceKind, resource: unknown): SecretPlace[] 
   });
 }
 
-/** The secret at a place of a resource as users write it; null when what is there is none. */
+/** The secret at a place of a resource as users write it; null when the value there is not secret. */
 export function secretAt(
   kind: ResourceKind,
   path: readonly (string | number)[],
@@ -65,18 +65,18 @@ function placesIn(
     .flatMap(([name, member]) => below(name, member, rest));
 }
 
-/** The value as it is shown to those who may not read its secret. */
+/** The value as tokens that may not read its secret see it. */
 export function maskOf({ value, part }: Pick<SecretPlace, 'value' | 'part'>): string {
   return part === undefined || typeof value !== 'string' ? MASK : part.replaced(value, MASK);
 }
 
-/** Whether a secret is the mask that was shown in its place: somebody sends it back. */
+/** Whether a secret is the mask that was shown in its place. A client then sends back what it read. */
 export function isMask({ value, part }: Pick<SecretPlace, 'value' | 'part'>): boolean {
   if (part?.isMasked !== undefined && typeof value === 'string') return part.isMasked(value, MASK);
   return value === maskOf({ value, part });
 }
 
-/** A copy of a resource as users write it (blocks under their names) with its secrets masked; null stays null. */
+/** Copies a resource as users write it (blocks under their names) and masks its secrets. Null stays null. */
 export function masked<T extends object>(kind: ResourceKind, resource: T): T {
   return SECRETS[kind].reduce<unknown>((value, { path, part }) => maskAt(value, path, part), resource) as T;
 }
@@ -87,7 +87,7 @@ function maskAt(value: unknown, path: readonly string[], part: SecretPart | unde
   if (step === undefined) return hasSecret(part, value) ? maskOf({ value, part }) : value;
   if (typeof value !== 'object') return value;
   if (Array.isArray(value)) {
-    // As in `placesIn`: a list where no list is meant is looked through.
+    // A list in an unexpected place is searched too, as in `placesIn`.
     const inner = step === '*' ? rest : path;
     return value.map((member) => maskAt(member, inner, part));
   }
@@ -99,7 +99,7 @@ function maskAt(value: unknown, path: readonly string[], part: SecretPart | unde
 }
 
 /**
- * Where secrets are, as users write it; `*` stands for every member of a list or mapping:
+ * The path to secrets in a resource as users write it. `*` stands for every member of a list or mapping:
  * `['headers', '*', 'value']`.
  */
 type SecretPattern = { readonly path: readonly string[]; readonly part?: SecretPart };

@@ -3,29 +3,35 @@ import { domainToASCII } from 'node:url';
 import { userInfo } from '../user-info.ts';
 
 /**
- * Forms of text values. Each function answers what is wrong with the text and what to do, or null
- * when nothing is. Texts are kept as they were written: nothing here trims or changes case.
+ * Checks of text values. A check returns what is wrong and what to do, as text that follows the attribute's
+ * name, or null. Texts are kept as they were written: no check trims them or changes their case.
  */
 export type TextCheck = (text: string) => string | null;
 
 export const oneLine: TextCheck = (text) => {
   if (/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text))
     return 'must be one line without control characters';
-  return BIDIRECTIONAL.test(text) ? 'must not contain characters that change the direction of writing' : null;
+  return BIDIRECTIONAL.test(text)
+    ? 'must not contain characters that change the direction of the text'
+    : null;
 };
 
-/** Marks, embeddings, overrides and isolates (UAX #9): with them a name shows as another. Letters of any script are fine. */
+/**
+ * Marks, embeddings, overrides and isolates (UAX #9), with which a name is displayed as a different one.
+ * Letters of any script are allowed.
+ */
 const BIDIRECTIONAL = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 
-/** Anything that an encoder can write as UTF-8. */
+/** Accepts every text that can be encoded as UTF-8. */
 export const wellFormed: TextCheck = (text) =>
   text.isWellFormed() ? null : 'contains half of a surrogate pair, which is not a character';
 
 function url(text: string, schemes: readonly string[]): string | null {
   const names = schemes.map((scheme) => (scheme === 'mailto:' ? scheme : `${scheme}//`)).join(' or ');
-  // The URL parser silently drops tabs and line ends and trims blanks; what is probed must be what was written.
+  // The URL parser silently drops tabs and line breaks and trims spaces, but svc must probe exactly the
+  // written URL.
   if (/[\u0000-\u0020\u007f]/.test(text)) {
-    return 'must not contain blanks or control characters: write a blank as %20';
+    return 'must not contain spaces or control characters: write a space as %20';
   }
   const parsed = URL.parse(text);
   if (parsed === null) {
@@ -40,7 +46,7 @@ function url(text: string, schemes: readonly string[]): string | null {
   return null;
 }
 
-/** Where user information would be kept and shown as it is. */
+/** A URL whose user information would be stored and shown in clear text, and is therefore refused. */
 function urlWithoutUserInfo(text: string, schemes: readonly string[]): string | null {
   const wrong = url(text, schemes);
   if (wrong !== null) return wrong;
@@ -52,21 +58,24 @@ function urlWithoutUserInfo(text: string, schemes: readonly string[]): string | 
 
 export const httpUrl: TextCheck = (text) => urlWithoutUserInfo(text, ['https:', 'http:']);
 
-/** Its user information is sent as Basic credentials. */
+/** A URL whose user information is sent as Basic credentials. */
 export const httpUrlWithUserInfo: TextCheck = (text) => {
   const wrong = url(text, ['https:', 'http:']);
   if (wrong !== null) return wrong;
   const { username, password } = new URL(text);
   const isFound = userInfo.isIn(text);
-  // The parser passes over further slashes; what is secret must be found again in the text.
+  // The parser ignores additional slashes, but the secret part must be found again in the text.
   return isFound === (username !== '' || password !== '')
     ? null
-    : 'is not a valid URL: it has too many slashes';
+    : 'is not a valid URL: there are too many slashes after the scheme';
 };
 
 export const contactUrl: TextCheck = (text) => urlWithoutUserInfo(text, ['https:', 'http:', 'mailto:']);
 
-/** RFC 1035 lengths; underscores are in use (`_dmarc.example.com`), a final dot is allowed. */
+/**
+ * A domain name with the lengths of RFC 1035. Underscores are in use (`_dmarc.example.com`), and a final dot
+ * is allowed.
+ */
 export const domainName: TextCheck = (text) => {
   if (text.includes('://')) return 'must be a domain name without a scheme, like example.com';
   if (isIP(text.replace(/^\[(.*)\]$/, '$1')) !== 0) return 'must be a domain name, not an IP address';
@@ -96,7 +105,7 @@ export const hostAndPort: TextCheck = (text) => {
     : `has the host "${parts.host}", which is neither a host name nor an IP address`;
 };
 
-/** Splits at the last colon outside brackets; null when there is none. Does not judge the parts. */
+/** Splits at the last colon outside brackets; null when there is none. It does not judge the parts. */
 export function splitHostAndPort(text: string): { host: string; port: string; isBracketed: boolean } | null {
   const match = /^(?:\[([^\]]*)\]|([^:[\]]*)):([^:]*)$/.exec(text);
   if (match === null) return null;
@@ -108,12 +117,12 @@ function isHostName(text: string): boolean {
   const name = ascii.replace(/\.$/, '');
   if (name.length < 1 || name.length > 253) return false;
   const labels = name.split('.');
-  // A last label of digits only would be read as (part of) an IPv4 address.
+  // A last label of digits only would be read as an IPv4 address or a part of one.
   if (/^\d+$/.test(labels.at(-1) ?? '')) return false;
   return labels.every((label) => /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i.test(label));
 }
 
-/** A name that a page can be served under: several labels, no port, as browsers send it. */
+/** A name that a page can be served under: several labels, no port, in lower case as browsers send it. */
 export const customDomain: TextCheck = (text) => {
   const wrong = domainName(text);
   if (wrong !== null) return wrong;
@@ -139,48 +148,48 @@ export const email: TextCheck = (text) => {
   return isValid ? null : 'is not an e-mail address like ops@example.com';
 };
 
-/** E.164: a plus sign, the country's prefix, at most 15 digits in all. */
+/** E.164: a plus sign, the country code, and at most 15 digits in all. */
 export const phoneNumber: TextCheck = (text) =>
   /^\+[1-9]\d{6,14}$/.test(text)
     ? null
-    : 'is not a phone number in international format: + and 7 to 15 digits without blanks, like +4915112345678';
+    : 'is not a phone number in international format: + and 7 to 15 digits without spaces, like +4915112345678';
 
 export const slug: TextCheck = (text) =>
   /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(text)
     ? null
-    : 'may contain lower-case letters a to z, digits and, between them, hyphens';
+    : 'must consist of the letters a to z, digits, and hyphens between them';
 
-/** RFC 9110, section 5.1: a token. */
+/** A token (RFC 9110, section 5.1). */
 export const headerName: TextCheck = (text) =>
   /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(text)
     ? null
-    : 'is not a header name: letters, digits and hyphens, without blanks or colon';
+    : 'is not a header name: use letters, digits and hyphens, without spaces or a colon';
 
-/** Never tells the value, which may be a secret. */
+/** The result never contains the value, which may be a secret. */
 export const headerValue: TextCheck = (text) => {
-  if (/[\r\n\u0000]/.test(text)) return 'must not contain line ends or NUL';
+  if (/[\r\n\u0000]/.test(text)) return 'must not contain line breaks or NUL';
   if (/[^\t\u0020-\u007e\u0080-\u00ff]/.test(text)) {
-    return 'contains characters that an HTTP header cannot carry: use Latin-1 characters, encode others';
+    return 'contains characters that an HTTP header cannot carry: use Latin-1 characters, and encode others';
   }
   return null;
 };
 
 /** A key or token that travels in a header or as a JSON member. */
 export const credential: TextCheck = (text) =>
-  /^[\u0021-\u007e]+$/.test(text) ? null : 'must be printable ASCII without blanks';
+  /^[\u0021-\u007e]+$/.test(text) ? null : 'must be printable ASCII characters without spaces';
 
 export const chatId: TextCheck = (text) =>
   /^(?:-?\d{1,20}|@[A-Za-z0-9_]{3,32})$/.test(text)
     ? null
-    : 'is not a chat id: a number like -1001234567890, or @name of a public channel';
+    : 'is not a chat id: use a number like -1001234567890, or the @name of a public channel';
 
 export const topic: TextCheck = (text) =>
   /^[-_A-Za-z0-9]{1,64}$/.test(text)
     ? null
-    : 'is not a topic: 1 to 64 letters, digits, hyphens and underscores';
+    : 'is not a topic: use 1 to 64 letters, digits, hyphens and underscores';
 
 export const identifier: TextCheck = (text) =>
-  /^[1-9]\d{0,14}$/.test(text) ? null : 'is not an id: a decimal number as a string, like "12"';
+  /^[1-9]\d{0,14}$/.test(text) ? null : 'is not an id: use a decimal number as a string, like "12"';
 
 /** A reference of the declared file: `${svc_http_monitor.api.id}`. */
 export const REFERENCE = /^\$\{(svc_[a-z_]+)\.([^.{}\s]+)\.id\}$/;
@@ -190,7 +199,7 @@ export const declaredIdentifier: TextCheck = (text) =>
     ? null
     : `is not a reference like \${svc_http_monitor.api.id}, nor an id like "12"`;
 
-/** Lower-case names of headers that frame a message or belong to the connection: those are ours to set. */
+/** Lower-case names of headers that frame a message or belong to the connection. Only svc sets those. */
 const FRAMING_HEADERS = new Set([
   'connection',
   'content-length',
@@ -202,9 +211,12 @@ const FRAMING_HEADERS = new Set([
   'upgrade',
 ]);
 
-/** For requests that probe: `Host` may be set there, to reach one of several sites of an address. */
+/**
+ * A header name of a probe's request. `Host` may be set there, to reach one of several sites at an address.
+ */
 export const probeHeaderName: TextCheck = (text) => {
-  // First: what is no name is not repeated, as it may be a header's value in the wrong place.
+  // This comes first, because a text that is not a name is not repeated: it may be a header's value in the
+  // wrong place.
   const wrong = headerName(text);
   if (wrong !== null) return wrong;
   const name = text.toLowerCase();
@@ -213,7 +225,7 @@ export const probeHeaderName: TextCheck = (text) => {
     : null;
 };
 
-/** For requests to channels and exporters. */
+/** A header name of a request to a channel or an exporter. */
 export const outgoingHeaderName: TextCheck = (text) =>
   text.toLowerCase() === 'host'
     ? `must not be "${text}": that header is set by the connection itself`

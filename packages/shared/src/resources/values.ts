@@ -5,15 +5,15 @@ import { declaredIdentifier, identifier, type TextCheck, wellFormed } from './te
 import { expected, listOf, quoted, tooMany } from './wording.ts';
 
 /**
- * The types of values that definitions are made of. Messages are written to follow the attribute's
- * name (`periodicity: "2m" is not one of …`) and say what to do; values of secret attributes are
- * checked by functions that do not repeat them.
+ * The types of values that definitions are made of. Messages follow the attribute's name (`periodicity: "2m"
+ * is not one of …`) and say what to do. Values of secret attributes are checked by functions that do not
+ * repeat them.
  */
 
 type TextBounds = {
   min?: number;
   max?: number;
-  /** In bytes of UTF-8. */
+  /** Maximum in bytes of UTF-8. */
   maxBytes?: number;
   check?: TextCheck;
   form?: string;
@@ -41,19 +41,21 @@ function textSchema({ min = 0, max, maxBytes, check }: TextBounds): z.ZodType<st
     .meta(max === undefined ? {} : { maxLength: max });
 }
 
-/** Counted as JSON Schema and databases do: an emoji is one, not the two units of UTF-16. */
+/**
+ * Characters are counted as JSON Schema and databases count them: an emoji is one, not two units of UTF-16.
+ */
 function tooManyCharacters(text: string, max: number | undefined): string | null {
   if (max === undefined || text.length <= max) return null;
   let characters = 0;
   for (const _character of text) characters += 1;
-  return characters > max ? `has ${characters} characters, at most ${max} are allowed` : null;
+  return characters > max ? `has ${characters} characters, but at most ${max} are allowed` : null;
 }
 
 function tooManyBytes(text: string, maxBytes: number | undefined): string | null {
   // No character has more than three bytes per code unit.
   if (maxBytes === undefined || text.length * 3 <= maxBytes) return null;
   const bytes = Buffer.byteLength(text);
-  return bytes > maxBytes ? `has ${bytes} bytes, at most ${maxBytes} are allowed` : null;
+  return bytes > maxBytes ? `has ${bytes} bytes, but at most ${maxBytes} are allowed` : null;
 }
 
 export function text(bounds: TextBounds = {}): Value<string> {
@@ -85,8 +87,8 @@ type NumberBounds = { min: number; max: number; unit?: 'ms' | 'days'; fraction?:
 export function number({ min, max, unit, fraction = false }: NumberBounds): Value<number> {
   const outside = ({ input }: { input?: unknown }) =>
     max === Number.MAX_SAFE_INTEGER
-      ? `is ${input}: ${min} or more is allowed`
-      : `is ${input}: ${min} to ${max} is allowed`;
+      ? `is ${input}, but must be ${min} or more`
+      : `is ${input}, but must be from ${min} to ${max}`;
   const base = z.number({
     error: (issue) =>
       typeof issue.input === 'number' ? 'must be a finite number' : expected('a number')(issue),
@@ -96,7 +98,7 @@ export function number({ min, max, unit, fraction = false }: NumberBounds): Valu
     type: 'number',
     schema: fraction
       ? bounded
-      : bounded.multipleOf(1, { error: ({ input }) => `is ${input}: must be a whole number` }),
+      : bounded.multipleOf(1, { error: ({ input }) => `is ${input}, but must be a whole number` }),
     minimum: min,
     ...(max === Number.MAX_SAFE_INTEGER ? {} : { maximum: max }),
     ...(unit === undefined ? {} : { unit }),
@@ -108,7 +110,7 @@ export const bool: Value<boolean> = {
   schema: z.boolean({ error: expected('a boolean') }),
 };
 
-/** Members in the order of `options`, none twice; an empty set is none. */
+/** A set of options. Its members come in the order of `options` and none twice; an empty set is null. */
 export function choiceSet<const T extends readonly [string, ...string[]]>(
   options: T,
 ): Value<T[number][] | null> {
@@ -122,7 +124,7 @@ export function choiceSet<const T extends readonly [string, ...string[]]>(
   };
 }
 
-/** A decimal id as text. */
+/** The decimal id of a resource, as text. */
 export function reference(...kinds: [string, ...string[]]): Value<string> {
   return {
     type: 'string',
@@ -132,14 +134,17 @@ export function reference(...kinds: [string, ...string[]]): Value<string> {
   };
 }
 
-/** Ids in ascending order, none twice. */
+/** A set of ids, in ascending order and none twice. */
 export function referenceSet(...kinds: [string, ...string[]]): Value<string[]> {
   const setOf = (check: TextCheck) =>
     z.array(textSchema({ check }), { error: expected('a list') }).transform(sortedIds);
   return { type: 'set', schema: setOf(identifier), inFile: setOf(declaredIdentifier), references: kinds };
 }
 
-/** Ascending by number, none twice; what is no number (a reference not resolved yet) follows, by code point. */
+/**
+ * Sorts ids in ascending order without repetitions. References that are not resolved yet follow, by code
+ * point.
+ */
 export function sortedIds(ids: readonly string[]): string[] {
   return [...new Set(ids)].sort((a, b) => {
     const numbers = Number(a) - Number(b);
@@ -159,7 +164,7 @@ export function textList(bounds: TextBounds & { maximumItems: number }): Value<s
   };
 }
 
-/** Texts by name; the names are checked by `key`. */
+/** Texts by name. `key` checks the names. */
 export function textMap(
   maximumItems: number,
   key: TextCheck,

@@ -1,8 +1,8 @@
 import type { StatusPage } from './status-page.ts';
 
 /**
- * What of a page has no effect beside its other attributes, for people, without a full stop. Nobody who sets a password
- * means a page that everybody sees.
+ * Warnings about attributes of a page that have no effect beside its other attributes, without a full stop.
+ * Nobody who sets a password means a page that everybody can see.
  */
 export function withoutEffect({ access_type, password, auth_email_domains: domains }: StatusPage): string[] {
   const found: string[] = [];

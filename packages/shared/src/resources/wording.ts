@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
 /**
- * Messages about values of the wrong kind. They are written to follow the attribute's name:
- * `timeout: must be a number, not a string`.
+ * Messages about values of the wrong type. They follow the attribute's name: `timeout: must be a number, not
+ * a string`.
  */
 type Article = 'a string' | 'a number' | 'a boolean' | 'a list' | 'a mapping';
 
-/** For a value of another type, or a required one that is missing. */
+/** The message for a value of another type, or for a missing required one. */
 export function expected(article: Article) {
   return (issue: { input?: unknown }) =>
     issue.input === undefined || issue.input === null
@@ -21,7 +21,7 @@ function articleOf(value: unknown): Article {
   return typeof value === 'boolean' ? 'a boolean' : 'a mapping';
 }
 
-/** A bounded list. */
+/** A list with a maximum number of entries. */
 export function listOf<T>(schema: z.ZodType<T>, maximum: number): z.ZodType<T[]> {
   return z.array(schema, { error: expected('a list') }).max(maximum, {
     error: ({ input }) => tooMany(Array.isArray(input) ? input.length : 0, maximum),
@@ -29,10 +29,10 @@ export function listOf<T>(schema: z.ZodType<T>, maximum: number): z.ZodType<T[]>
 }
 
 export function tooMany(count: number, maximum: number): string {
-  return `has ${count} entries, at most ${maximum} are allowed`;
+  return `has ${count} entries, but at most ${maximum} are allowed`;
 }
 
-/** A value as it is repeated in a message; not for secrets. */
+/** A value as messages repeat it, shortened; not for secrets. */
 export function quoted(value: string): string {
   return `"${value.length > 60 ? `${value.slice(0, 60)}…` : value}"`;
 }

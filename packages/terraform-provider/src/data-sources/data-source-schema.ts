@@ -6,7 +6,7 @@ import { valueType } from '../planning/resource-schema.ts';
 import type { SchemaAttribute } from '../schema.ts';
 import type { TerraformValue } from '../value.ts';
 
-/** Attributes that a data source answers, taken from the definition of the resource. */
+/** Attributes that a data source returns, taken from the definition of the resource. */
 export type ShownAttributes = Readonly<Record<string, Attribute>>;
 
 export function shownSchema(shown: ShownAttributes): Readonly<Record<string, SchemaAttribute>> {
@@ -19,8 +19,8 @@ export function shownSchema(shown: ShownAttributes): Readonly<Record<string, Sch
 }
 
 /**
- * Null for what the object does not have, and for secrets that the token may not see; a text whose secret part it may
- * not see is shown without that part.
+ * Values of an answer. Absent members, and secrets that the token may not see, are null. A string with a
+ * hidden secret part is shown without that part.
  */
 export function shownValues(
   shown: ShownAttributes,

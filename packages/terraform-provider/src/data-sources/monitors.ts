@@ -27,9 +27,9 @@ export class MonitorsDataSource implements DataSource {
     description: 'A page of the list of all monitors, by ascending id.',
     attributes: {
       limit: number(
-        `Most monitors answered, 1 to ${LIMITS.listMaximum}. Default: \`${LIMITS.listDefault}\`.`,
+        `Number of monitors to return, 1 to ${LIMITS.listMaximum}. Default: \`${LIMITS.listDefault}\`.`,
       ),
-      offset: number('Monitors left out at the start. Default: `0`.'),
+      offset: number('Number of monitors to skip. Default: `0`.'),
       monitors: {
         type: ['list', ['object', { id: 'string', name: 'string', type: 'string' }]],
         setting: 'computed',

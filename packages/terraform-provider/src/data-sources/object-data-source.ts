@@ -14,9 +14,9 @@ export type ObjectKind = {
   readonly name: string;
   readonly noun: string;
   readonly description: string;
-  /** The list that it is a member of. */
+  /** The list that contains it. */
   readonly collection: string;
-  /** What is answered beside the id. */
+  /** Attributes beside the id. */
   readonly shown: ShownAttributes;
 };
 
@@ -47,7 +47,7 @@ export class ObjectDataSource implements DataSource {
 
   validate({ id = null }: TerraformObject): readonly Diagnostic[] {
     if (id === UNKNOWN) return [];
-    const message = typeof id === 'string' ? identifier(id) : 'is required, and null here';
+    const message = typeof id === 'string' ? identifier(id) : 'is required, but it is null';
     return message === null ? [] : [diagnosticOf({ path: ['id'], message })];
   }
 

@@ -2,8 +2,8 @@ import type { Attribute, Attributes, Block, Value } from '@svc/shared/resources/
 import type { TerraformObject, TerraformValue } from '../value.ts';
 
 /**
- * Values of the API's JSON as Terraform's. What is missing or of another type, as a later version of
- * the API might answer, is null: a value that does not fit its type would lose the whole object.
+ * Values of the API's JSON as Terraform's values. A value that is missing or of another type, such as from a
+ * later version of the API, becomes null: a value that does not fit its type would lose the whole object.
  */
 export function answeredAttribute({ value }: Attribute, json: unknown): TerraformValue {
   return converted(value, json);

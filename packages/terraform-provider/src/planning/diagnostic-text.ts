@@ -1,11 +1,11 @@
 import type { AttributePath, Diagnostic, PathStep } from '../provider.ts';
 
-/** A thing wrong; its message follows the name of what it is about: `is required`, or is a sentence of its own. */
+/** A problem. Its message follows the name of its subject (`is required`), or is a sentence of its own. */
 export type AttributeProblem = {
   readonly path: AttributePath;
   readonly message: string;
   readonly isMissing?: boolean;
-  /** What the message is about, where that is not what the path names. */
+  /** The subject of the message, when it is not the path. */
   readonly subject?: string;
 };
 
@@ -19,7 +19,9 @@ export function diagnosticOf({ path, message, isMissing = false, subject }: Attr
   };
 }
 
-/** `headers[0].key`. Keys of maps are left out: they may hold a secret that was put in the wrong place. */
+/**
+ * Like `headers[0].key`. Keys of maps are left out: they may hold a secret that was put in the wrong place.
+ */
 function labelOf(path: AttributePath): string {
   const steps = path.map((step, index) => {
     if (typeof step === 'number') return `[${step}]`;

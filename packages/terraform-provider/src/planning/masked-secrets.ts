@@ -6,9 +6,9 @@ import { valueType } from './resource-schema.ts';
 import { sameValue } from './same-value.ts';
 
 /**
- * An answer in which the secrets that a token which only reads is shown masked are those of the prior
- * state, or null where that has none, as after an import. A text of which a part is masked is the prior one where
- * that is else the same, and stays masked where it is not.
+ * Restores secrets in an answer to a token of scope read. Masked secrets become those of the prior state, or
+ * null where it has none, as after an import. A partly masked string becomes the prior one when the rest is
+ * equal; otherwise it stays masked.
  */
 export function unmasked(
   { secret, value }: Attribute,
@@ -45,7 +45,10 @@ export function unmaskedBlock(
     : read.map((member) => unmaskedMember(attributes, prior[0], member));
 }
 
-/** A member's secrets are those of the prior member at its place, or elsewhere, that is else the same. */
+/**
+ * Takes a member's secrets from the prior member at the same index, or from another prior member that is
+ * otherwise equal.
+ */
 function unmaskedMembers(
   attributes: Attributes,
   prior: readonly TerraformObject[],

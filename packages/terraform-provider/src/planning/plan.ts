@@ -6,15 +6,15 @@ import { sameValue } from './same-value.ts';
 import { isWriteOnly } from './write-only.ts';
 
 /**
- * What no update through Terraform changes: what the service sets at creation and never again, and what of a page is changed in
- * the dashboard alone. Other computed values may change with every update.
+ * Attributes that no update through Terraform changes: those that the service sets once at creation, and
+ * those of a page that only the dashboard changes. Other computed values may change with every update.
  */
 const STABLE: ReadonlySet<string> = new Set(['id', 'created_at', 'published', 'theme']);
 
 /**
- * What a resource will be. Attributes are as configured, else their default, else null: a line that is
- * taken out of the configuration resets its attribute. Where nothing changes the plan is the prior
- * state itself, so that Terraform has nothing to do.
+ * Plans a resource. Each attribute is the configured value, otherwise its default, otherwise null: removing a
+ * line from the configuration resets the attribute. If nothing changes, the plan is the prior state itself,
+ * so that Terraform does nothing.
  */
 export function planResource(definition: ResourceDefinition, { prior, proposed, config }: PlanRequest): Plan {
   if (proposed === null || config === null) return { planned: null, replaces: [], diagnostics: [] };
@@ -36,11 +36,11 @@ function plan(planned: TerraformObject, replaces: readonly string[]): Plan {
   return { planned, replaces: replaces.map((name) => [name]), diagnostics: [] };
 }
 
-/** Everything that a user can set. */
+/** All attributes that a user can set. */
 function wantedOf({ attributes, blocks }: ResourceDefinition, config: TerraformObject): TerraformObject {
   const wantedBlocks = Object.entries(blocks).map(([name, block]): [string, TerraformValue] => {
     const configured = config[name] ?? [];
-    // A dynamic block over something unknown must stay unknown as a whole.
+    // A dynamic block over an unknown value must stay unknown as a whole.
     if (!Array.isArray(configured)) return [name, configured];
     return [
       name,
@@ -72,7 +72,7 @@ function computedOf(
   return Object.fromEntries(names.map((name) => [name, planned(name)]));
 }
 
-/** What equals the prior state in the form it has there. */
+/** Replaces values that equal the prior state by their prior form. */
 function keepingEqual(
   { attributes, blocks }: ResourceDefinition,
   wanted: TerraformObject,

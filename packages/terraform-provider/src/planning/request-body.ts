@@ -2,11 +2,12 @@ import type { Attributes, ResourceDefinition } from '@svc/shared/resources/defin
 import { ExactNumber, isObject, type TerraformObject, type TerraformValue, UNKNOWN } from '../value.ts';
 
 /**
- * A planned resource as the HTTP API is sent it: everything a user can set, unset attributes as null, the
- * block of a channel as a mapping.
+ * The request body of a planned resource: everything a user can set, unset attributes as null, and the block
+ * of a channel as a mapping.
  *
- * @throws TypeError when a value to be sent is unknown, or a number that JSON would change; neither
- * passes validation and Terraform's own order of steps.
+ * @throws TypeError for an unknown value, or a number that JSON would change; validation and Terraform's
+ *   order
+ *   of steps let neither pass
  */
 export function requestBody(
   { attributes, blocks, constants }: ResourceDefinition,

@@ -171,7 +171,7 @@ describe('a description says', () => {
     ['an empty default', http.body, 'Default: `""`.'],
     ['the length', http.name, '1 to 256 characters.'],
     ['what it refers to', component.group_id, 'Refers to `svc_status_page_component_group`.'],
-    ['that a change makes a new one', component.page_id, 'Changing it makes a new one.'],
+    ['that a change makes a new one', component.page_id, 'A change replaces the resource.'],
     ['the members of an object', webhook?.headers, '`key`: Header name.'],
   ])('%s', (_what, attribute, sentence) => {
     expect(attribute?.description).toContain(sentence);

@@ -11,8 +11,8 @@ import type { Schema, SchemaAttribute, SchemaBlock, SetBy, ValueType } from '../
 import { isWriteOnly } from './write-only.ts';
 
 /**
- * What Terraform is told of a resource in its form (write-only.ts). An attribute with a default is optional and computed, as
- * Terraform only then lets a provider plan a value that the configuration does not have.
+ * Terraform's schema of a resource in its form (write-only.ts). An attribute with a default is optional and
+ * computed: only then does Terraform let a provider plan a value that the configuration does not have.
  */
 export function resourceSchema({ description, attributes, blocks }: ResourceDefinition): Schema {
   return {
@@ -23,7 +23,9 @@ export function resourceSchema({ description, attributes, blocks }: ResourceDefi
   };
 }
 
-/** Also single blocks are lists: Terraform then tells an absent one from an empty one by its length. */
+/**
+ * Single blocks are lists too: Terraform then tells an absent block from an empty one by the list's length.
+ */
 function schemaBlock({ maximum, description, attributes }: Block): SchemaBlock {
   return { maximumItems: maximum, description, attributes: schemaAttributes(attributes) };
 }
@@ -75,7 +77,7 @@ function explained(attribute: Attribute): string {
     meaning(attribute.value, attribute.description),
     ...members,
     attribute.presence === 'default' ? `Default: \`${JSON.stringify(attribute.default)}\`.` : '',
-    attribute.replaces ? 'Changing it makes a new one.' : '',
+    attribute.replaces ? 'A change replaces the resource.' : '',
   ];
   return sentences.filter((sentence) => sentence !== '').join(' ');
 }

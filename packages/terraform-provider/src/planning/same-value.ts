@@ -2,8 +2,8 @@ import type { ValueType } from '../schema.ts';
 import { ExactNumber, isObject, type TerraformValue, UNKNOWN } from '../value.ts';
 
 /**
- * Whether two values of a type are the same to Terraform: sets whatever their order, numbers by their
- * decimal value. What is unknown, even in part, equals nothing.
+ * Whether two values of a type are equal for Terraform: sets in any order, numbers by their decimal value. A
+ * value that is unknown, even in part, equals nothing.
  */
 export function sameValue(type: ValueType, one: TerraformValue, other: TerraformValue): boolean {
   if (hasUnknown(one) || hasUnknown(other)) return false;
@@ -17,7 +17,7 @@ export function hasUnknown(value: TerraformValue): boolean {
   return isObject(value) && Object.values(value).some(hasUnknown);
 }
 
-/** One text for all values that are the same. */
+/** A text that is the same for all equal values. */
 function canonical(type: ValueType, value: TerraformValue): string {
   if (value === null) return 'null';
   if (typeof value === 'number' || value instanceof ExactNumber) return canonicalDecimal(value);
@@ -32,7 +32,7 @@ function canonical(type: ValueType, value: TerraformValue): string {
   return `{${members.join()}}`;
 }
 
-/** The text stays the same for a value that is not of its type. */
+/** The text is stable for a value that is not of its type, too. */
 function memberType(type: ValueType, name = ''): ValueType {
   if (typeof type === 'string') return type;
   return type[0] === 'object' ? (type[1][name] ?? 'string') : type[1];

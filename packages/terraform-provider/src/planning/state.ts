@@ -9,8 +9,8 @@ import { isKeptOut, isOfTerraformAlone } from './write-only.ts';
 type Answered = Readonly<Record<string, unknown>>;
 
 /**
- * The state after a create or update: what was planned, as Terraform demands, and what was unknown
- * then as the API answered it.
+ * The state after a create or update: the planned values, as Terraform demands, and the API's values where
+ * the plan was unknown.
  */
 export function stateAfterApply(
   { attributes, blocks }: ResourceDefinition,
@@ -30,7 +30,7 @@ export function stateAfterApply(
 }
 
 /**
- * The state after a read: as it was where the API's answer means the same, so that nothing seems
+ * The state after a read: the prior value where the API's answer means the same, so that nothing seems
  * changed, and the answer elsewhere. Secrets that the token may not see stay as they were.
  */
 export function stateAfterRead(
@@ -50,7 +50,7 @@ export function stateAfterRead(
   };
 }
 
-/** What the API does not know, and secrets that are not to be in the state. */
+/** Attributes that the API does not know, and secrets that must not be in the state. */
 function keepsPrior(attributes: Attributes, name: string, prior: TerraformObject | undefined): boolean {
   return (
     isOfTerraformAlone(attributes, name) || (attributes[name]?.sensitive === true && isKeptOut(prior, name))
@@ -65,13 +65,13 @@ function keptAttribute(attribute: Attribute, prior: TerraformValue, read: Terraf
   return prior !== null && sameValue(type, normalized(attribute, prior), open) ? prior : open;
 }
 
-/** What the API makes of a value: a set in its own order, null for an empty set of regions. */
+/** The API's form of a value: a set in its own order, null for an empty set of regions. */
 function normalized(attribute: Attribute, value: TerraformValue): TerraformValue {
   const parsed = attribute.value.schema.safeParse(value);
   return parsed.success ? answeredAttribute(attribute, parsed.data) : value;
 }
 
-/** Blocks correspond by their place; how many there are is for the answer to say. */
+/** Blocks correspond by index; the answer gives their number. */
 function keptBlock(block: Block, prior: TerraformValue, read: readonly TerraformObject[]): TerraformValue {
   const before = Array.isArray(prior) ? prior.filter(isObject) : [];
   const kept = unmaskedBlock(block, before, read).map((member, index) =>

@@ -6,7 +6,7 @@ import type { AttributePath, Diagnostic } from '../provider.ts';
 import type { TerraformObject } from '../value.ts';
 import { diagnosticOf } from './diagnostic-text.ts';
 
-/** Secrets configured as the mask that the API shows in their place, which it refuses to be sent. */
+/** Secrets that are configured as the mask that the API shows in their place; the API refuses the mask. */
 export function maskProblems({ kind }: ResourceDefinition, config: TerraformObject): Diagnostic[] {
   if (!isResourceKind(kind)) return [];
   return secretsIn(kind, config)
@@ -14,7 +14,7 @@ export function maskProblems({ kind }: ResourceDefinition, config: TerraformObje
     .map((place) =>
       diagnosticOf({
         path: attributePath(place),
-        message: `${place.part === undefined ? 'is' : 'has in it'} "${MASK}", which tokens that only read are shown: write the secret itself`,
+        message: `${place.part === undefined ? 'is' : 'contains'} "${MASK}", the mask that read tokens see: write the secret itself`,
       }),
     );
 }

@@ -4,7 +4,7 @@ import type { AttributePath, Diagnostic } from '../provider.ts';
 import { ExactNumber, isObject, type TerraformObject, type TerraformValue, UNKNOWN } from '../value.ts';
 import { diagnosticOf } from './diagnostic-text.ts';
 
-/** What breaks the rules over several attributes, as far as they look at nothing unknown. */
+/** Breaches of the rules over several attributes, as far as the rules read no unknown value. */
 export function ruleProblems(definition: ResourceDefinition, config: TerraformObject): Diagnostic[] {
   const given = givenTo(definition, config);
   return definition.rules
@@ -19,7 +19,7 @@ export function ruleProblems(definition: ResourceDefinition, config: TerraformOb
     );
 }
 
-/** Thrown when a rule reads what is unknown. */
+/** Thrown when a rule reads an unknown value. */
 const READ_UNKNOWN = new SvcError('unknown-read', 'an unknown value was read');
 
 function breachesOf(rule: Rule, given: Readonly<Record<string, unknown>>): readonly RuleBreach[] {
@@ -28,7 +28,7 @@ function breachesOf(rule: Rule, given: Readonly<Record<string, unknown>>): reado
   );
 }
 
-/** Null when the rule looked at something unknown. */
+/** Null when the rule read an unknown value. */
 function knownBreaches(check: () => readonly RuleBreach[]): readonly RuleBreach[] | null {
   try {
     return check();
@@ -38,7 +38,7 @@ function knownBreaches(check: () => readonly RuleBreach[]): readonly RuleBreach[
   }
 }
 
-/** The members as the API would be given them, with defaults; what is unknown throws when it is read. */
+/** The members as the API would get them, with defaults; reading an unknown one throws. */
 function givenTo(
   { attributes, blocks, constants }: ResourceDefinition,
   config: TerraformObject,
@@ -84,7 +84,7 @@ function isAbsent(value: TerraformValue | undefined): boolean {
   return (value ?? null) === null || (Array.isArray(value) && value.length === 0);
 }
 
-/** A single block is a list of one to Terraform. */
+/** Terraform has a single block as a list of one. */
 function pathOf(
   { blocks }: ResourceDefinition,
   config: TerraformObject,

@@ -6,7 +6,7 @@ import type { AttributePath } from '../provider.ts';
 import { ExactNumber, isObject, type TerraformValue, UNKNOWN } from '../value.ts';
 import type { AttributeProblem } from './diagnostic-text.ts';
 
-/** What is wrong with the value of an attribute by the definition's own schema; paths start at the attribute. */
+/** Problems of an attribute's value by the definition's own schema; paths start at the attribute. */
 export function valueProblems({ value, secret }: Attribute, given: TerraformValue): AttributeProblem[] {
   if (given === UNKNOWN) return [];
   if (given instanceof ExactNumber && value.type === 'number') {
@@ -21,8 +21,8 @@ export function valueProblems({ value, secret }: Attribute, given: TerraformValu
 }
 
 /**
- * Unknown members are stood in for by an empty text, so that the others are judged. What is then found
- * wrong with it is dropped, save in maps: there it is a value like any other, and only the key can be wrong.
+ * Replaces unknown members by an empty string, so that the other members are judged. Problems of the
+ * replacement are dropped, except in maps: there it is a value like any other, and only the key can be wrong.
  */
 function withStandIns(value: TerraformValue): unknown {
   if (value === UNKNOWN) return '';
@@ -48,13 +48,13 @@ function problemOf(
   const path = pathIn(value, issue.path);
   if (at === null) {
     return value.type === 'objects' && issue.path.length > 1
-      ? { path, message: 'is required, and null here', isMissing: true }
-      : { path, message: 'has a member that is null: leave it out' };
+      ? { path, message: 'is required, but it is null', isMissing: true }
+      : { path, message: 'has a member that is null: remove it' };
   }
   if (isSecret || typeof at !== 'string') return { path, message: issue.message };
   const meant = value.oneOf === undefined ? null : nearest(at, value.oneOf);
   const message = meant === null ? issue.message : `${issue.message}. Did you mean "${meant}"?`;
-  // A member of a set has no place that a path could lead to.
+  // A member of a set has no index that a path could name.
   const isNamed = value.type !== 'set' || message.startsWith('"');
   return { path, message: isNamed ? message : `${quoted(at)} ${message}` };
 }
@@ -66,16 +66,16 @@ function pathIn({ type }: Value, path: Issue['path']): AttributePath {
   return type === 'map' ? [{ key: String(first) }, ...rest] : path;
 }
 
-/** Why a number that a double does not hold is refused. */
+/** Explains why a number that does not fit a double is refused. */
 function inexact(
   { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER }: Value,
   { text }: ExactNumber,
 ): string {
   const number = Number(text);
   if (number >= minimum && number <= maximum) {
-    return `is ${shortened(text)}, which has more digits than are kept: write at most 15`;
+    return `is ${shortened(text)}, which has too many digits: write at most 15`;
   }
-  return `is ${shortened(text)}: ${minimum} to ${maximum} is allowed`;
+  return `is ${shortened(text)}, but must be from ${minimum} to ${maximum}`;
 }
 
 function shortened(text: string): string {

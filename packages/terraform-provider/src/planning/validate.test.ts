@@ -134,7 +134,7 @@ describe('what is unknown is not judged', () => {
       'but how many there are is',
       'svc_notification',
       channel('webhook', { endpoint: 'https://a', headers: Array(21).fill(UNKNOWN) }),
-      ['webhook.0.headers: webhook[0].headers has 21 entries, at most 20 are allowed.'],
+      ['webhook.0.headers: webhook[0].headers has 21 entries, but at most 20 are allowed.'],
     ],
     [
       'but another rule is',
@@ -156,27 +156,27 @@ describe('what is unknown is not judged', () => {
 });
 
 test.each<[kind: ResourceKind, members: Record<string, unknown>, expected: string]>([
-  ['svc_tcp_monitor', { name: null }, 'name: name is required, and null here.'],
-  ['svc_tcp_monitor', { regions: [null] }, 'regions: regions has a member that is null: leave it out.'],
+  ['svc_tcp_monitor', { name: null }, 'name: name is required, but it is null.'],
+  ['svc_tcp_monitor', { regions: [null] }, 'regions: regions has a member that is null: remove it.'],
   [
     'svc_tcp_monitor',
     { otlp_headers: { a: null } },
-    'otlp_headers.[object Object]: otlp_headers has a member that is null: leave it out.',
+    'otlp_headers.[object Object]: otlp_headers has a member that is null: remove it.',
   ],
   [
     'svc_status_page',
     { auth_email_domains: [null] },
-    'auth_email_domains.0: auth_email_domains[0] has a member that is null: leave it out.',
+    'auth_email_domains.0: auth_email_domains[0] has a member that is null: remove it.',
   ],
   [
     'svc_http_monitor',
     { headers: [{ key: 'X-A', value: null }] },
-    'headers.0.value: headers[0].value is required, and null here.',
+    'headers.0.value: headers[0].value is required, but it is null.',
   ],
   [
     'svc_notification',
     channel('webhook', { endpoint: 'https://a', headers: [{ key: 'X-A', value: null }] }),
-    'webhook.0.headers.0.value: webhook[0].headers[0].value is required, and null here.',
+    'webhook.0.headers.0.value: webhook[0].headers[0].value is required, but it is null.',
   ],
 ])('a null that Terraform lets pass in %s is refused: %j', (kind, members, expected) => {
   expect(found(kind, members)).toEqual([expected]);

@@ -8,11 +8,11 @@ import { valueProblems } from './validate-value.ts';
 import { definitionForm, terraformPath, writeOnlyProblems } from './write-only.ts';
 
 /**
- * What is wrong with a configuration, each thing with its place. What is unknown is not judged, nor is
- * a rule that looks at it. Types, missing and unknown arguments and the number of blocks are left to
- * Terraform, which checks them by the schema.
+ * Problems of a configuration, each with its place. Unknown values are not judged, and neither are rules that
+ * read them. Terraform itself checks types, missing and unknown arguments, and the number of blocks, by the
+ * schema.
  *
- * @param definition as it is shared; `config` is in Terraform's form of it (write-only.ts)
+ * @param definition the shared one; `config` is in Terraform's form of it (write-only.ts)
  */
 export function validateConfig(
   definition: ResourceDefinition,
@@ -54,14 +54,17 @@ function attributeDiagnostics(
   );
 }
 
-/** Terraform lets pass a value for what is computed, and a null that an expression makes of a required argument. */
+/**
+ * Terraform lets through a value for a computed attribute, and a null that an expression gives to a required
+ * argument.
+ */
 function problemsOf(attribute: Attribute, value: TerraformValue): AttributeProblem[] {
   if (attribute.presence === 'computed') {
     return value === null ? [] : [{ path: [], message: 'is set by the service: remove it' }];
   }
   if (value !== null) return valueProblems(attribute, value);
   if (attribute.presence !== 'required') return [];
-  // Terraform itself does not ask for a secret that may be given write-only.
-  const message = attribute.sensitive ? 'is required, or its write-only form' : 'is required, and null here';
+  // Terraform itself does not require a secret that may be given write-only.
+  const message = attribute.sensitive ? 'is required, or its write-only form' : 'is required, but it is null';
   return [{ path: [], message, isMissing: true }];
 }

@@ -75,7 +75,7 @@ describe('what is refused', () => {
       'no version',
       { password_wo: 'hush' },
       [
-        'password_wo: password_wo needs password_wo_version beside it, a number to change when the secret changes: Terraform does not see that it did.',
+        'password_wo: password_wo needs password_wo_version beside it: a number that you change with the secret, because Terraform cannot see its changes.',
       ],
     ],
     [
@@ -86,9 +86,7 @@ describe('what is refused', () => {
     [
       'a rule that it breaks, at its place',
       { password_wo: '********', password_wo_version: 1 },
-      [
-        'password_wo: password is "********", which tokens that only read are shown: write the secret itself.',
-      ],
+      ['password_wo: password is "********", the mask that read tokens see: write the secret itself.'],
     ],
     ['neither form', {}, ['password: password is required when access_type is password.']],
   ])('%s', (_name, given, expected) => {

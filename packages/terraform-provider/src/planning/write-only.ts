@@ -5,11 +5,12 @@ import { isObject, type TerraformObject, type TerraformValue } from '../value.ts
 import { diagnosticOf } from './diagnostic-text.ts';
 
 /**
- * Secrets that Terraform does not keep. Beside each sensitive attribute `x` stand `x_wo`, which is in the configuration
- * alone, and `x_wo_version`, whose change says that the secret has changed (decision 0179).
+ * Secrets that Terraform does not keep. Each sensitive attribute `x` has two companions: `x_wo`, which exists
+ * in the configuration only, and `x_wo_version`, whose change says that the secret has changed (decision
+ * 0179).
  *
- * Two forms of a resource follow: Terraform's, with all three, for the schema, plans and states; and the
- * definition's, where `x` holds whichever was given, for validation and for the API.
+ * A resource therefore has two forms. Terraform's form has all three attributes, for the schema, plans and
+ * states. The definition's form has `x` with the given value, for validation and for the API.
  */
 
 const SECRET = '_wo';
@@ -17,7 +18,7 @@ const VERSION = '_wo_version';
 
 const version = number({ min: 1, max: 2_147_483_647 });
 
-/** The definition as Terraform is told it. */
+/** The definition in Terraform's form. */
 export function terraformDefinition(definition: ResourceDefinition): ResourceDefinition {
   const blocks = Object.entries(definition.blocks).map(([name, block]): [string, Block] => [
     name,
@@ -47,7 +48,7 @@ function threeOf(name: string, attribute: Attribute): [string, Attribute][] {
       {
         ...attribute,
         presence: presence === 'required' ? 'optional' : presence,
-        description: `${description} ${needed}It is kept in the state, and ${other} is not.`,
+        description: `${description} ${needed}The state contains it, but not ${other}.`,
       },
     ],
     [
@@ -55,7 +56,7 @@ function threeOf(name: string, attribute: Attribute): [string, Attribute][] {
       {
         ...attribute,
         presence: 'optional',
-        description: `Takes the place of \`${name}\`. It is sent to the service, and is kept neither in the plan nor in the state. It needs Terraform 1.11 and \`${name}${VERSION}\`.`,
+        description: `Use it instead of \`${name}\`. It is sent to the service, and neither the plan nor the state contains it. It needs Terraform 1.11 and \`${name}${VERSION}\`.`,
       },
     ],
     [
@@ -66,7 +67,7 @@ function threeOf(name: string, attribute: Attribute): [string, Attribute][] {
         presence: 'optional',
         sensitive: false,
         secret: false,
-        description: `Number to change when ${other} has changed, so that the provider sends the secret again.`,
+        description: `A number that you change when ${other} changes, so that the provider sends the secret again.`,
       },
     ],
   ];
@@ -77,13 +78,13 @@ export function isWriteOnly(attributes: Attributes, name: string): boolean {
   return name.endsWith(SECRET) && attributes[name.slice(0, -SECRET.length)]?.sensitive === true;
 }
 
-/** Whether the API knows nothing of the attribute of Terraform's form. */
+/** Whether the attribute of Terraform's form is unknown to the API. */
 export function isOfTerraformAlone(attributes: Attributes, name: string): boolean {
   const isVersion = name.endsWith(VERSION) && isWriteOnly(attributes, name.slice(0, -'_version'.length));
   return isVersion || isWriteOnly(attributes, name);
 }
 
-/** Whether the state's secret was given write-only: then what the API answers stays out of it. */
+/** Whether the state's secret was given write-only: the API's answer must then stay out of the state. */
 export function isKeptOut(state: TerraformObject | undefined, name: string): boolean {
   return (state?.[`${name}${VERSION}`] ?? null) !== null;
 }
@@ -91,7 +92,7 @@ export function isKeptOut(state: TerraformObject | undefined, name: string): boo
 /**
  * The definition's form of a resource in Terraform's form.
  *
- * @param secrets the configuration that holds the write-only secrets; of a plan they are null
+ * @param secrets the configuration with the write-only secrets; in a plan they are null
  */
 export function definitionForm(
   { attributes, blocks }: ResourceDefinition,
@@ -127,7 +128,7 @@ function foldedAttributes(
   return Object.fromEntries(entries);
 }
 
-/** The place in Terraform's form of a place in the definition's. */
+/** The path in Terraform's form of a path in the definition's form. */
 export function terraformPath(config: TerraformObject, path: AttributePath): AttributePath {
   let value: TerraformValue | undefined = config;
   return path.map((step) => {
@@ -141,9 +142,9 @@ export function terraformPath(config: TerraformObject, path: AttributePath): Att
 }
 
 /**
- * What is wrong with how write-only secrets are given.
+ * Problems with how write-only secrets are given.
  *
- * @param isAllowed whether this Terraform knows them: an older one would keep them
+ * @param isAllowed whether this Terraform supports them: an older one would keep them
  */
 export function writeOnlyProblems(
   { attributes, blocks }: ResourceDefinition,
@@ -182,7 +183,7 @@ function pairProblems(
       if (isGiven(revision)) return [];
       return wrong(
         secret,
-        `needs ${revision} beside it, a number to change when the secret changes: Terraform does not see that it did`,
+        `needs ${revision} beside it: a number that you change with the secret, because Terraform cannot see its changes`,
       );
     });
 }

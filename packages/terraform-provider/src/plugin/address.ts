@@ -14,16 +14,19 @@ export type PluginAddress = {
 };
 
 export type AddressOptions = {
-  /** Whether calls are taken by TLS, from the holder of one certificate alone. */
+  /** Whether only the holder of one client certificate may call, over TLS. */
   readonly hasClientCertificate: boolean;
   readonly platform?: NodeJS.Platform;
   readonly temporary?: string;
 };
 
 /**
- * A Unix socket that only this user reaches, in a fresh directory; TCP on loopback on Windows, and where
- * there is no room for such a directory or its path is too long. A port is open to every user of the
- * machine, and whoever calls the provider uses its token: without a client certificate there is none.
+ * Chooses the address that the provider listens on.
+ *
+ * It is a Unix socket in a fresh directory that only this user can reach. It is TCP on the loopback interface
+ * on Windows, and where such a directory cannot be made or its path is too long. A port is open to every user
+ * of the machine, and any caller of the provider uses its token: without a client certificate no port is
+ * used.
  *
  * @throws Error that says what to set, when only a port is left and nothing protects it
  */
@@ -37,7 +40,7 @@ export function chooseAddress({
   if (hasClientCertificate) return LOOPBACK;
   throw new SvcError(
     'no-private-socket',
-    `without a client certificate only a Unix socket keeps other users away, and there is none: ${found.missing}`,
+    `without a client certificate only a Unix socket keeps other users away, and none can be made: ${found.missing}`,
   );
 }
 
@@ -62,7 +65,7 @@ function socketIn(temporary: string, platform: NodeJS.Platform): PluginAddress |
   } catch (error) {
     // Read-only or missing.
     return {
-      missing: `set TMPDIR to a folder that can be written, ${temporary} cannot (${messageOf(error)})`,
+      missing: `set TMPDIR to a writable folder; ${temporary} is not writable (${messageOf(error)})`,
     };
   }
   const path = join(directory, 'socket');
@@ -74,7 +77,10 @@ function socketIn(temporary: string, platform: NodeJS.Platform): PluginAddress |
   };
 }
 
-/** Of the path of a Unix socket: with its end 108 bytes on Linux, 104 on macOS and the BSDs (`sys/un.h`). */
+/**
+ * Longest path of a Unix socket. With its terminating byte it is 108 bytes on Linux, 104 on macOS and the
+ * BSDs (`sys/un.h`).
+ */
 function maximumPathBytes(platform: NodeJS.Platform): number {
   return platform === 'linux' ? 107 : 103;
 }

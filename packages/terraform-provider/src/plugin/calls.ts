@@ -11,21 +11,21 @@ import { privateOf, workspaceIn } from './private.ts';
 import { upgradeState } from './state-upgrade.ts';
 import { schemaMessage } from './wire-schema.ts';
 
-/** Schemas never change while we run: one process of Terraform may use the answer that another one got. */
+/** Schemas never change while the process runs: one process of Terraform may use the answer to another one. */
 const CAPABILITIES = { get_provider_schema_optional: true };
 
-/** An answer in the words of this package; `state` is only sent where it is given. */
+/** An answer in this package's types; `state` is only sent when it is set. */
 type Answer = {
   readonly diagnostics: readonly Diagnostic[];
   readonly state?: Message<'DynamicValue'> | undefined;
-  /** What Terraform keeps beside the state from now on. */
+  /** Data that Terraform keeps beside the state from now on. */
   readonly private?: Buffer;
 };
 
 const NOTHING_SAID: Answer = { diagnostics: [] };
 
 export type CallsOptions = {
-  /** Called with every request; answers the same provider until that was stopped. */
+  /** Called with every request; answers the same provider until it was stopped. */
   load(): Promise<Provider>;
   readonly log: PluginLog;
   onStopped(): void;
@@ -159,8 +159,8 @@ export class ProviderCalls implements Calls {
   }
 
   /**
-   * Where something is thrown, the state is the one before: of an update and a removal the object is still
-   * there, and an answer without a state would make Terraform forget it.
+   * When something is thrown, the state is the prior one: after a failed update or removal the object still
+   * exists, and an answer without a state would make Terraform forget it.
    */
   async ApplyResourceChange(
     request: Request<'ApplyResourceChange'>,
@@ -211,7 +211,7 @@ export class ProviderCalls implements Calls {
     return named((await this.#options.load()).dataSources, typeName, 'data source');
   }
 
-  /** Whatever is thrown becomes something to tell the user, with the place in the configuration. */
+  /** Turns any thrown error into a diagnostic for the user, with its place in the configuration. */
   async #attempt(action: string, work: () => Promise<Answer>): Promise<Answer> {
     try {
       return await work();
@@ -239,12 +239,12 @@ async function change(
   return prior === null ? resource.create(wanted, config) : resource.update(prior, wanted, config);
 }
 
-/** A configuration is there even when nothing in it is set. */
+/** A configuration exists even when nothing in it is set. */
 function configOf(schema: Schema, message: Message<'DynamicValue'> | undefined): TerraformObject {
   return decodeValue(schema, message) ?? (conform(schema, {}).value as TerraformObject);
 }
 
-/** What does not fit the schema is said, and the rest sent all the same: a created object must not be lost. */
+/** Reports values that do not fit the schema, and still sends the rest: a created object must not be lost. */
 function sent(schema: Schema, { state, diagnostics, workspace = null }: Outcome): Answer {
   const { value, problems } = encodeValue(schema, state);
   const kept = workspace === null ? {} : { private: privateOf(workspace) };

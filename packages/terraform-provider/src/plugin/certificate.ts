@@ -43,8 +43,8 @@ export type ServerCertificate = {
 };
 
 /**
- * A fresh self-signed certificate, P-256, for this process alone. Terraform accepts exactly this one: it
- * reads it from the handshake, and checks that it is for "localhost".
+ * Makes a self-signed certificate, P-256, for this process alone. Terraform accepts exactly this certificate:
+ * it reads it from the handshake, and checks that it is for "localhost".
  */
 export function createServerCertificate(now = Date.now()): ServerCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -96,7 +96,7 @@ function extensions(): Extensions {
   ]);
 }
 
-/** Positive, as an integer of DER must be to have no leading zero. */
+/** Positive, so that the integer in DER has no leading zero. */
 function serialNumber(): ArrayBuffer {
   const bytes = randomBytes(16);
   bytes[0] = (bytes[0]! & 0x7f) | 0x40;

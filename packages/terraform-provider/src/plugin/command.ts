@@ -8,7 +8,7 @@ export type CommandOptions = Omit<PluginOptions, 'isDebug'> & {
   readonly version: string;
 };
 
-/** What the executable of a provider does: serves Terraform, or says why it does not. */
+/** Runs the executable of a provider: it serves Terraform, or explains why it does not. */
 export async function runPlugin(options: CommandOptions): Promise<void> {
   const { args, environment, name, version, address, loadProvider } = options;
   if (args.includes('--help')) return say(helpText(name, address));
@@ -17,7 +17,7 @@ export async function runPlugin(options: CommandOptions): Promise<void> {
   if (!isDebug && !isStartedByTerraform(environment)) {
     process.stderr.write(
       `${name} is a plug-in: Terraform starts it when a configuration uses the provider ${address}.\n` +
-        `"${name} --help" tells more.\n`,
+        `"${name} --help" explains more.\n`,
     );
     process.exitCode = 1;
     return;

@@ -3,18 +3,18 @@ import type { Schema, SchemaBlock, ValueType } from '../schema.ts';
 import { ExactNumber, type TerraformObject, type TerraformValue, UNKNOWN } from '../value.ts';
 import { numberFromBigint, numberFromText } from './decimal.ts';
 
-/** A value that cannot be made what its type asks for. `message` never holds the value. */
+/** A value that cannot be converted to its type. `message` never contains the value. */
 export type Nonconformity = { readonly path: AttributePath; readonly message: string };
 
 export type Conformed<T> = { readonly value: T; readonly problems: readonly Nonconformity[] };
 
 /**
- * Brings any value into the exact shape of a schema: every attribute and block is there, none besides,
- * what was left out is null, absent blocks are `[]`. Texts, numbers and truth values are converted as
- * Terraform converts them; what cannot be becomes null and is reported.
+ * Brings any value into the exact shape of a schema: every attribute and block is present and no others are,
+ * missing values are null, and absent blocks are `[]`. Strings, numbers and booleans are converted as
+ * Terraform converts them. A value that cannot be converted becomes null and is reported.
  *
- * Everything to and from the wire goes through here: Terraform loses a just created object when the
- * answer has one attribute too few.
+ * Everything to and from the wire goes through here: Terraform loses a just created object when the answer
+ * lacks one attribute.
  */
 export function conform(schema: Schema, raw: unknown): Conformed<TerraformObject | null> {
   const problems: Nonconformity[] = [];
@@ -48,7 +48,7 @@ function blockList(
   problems: Nonconformity[],
 ): TerraformValue {
   if (raw === null || raw === undefined) return [];
-  // A dynamic block over something that is not known yet.
+  // A dynamic block over an unknown value.
   if (raw === UNKNOWN) return UNKNOWN;
   if (!Array.isArray(raw)) {
     problems.push({ path, message: `a list of blocks is required, not ${kindOf(raw)}` });
@@ -74,7 +74,7 @@ function convert(
 
 type Collection = Exclude<ValueType, string>;
 
-/** Undefined: it is of another kind altogether. */
+/** Undefined: the value is of another kind altogether. */
 function convertCollection(
   type: Collection,
   raw: unknown,
@@ -85,7 +85,7 @@ function convertCollection(
     case 'list':
       return items(raw)?.map((item, index) => convert(type[1], item, [...path, index], problems));
     case 'set':
-      // Members of a set have no place that a path could name.
+      // Members of a set have no index that a path could name.
       return items(raw)?.map((item) => convert(type[1], item, path, problems));
     case 'map':
       return convertMap(type[1], raw, path, problems);

@@ -1,12 +1,12 @@
 import { ExactNumber } from '../value.ts';
 
 /**
- * Numbers as Terraform has them: decimals of any length. A JavaScript number stands for its shortest
- * decimal text here (0.1 is one tenth, not the double next to it); what no such text says exactly is an
- * {@link ExactNumber}.
+ * Numbers as Terraform has them: decimals of any length. Here a JavaScript number stands for its shortest
+ * decimal text (0.1 is one tenth, not the double next to it). A number that no such text expresses exactly is
+ * an {@link ExactNumber}.
  */
 
-/** What a number is in MessagePack; never a `number` that is a whole one outside the safe range. */
+/** A number in MessagePack. It is never a `number` that is whole and outside the safe range. */
 export type WireNumber = number | bigint | string;
 
 /** units × 10^exponent, with units not divisible by ten unless zero. */
@@ -17,13 +17,13 @@ const DECIMAL = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,9}))?$/;
 /** A double has at most 767 significant digits; Terraform computes with 512 bits. */
 const MAXIMUM_DIGITS = 4_096;
 
-/** The number that a text means, or null where it means none (or is absurdly long). */
+/** The number of a text; null when the text is not a number (or is absurdly long). */
 export function numberFromText(text: string): number | ExactNumber | null {
   const exact = parse(text);
   if (exact === null) return null;
   const nearest = Number(text);
   const shortest = Number.isFinite(nearest) ? parse(String(nearest)) : null;
-  // `+ 0` makes -0 the 0 that Terraform knows.
+  // `+ 0` turns -0 into the 0 that Terraform knows.
   return shortest !== null && isSame(shortest, exact) ? nearest + 0 : new ExactNumber(text);
 }
 
@@ -32,7 +32,7 @@ export function numberFromBigint(value: bigint): number | ExactNumber {
   return Number.isSafeInteger(nearest) ? nearest : (numberFromText(String(value)) as number | ExactNumber);
 }
 
-/** A double that Terraform sent means exactly itself: 0.1 as a double is not one tenth. */
+/** A double from Terraform means exactly its value: 0.1 as a double is not one tenth. */
 export function numberFromDouble(value: number): number | ExactNumber {
   if (Number.isSafeInteger(value)) return value + 0;
   if (!Number.isFinite(value)) return value;
@@ -41,7 +41,8 @@ export function numberFromDouble(value: number): number | ExactNumber {
 }
 
 /**
- * Whole numbers of 64 bits as such, fractions as a double where one is exactly that, all else as decimal text.
+ * Whole numbers of 64 bits stay whole, fractions become a double when it is exact, and all other numbers
+ * become decimal text.
  *
  * @throws RangeError for NaN, which Terraform does not have
  */
@@ -66,7 +67,7 @@ function integer64({ units, exponent }: Decimal): bigint | null {
   return BigInt.asIntN(64, whole) === whole ? whole : null;
 }
 
-/** What the encoder writes as a MessagePack integer when given as a number; beyond, it wants a bigint. */
+/** Whether the encoder writes the number as a MessagePack integer; for larger ones it needs a bigint. */
 function isSmall(value: number): boolean {
   return Math.abs(value) < 2 ** 31;
 }

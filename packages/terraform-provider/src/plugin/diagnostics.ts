@@ -8,7 +8,7 @@ const SEVERITIES = { error: 1, warning: 2 } as const;
 export function diagnosticMessage({ severity, summary, detail, path }: Diagnostic): Message<'Diagnostic'> {
   return {
     severity: SEVERITIES[severity],
-    // One lone surrogate, and Terraform would refuse the whole answer.
+    // Terraform would refuse the whole answer for one lone surrogate.
     summary: summary.toWellFormed(),
     detail: detail.toWellFormed(),
     ...(path !== undefined && path.length > 0 && { attribute: pathMessage(path) }),
@@ -30,17 +30,17 @@ export function hasError(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some(({ severity }) => severity === 'error');
 }
 
-/** What the provider made does not fit its own schema. */
+/** Diagnostics for a value of the provider that does not fit its own schema. */
 export function misfits(problems: readonly Nonconformity[]): Diagnostic[] {
   return problems.map((problem) => ({
     severity: 'error',
-    summary: 'The provider made a value that its schema does not allow',
+    summary: 'The provider returned a value that its schema does not allow',
     detail: `${describeProblem(problem)}. This is a bug of the provider, please report it.`,
     path: problem.path,
   }));
 }
 
-/** Something was thrown where nothing should be. */
+/** A diagnostic for an unexpected error. */
 export function unexpected(action: string, error: unknown): Diagnostic {
   return {
     severity: 'error',
@@ -49,7 +49,10 @@ export function unexpected(action: string, error: unknown): Diagnostic {
   };
 }
 
-/** Name and message. Errors of parsers quote what they read, which may be a secret: of those the name alone. */
+/**
+ * Name and message of an error. Parser errors quote their input, which may be a secret: for those it is the
+ * name alone.
+ */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return 'something other than an Error was thrown';
   return error instanceof SyntaxError ? error.name : `${error.name}: ${error.message}`;

@@ -180,6 +180,19 @@ describe('bytes that are no value', () => {
     expect(() => decodeValue(schema, { msgpack: Buffer.from(hex, 'hex') })).toThrow('are not MessagePack');
   });
 
+  test.each(['dd01000000', 'df01000000', 'db01000000', 'c601000000', 'c9010000000c'])(
+    'a length of sixteen million that nothing follows reserves no memory: %s',
+    (hex) => {
+      const message = { msgpack: Buffer.from(hex, 'hex') };
+      expect(() => decodeValue(schema, message)).toThrow('are not MessagePack');
+      expect(() => decodeValue(schema, message)).toThrow(
+        expect.objectContaining({
+          cause: expect.objectContaining({ message: expect.stringMatching(/length exceeded/) }),
+        }),
+      );
+    },
+  );
+
   test('the error about JSON does not quote it', () => {
     expect(() => parseJson(Buffer.from('{"token": secret'))).toThrow('16 bytes are not JSON');
   });

@@ -7,7 +7,7 @@ import { type Conformed, conform, type Nonconformity } from './conform.ts';
 import { numberFromDouble, numberFromText, wireNumber } from './decimal.ts';
 import type { Message } from './messages.ts';
 
-/** Bytes of Terraform that are not a value of the schema. The message never holds a value. */
+/** Terraform sent bytes that are not a value of the schema. The message never contains a value. */
 export class ValueError extends SvcError {
   constructor(message: string, options?: { cause?: unknown }) {
     super('terraform-value', message, options);
@@ -15,8 +15,8 @@ export class ValueError extends SvcError {
 }
 
 /**
- * An unknown value is an extension: type 0, or type 12 with what is known of it ("not null", "starts
- * with"). Whatever the type, it is unknown here; the bytes sent are those that Terraform itself sends.
+ * An unknown value is an extension: type 0, or type 12 with details ("not null", "starts with"). Both types
+ * decode to unknown; the encoder writes the same bytes as Terraform.
  */
 const EXTENSIONS: ExtensionCodecType<undefined> = {
   tryToEncode: (value) => (value === UNKNOWN ? UNKNOWN_ON_THE_WIRE : null),
@@ -27,10 +27,9 @@ const UNKNOWN_ON_THE_WIRE = new ExtData(0, Uint8Array.of(0));
 const OPTIONS = { extensionCodec: EXTENSIONS, useBigInt64: true };
 
 /**
- * The value that Terraform sent; null when the object does not exist. MessagePack, or JSON if that is
- * what came.
+ * Decodes a value of Terraform, in MessagePack or JSON; null when the object does not exist.
  *
- * @throws ValueError when it is no value of that schema
+ * @throws ValueError when it is not a value of that schema
  */
 export function decodeValue(
   schema: Schema,
@@ -41,7 +40,7 @@ export function decodeValue(
   return value;
 }
 
-/** A value for Terraform, in the shape of the schema; `problems` says what could not be brought into it. */
+/** Encodes a value for Terraform in the shape of the schema; `problems` lists the parts that do not fit. */
 export function encodeValue(
   schema: Schema,
   value: TerraformObject | null,
@@ -65,7 +64,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(text, exact);
   } catch {
-    // The error of the parser quotes what it read, which may be a secret.
+    // The parser's error quotes its input, which may be a secret.
     throw new ValueError(`${bytes.byteLength} bytes are not JSON`);
   }
 }
@@ -93,13 +92,24 @@ function rawValue(message: Message<'DynamicValue'> | undefined): unknown {
 
 function unpack(bytes: Uint8Array): unknown {
   try {
-    return withExactDoubles(new Decoder(OPTIONS).decode(bytes));
+    return withExactDoubles(new Decoder({ ...OPTIONS, ...boundsFor(bytes) }).decode(bytes));
   } catch (cause) {
     if (cause instanceof Error && cause.message.includes('__proto__')) {
       throw new ValueError('the key "__proto__" cannot be used in a map', { cause });
     }
     throw new ValueError(`${bytes.length} bytes are not MessagePack`, { cause });
   }
+}
+
+/** Members and characters take a byte at least: a length that says more reserves no memory. */
+function boundsFor({ length }: Uint8Array) {
+  return {
+    maxStrLength: length,
+    maxBinLength: length,
+    maxArrayLength: length,
+    maxMapLength: length,
+    maxExtLength: length,
+  };
 }
 
 function withExactDoubles(raw: unknown): unknown {

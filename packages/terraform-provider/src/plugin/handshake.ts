@@ -1,4 +1,4 @@
-/** What Terraform sets for its plug-ins, so that they do not run by mistake. Not a secret. */
+/** Set by Terraform for its plug-ins, so that they do not run by mistake. It is not a secret. */
 const COOKIE_NAME = 'TF_PLUGIN_MAGIC_COOKIE';
 const COOKIE = 'd602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2';
 
@@ -21,7 +21,7 @@ export function clientCertificateOf(environment: Environment): string | null {
 /**
  * The one line that Terraform reads from standard output.
  *
- * @param certificate DER; written in Base64 without padding, which go-plugin would not accept
+ * @param certificate DER; written in Base64 without padding, because go-plugin does not accept padding
  */
 export function handshakeLine({ network, address }: Listening, certificate: Buffer | null): string {
   const encoded = certificate === null ? '' : certificate.toString('base64').replace(/=+$/, '');

@@ -24,7 +24,7 @@ function inMicroseconds(date: Date): string {
   return date.toISOString().replace('Z', '000Z');
 }
 
-/** What is known of an error without its message in the frames: those lines go to logs. */
+/** The stack frames of an error, without its message: the lines go to logs. */
 export function framesOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   const { stack = '', message } = error;
@@ -36,8 +36,8 @@ export function framesOf(error: unknown): string {
 }
 
 /**
- * The last words of a process: Terraform shows what follows a line that starts with `panic: ` to its user
- * when the process is gone.
+ * The last output of a process: after its end, Terraform shows its user the text that follows a line starting
+ * with `panic: `.
  */
 export function panicText(error: unknown): string {
   return `panic: ${describeError(error).replaceAll(/\s+/g, ' ')}\n\n${framesOf(error)}\n`;

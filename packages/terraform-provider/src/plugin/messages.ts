@@ -1,9 +1,9 @@
 import protobuf from 'protobufjs/light.js';
 
 /**
- * The messages of Terraform's plug-in protocol 6 that are used here, as a table: `field: [number, type]`,
- * with `list` or `map` (keys are strings) where it is repeated. Only numbers and types are on the wire;
- * a field that the other side knows and this table does not is skipped on reading.
+ * The messages of Terraform's plug-in protocol 6 that the provider uses, as a table: `field: [number, type]`,
+ * with `list` or `map` (keys are strings) for repeated fields. The wire has only numbers and types. A field
+ * of the other side that this table lacks is skipped on reading.
  */
 export const MESSAGES = {
   Empty: {},
@@ -16,7 +16,7 @@ export const MESSAGES = {
     attribute: [4, 'AttributePath'],
   },
   AttributePath: { steps: [1, 'Step', 'list'] },
-  /** Exactly one of them. */
+  /** Exactly one of them is set. */
   Step: { attribute_name: [1, 'string'], element_key_string: [2, 'string'], element_key_int: [3, 'int64'] },
 
   Schema: { version: [1, 'int64'], block: [2, 'Block'] },
@@ -69,7 +69,7 @@ export const MESSAGES = {
   },
   ValidateProviderRequest: { config: [1, 'DynamicValue'] },
   ValidateProviderResponse: { diagnostics: [2, 'Diagnostic', 'list'] },
-  /** Of a resource and of a data source. */
+  /** Used for resources and data sources. */
   ValidateRequest: {
     type_name: [1, 'string'],
     config: [2, 'DynamicValue'],
@@ -137,14 +137,17 @@ type FieldValue<F> = F extends readonly [number, infer T, 'list']
 
 export type MessageName = keyof typeof MESSAGES;
 
-/** A message as an object. Protocol buffers leave out what is zero, empty or absent: everything is optional. */
+/**
+ * A message as an object. Protocol buffers leave out values that are zero, empty or absent, so every member
+ * is optional.
+ */
 export type Message<N extends MessageName> = {
   readonly [F in keyof (typeof MESSAGES)[N]]?: FieldValue<(typeof MESSAGES)[N][F]> | undefined;
 };
 
 type Field = readonly [number, string, ('list' | 'map')?];
 
-/** Of the members of a oneof also a zero is written, which would be left out elsewhere. */
+/** For members of a oneof, zero is written as well; elsewhere it would be left out. */
 const STEP = { oneof: Object.keys(MESSAGES.Step) };
 
 let types: protobuf.Namespace | undefined;
@@ -173,8 +176,8 @@ function fieldsOf(fields: Readonly<Record<string, Field>>): Record<string, proto
 }
 
 /**
- * The bytes of a message. Its texts must be well-formed: a lone surrogate would be written as it is, and
- * Terraform refuses the whole answer for one text that is not valid UTF-8.
+ * The bytes of a message. Its strings must be well-formed: a lone surrogate would be written unchanged, and
+ * Terraform refuses the whole answer for one string that is not valid UTF-8.
  */
 export function encodeMessage<N extends MessageName>(name: N, message: Message<N>): Buffer {
   return Buffer.from(typeOf(name).encode(message).finish());

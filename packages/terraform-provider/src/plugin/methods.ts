@@ -3,9 +3,9 @@ import type { Message, MessageName } from './messages.ts';
 type Method = { readonly request: MessageName; readonly response: MessageName };
 
 /**
- * The calls of `tfplugin6.Provider` that are answered. All others (functions, ephemeral resources, moved
- * state, identities, lists, actions) get "unimplemented", from which Terraform and OpenTofu learn that
- * there are none.
+ * The calls of `tfplugin6.Provider` that the provider answers. All others (functions, ephemeral resources,
+ * moved state, identities, lists, actions) get "unimplemented", which tells Terraform and OpenTofu that there
+ * are none.
  */
 export const METHODS = {
   GetMetadata: { request: 'Empty', response: 'MetadataResponse' },
@@ -28,5 +28,5 @@ export type MethodName = keyof typeof METHODS;
 export type Request<M extends MethodName> = Message<(typeof METHODS)[M]['request']>;
 export type Response<M extends MethodName> = Message<(typeof METHODS)[M]['response']>;
 
-/** What answers the calls. None rejects: what goes wrong is a diagnostic in the response. */
+/** Answers the calls. None of the methods rejects: errors become diagnostics in the response. */
 export type Calls = { readonly [M in MethodName]: (request: Request<M>) => Promise<Response<M>> };

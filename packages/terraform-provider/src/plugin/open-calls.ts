@@ -1,6 +1,6 @@
 import { SvcError } from '@svc/shared/errors.ts';
 
-/** The calls that were not answered yet, so that the last act of a process can be to answer them. */
+/** The unanswered calls, so that a process can answer them before it ends. */
 export class OpenCalls {
   readonly #open = new Set<(error: Error) => void>();
 
@@ -9,7 +9,7 @@ export class OpenCalls {
   }
 
   /**
-   * Answers with what `work` resolves or rejects with, or with what {@link fail} says before.
+   * Answers with the result of `work`, or with the error of an earlier {@link fail}.
    *
    * @param answer called exactly once
    */

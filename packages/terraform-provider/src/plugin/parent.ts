@@ -11,8 +11,8 @@ const SYSTEM: Watch = {
 };
 
 /**
- * Calls `onGone` when this process was handed to another parent: Terraform was killed and will never say
- * "shut down". Standard input cannot tell, it is the user's. On Windows the parent's id never changes.
+ * Calls `onGone` when this process got another parent: Terraform was killed and will never send "shut down".
+ * Standard input cannot tell, because it belongs to the user. On Windows the parent's id never changes.
  */
 export function watchParent(onGone: () => void, { parentId, every }: Watch = SYSTEM): void {
   const parent = parentId();

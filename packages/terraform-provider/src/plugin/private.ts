@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What Terraform keeps beside a state and shows nobody: the workspace that the object belongs to. */
+/** Data that Terraform keeps beside a state and does not show: the workspace that the object belongs to. */
 const kept = z.object({ workspace: z.string().min(1) });
 
 export function privateOf(workspace: string): Buffer {
@@ -13,7 +13,7 @@ export function workspaceIn(bytes: Uint8Array | undefined): string | null {
   try {
     return kept.parse(JSON.parse(Buffer.from(bytes).toString())).workspace;
   } catch {
-    // Somebody else's bytes: as good as none.
+    // The bytes are not ours: treat them as absent.
     return null;
   }
 }

@@ -11,28 +11,31 @@ import { watchParent } from './parent.ts';
 import { PluginServer } from './server.ts';
 
 export type PluginOptions = {
-  /** As Terraform resolves it: `registry.terraform.io/svc/svc`. */
+  /** The address as Terraform resolves it: `registry.terraform.io/svc/svc`. */
   readonly address: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Serve any number of commands until a signal comes, instead of one that started us. */
+  /** Serve any number of commands until a signal comes, instead of the one that started the process. */
   readonly isDebug: boolean;
   /** Called after the handshake, and in debug mode again after each stop. */
   loadProvider(log: PluginLog): Promise<Provider>;
 };
 
-/** What open calls get when the user asks for the end: each has its own, shorter deadline after a stop. */
+/** Limit for open calls after a signal; after a stop, each call has its own, shorter deadline. */
 const SIGNAL_LIMIT_MS = 60_000;
 
-/** Terraform kills us 2 s after it asked for the end; when it is gone itself, nobody waits for an answer. */
+/**
+ * Terraform kills the process 2 s after it asked for the end. If Terraform itself is gone, no answer is
+ * needed.
+ */
 const SHUTDOWN_LIMIT_MS = 1_500;
 
-/** To get the answers out. */
+/** Time to send the last answers. */
 const CRASH_LIMIT_MS = 500;
 
-/** Serves a provider for the life of this process; from here on standard output belongs to Terraform. */
+/** Serves a provider for the life of this process. From here on, standard output belongs to Terraform. */
 export async function servePlugin(options: PluginOptions): Promise<void> {
-  // A thousand objects leave much garbage in a short time. With the young generation as it is at the start
-  // the process stays at 120 to 130 MB instead of 180 (plan of 1,000 monitors), for the same processor time.
+  // A thousand objects leave much garbage in a short time. With the young generation at its initial size the
+  // process stays at 120 to 130 MB instead of 180 (plan of 1,000 monitors), for the same CPU time.
   setFlagsFromString('--semi-space-growth-factor=1');
   const plugin = new PluginProcess(options);
   await plugin.start();
@@ -55,7 +58,8 @@ class PluginProcess {
       calls: new ProviderCalls({
         load: () => this.#load(),
         log: this.#log,
-        // A stopped provider does nothing any more: the next command of a debugging session needs another.
+        // A stopped provider does nothing any more: the next command of a debugging session needs another
+        // one.
         onStopped: () => {
           if (options.isDebug) this.#provider = null;
         },
@@ -66,7 +70,7 @@ class PluginProcess {
     });
   }
 
-  /** Resolves when Terraform has been told where to find us. */
+  /** Resolves when Terraform knows the address. */
   async start(): Promise<void> {
     this.#guardStreams();
     this.#catchEnds();
@@ -78,7 +82,7 @@ class PluginProcess {
     } else {
       process.stdout.write(handshakeLine(listening, this.#server.certificate?.der ?? null));
     }
-    // While Terraform connects. What goes wrong is told with each call.
+    // Runs while Terraform connects. Errors are reported with each call.
     this.#load().catch(() => {});
   }
 
@@ -87,7 +91,7 @@ class PluginProcess {
     return this.#provider;
   }
 
-  /** Standard output is for the handshake alone; and a reader that is gone is no reason to crash. */
+  /** Standard output is for the handshake alone. A closed reader must not crash the process. */
   #guardStreams(): void {
     globalThis.console = new Console(process.stderr, process.stderr);
     for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
@@ -98,7 +102,7 @@ class PluginProcess {
     process.on('exit', () => this.#address.remove());
     process.on('SIGTERM', () => this.#end('SIGTERM', SIGNAL_LIMIT_MS));
     process.on('SIGHUP', () => this.#end('SIGHUP', SIGNAL_LIMIT_MS));
-    // Ctrl-C reaches Terraform as well, which then says what is to be done.
+    // Ctrl-C reaches Terraform as well, which then decides what happens.
     process.on('SIGINT', () => isDebug && this.#end('SIGINT', SIGNAL_LIMIT_MS));
     process.on('uncaughtException', (error) => this.#crash(error));
     process.on('unhandledRejection', (error) => this.#crash(error));

@@ -1,8 +1,9 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { clientIdentity, type Identity } from '../../../../test/support/terraform/client-identity.ts';
 import {
   outcome,
@@ -65,6 +66,14 @@ function clientOf({ server, port }: Served, identity?: Identity | null): Client 
   stops.push(() => client.close());
   return client;
 }
+
+/** grpc-js leaves the connection open whose TLS was refused after the handshake. */
+function destroyConnection(message: unknown): void {
+  const { socket } = message as { socket: Socket };
+  stops.push(() => void socket.destroy());
+}
+subscribe('net.client.socket', destroyConnection);
+afterAll(() => void unsubscribe('net.client.socket', destroyConnection));
 
 function call(client: Client, path: string, request: Buffer = Buffer.alloc(0)): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -219,7 +228,7 @@ describe('the end', () => {
     answer.catch(() => {});
     await begun;
     await served.server.stop(0);
-    await expect(answer).rejects.toMatchObject({ details: 'the provider ended before this was done' });
+    await expect(answer).rejects.toMatchObject({ details: 'the provider ended before the call was done' });
   });
 
   test('in a crash answers them', async () => {

@@ -15,16 +15,19 @@ import { OpenCalls } from './open-calls.ts';
 
 export type PluginServerOptions = {
   readonly calls: Calls;
-  /** PEM, the only certificate that may connect. Null: no TLS, for whoever reaches the address. */
+  /**
+   * PEM of the only certificate that may connect. Null: no TLS, and any process that reaches the address may
+   * connect.
+   */
   readonly clientCertificate: string | null;
-  /** Terraform wants this process to end. Called once the answer is under way. */
+  /** Called when Terraform wants this process to end, once the answer is under way. */
   onShutdown(): void;
 };
 
 /** Serving; 1 is "SERVING" of the health protocol. */
 const SERVING = { status: 1 };
 
-/** To get the last answers out. */
+/** Time to send the last answers, ms. */
 const FLUSH_MS = 250;
 
 type Handler = (request: Buffer) => Promise<Buffer>;
@@ -40,7 +43,7 @@ export class PluginServer {
     this.#options = options;
     this.certificate = options.clientCertificate === null ? null : createServerCertificate();
     this.#server = new Server({
-      // States of any size; Terraform sets no bound either.
+      // States may have any size; Terraform sets no bound either.
       'grpc.max_receive_message_length': -1,
       'grpc.max_send_message_length': -1,
       'grpc.enable_channelz': 0,
@@ -60,11 +63,14 @@ export class PluginServer {
     });
   }
 
-  /** Takes no more calls; ends when the open ones are answered, after `limitMs` with an error. */
+  /**
+   * Takes no more calls. Ends when the open ones are answered; after `limitMs` they are answered with an
+   * error.
+   */
   async stop(limitMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
     if (!(await isWithin(limitMs, closed))) {
-      this.openCalls.fail(new SvcError('call-failed', 'the provider ended before this was done'));
+      this.openCalls.fail(new SvcError('call-failed', 'the provider ended before the call was done'));
       await isWithin(FLUSH_MS, closed);
     }
     this.#server.forceShutdown();
@@ -114,7 +120,7 @@ export class PluginServer {
 
 const identity = (bytes: Buffer): Buffer => bytes;
 
-/** Messages are read and written inside the handlers, where a failure still has an answer. */
+/** The handlers decode and encode messages themselves, so that a failure still gets an answer. */
 const BYTES = {
   requestStream: false,
   responseStream: false,

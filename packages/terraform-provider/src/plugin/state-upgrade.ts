@@ -11,8 +11,8 @@ export type Upgraded = {
 };
 
 /**
- * A stored state in the shape of today's schema. Terraform asks for it with every stored object on every
- * run. Attributes that are gone are dropped, new ones are null (blocks: none) until the read that follows.
+ * Converts a stored state to the shape of today's schema. Terraform calls this for every stored object on
+ * every run. Removed attributes are dropped. New ones are null (blocks: empty) until the read that follows.
  */
 export function upgradeState(
   typeName: string,
@@ -24,7 +24,7 @@ export function upgradeState(
     return refused(
       'The state was written by a newer provider',
       `The state of this ${typeName} has schema version ${version}; this provider knows up to ` +
-        `${schema.version}. Use the provider's version that wrote it, or a newer one.`,
+        `${schema.version}. Use the version of the provider that wrote it, or a newer one.`,
     );
   }
   if (stored?.json === undefined || stored.json.length === 0) {

@@ -4,7 +4,7 @@ import type { Schema } from '../schema.ts';
 import type { TerraformObject } from '../value.ts';
 import { isId, type ResourceAtApi } from './resource-at-api.ts';
 
-/** The state that an import's id stands for; the rest is for Terraform to read. */
+/** The state from the id of an import; Terraform reads the rest. */
 export function importedState(kind: ResourceAtApi, schema: Schema, id: string): Outcome {
   const names = kind.idAttributes;
   const parts = id.split('/');

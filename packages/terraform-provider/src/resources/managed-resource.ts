@@ -27,10 +27,13 @@ import { type Answered, idsOf, isId, type ResourceAtApi } from './resource-at-ap
 
 const answeredObject = z.looseObject({ id: z.string().refine(isId) });
 
-/** A resource over the HTTP API. What it means is in its definition, where it stands in its {@link ResourceAtApi}. */
+/**
+ * A resource over the HTTP API. Its definition gives its meaning, and its {@link ResourceAtApi} its place in
+ * the API.
+ */
 export class ResourceOverApi implements ManagedResource {
   readonly schema: Schema;
-  /** The definition as Terraform has it. */
+  /** The definition in Terraform's form. */
   readonly #form: ResourceDefinition;
   readonly #kind: ResourceAtApi;
   readonly #connection: Connection;
@@ -56,7 +59,10 @@ export class ResourceOverApi implements ManagedResource {
     return apiDiagnostics(refused, this.#operation(`create the ${this.#kind.definition.kind}`));
   }
 
-  /** The key makes repetitions answer with what the first attempt made, so none leaves an orphan. */
+  /**
+   * The key makes a repeated request answer with the object of the first attempt, so that none leaves an
+   * orphan.
+   */
   create(planned: TerraformObject, config = planned): Promise<Outcome> {
     const { definition } = this.#kind;
     return this.#guarded(`create the ${definition.kind}`, null, async () => {
@@ -108,7 +114,7 @@ export class ResourceOverApi implements ManagedResource {
       } catch (error) {
         if (!isNotFound(error)) throw error;
         await this.#connection.confirmApi();
-        const detail = `The ${noun} ${String(prior.id)} was deleted in the meantime. Plan again: it will be created anew.`;
+        const detail = `The ${noun} ${String(prior.id)} was deleted in the meantime. Plan again: Terraform then creates it again.`;
         return { state: prior, diagnostics: [failure(`Cannot ${what}`, detail)] };
       }
     });
@@ -122,7 +128,7 @@ export class ResourceOverApi implements ManagedResource {
       try {
         await this.#connection.remove(path, this.#kind.removal);
       } catch (error) {
-        // Already gone is as good.
+        // An object that is already gone is removed, too.
         if (!isNotFound(error)) throw error;
       }
       return { state: null, diagnostics: [] };
@@ -133,7 +139,7 @@ export class ResourceOverApi implements ManagedResource {
     return importedState(this.#kind, this.schema, id);
   }
 
-  /** `gone`: what the API says about something else, so that it is known to be the API. */
+  /** `gone`: the API's answer about another object, which proves that it is the API. */
   async #found(
     state: TerraformObject,
   ): Promise<{ answer: ApiAnswer; answered: Answered } | { gone: ApiAnswer }> {
@@ -147,7 +153,10 @@ export class ResourceOverApi implements ManagedResource {
     }
   }
 
-  /** In another workspace than the token's nothing of the state is found, and all of it would be made anew. */
+  /**
+   * In another workspace than the token's, nothing of the state would be found, and all of it would be
+   * created again.
+   */
   #gone(state: TerraformObject, kept: string | null, asked: string | null): Outcome {
     if (kept === null || asked === null || kept === asked) return { state: null, diagnostics: [] };
     const { definition, noun } = this.#kind;
@@ -156,7 +165,7 @@ export class ResourceOverApi implements ManagedResource {
     return { state, diagnostics: [failure(`Cannot read the ${definition.kind}`, detail)] };
   }
 
-  /** The API would refuse every change; told while it is only read. */
+  /** Warns during a read that the API would refuse every change. */
   #declaredWarning({ headers }: ApiAnswer, { id }: Answered): Diagnostic[] {
     const name = headers.get('svc-declared-as');
     if (name === null) return [];
@@ -170,17 +179,17 @@ export class ResourceOverApi implements ManagedResource {
     ];
   }
 
-  /** @throws ApiError when the answer is no object, or another one */
+  /** @throws ApiError when the answer is not an object, or is another one */
   #object(request: string, answer: ApiAnswer, state: TerraformObject): Answered {
     const answered = answeredObject.safeParse(answer.body);
     if (!answered.success || answered.data.id !== state.id) throw foreignAnswer(request, answer);
     return answered.data;
   }
 
-  /** A creation that failed, or succeeded unseen. */
+  /** Handles a creation that failed, or that succeeded with an unusable answer. */
   async #notCreated(planned: TerraformObject, error: unknown): Promise<Outcome> {
     if (!isNotFound(error)) return this.#createdUnseen(planned, error);
-    // What it would belong to is not there; or nothing is, at a wrong address.
+    // Either the parent does not exist, or nothing exists at a wrong address.
     await this.#connection.confirmApi();
     const parent = this.#kind.idAttributes.find((name) => name !== 'id');
     const problems = apiDiagnostics(error, this.#operation(`create the ${this.#kind.definition.kind}`));
@@ -193,8 +202,8 @@ export class ResourceOverApi implements ManagedResource {
   }
 
   /**
-   * A creation whose answer cannot be used although it succeeded: where the answer still tells the id, the
-   * object is kept (Terraform marks it tainted) instead of being lost.
+   * Handles a creation that succeeded with an unusable answer. If the answer still tells the id, the object
+   * is kept (Terraform marks it tainted) instead of being lost.
    */
   #createdUnseen(planned: TerraformObject, error: unknown): Outcome {
     const { definition } = this.#kind;
@@ -210,13 +219,13 @@ export class ResourceOverApi implements ManagedResource {
     };
   }
 
-  /** @throws ExplainedError for an id that is none */
+  /** @throws ExplainedError for an invalid id */
   #collection(values: TerraformObject): string {
     const names = this.#kind.idAttributes.filter((name) => name !== 'id');
     return this.#kind.collection(this.#ids(names, values));
   }
 
-  /** @throws ExplainedError for an id that is none */
+  /** @throws ExplainedError for an invalid id */
   #member(state: TerraformObject): string {
     const ids = this.#ids(this.#kind.idAttributes, state);
     return `${this.#kind.collection(ids)}/${ids.id}`;
@@ -228,7 +237,7 @@ export class ResourceOverApi implements ManagedResource {
     return ids;
   }
 
-  /** The summary is the same for all of a kind: Terraform then shows many as one with their number. */
+  /** All warnings of a kind have the same summary: Terraform then shows many as one with their number. */
   #warnings(answered: Answered): Diagnostic[] {
     const { noun } = this.#kind;
     return (this.#kind.warnings?.(answered) ?? []).map((warning) => ({
@@ -242,7 +251,7 @@ export class ResourceOverApi implements ManagedResource {
     return { what, schema: this.schema, settings: this.#connection.settings };
   }
 
-  /** @param state what is known to be there when it fails */
+  /** @param state what exists when it fails */
   async #guarded(what: string, state: TerraformObject | null, run: () => Promise<Outcome>): Promise<Outcome> {
     try {
       return await run();
@@ -262,7 +271,7 @@ class ExplainedError extends SvcError {
   }
 }
 
-/** Of the token that asked; null from a version of the API that does not say. */
+/** The workspace of the token; null for an answer of an API version that does not tell it. */
 function workspaceOf({ headers }: ApiAnswer): string | null {
   return headers.get('svc-workspace');
 }

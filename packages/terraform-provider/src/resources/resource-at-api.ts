@@ -1,33 +1,33 @@
 import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import type { TerraformObject } from '../value.ts';
 
-/** What the resources differ in, as far as the API is concerned. */
+/** The differences between the resources in the API. */
 export type ResourceAtApi = {
   readonly definition: ResourceDefinition;
   /** For messages: `monitor`. */
   readonly noun: string;
   /**
-   * The list that it is a member of; members stand under `/{id}`.
+   * The list that contains it; members are at `/{id}`.
    *
-   * @param ids the attributes of {@link idAttributes} but `id`, all of them valid
+   * @param ids the attributes of {@link idAttributes} except `id`, all valid
    */
   collection(ids: Readonly<Record<string, string>>): string;
-  /** What an import gives, in its order and separated by slashes; the last one is `id`. */
+  /** Parts of an import's id, in their order and separated by slashes; the last one is `id`. */
   readonly idAttributes: readonly ['id'] | readonly ['page_id', 'id'];
-  /** How the parts of an import are called: `<page_id>/<component_id>`. */
+  /** Names of the parts of an import's id: `<page_id>/<component_id>`. */
   readonly importShape: string;
   /** Why an object of the API cannot be this resource; null when it can. */
   mismatch?(answered: Answered): string | null;
-  /** What the API says beside the state, without a full stop. */
+  /** Warnings of the API beside the state, without a full stop. */
   warnings?(answered: Answered): readonly string[];
-  /** What a removal says beside the id. */
+  /** Query parameters of a removal. */
   readonly removal?: Readonly<Record<string, string>>;
 };
 
-/** An object as the API answers it. */
+/** An object in an answer of the API. */
 export type Answered = { readonly id: string; readonly [member: string]: unknown };
 
-/** The ids of a state or plan by name; a text says what is wrong with them. */
+/** The ids of a state or plan by name; a string explains the problem with them. */
 export function idsOf(
   names: readonly string[],
   values: TerraformObject,
@@ -43,12 +43,12 @@ export function idsOf(
   return ids;
 }
 
-/** As the API numbers its objects. */
+/** An id in the API's form. */
 export function isId(text: string): boolean {
   return /^[1-9]\d{0,14}$/.test(text);
 }
 
-/** What components and pages are told about how they are shown. */
+/** The API's warnings about how components and pages are shown. */
 export function warningsOf(answered: Answered): readonly string[] {
   const { warnings } = answered;
   return Array.isArray(warnings) ? warnings.filter((warning) => typeof warning === 'string') : [];

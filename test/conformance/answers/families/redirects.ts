@@ -19,7 +19,7 @@ const STATUSES: Answer[] = family('redirects', [
   ),
 ]);
 
-const NO_URL: Expectation = { refused: /no URL/ };
+const NO_URL: Expectation = { refused: /not a URL/ };
 const UNCHANGED: Expectation = { status: 302, body: '' };
 
 const LOCATIONS: readonly [string, (Expectation | string)?][] = [
@@ -33,7 +33,7 @@ const LOCATIONS: readonly [string, (Expectation | string)?][] = [
   ['Location: ne\r\n xt'],
   ['Location: next\r\nLocation: next'],
   ['Location: next\r\nLocation: next\r\nLocation: next'],
-  ['Location: next\r\nLocation: other', { refused: /several Location lines/ }],
+  ['Location: next\r\nLocation: other', { refused: /several Location headers/ }],
   ['Location: next\r\nContent-Location: other'],
   ['Location:', UNCHANGED],
   ['Location:  ', UNCHANGED],

@@ -402,5 +402,5 @@ test('an agent that stops settles at once', async () => {
 
 test('a list that names no server is refused', () => {
   expect(() => createDnsProbe({ servers: [] })).toThrow('no DNS server given');
-  expect(() => createDnsProbe({ servers: ['dns.example.com'] })).toThrow('is no DNS server');
+  expect(() => createDnsProbe({ servers: ['dns.example.com'] })).toThrow('is not a DNS server');
 });

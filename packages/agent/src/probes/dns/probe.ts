@@ -15,8 +15,8 @@ import type { Probe, ProbeContext, ProbeOutcome } from '../probe.ts';
 export type DnsProbeOptions = {
   /**
    * Resolvers as the operator wrote them (`10.0.0.53`, `10.0.0.53:5353`, `[fd00::53]:53`), or those of the
-   * system's resolv.conf, as it is at the time of the check. Both are the operator's choice, so
-   * the egress rules do not apply to them (on some clouds the system's resolver is link-local).
+   * system's resolv.conf at the time of the check. The operator chooses both, so the egress rules do not
+   * apply to them; on some clouds the system's resolver is link-local.
    */
   servers: readonly string[] | 'system';
 };
@@ -24,15 +24,16 @@ export type DnsProbeOptions = {
 /** Longest wait before an unanswered query is repeated, ms. */
 const LONGEST_WAIT_MS = 5_000;
 
-/** Without assertions the name must have one of these. */
+/** Types of which the name must have a record when there are no assertions. */
 const ADDRESS_TYPES: readonly RecordType[] = ['A', 'AAAA'];
 
 /**
- * DNS: asks for the record types that are asserted, all at once, and judges the answers. A name without
- * such records has an empty set of them; one that does not exist is a failure whatever is asserted, and so are SERVFAIL
- * and silence. Latency runs to the last answer that was needed.
+ * Creates the DNS probe. It asks for all asserted record types at once and judges the answers.
  *
- * @throws TypeError when a server is not written as one, or the list is empty
+ * A name without such records has an empty set of them. A name that does not exist is a failure whatever is
+ * asserted, and so are SERVFAIL and silence. Latency ends with the last answer that was needed.
+ *
+ * @throws TypeError when a server is not valid, or the list is empty
  */
 export function createDnsProbe(options: DnsProbeOptions): Probe<DnsCheck> {
   const client = new DnsClient();
@@ -56,7 +57,7 @@ function serversOf(servers: DnsProbeOptions['servers']): () => AskPolicy['server
 
 type Failure = { message: string } & Pick<ProbeOutcome, 'timedOut' | 'notConnected'>;
 
-/** One attempt: a question per record type, until `#finish` was called once. */
+/** One attempt: a question for each record type, until `#finish` was called once. */
 class Lookup {
   readonly #check: DnsCheck;
   readonly #context: ProbeContext;
@@ -67,12 +68,12 @@ class Lookup {
   readonly #seen: { -readonly [T in keyof ObservedRecords]: ObservedRecords[T] } = {};
   readonly #questions: Cancel[] = [];
   #servers: AskPolicy['servers'] = [];
-  /** Canonical. */
+  /** The canonical name. */
   #name = '';
-  /** Links seen when the last question about aliases was asked. */
+  /** Number of links when the last question about aliases was asked. */
   #links = 0;
   #unanswered: number;
-  /** Without assertions: the failure of one question, while the other may still be answered. */
+  /** The failure of one question without assertions, while the other may still be answered. */
   #failure: Failure | undefined;
   #unregister: () => void = () => {};
   #isDone = false;
@@ -111,7 +112,7 @@ class Lookup {
     const { timeoutMs } = this.#context;
     const policy = {
       servers: this.#servers,
-      // A short time-out still leaves room for a second try: one lost datagram is no outage.
+      // A short time-out still leaves room for a second try, because one lost datagram is not an outage.
       waitMs: doublingWaits(Math.min(LONGEST_WAIT_MS, timeoutMs / 4)),
       tries: Number.POSITIVE_INFINITY,
       timeoutMs: Math.max(0, this.#startedAt + timeoutMs - performance.now()),
@@ -138,7 +139,7 @@ class Lookup {
         return;
       }
       case 'unreachable': {
-        const message = `no name server of the agent can be reached: ${reply.why}`;
+        const message = `the agent cannot reach any name server: ${reply.why}`;
         this.#finish({ outcome: 'not_run', reason: 'network-down', errorMessage: bounded(message) });
         return;
       }
@@ -151,7 +152,7 @@ class Lookup {
   }
 
   #answered({ name, type }: DnsQuestion, message: DnsMessage): void {
-    // Where a chain ends in a name that does not exist, its links are there all the same.
+    // The links of a chain exist even when it ends in a name that does not.
     if (message.rcode === RCODE.noSuchName && name === this.#name) {
       this.#unknownName(message);
       return;
@@ -167,7 +168,10 @@ class Lookup {
     this.#judge();
   }
 
-  /** An answer about aliases holds one link; the name it leads to may be an alias too. */
+  /**
+   * The next name to ask for. An answer about aliases holds one link, and the name that it leads to may be an
+   * alias too.
+   */
   #nextLink(seen: readonly string[]): string | undefined {
     const target = seen.at(-1);
     const isNew = target !== undefined && target !== this.#name && seen.indexOf(target) === seen.length - 1;
@@ -177,7 +181,10 @@ class Lookup {
     return assertions.some((assertion) => isOpen(assertion, seen)) ? target : undefined;
   }
 
-  /** Some servers say so about AAAA alone (RFC 4074 section 4.2): without assertions an address by A is enough. */
+  /**
+   * Handles NXDOMAIN. Some servers answer it for AAAA alone (RFC 4074, section 4.2), so without assertions an
+   * A record is enough.
+   */
   #unknownName(message: DnsMessage): void {
     const aliases = recordsOf(message, this.#name, 'CNAME').map(textOf);
     const name = aliases.at(-1) ?? this.#name;
@@ -198,7 +205,7 @@ class Lookup {
   #judge(): void {
     const assertions = this.#check.record_assertions;
     if (assertions.length === 0) {
-      // One address is all that is asked for: whichever answer has one settles it.
+      // One address is enough, whichever answer has it.
       if (ADDRESS_TYPES.some((type) => (this.#seen[type]?.length ?? 0) > 0))
         this.#finish({ outcome: 'passed' });
       else if (this.#unanswered === 0) {
@@ -229,7 +236,7 @@ class Lookup {
 /** @throws DnsFormatError when DNS cannot carry the name */
 function questionName(name: string): string {
   const ascii = asciiDomainName(name);
-  if (ascii === null || ascii === '') throw new DnsFormatError('the name has no form that DNS could carry');
+  if (ascii === null || ascii === '') throw new DnsFormatError('DNS cannot carry the name');
   return canonicalName(ascii);
 }
 

@@ -34,9 +34,11 @@ export type AttemptParts = {
 };
 
 /**
- * One attempt: for each hop resolve, ask the guard, exchange; then judge the last response. Ends by
- * `#settle` exactly once, whatever happens first: verdict, failure, time-out or abort; nothing of it is
- * left behind then.
+ * One attempt. For each hop it resolves the name, asks the egress guard and exchanges; then it judges the
+ * last response.
+ *
+ * `#settle` ends it exactly once, whatever happens first: verdict, failure, time-out or abort. Nothing of the
+ * attempt is left behind then.
  */
 export class HttpAttempt implements ExchangeListener, BodyListener {
   readonly #check: HttpCheck;
@@ -49,12 +51,12 @@ export class HttpAttempt implements ExchangeListener, BodyListener {
   readonly #stopwatch = new Stopwatch();
   #hop: Hop | undefined;
   #redirects = 0;
-  /** Those that redirects of this attempt have set. */
+  /** Cookies that redirects of this attempt have set. */
   #cookies: Cookies | undefined;
   #lookup: AbortController | undefined;
   #exchange: Exchange | undefined;
   #head: ResponseHead | undefined;
-  /** When the last byte has come. */
+  /** The timing at the moment when the last byte came. */
   #measured: ReturnType<Stopwatch['read']> | undefined;
   #body: BodySink | undefined;
   #certificateExpiresAt: number | undefined;
@@ -127,7 +129,10 @@ export class HttpAttempt implements ExchangeListener, BodyListener {
     else this.#fail(error.message, error.code === 'ETIMEOUT', error.code === 'ESERVFAIL');
   };
 
-  /** A name is the proxy's to resolve and to allow; an address that nobody has to resolve is judged here. */
+  /**
+   * Connects through the proxy. The proxy resolves a name and decides whether it is allowed. A literal
+   * address is judged here.
+   */
   #openBy(proxy: HttpProxy, host: string): void {
     const verdict = isIP(host) === 0 ? undefined : this.#parts.egress.verdict(host);
     if (verdict?.allowed === false) this.#denied(new EgressDeniedError(host, verdict.rule).message);
@@ -185,7 +190,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener {
     this.#stopwatch.enter(phase);
   }
 
-  /** With several TLS hops the certificate that expires first. */
+  /** Notes a certificate. With several TLS hops, the one that expires first counts. */
   onCertificate(expiresAt: number): void {
     this.#certificateExpiresAt = Math.min(expiresAt, this.#certificateExpiresAt ?? expiresAt);
   }
@@ -194,7 +199,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener {
     this.#head = head;
     if (this.#check.follow_redirects && isRedirect(head.statusCode)) {
       const location = head.headers.get('location') ?? '';
-      // One without a place to go to is an answer like any other.
+      // A redirect without a location is an answer like any other.
       if (location !== '') {
         this.#redirect(head, location);
         return;
@@ -222,7 +227,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener {
       return;
     }
     if (head.hasSeveralLocations) {
-      this.#fail('redirected by several Location lines that differ');
+      this.#fail('redirected by several Location headers that differ');
       return;
     }
     const next = redirectedHop(hop, head.statusCode, location);
@@ -245,7 +250,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener {
   }
 
   onComplete(): void {
-    // Decoding and judging come after the last byte and are no part of the latency.
+    // Decoding and judging come after the last byte and do not count as latency.
     this.#measured = this.#stopwatch.read();
     this.#body?.end();
   }
@@ -317,7 +322,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener {
     const message = `timed out after ${this.#context.timeoutMs} ms ${WAITED_FOR[phase]}${after}`;
     const startedAt = this.#deadlineAt - this.#context.timeoutMs;
     if (phase === 'dns' && this.#parts.resolver.isSilentSince(startedAt)) {
-      this.#notRun('network-down', `${message}: no name server answers, about whatever name`);
+      this.#notRun('network-down', `${message}: no name server answers for any name`);
       return;
     }
     const outcome = this.#outcome('failed', message);
@@ -334,10 +339,13 @@ export class HttpAttempt implements ExchangeListener, BodyListener {
     this.#notRun('internal-error', messageOf(error));
   }
 
-  /** The declared target is the operator's business; where a target redirects to is the target's. */
+  /**
+   * The operator chose the declared target, so a denial of it is no failure of the target. The target chose
+   * where it redirects to.
+   */
   #denied(message: string): void {
     if (this.#redirects === 0) this.#notRun('egress-denied', message);
-    else this.#fail(`redirected to where probes may not go: ${message}`);
+    else this.#fail(`redirected to a forbidden address: ${message}`);
   }
 
   #notRun(reason: NotRunReason, message?: string): void {

@@ -3,16 +3,16 @@ import { type KeptBodies, KeptBytes } from './kept-bodies.ts';
 
 export type BodyEnd =
   | { kind: 'complete' }
-  /** More than 2 MiB: nothing beyond is taken. */
+  /** The body has more than 2 MiB, and the rest is not read. */
   | { kind: 'truncated' }
-  /** The memory that kept bodies share is used up. */
+  /** The memory for all kept bodies is used up. */
   | { kind: 'no-room' }
   | { kind: 'undecodable'; message: string };
 
 export interface BodyListener {
-  /** Nothing more is needed from the connection; {@link onBodyEnd} follows. */
+  /** The body needs nothing more from the connection. {@link onBodyEnd} follows. */
   onBodyFull(): void;
-  /** Called once, possibly from within `write` or `end`; the body takes nothing more. */
+  /** Called once, possibly from within `write` or `end`. The body takes nothing afterwards. */
   onBodyEnd(end: BodyEnd): void;
 }
 
@@ -20,15 +20,15 @@ export interface BodyListener {
 export interface BodySink {
   /** Copies what it needs of `bytes[start, end)`. */
   write(bytes: Buffer, start: number, end: number): void;
-  /** No more will come. */
+  /** The body is complete. */
   end(): void;
-  /** What was kept, as UTF-8 text without byte order mark. */
+  /** The kept part as UTF-8 text without a byte order mark. */
   text(): string;
-  /** Gives the memory back; no listener is called any more. */
+  /** Frees the memory. No listener is called any more. */
   release(): void;
 }
 
-/** For checks that assert nothing about the body: counts what the connection brought, keeps nothing. */
+/** Counts the bytes of a body and keeps none, for checks that assert nothing about the body. */
 export class CountedBody implements BodySink {
   readonly #listener: BodyListener;
   #count = 0;

@@ -128,7 +128,7 @@ describe('HTTP probes by a proxy', () => {
     });
     expect(await run(probeBy(port), 'http://a.test/away')).toMatchObject({
       outcome: 'failed',
-      errorMessage: expect.stringMatching(/redirected to where probes may not go/),
+      errorMessage: expect.stringMatching(/redirected to a forbidden address/),
     });
     expect(asked.map(({ target }) => target)).toEqual(['a.test:80']);
   });
@@ -145,7 +145,8 @@ describe('HTTP probes by a proxy', () => {
       {
         outcome: 'not_run',
         reason: 'network-down',
-        errorMessage: 'the proxy does not accept our credentials (407 Proxy Authentication Required)',
+        errorMessage:
+          'the proxy does not accept the configured credentials (407 Proxy Authentication Required)',
       },
     ],
     // So tinyproxy 1.11 to a wrong password.
@@ -154,7 +155,7 @@ describe('HTTP probes by a proxy', () => {
       {
         outcome: 'not_run',
         reason: 'network-down',
-        errorMessage: 'the proxy does not accept our credentials (401 Unauthorized)',
+        errorMessage: 'the proxy does not accept the configured credentials (401 Unauthorized)',
       },
     ],
   ])('a proxy that answers %s', async (status, expected) => {
@@ -173,7 +174,7 @@ describe('HTTP probes by a proxy', () => {
   });
 
   test.each([
-    ['no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n\r\n', /its answer is no HTTP/],
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n\r\n', /its answer is not HTTP/],
     ['nothing', '', /closed the connection without an answer/],
     ['a head without an end', 'a'.repeat(70_000), /its answer has no end/],
   ])('a proxy that answers %s says nothing of the target', async (_, answer, says) => {
@@ -190,7 +191,7 @@ describe('HTTP probes by a proxy', () => {
     await once(server, 'close');
     const outcome = await run(probeBy(port), 'http://a.test/');
     expect(outcome).toMatchObject({ outcome: 'not_run', reason: 'network-down' });
-    expect(outcome.errorMessage).toMatch(/the proxy cannot be reached: connection refused/);
+    expect(outcome.errorMessage).toMatch(/the agent cannot reach the proxy: connection refused/);
   });
 
   test('a tunnel that never opens is the target’s time-out, and left alone then', async () => {

@@ -1,25 +1,27 @@
-/** As many as one attempt keeps, of all hosts together; the oldest goes first. */
+/** Most cookies of one attempt, over all hosts. The oldest goes first. */
 const MAX_COOKIES = 50;
-/** Bound on name and value of one, as browsers have it (RFC 6265bis, section 5.6). */
+/** Bound on the name and value of one cookie, as in browsers (RFC 6265bis, section 5.6). */
 const MAX_COOKIE_BYTES = 4 * 1_024;
-/** Bound on a whole line with its attributes. */
+/** Bound on a whole `Set-Cookie` line with its attributes. */
 const MAX_LINE_BYTES = 8 * 1_024;
-/** Bound on all that one request sends; servers refuse header lines beyond 8 KiB. */
+/** Bound on all cookies of one request. Servers refuse header lines beyond 8 KiB. */
 const MAX_SENT_BYTES = 8_000;
 
 type Cookie = { host: string; path: string; name: string; value: string; isSecure: boolean };
 
 /**
  * The cookies of one attempt: those that its redirects have set, for the same host only, whatever their
- * `Domain` says. A login page that sets a cookie and redirects works that way, and nothing outlives the
- * attempt (RFC 6265, sections 5.2 to 5.4, without `Domain` and public suffixes).
+ * `Domain` says.
+ *
+ * A login page that sets a cookie and redirects works with that, and no cookie outlives the attempt (RFC
+ * 6265, sections 5.2 to 5.4, without `Domain` and public suffixes).
  */
 export class Cookies {
-  /** The oldest first. */
+  /** Cookies, the oldest first. */
   #cookies: Cookie[] = [];
 
   /**
-   * Takes what an answer from `url` has set. What browsers refuse is skipped.
+   * Stores the cookies of an answer from `url`. Cookies that browsers refuse are skipped.
    *
    * @param lines values of `Set-Cookie`, one character per byte
    */
@@ -34,7 +36,7 @@ export class Cookies {
     }
   }
 
-  /** `name=value` of those that a request for `url` sends, those of longer paths first. */
+  /** The cookies of a request for `url` as `name=value`, those of longer paths first. */
   for(url: URL): string[] {
     const sent = this.#cookies
       .filter(
@@ -74,7 +76,7 @@ function parse(url: URL, line: string): { cookie: Cookie; isExpired: boolean } |
   const domain = given.get('domain')?.replace(/^\./, '').toLowerCase() ?? '';
   if (domain !== '' && url.hostname !== domain && !url.hostname.endsWith(`.${domain}`)) return undefined;
   const isSecure = given.has('secure');
-  // A plain answer cannot set a cookie for TLS (RFC 6265bis, section 5.7, step 11).
+  // An answer without TLS cannot set a cookie for TLS (RFC 6265bis, section 5.7, step 11).
   if (isSecure && url.protocol !== 'https:') return undefined;
   const path = given.get('path') ?? '';
   return {
@@ -89,7 +91,7 @@ function parse(url: URL, line: string): { cookie: Cookie; isExpired: boolean } |
   };
 }
 
-/** By lower-case name; of an attribute that comes twice the last one counts. */
+/** Attributes by lower-case name. Of a repeated attribute the last one counts. */
 function attributesOf(attributes: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
     attributes.map((attribute) => {
@@ -99,7 +101,7 @@ function attributesOf(attributes: readonly string[]): ReadonlyMap<string, string
   );
 }
 
-/** `Max-Age` wins over `Expires`. What cannot be read is no bound. */
+/** `Max-Age` wins over `Expires`. An unreadable value sets no bound. */
 function isExpired(attributes: ReadonlyMap<string, string>): boolean {
   const maxAge = attributes.get('max-age') ?? '';
   if (/^-?\d+$/.test(maxAge)) return Number(maxAge) <= 0;
@@ -112,10 +114,10 @@ function defaultPath({ pathname }: URL): string {
   return end <= 0 ? '/' : pathname.slice(0, end);
 }
 
-/** Requests are sent as UTF-8: text in it comes back byte by byte as it was. */
+/** Decodes a line as UTF-8. Requests are sent as UTF-8, so text comes back byte by byte as it was. */
 function asSent(line: string): string {
   return Buffer.from(line, 'latin1').toString('utf8');
 }
 
-/** Control characters, and what was no UTF-8. */
+/** Control characters, and the replacement for bytes that are not UTF-8. */
 const FORBIDDEN = /[\u0000-\u001f\u007f\ufffd]/;

@@ -16,12 +16,12 @@ import type { Semaphore } from './semaphore.ts';
 
 const MAX_CODINGS = 2;
 
-/** RFC 9659: what decoders of `Content-Encoding: zstd` must accept, and no more. */
+/** Window that decoders of `Content-Encoding: zstd` must accept, and no more (RFC 9659). */
 const ZSTD_WINDOW_LOG = 23;
 
 /**
- * The codings of a `Content-Encoding` in the order they were applied; none when one is not known here: the
- * bytes are left as they are then, as browsers leave them.
+ * The codings of a `Content-Encoding` in the order in which they were applied. The list is empty when one of
+ * them is unknown: the bytes are then left as they are, as browsers do.
  */
 export function parseCodings(contentEncoding: string | undefined): string[] {
   if (contentEncoding === undefined) return [];
@@ -36,24 +36,24 @@ const DECODERS: Readonly<Record<string, (firstByte: number) => Duplex>> = {
   __proto__: null as never,
   gzip: () => createGunzip(),
   'x-gzip': () => createGunzip(),
-  // "deflate" means zlib (RFC 9110, section 8.4.1.2), but some servers send it bare.
+  // "deflate" means zlib (RFC 9110, section 8.4.1.2), but some servers send raw deflate data.
   deflate: (firstByte) => ((firstByte & 0x0f) === 8 ? createInflate() : createInflateRaw()),
   br: () => createBrotliDecompress(),
   zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
 };
 
-/** Decoders with a window of megabytes; those of the others are 32 KiB. */
+/** Codings whose decoders have a window of megabytes. The others have 32 KiB. */
 const HEAVY = new Set(['br', 'zstd']);
 
-/** How many bodies may be in heavy decoders at once: at worst 16 MiB each, for each coding. */
+/** Most bodies in heavy decoders at once: at worst 16 MiB each, for each coding. */
 export const HEAVY_DECODERS = 8;
 
 /**
- * Decodes a body on zlib's threads and keeps the first 2 MiB of what comes out.
+ * Decodes a body on zlib's threads and keeps the first 2 MiB of the result.
  *
- * Decoding begins when the encoded body is there (or 2 MiB of it): a decoder then works for milliseconds
- * and never waits for the target, so that a few can serve all, and a thousand bombs hold no more windows
- * than one. A bomb costs its 2 MiB and at most one more piece (16 KiB). An empty body is empty under
+ * Decoding begins when the whole encoded body has come, or 2 MiB of it. A decoder then works for milliseconds
+ * and never waits for the target, so a few decoders can serve all bodies, and a thousand bombs hold no more
+ * windows than one. A bomb costs its 2 MiB and at most one more piece (16 KiB). An empty body is empty under
  * every coding.
  */
 export class DecodedBody implements BodySink {
@@ -64,12 +64,12 @@ export class DecodedBody implements BodySink {
   readonly #decoded: KeptBytes;
   #decoders: Duplex[] = [];
   #isCut = false;
-  /** Decoded bytes that are kept already, from a first try. */
+  /** Decoded bytes to skip, because a first try has kept them already. */
   #toSkip = 0;
   #holdsTurn = false;
   #isReleased = false;
 
-  /** @param codings as {@link parseCodings} returns them, at least one */
+  /** @param codings at least one coding, as {@link parseCodings} returns them */
   constructor(codings: readonly string[], listener: BodyListener, budget: KeptBodies, turns: Semaphore) {
     this.#codings = codings;
     this.#listener = listener;
@@ -119,7 +119,7 @@ export class DecodedBody implements BodySink {
     this.#start();
   };
 
-  /** The coding applied last is undone first. */
+  /** Starts to decode. The coding that was applied last is undone first. */
   #start(): void {
     const encoded = this.#encoded.view();
     this.#run(encoded, this.#newDecoders(encoded));
@@ -174,8 +174,8 @@ export class DecodedBody implements BodySink {
   }
 
   /**
-   * Bytes after the end of a gzip body that are no further member: browsers ignore them, node's decoder
-   * fails and loses what it had decoded. The first member alone is decoded again then.
+   * Decodes the first member of a gzip body alone, when the bytes after it are not another member. Browsers
+   * ignore such bytes, but Node's decoder fails and loses everything that it had decoded.
    */
   #readsFirstMember(coding: string | undefined, { message }: Error): boolean {
     const encoded = this.#encoded.view();
@@ -194,7 +194,10 @@ export class DecodedBody implements BodySink {
   }
 }
 
-/** No encoder makes its input much longer: more than this is more than 2 MiB of content, or none. */
+/**
+ * Most encoded bytes. No encoder makes its input much longer, so a longer body holds more than 2 MiB of
+ * content or is not a real one.
+ */
 const MAX_ENCODED_BYTES = LIMITS.responseBodyBytes + 64 * 1_024;
 const MOSTLY_NOTHING: BodyEnd = {
   kind: 'undecodable',
@@ -206,12 +209,12 @@ const TOO_MANY_CODINGS: BodyEnd = {
   message: `the body was encoded more than ${MAX_CODINGS} times`,
 };
 
-/** What zlib says where no gzip member begins. */
+/** Messages of zlib for bytes that do not begin a gzip member. */
 const NO_MEMBER = new Set([
   'incorrect header check',
   'unknown compression method',
   'unknown header flags set',
 ]);
 
-/** Compression method 8: takes an inner `deflate` for zlib, as the RFC has it. */
+/** Compression method 8. An inner `deflate` is read as zlib, as the RFC says. */
 const ZLIB_FIRST_BYTE = 0x78;

@@ -6,36 +6,39 @@ import { openTunnel, type TunnelEnd } from '@svc/shared/proxy/tunnel.ts';
 import type { Resolver } from '../../resolve/resolver.ts';
 import { dial } from '../dial.ts';
 
-/** The proxy is near; what it takes longer to be reached is not the target's. ms */
+/** Bound on reaching the proxy, ms. The proxy is near, so a longer wait is not the target's fault. */
 const REACH_PROXY_MS = 10_000;
-/** Of what is left of the attempt: its own time-out would blame the target. */
+/**
+ * Share of the remaining attempt that reaching the proxy may take. The attempt's own time-out would blame the
+ * target.
+ */
 const SHARE_OF_ATTEMPT = 0.9;
 
 export type ProxyDialResult =
   | { kind: 'connected'; socket: Socket }
-  /** The proxy says that it cannot reach the target. */
+  /** The proxy reports that it cannot reach the target. */
   | { kind: 'failed'; message: string }
   /** The proxy's rules deny the target. */
   | { kind: 'denied'; message: string }
   | { kind: 'no-proxy'; message: string }
-  /** This machine could not ask; says nothing about the target. */
+  /** This machine could not connect to the proxy. That says nothing about the target. */
   | { kind: 'unable'; message: string; reason: NotRunReason }
   | { kind: 'aborted' };
 
 type DialByOptions = {
-  /** For the proxy's own name. */
+  /** Resolves the proxy's own name. */
   resolver: Resolver;
-  /** What is left of the attempt, ms. */
+  /** Remaining time of the attempt, ms. */
   remainingMs: number;
   signal: AbortSignal;
 };
 
-/** The operator has set the proxy: its address is exempt from the rules for targets. */
+/** The operator chose the proxy, so its address is exempt from the rules for targets. */
 const ANY_ADDRESS = { verdict: () => ({ allowed: true }) as const };
 
 /**
- * Opens a connection to the target through a tunnel of the proxy. Never rejects; the caller owns the socket of
- * a `connected` result, which is paused.
+ * Opens a connection to the target through a tunnel of the proxy. It never rejects. The caller owns the
+ * socket of a `connected` result, which is paused.
  *
  * @param target its host is a name or an IP literal without brackets
  */
@@ -51,11 +54,11 @@ export async function dialBy(
       return await tunnelled(reached.socket, proxy, target, signal);
     case 'failed':
     case 'denied':
-      return { kind: 'no-proxy', message: `the proxy cannot be reached: ${reached.message}` };
+      return { kind: 'no-proxy', message: `the agent cannot reach the proxy: ${reached.message}` };
     case 'unable':
       return {
         kind: 'unable',
-        message: `the proxy cannot be reached: ${reached.message}`,
+        message: `the agent cannot reach the proxy: ${reached.message}`,
         reason: ofOurs(reached.reason),
       };
     case 'aborted':
@@ -65,7 +68,7 @@ export async function dialBy(
   }
 }
 
-/** `no-ipv6` speaks of the target's addresses; here they are the proxy's. */
+/** Replaces `no-ipv6`, which speaks of the target's addresses. Here the addresses are the proxy's. */
 function ofOurs(reason: NotRunReason): NotRunReason {
   return reason === 'no-ipv6' ? 'network-down' : reason;
 }
@@ -88,16 +91,16 @@ function tunnelled(
   });
 }
 
-/** What the proxy's answer says of the target, if anything (RFC 9110, section 15.6). */
+/** What the proxy's answer says about the target, if anything (RFC 9110, section 15.6). */
 function judge(end: Exclude<TunnelEnd, { kind: 'open' }>, { authorization }: HttpProxy): ProxyDialResult {
   if (end.kind === 'broken')
-    return { kind: 'no-proxy', message: `the proxy opens no tunnel: ${end.message}` };
+    return { kind: 'no-proxy', message: `the proxy did not open a tunnel: ${end.message}` };
   const answer = `${end.statusCode}${end.reason === '' ? '' : ` ${end.reason}`}`;
   if (OF_CREDENTIALS.has(end.statusCode)) {
     const message =
       authorization === null
         ? `the proxy asks for credentials (${answer})`
-        : `the proxy does not accept our credentials (${answer})`;
+        : `the proxy does not accept the configured credentials (${answer})`;
     return { kind: 'no-proxy', message };
   }
   if (end.statusCode >= 500)
@@ -105,5 +108,8 @@ function judge(end: Exclude<TunnelEnd, { kind: 'open' }>, { authorization }: Htt
   return { kind: 'denied', message: `the proxy denies connections to the target (${answer})` };
 }
 
-/** 401 is no proxy's status (RFC 9110, section 15.5.2), but tinyproxy gives it for a wrong password. */
+/**
+ * Statuses that ask for credentials. 401 is not a proxy's status (RFC 9110, section 15.5.2), but tinyproxy
+ * sends it for a wrong password.
+ */
 const OF_CREDENTIALS: ReadonlySet<number> = new Set([401, 407]);

@@ -1,23 +1,23 @@
-/** What is known of a server's own certificate; undefined is unknown. Instants are epoch ms. */
+/** Facts about a server's own certificate; undefined where unknown. Instants are epoch ms. */
 export type CertificateFacts = {
   expiresAt: number | undefined;
   beginsAt: number | undefined;
-  /** Its subject alternative names, as node writes them. */
+  /** Subject alternative names, as Node writes them. */
   names: string | undefined;
-  /** Length of an RSA key. */
+  /** Length of an RSA key, bits. */
   keyBits: number | undefined;
-  /** OpenSSL's name of the algorithm that it is signed by. */
+  /** OpenSSL's name of the signature algorithm. */
   signature: string | undefined;
 };
 
-/** As OpenSSL's security level 2, which node and Debian's programs have. */
+/** Shortest RSA key of OpenSSL's security level 2, which Node and Debian's programs use. */
 const LEAST_RSA_BITS = 2_048;
 const UNSAFE_SIGNATURE = /^(?:sha1|md5)|-with-sha1/i;
 
 /**
- * Why a certificate is not trusted, for people.
+ * Says why a certificate is not trusted, for people.
  *
- * @param code OpenSSL's, as node reports it: one that node has no name for is `UNSPECIFIED`
+ * @param code OpenSSL's code as Node reports it. A code without a name in Node is `UNSPECIFIED`
  * @param now epoch ms
  */
 export function describeDistrust(
@@ -36,7 +36,7 @@ export function describeDistrust(
         : `${certificate} is not valid yet`;
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return facts.names === undefined
-        ? `${certificate} has no subject alternative name, and its common name (CN) counts no more`
+        ? `${certificate} has no subject alternative name, and its common name (CN) does not count`
         : `the certificate is not for ${serverName} but for ${facts.names.slice(0, 200)}`;
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
       return `${certificate} is self-signed`;
@@ -65,10 +65,10 @@ function describeExpiry(certificate: string, { expiresAt }: CertificateFacts, no
 
 function describeUnspecified(certificate: string, { keyBits, signature }: CertificateFacts): string {
   if (keyBits !== undefined && keyBits < LEAST_RSA_BITS) {
-    return `${certificate} has a key that is too short (${keyBits} bits, ${LEAST_RSA_BITS} are needed)`;
+    return `${certificate} has a key that is too short (${keyBits} bits, but at least ${LEAST_RSA_BITS} are needed)`;
   }
   if (signature !== undefined && UNSAFE_SIGNATURE.test(signature)) {
-    return `${certificate} is signed by a method that is not safe (${signature})`;
+    return `${certificate} is signed with an unsafe method (${signature})`;
   }
-  return `${certificate} or an issuer's is too weak, or has an extension that is not understood`;
+  return `${certificate} or an issuer's certificate is too weak, or has an extension that is not understood`;
 }

@@ -20,40 +20,40 @@ import type { Phase } from './stopwatch.ts';
 import { openTls, type Protocol, type Secured } from './tls.ts';
 
 export interface ExchangeListener extends ResponseListener {
-  /** The exchange goes on to `phase`. */
+  /** The exchange enters `phase`. */
   onPhase(phase: Phase): void;
   onCertificate(expiresAt: number): void;
-  /** The end of the exchange; the connection is closed. */
+  /** The exchange has failed, and the connection is closed. */
   onFailure(failure: ExchangeFailure): void;
 }
 
 export type ExchangeFailure =
-  /** The target's doing. */
+  /** The target failed. */
   | { kind: 'failed'; message: string; timedOut?: boolean; notConnected?: boolean }
   /**
-   * This machine could not ask: it is out of descriptors, ports or memory, or has no route; or the agent is out of
+   * This machine could not ask: it has no descriptors, ports or memory left, or no route, or the agent has no
    * room for bodies.
    */
   | { kind: 'unable'; message: string; reason: NotRunReason }
-  /** The operator's proxy cannot be reached or does not take us. */
+  /** The operator's proxy cannot be reached, or refuses the agent. */
   | { kind: 'no-proxy'; message: string }
   | { kind: 'denied'; message: string }
   | { kind: 'aborted' }
-  /** Thrown by our own code. */
+  /** svc's own code threw the error. */
   | { kind: 'defect'; error: unknown };
 
 export type ExchangeOptions = {
   hop: Hop;
-  /** As {@link renderRequest} made it. */
+  /** The request as {@link renderRequest} made it. */
   request: string;
-  /** Every one allowed by the guard; empty only {@link by} a proxy. */
+  /** Addresses that the guard allows; empty only with {@link by}. */
   addresses: readonly ResolvedAddress[];
-  /** The proxy that opens a tunnel to the host, and what resolves the proxy's name. */
+  /** The proxy that opens a tunnel to the host, and the resolver of the proxy's name. */
   by: { proxy: HttpProxy; resolver: Resolver } | undefined;
   egress: EgressGuard;
   secureContext: () => SecureContext;
   keptBodies: KeptBodies;
-  /** What is left of the attempt, ms; only choosing among several addresses needs it. */
+  /** Remaining time of the attempt, ms. Only the choice among several addresses needs it. */
   remainingMs: number;
   signal: AbortSignal;
 };
@@ -61,11 +61,12 @@ export type ExchangeOptions = {
 /**
  * One request and its response over one fresh connection.
  *
- * HTTP/1.1 is spoken wherever the target takes it. One that knows HTTP/2 only says so during the TLS handshake, or
- * agrees to nothing there and gives no answer; the exchange then begins again over HTTP/2 (decision 0174).
+ * It speaks HTTP/1.1 wherever the target accepts it. A target that knows only HTTP/2 says so during the TLS
+ * handshake, or agrees to no protocol there and sends no answer. The exchange then begins again over HTTP/2
+ * (decision 0174).
  *
- * Written for the least work per check: no stream machinery between socket and parser, one read buffer
- * for all plain sockets, no listener beyond four. The listener hears nothing after {@link close}.
+ * The code does as little work per check as it can: no streams between the socket and the parser, one read
+ * buffer for all plain sockets, and four listeners. The listener hears nothing after {@link close}.
  */
 export class Exchange {
   readonly #options: ExchangeOptions;
@@ -74,7 +75,7 @@ export class Exchange {
   #socket: Socket | undefined;
   #offers: Protocol = 'http/1.1';
   #agreedOn: Protocol | undefined;
-  /** How the target left a request of HTTP/1.1 without an answer, where HTTP/2 is tried for that. */
+  /** How the target failed to answer a request of HTTP/1.1, while HTTP/2 is tried because of that. */
   #unanswered: ExchangeFailure | undefined;
   #conversation: Http2Conversation | undefined;
   /** Ends the wait for a tunnel. */
@@ -82,7 +83,7 @@ export class Exchange {
   #isClosed = false;
   #hasSent = false;
   #hasFirstByte = false;
-  /** The connection has failed; why is not known yet. */
+  /** Whether the connection has failed and its reason is not known yet. */
   #isAskingForRoute = false;
 
   constructor(options: ExchangeOptions, listener: ExchangeListener) {
@@ -99,7 +100,7 @@ export class Exchange {
     else this.#openBestOf(addresses);
   }
 
-  /** Destroys the connection at once; may be called twice, and from within the listener. */
+  /** Destroys the connection at once. It may be called twice, and from within the listener. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -130,7 +131,7 @@ export class Exchange {
   #openBy({ proxy, resolver }: NonNullable<ExchangeOptions['by']>): void {
     const { hop, remainingMs } = this.#options;
     const target = { host: hostOf(hop.url), port: portOf(hop.url) };
-    // A proxy that never answers is waited for no longer than this exchange.
+    // A proxy that never answers is waited for no longer than this exchange lasts.
     this.#wait = new AbortController();
     dialBy(proxy, target, { resolver, remainingMs, signal: this.#wait.signal }).then((result) =>
       this.#guarded(() => this.#dialled(result)),
@@ -165,7 +166,7 @@ export class Exchange {
       return;
     }
     if (this.#isTls) {
-      // TLS over a socket that is already there has no onread.
+      // TLS over an existing socket has no onread.
       this.#openTls({ socket });
       this.#handshaking();
     } else {
@@ -175,7 +176,7 @@ export class Exchange {
     }
   }
 
-  /** For sockets without `onread`, which may have been paused. */
+  /** Reads from a socket without `onread`, which may have been paused. */
   #readFrom(socket: Socket): void {
     socket.on('data', (bytes: Buffer) => this.#received(bytes.length, bytes));
     socket.resume();
@@ -196,7 +197,7 @@ export class Exchange {
 
   #listenTo(socket: Socket): void {
     this.#socket = socket;
-    // Stays on the socket for its life: an error after the end must not crash the process.
+    // The listener stays on the socket for its life: an error after the end must not crash the process.
     socket.on('error', this.#errored);
     socket.on('end', this.#ended);
     socket.on('close', this.#ended);
@@ -226,7 +227,7 @@ export class Exchange {
   }
 
   async #converse(socket: TLSSocket): Promise<void> {
-    // The conversation listens from now on: the end of the connection is no end of a response here.
+    // The conversation listens from now on. Here, the end of the connection is not the end of a response.
     this.#leave(socket);
     const http2 = await import('node:http2');
     if (this.#isClosed) return;
@@ -252,7 +253,7 @@ export class Exchange {
     this.#conversation.start();
   }
 
-  /** Nothing more is heard of the socket; an error must not crash the process. */
+  /** Stops listening to the socket. A later error must not crash the process. */
   #leave(socket: Socket): void {
     socket.removeListener('error', this.#errored);
     socket.removeListener('end', this.#ended);
@@ -274,12 +275,12 @@ export class Exchange {
     this.#listener.onPhase('first_byte');
     const { request } = this.#options;
     this.#hasSent = true;
-    // Nagle's algorithm would hold back the last packet of a request that needs several.
+    // Nagle's algorithm would delay the last packet of a request that needs several.
     if (request.length > ONE_PACKET) this.#socket?.setNoDelay();
     this.#socket?.write(request, 'utf8');
   };
 
-  /** `bytes` is the shared buffer, of which `count` bytes were just read. */
+  /** Handles `count` bytes that were just read into `bytes`, the shared buffer. */
   readonly #received = (count: number, bytes: Uint8Array): boolean => {
     if (this.#isClosed) return true;
     if (!this.#hasFirstByte) {
@@ -299,7 +300,7 @@ export class Exchange {
     return true;
   };
 
-  /** The target has answered with HTTP/2 what was HTTP/1.1. */
+  /** The target answered a request of HTTP/1.1 with HTTP/2. */
   #metHttp2(): void {
     if (this.#isTls && this.#offers === 'http/1.1' && this.#socket !== undefined) {
       this.#startAgainOverHttp2(this.#socket);
@@ -309,8 +310,8 @@ export class Exchange {
   }
 
   /**
-   * A full buffer means that more is waiting. libuv would read on up to 32 times before it turns to
-   * another socket; a body in tiny chunks kept the event loop for seconds that way.
+   * Lets other sockets read. A full buffer means that more bytes wait, and libuv would read on up to 32 times
+   * before it turns to another socket. A body in tiny chunks kept the event loop busy for seconds that way.
    */
   #letOthersRead(): void {
     if (this.#isClosed) return;
@@ -346,7 +347,7 @@ export class Exchange {
     else this.#fail({ kind: 'failed', message: NEITHER_PROTOCOL });
   }
 
-  /** The connection itself has failed, and the target has said nothing yet. */
+  /** Whether the connection itself has failed before the target sent anything. */
   #isCut({ syscall }: NodeJS.ErrnoException): boolean {
     return !this.#hasFirstByte && syscall !== undefined;
   }
@@ -390,20 +391,23 @@ export class Exchange {
     this.#listener.onFailure(told);
   }
 
-  /** Some that know HTTP/2 only go through a handshake without it, and close the connection then. */
+  /**
+   * Whether the target may know only HTTP/2. Some such targets complete a handshake without it and then close
+   * the connection.
+   */
   #mayKnowHttp2Only({ kind }: ExchangeFailure): boolean {
     const isUnanswered = kind === 'failed' && this.#hasSent && !this.#hasFirstByte;
     return isUnanswered && this.#isTls && this.#offers === 'http/1.1' && this.#agreedOn === undefined;
   }
 }
 
-/** The alert of a target that speaks nothing of what was offered (RFC 7301, section 3.2). */
+/** The alert of a target that speaks none of the offered protocols (RFC 7301, section 3.2). */
 const NO_SUCH_PROTOCOL = 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
 
 const NEITHER_PROTOCOL = 'the target speaks neither HTTP/1.1 nor HTTP/2 (ALPN)';
 const HTTP2_WITHOUT_TLS =
-  'the target speaks HTTP/2 without TLS, which is not probed: give it an https URL, or let it speak HTTP/1.1';
+  'the target speaks HTTP/2 without TLS, which svc does not probe: use an https URL, or let the target speak HTTP/1.1';
 const HTTP2_NOT_AGREED = 'the target speaks HTTP/2 without agreeing to it in the TLS handshake (ALPN)';
 
-/** What surely fits one packet: the smallest usual MTU less headers. */
+/** A size that surely fits into one packet: the smallest usual MTU less headers, bytes. */
 const ONE_PACKET = 1_200;

@@ -1,13 +1,13 @@
 /**
- * Bytes collected one piece after another in a buffer that doubles: however small the pieces are, it
- * holds at most about twice what was collected (a list of pieces would cost some hundred bytes each).
+ * Bytes that are collected piece by piece in a buffer that doubles. However small the pieces are, it holds at
+ * most about twice the collected bytes; a list of pieces would cost some hundred bytes for each.
  */
 export class GrowingBuffer {
   readonly #limit: number;
   #bytes = EMPTY;
   #length = 0;
 
-  /** @param limit bytes that will not be exceeded: the last doubling stops there */
+  /** @param limit bytes that the caller will not exceed; the last doubling stops there */
   constructor(limit = Number.POSITIVE_INFINITY) {
     this.#limit = limit;
   }
@@ -16,7 +16,7 @@ export class GrowingBuffer {
     return this.#length;
   }
 
-  /** What the next {@link append} of `size` bytes would make the buffer itself grow by. */
+  /** How much the next {@link append} of `size` bytes would make the buffer grow. */
   growthFor(size: number): number {
     const needed = this.#length + size;
     return needed <= this.#bytes.length ? 0 : this.#capacityFor(needed) - this.#bytes.length;
@@ -32,7 +32,7 @@ export class GrowingBuffer {
     if (end - start > FEW) {
       source.copy(this.#bytes, this.#length, start, end);
     } else {
-      // Calling into C++ costs more than copying a few bytes does.
+      // A call into C++ costs more than copying a few bytes.
       for (let index = start; index < end; index += 1) {
         this.#bytes[this.#length + index - start] = source[index] ?? 0;
       }

@@ -5,8 +5,8 @@ const HEADER_CHECKSUM = 0x02;
 const RESERVED = 0xe0;
 
 /**
- * Where the compressed data of the first gzip member begin (RFC 1952, section 2.3), or undefined when
- * `bytes` do not begin with a whole, valid header.
+ * Where the compressed data of the first gzip member begin (RFC 1952, section 2.3); undefined when `bytes` do
+ * not begin with a whole, valid header.
  */
 export function gzipDataStart(bytes: Uint8Array): number | undefined {
   const flags = bytes[3] ?? RESERVED;

@@ -1,8 +1,8 @@
-/** The fields of a head as they are added, in their order, whatever version of HTTP brought them. */
+/** The fields of a head in the order in which they are added, for every version of HTTP. */
 export class HeaderFields {
-  /** By lower-case name; several values joined by `, `, but of equal `Location`s one. */
+  /** Values by lower-case name. Several values are joined by `, `; equal `Location`s count once. */
   readonly values = new Map<string, string>();
-  /** The values of `Set-Cookie`, one per field; undefined when there is none. */
+  /** The values of `Set-Cookie`, one for each field; undefined when there is none. */
   setCookies: string[] | undefined;
   hasSeveralLocations = false;
 
@@ -20,9 +20,9 @@ export class HeaderFields {
   }
 
   /**
-   * Goes on with the value of the field that was added last.
+   * Continues the value of the field that was added last.
    *
-   * @param name that field's
+   * @param name name of that field
    */
   extend(name: string, value: string): void {
     const before = this.values.get(name) ?? '';

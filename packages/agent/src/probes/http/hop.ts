@@ -3,23 +3,23 @@ import type { HttpCheck } from '@svc/shared/messages/check.ts';
 
 type Header = HttpCheck['headers'][number];
 
-/** One request of an attempt: the declared one, or what a redirect made of it. */
+/** One request of an attempt: the declared one, or the one that a redirect asks for. */
 export type Hop = {
   url: URL;
   method: HttpCheck['method'];
   headers: readonly Header[];
-  /** Empty when none is sent. */
+  /** The request body; empty when none is sent. */
   body: string;
-  /** `name=value` of the cookies that redirects before it have set for this URL. */
+  /** `name=value` of the cookies for this URL that earlier redirects have set. */
   cookies: readonly string[];
-  /** Whether user name and password of the declared URL are sent. */
+  /** Whether the user name and password of the declared URL are sent. */
   sendsUrlCredentials: boolean;
 };
 
 /** The first hop, or why the declared target cannot be requested at all. */
 export function firstHop(check: HttpCheck): Hop | string {
   const url = URL.parse(check.url);
-  if (url === null || !isHttp(url)) return 'the URL is no valid http or https URL';
+  if (url === null || !isHttp(url)) return 'the URL is not a valid http or https URL';
   // A body has no meaning with GET and HEAD (RFC 9110, section 9.3.1), and many servers refuse it.
   const body = check.method === 'GET' || check.method === 'HEAD' ? '' : check.body;
   return { url, method: check.method, headers: check.headers, body, cookies: [], sendsUrlCredentials: true };
@@ -35,17 +35,17 @@ export function isRedirect(statusCode: number): boolean {
 /**
  * The request that a redirect asks for, or why it cannot be followed.
  *
- * As in the Fetch standard: 303 becomes GET (but HEAD stays), 301 and 302 turn POST into GET, 307 and
- * 308 keep method and body. Across origins only headers that carry no credentials go along, and once
- * dropped they stay dropped, even if a later redirect leads back.
+ * It follows the Fetch standard. 303 becomes GET, except for HEAD. 301 and 302 turn POST into GET. 307 and
+ * 308 keep the method and the body. Another origin gets only headers that carry no credentials. A dropped
+ * header stays dropped, even when a later redirect leads back.
  *
  * @param location the header's value, one character per byte
  */
 export function redirectedHop(hop: Hop, statusCode: number, location: string): Hop | string {
-  // Some servers send UTF-8 unescaped; as Latin-1 it would lead elsewhere.
+  // Some servers send unescaped UTF-8, which would lead elsewhere if it were read as Latin-1.
   const target = Buffer.from(location, 'latin1').toString();
   const url = URL.parse(target, hop.url.href);
-  if (url === null) return 'redirected to a Location that is no URL';
+  if (url === null) return 'redirected to a Location that is not a URL';
   if (!isHttp(url)) return `redirected to a ${url.protocol.slice(0, 20)} URL, which is not http or https`;
   const becomesGet =
     (statusCode === 303 && hop.method !== 'GET' && hop.method !== 'HEAD') ||
@@ -56,7 +56,7 @@ export function redirectedHop(hop: Hop, statusCode: number, location: string): H
       (isSameOrigin || HARMLESS_HEADERS.has(key.toLowerCase())) &&
       !(becomesGet && BODY_HEADERS.has(key.toLowerCase())),
   );
-  // The user name and password of the declared URL hold for its whole origin.
+  // The user name and password of the declared URL are for its whole origin.
   if (isSameOrigin && hop.sendsUrlCredentials) {
     url.username = hop.url.username;
     url.password = hop.url.password;
@@ -72,8 +72,8 @@ export function redirectedHop(hop: Hop, statusCode: number, location: string): H
 }
 
 /**
- * The configured headers that another origin may see. Everything else may be a credential under any
- * name (`X-Api-Key`, `PRIVATE-TOKEN`), so this lists what is harmless, not what is dangerous.
+ * The configured headers that another origin may see. Any other header may carry a credential under any name
+ * (`X-Api-Key`, `PRIVATE-TOKEN`), so the list names harmless headers, not dangerous ones.
  */
 const HARMLESS_HEADERS = new Set([
   'accept',
@@ -94,12 +94,12 @@ export function portOf({ port, protocol }: URL): number {
   return protocol === 'https:' ? 443 : 80;
 }
 
-/** The host to resolve and dial: IPv6 literals without their brackets. */
+/** The host to resolve and dial; IPv6 literals have no brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.charCodeAt(0) === OPENING_BRACKET ? hostname.slice(1, -1) : hostname;
 }
 
-/** Name for SNI and the certificate: never with the trailing dot that resolving knows. */
+/** Name for SNI and the certificate. It never has the trailing dot that resolvers accept. */
 export function serverNameOf(host: string): string {
   return isIP(host) === 0 && host.endsWith('.') ? host.slice(0, -1) : host;
 }

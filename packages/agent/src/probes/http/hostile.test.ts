@@ -201,10 +201,10 @@ describe('redirects', () => {
     ['file:///etc/passwd', /file: URL/],
     ['javascript:alert(1)', /javascript: URL/],
     ['ftp://example.com/', /ftp: URL/],
-    ['http://[', /no URL/],
-    ['http://169.254.169.254/latest/meta-data', /redirected to where probes may not go.*169\.254/],
-    ['http://[::ffff:169.254.169.254]/', /redirected to where probes may not go/],
-    ['http://2852039166/', /redirected to where probes may not go.*169\.254/],
+    ['http://[', /not a URL/],
+    ['http://169.254.169.254/latest/meta-data', /redirected to a forbidden address.*169\.254/],
+    ['http://[::ffff:169.254.169.254]/', /redirected to a forbidden address/],
+    ['http://2852039166/', /redirected to a forbidden address.*169\.254/],
   ])('to %s fails', async (location, says) => {
     const outcome = await run(redirectTo(location));
     expect(outcome.outcome).toBe('failed');

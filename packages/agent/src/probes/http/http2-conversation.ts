@@ -6,29 +6,33 @@ import { ResponseError } from './response-error.ts';
 import type { ResponseListener } from './response-parser.ts';
 import type { Phase } from './stopwatch.ts';
 
-/** As much of a head as is taken. */
+/** Largest head, bytes. */
 const MAX_HEAD_BYTES = 256 * 1_024;
 const MAX_FIELDS = 1_000;
 /**
- * As much of all frames together: 2 MiB of body and a head need far less. Frames that carry nothing (one byte of
- * data, further GOAWAYs, announcements of other services) would keep a core busy until the time-out.
+ * Most bytes of all frames together. 2 MiB of body and a head need far less. Frames without content (one byte
+ * of data, further GOAWAYs, announcements of other services) would otherwise keep a core busy until the
+ * time-out.
  */
 const MAX_BYTES = 4 * 1_024 * 1_024;
-/** How often that is looked at, ms: node tells of most such frames nothing. */
+/** Interval at which the bytes are counted, ms. Node reports most such frames to nobody. */
 const LOOK_MS = 50;
 
-/** The types do not know `strictSingleValueFields` of a client yet. */
+/** The types do not know a client's `strictSingleValueFields` yet. */
 const SESSION_OPTIONS: ClientSessionOptions & { strictSingleValueFields: boolean } = {
   maxHeaderListPairs: MAX_FIELDS,
-  // A configured header that comes twice is sent twice, as over HTTP/1.1.
+  // A configured header that occurs twice is sent twice, as over HTTP/1.1.
   strictSingleValueFields: false,
   settings: { enablePush: false, maxHeaderListSize: MAX_HEAD_BYTES },
 };
 
 export type Http2ConversationOptions = {
-  /** Given, as importing it takes memory that agents without such targets need not have. */
+  /**
+   * The module, passed in by the caller: loading it takes memory that agents without such targets do not
+   * need.
+   */
   http2: typeof import('node:http2');
-  /** Verified, `h2` agreed on. */
+  /** A verified socket that has agreed on `h2`. */
   socket: TLSSocket;
   origin: string;
   request: Http2Request;
@@ -36,7 +40,7 @@ export type Http2ConversationOptions = {
 
 export interface Http2Listener extends ResponseListener {
   onPhase(phase: Phase): void;
-  /** The end; what went wrong is the target's doing when it is a {@link ResponseError}. */
+  /** The conversation has failed. A {@link ResponseError} is the target's failure. */
   onError(error: unknown): void;
 }
 
@@ -58,7 +62,7 @@ export class Http2Conversation {
     this.#guarded(() => this.#open());
   }
 
-  /** Destroys the connection at once; may be called twice, and from within the listener. */
+  /** Destroys the connection at once. It may be called twice, and from within the listener. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -73,7 +77,7 @@ export class Http2Conversation {
     const session = http2.connect(origin, { ...SESSION_OPTIONS, createConnection: () => socket });
     this.#session = session;
     this.#look = setInterval(this.#lookAtBytes, LOOK_MS);
-    // Stays: an error after the end must not crash the process.
+    // The listener stays: an error after the end must not crash the process.
     session.on('error', this.#failed);
     session.on('close', this.#closed);
     const stream = session.request(request.fields, { endStream: request.body === '' });
@@ -87,7 +91,7 @@ export class Http2Conversation {
     );
     stream.on('data', (bytes: Buffer) => this.#guarded(() => this.#listener.onBody(bytes, 0, bytes.length)));
     const { http2 } = this.#options;
-    // Node cancels the streams of a connection that is gone: then the code is not the target's.
+    // Node cancels the streams of a lost connection, and then the code is not the target's.
     const isBrokenOff = () => !session.destroyed && stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR;
     stream.on('aborted', () => {
       if (isBrokenOff()) this.#failed(brokenOff(http2, stream.rstCode));
@@ -97,7 +101,7 @@ export class Http2Conversation {
     stream.on('close', this.#closed);
   }
 
-  /** @param rawHeaders names and values in turns, as they came: node's object drops some that come twice */
+  /** @param rawHeaders names and values in turns, as they came. Node's object drops some that occur twice */
   #answered(statusCode: number, rawHeaders: readonly string[]): void {
     this.#hasHead = true;
     this.#listener.onPhase('transfer');
@@ -113,17 +117,17 @@ export class Http2Conversation {
   #ended({ rstCode }: ClientHttp2Stream, { destroyed }: ClientHttp2Session): void {
     const { http2 } = this.#options;
     const isWhole = rstCode === http2.constants.NGHTTP2_NO_ERROR;
-    // Its `error` or `close` comes next, and says what became of the connection.
+    // The session's `error` or `close` comes next, and says why the connection ended.
     if (!isWhole && destroyed) return;
     if (!isWhole || !this.#hasHead) throw brokenOff(http2, rstCode);
-    // Decoding may go on for a while: what becomes of the connection meanwhile is of no interest.
+    // Decoding may go on for a while, and the connection is not needed any more.
     this.close();
     this.#listener.onComplete();
   }
 
   readonly #lookAtBytes = (): void => {
     if (this.#options.socket.bytesRead > MAX_BYTES) {
-      this.#failed(new ResponseError('the target sends more of HTTP/2 itself than of an answer'));
+      this.#failed(new ResponseError('the target sends too many HTTP/2 frames without content'));
     }
   };
 
@@ -151,7 +155,7 @@ export class Http2Conversation {
   };
 }
 
-/** What node says of a peer that breaks the rules. */
+/** Whether Node reports that the peer breaks the protocol. */
 function isOfProtocol(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && /^ERR_HTTP2_/.test(String((error as NodeJS.ErrnoException).code));
 }
@@ -173,11 +177,11 @@ function brokenOff({ constants }: typeof import('node:http2'), code: number | un
 }
 
 /**
- * Also the codes by which our side refuses what the target sends: broken fields, a length that does not agree, a head
- * beyond its bounds. Node does not tell who sent them.
+ * Codes with which this side also refuses the target's bytes: broken fields, a wrong length, a head beyond
+ * its bounds. Node does not tell which side sent them.
  */
 const BY_EITHER_SIDE: ReadonlySet<string> = new Set(['PROTOCOL_ERROR', 'ENHANCE_YOUR_CALM']);
 
-/** The constants of error codes (RFC 9113, section 7) among those of streams and frames. */
+/** The names of error codes (RFC 9113, section 7) among the constants of streams and frames. */
 const ERROR_NAME =
   /_(?:NO_ERROR|PROTOCOL_ERROR|INTERNAL_ERROR|FLOW_CONTROL_ERROR|SETTINGS_TIMEOUT|STREAM_CLOSED|FRAME_SIZE_ERROR|REFUSED_STREAM|CANCEL|COMPRESSION_ERROR|CONNECT_ERROR|ENHANCE_YOUR_CALM|INADEQUATE_SECURITY|HTTP_1_1_REQUIRED)$/;

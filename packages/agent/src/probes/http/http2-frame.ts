@@ -3,8 +3,8 @@ const GOAWAY = 7;
 const FRAME_HEAD_BYTES = 9;
 
 /**
- * Whether a connection's first bytes are those of a server that speaks HTTP/2: its preface is a SETTINGS frame
- * (RFC 9113, section 3.4), and some go away at once. No answer of HTTP/1.x begins with a zero byte.
+ * Whether the first bytes of a connection are those of an HTTP/2 server. Its preface is a SETTINGS frame (RFC
+ * 9113, section 3.4); some servers send GOAWAY at once. No answer of HTTP/1.x begins with a zero byte.
  */
 export function isHttp2(firstBytes: Uint8Array): boolean {
   if (firstBytes[0] !== 0 || firstBytes.length < FRAME_HEAD_BYTES) return false;

@@ -1,11 +1,12 @@
-/** A request as it goes over HTTP/2: fields in their order, pseudo-header fields first, and the body. */
+/** A request for HTTP/2: the fields in order, pseudo-header fields first, and the body. */
 export type Http2Request = { readonly fields: readonly string[]; readonly body: string };
 
 /**
- * The rendered HTTP/1.1 request as one of HTTP/2, so that one place alone decides what is sent: `Host` becomes
- * `:authority`, names are in lower case, and what belongs to a connection of HTTP/1.1 goes (RFC 9113, section 8).
+ * Converts the rendered HTTP/1.1 request to HTTP/2, so that only one function decides what is sent. `Host`
+ * becomes `:authority`, names become lower case, and headers of an HTTP/1.1 connection are dropped (RFC 9113,
+ * section 8).
  *
- * @param text as `renderRequest` made it
+ * @param text text as `renderRequest` made it
  */
 export function http2RequestOf(text: string): Http2Request {
   const headEnd = text.indexOf('\r\n\r\n');
@@ -26,7 +27,10 @@ export function http2RequestOf(text: string): Http2Request {
   };
 }
 
-/** One character per byte: node writes the values of fields as Latin-1, the rendered request goes out as UTF-8. */
+/**
+ * Writes one character per byte. Node writes the values of fields as Latin-1, but the rendered request is
+ * UTF-8.
+ */
 function utf8AsBytes(text: string): string {
   return Buffer.from(text).toString('latin1');
 }

@@ -2,14 +2,14 @@ import { SvcError } from '@svc/shared/errors.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
 import { GrowingBuffer } from './growing-buffer.ts';
 
-/** The memory that {@link KeptBodies} has is used up: our lack, not the target's. */
+/** The memory of {@link KeptBodies} is used up. The agent lacks it, not the target. */
 export class NoRoomError extends SvcError {
   constructor() {
     super('ENOROOM', 'the memory for kept response bodies is used up');
   }
 }
 
-/** The memory that all response bodies kept for assertions, and heads that come in pieces, share; in bytes. */
+/** The memory, in bytes, that all response bodies kept for assertions share with heads that come in pieces. */
 export class KeptBodies {
   #free: number;
 
@@ -21,7 +21,7 @@ export class KeptBodies {
     return this.#free;
   }
 
-  /** Takes `bytes` of it, or nothing when that much is not left. */
+  /** Takes `bytes`, or nothing when less is left. */
   tryTake(bytes: number): boolean {
     if (bytes > this.#free) return false;
     this.#free -= bytes;
@@ -33,7 +33,7 @@ export class KeptBodies {
   }
 }
 
-/** Bytes of one body, paid for from the memory that all share. */
+/** The bytes of one body, which are charged to the shared memory. */
 export class KeptBytes {
   readonly #budget: KeptBodies;
   readonly #bytes: GrowingBuffer;
@@ -49,7 +49,7 @@ export class KeptBytes {
     return this.#bytes.length;
   }
 
-  /** Copies `source[start, end)`, or nothing when there is no memory left for it. */
+  /** Copies `source[start, end)`, or nothing when no memory is left for it. */
   tryAppend(source: Buffer, start: number, end: number): boolean {
     const growth = this.#bytes.growthFor(end - start);
     if (!this.#budget.tryTake(growth)) return false;
@@ -58,12 +58,12 @@ export class KeptBytes {
     return true;
   }
 
-  /** Not copied: valid until the next {@link tryAppend}. */
+  /** The bytes without a copy, valid until the next {@link tryAppend}. */
   view(): Buffer {
     return this.#bytes.view();
   }
 
-  /** As UTF-8, without byte order mark. */
+  /** The bytes as UTF-8 text without a byte order mark. */
   text(): string {
     const text = this.view().toString('utf8');
     return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;

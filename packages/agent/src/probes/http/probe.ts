@@ -17,17 +17,18 @@ export type HttpProbeOptions = {
   egress: EgressGuard;
   /** Default: 64 MiB for all attempts of this probe together. */
   keptBodies?: KeptBodies;
-  /** What monitors send unless they configure their own; default `svc/<version>`. */
+  /** `User-Agent` of monitors that do not configure their own; default `svc/<version>`. */
   userAgent?: string;
   tlsOptions?: TlsOptions;
-  /** Undefined: every connection goes directly. */
+  /** Chooses the proxy; undefined: every connection is direct. */
   proxyFor?: ProxyFor | undefined;
 };
 
-/** The probe of HTTP monitors, over our own HTTP/1.1 client (decision 0020). */
+/** Creates the probe of HTTP monitors. It uses svc's own HTTP/1.1 client (decision 0020). */
 export function createHttpProbe(options: HttpProbeOptions): Probe<HttpCheck> {
   const { ca = [] } = options.tlsOptions ?? {};
-  // Later it would hold up checks; without further authorities it is made when it is needed, if ever.
+  // Further authorities are loaded now, because doing it later would delay checks. Without them the context
+  // is created when it is needed.
   let context: SecureContext | undefined = ca.length === 0 ? undefined : trustedContext(ca);
   const parts: AttemptParts = {
     resolver: options.resolver,

@@ -2,11 +2,11 @@ import { basicAuthorization, credentialsIn } from '@svc/shared/user-info.ts';
 import type { Hop } from './hop.ts';
 
 /**
- * Renders a request with its body as one text, to be sent as UTF-8 in one write.
+ * Renders a request with its body as one text, which is sent as UTF-8 in one write.
  *
- * `Content-Length`, `Connection` and whatever else frames the message are ours; a configured `Host`,
- * `User-Agent`, `Accept`, `Accept-Encoding` or `Authorization` replaces our own. A configured `Cookie` and
- * those of redirects are one line.
+ * svc sets `Content-Length`, `Connection` and the other framing headers itself. A configured `Host`,
+ * `User-Agent`, `Accept`, `Accept-Encoding` or `Authorization` replaces svc's own. A configured `Cookie` and
+ * the cookies of redirects share one line.
  *
  * @returns the text, or why the configured headers cannot be sent
  */
@@ -18,7 +18,7 @@ export function renderRequest(hop: Hop, userAgent: string): { text: string } | {
   for (const { key, value } of hop.headers) {
     const name = key.toLowerCase();
     if (FRAMING_HEADERS.has(name)) continue;
-    if (!TOKEN.test(key)) return { problem: `a configured header's name is not allowed in HTTP` };
+    if (!TOKEN.test(key)) return { problem: `the name of a configured header is not allowed in HTTP` };
     if (FORBIDDEN_IN_VALUE.test(value))
       return { problem: `the value of header ${key} has a control character` };
     has |= DEFAULTED[name] ?? 0;
@@ -47,7 +47,7 @@ const ACCEPT = 4;
 const ACCEPT_ENCODING = 8;
 const AUTHORIZATION = 16;
 
-/** Headers we send unless they are configured, as a bit each. */
+/** Headers that svc sends unless they are configured, each as a bit. */
 const DEFAULTED: Readonly<Record<string, number>> = {
   __proto__: null as never,
   host: HOST,
@@ -57,7 +57,7 @@ const DEFAULTED: Readonly<Record<string, number>> = {
   authorization: AUTHORIZATION,
 };
 
-/** Configured values of these are left out: they would contradict how the message is really framed. */
+/** Headers whose configured values are left out, because they would contradict the real framing. */
 const FRAMING_HEADERS = new Set([
   'connection',
   'content-length',
@@ -71,7 +71,7 @@ const FRAMING_HEADERS = new Set([
   'upgrade',
 ]);
 
-/** The configured cookies first, but for those that the target has since set itself. */
+/** The configured cookies first, without those that the target has replaced meanwhile. */
 function withConfigured(configured: string, set: readonly string[]): string[] {
   const names = new Set(set.map(nameOf));
   const kept = configured

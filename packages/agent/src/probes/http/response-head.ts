@@ -4,44 +4,45 @@ import { ResponseError } from './response-error.ts';
 
 export type ResponseHead = {
   statusCode: number;
-  /** By lower-case name; several values joined by `, `. */
+  /** Values by lower-case name. Several values are joined by `, `. */
   headers: ReadonlyMap<string, string>;
-  /** The values of `Set-Cookie`, one per line; absent when there is none. */
+  /** The values of `Set-Cookie`, one for each line; absent when there is none. */
   setCookies?: readonly string[] | undefined;
-  /** Whether there are `Location` lines that differ; those that are equal count as one. */
+  /** Whether `Location` lines differ. Equal ones count as one. */
   hasSeveralLocations?: boolean;
 };
 
-/** How the end of a response's body is known (RFC 9112, section 6.3). */
+/** How the end of a response's body is found (RFC 9112, section 6.3). */
 export type Framing =
   | { kind: 'none' }
   | { kind: 'length'; length: number }
   | { kind: 'chunked' }
   | { kind: 'until-close' };
 
-/** Bound on a head, with all interim (1xx) ones before it. */
+/** Bound on a head together with all interim (1xx) heads before it, bytes. */
 export const MAX_HEAD_BYTES = 256 * 1_024;
 export const MAX_HEAD_LINES = 1_000;
 
-/** Some servers name odd versions, and some send two blanks before the status: all clients take both. */
+/** Some servers name odd versions, and some send two spaces before the status. All clients accept both. */
 const STATUS_LINE = /^HTTP\/\d(?:\.\d)? +([1-9]\d\d)(?: [^\0\n]*)?$/i;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const FORBIDDEN_IN_VALUE = /[\0\r]/;
-/** Controls and blanks, but for those that end a line for some reader. */
+/** Control characters and spaces, except those that end a line for some reader. */
 const BLANKS = /[\x01-\x0c\x0e-\x20\x7f]+/g;
 /**
- * The name of a header that frames the body, at the start of a line or behind what some reader takes for the
- * end of one. Without {@link BLANKS}, so that no run of them is searched twice: a line may have 256 KiB.
+ * The name of a framing header at the start of a line, or after a byte that some reader takes for the end of
+ * a line. {@link BLANKS} are removed first, so that no run of them is searched twice: a line may have 256
+ * KiB.
  */
 const FRAMING_NAME = /(?:^|[\0\r])(?:content-length|transfer-encoding)[\0\r]*:/i;
 
 /**
- * Reads a status line and header section. Lines end with LF, with or without CR before it (RFC 9112,
- * section 2.2). Folded lines are joined by a space, as section 5.2 tells user agents to.
+ * Reads a status line and a header section. Lines end with LF, with or without CR before it (RFC 9112,
+ * section 2.2). Folded lines are joined by a space, as section 5.2 tells user agents to do.
  *
- * An odd line (no colon, no name, a name that is no token, CR in its value) is skipped with the folded
- * lines after it, as clients do. It is refused where it names a header that frames the body: one reader
- * would skip it, another obey it, and the two would see different bodies. NUL is refused by all.
+ * An odd line (no colon, no name, a name that is not a token, CR in its value) is skipped with the folded
+ * lines after it, as clients do. It is refused where it names a framing header: one reader would skip it and
+ * another would obey it, and the two would see different bodies. A NUL byte in such a line is always refused.
  *
  * @param text the head without its final empty line, one character per byte
  * @throws ResponseError
@@ -51,7 +52,8 @@ export function parseHead(text: string): ResponseHead {
   const statusLine = text.slice(0, withoutReturn(text, 0, lineFeed));
   const status = STATUS_LINE.exec(statusLine);
   if (status === null) {
-    if (!beginsAsHttp(text)) throw notHttp(text);
+    // All of it is there: what is shorter than "HTTP/" is none.
+    if (text.length < HTTP.length || !beginsAsHttp(text)) throw notHttp(text);
     throw new ResponseError(`the answer's status line is malformed: ${excerpt(statusLine)}`);
   }
   if (statusLine.includes('\r') && namesFraming(statusLine)) throw malformedLength(statusLine);
@@ -68,15 +70,15 @@ export function parseHead(text: string): ResponseHead {
   };
 }
 
-/** The header section as its lines are added. */
+/** The header section while its lines are added. */
 class FieldLines extends HeaderFields {
   #count = 0;
-  /** The last colon searched for; a head of lines without any is not searched from each of them. */
+  /** The last colon that was found, so that a head without colons is not searched again from each line. */
   #colon = -1;
-  /** The header that a folded line goes on with; empty after a line that was skipped. */
+  /** The header that a folded line continues; empty after a skipped line. */
   #name = '';
 
-  /** Takes the line `text[start, end)`, without its end. */
+  /** Adds the line `text[start, end)`, which excludes its line end. */
   addLine(text: string, start: number, end: number): void {
     this.#count += 1;
     if (this.#count > MAX_HEAD_LINES) {
@@ -117,9 +119,9 @@ class FieldLines extends HeaderFields {
 }
 
 /**
- * Decides how the body ends (RFC 9112, section 6.3): `Transfer-Encoding` wins over `Content-Length`.
- * What two readers could understand differently is refused: transfer codings nobody asked for, and,
- * where nothing overrides them, lengths that differ or are no plain number.
+ * Decides how the body ends (RFC 9112, section 6.3). `Transfer-Encoding` wins over `Content-Length`.
+ * Ambiguous framing is refused: transfer codings that were not asked for, and, where nothing overrides them,
+ * lengths that differ or are not plain numbers.
  *
  * @throws ResponseError
  */
@@ -138,8 +140,9 @@ const CHUNKED: Framing = { kind: 'chunked' };
 const UNTIL_CLOSE: Framing = { kind: 'until-close' };
 
 /**
- * `chunked` said twice is chunked once, and `identity` and nothing at all are no coding. HTTP/1.0 makes no
- * difference: proxies of that version hand the header and the chunks on as they are.
+ * Whether the body is chunked. `chunked` twice means chunked once; `identity` and an empty value mean no
+ * coding. HTTP/1.0 makes no difference, because proxies of that version forward the header and the chunks
+ * unchanged.
  */
 function isChunked(transferEncoding: string): boolean {
   if (transferEncoding === 'chunked') return true;
@@ -152,7 +155,7 @@ function isChunked(transferEncoding: string): boolean {
   return codings.length > 0;
 }
 
-/** A repeated equal length is one length (RFC 9112, section 6.3, rule 5). */
+/** Reads a length. Repeated equal lengths count as one (RFC 9112, section 6.3, rule 5). */
 function parseLength(text: string): number {
   const [first = '', ...others] = text.includes(',') ? listed(text) : [text];
   const length = /^\d{1,16}$/.test(first) ? Number(first) : Number.NaN;
@@ -162,7 +165,7 @@ function parseLength(text: string): number {
   return length;
 }
 
-/** A longer list is none: no answer has it, and taking it apart costs milliseconds. */
+/** Longest list that is split. No real answer has a longer one, and splitting it costs milliseconds. */
 const MAX_LIST = 1_000;
 const SPACE = 0x20;
 const TAB = 0x09;
@@ -185,8 +188,8 @@ function withoutReturn(text: string, start: number, end: number): number {
 }
 
 /**
- * The elements of a list, without the blanks around them. Not by `trim`: what is a blank to that only
- * (a vertical tab before `chunked`) is one reader's blank and another's letter.
+ * The elements of a list without the spaces and tabs around them. `trim` is not used: it also removes
+ * characters (a vertical tab before `chunked`) that only some readers treat as blank.
  */
 function listed(text: string): string[] {
   if (text.length > MAX_LIST) return [text];
@@ -214,19 +217,19 @@ function malformedLength(line: string): ResponseError {
   return new ResponseError(`the answer has a malformed header line about its length: ${excerpt(line)}`);
 }
 
-/** Whether `text`, of whatever length, is the beginning of an HTTP answer. One character per byte. */
+/** Whether `text`, of any length, is the beginning of an HTTP answer. It has one character per byte. */
 export function beginsAsHttp(text: string): boolean {
   return HTTP.startsWith(text.slice(0, HTTP.length).toUpperCase());
 }
 
 const HTTP = 'HTTP/';
 
-/** @param text what the target sent first, one character per byte */
+/** @param text first bytes from the target, one character per byte */
 export function notHttp(text: string): ResponseError {
   return new ResponseError(`the answer is not HTTP/1.x: ${excerpt(text)}`);
 }
 
-/** Some of what the target sent, quoted, on one line. */
+/** The beginning of the target's bytes, quoted on one line. */
 export function excerpt(text: string): string {
   const start = text.slice(0, 60).replace(/[\u0000-\u001f\u007f-\u009f]/g, '·');
   return text.length > 60 ? `"${start}…"` : `"${start}"`;

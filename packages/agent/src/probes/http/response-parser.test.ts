@@ -85,6 +85,21 @@ describe('however a response is cut into pieces', () => {
   });
 });
 
+test.each([
+  // The end of a head by lone line feeds, and then an empty line of the other kind.
+  ['HTTP/1.1 200 OK\n\n\r\n', { statusCode: 200, body: '\r\n' }],
+  ['HTTP/1.1 200 OK\nA: b\n\n\r\n\r\n', { statusCode: 200, body: '\r\n\r\n' }],
+  ['\n\n', { error: 'the answer is not HTTP/1.x: "' }],
+  ['HT\r\n\r\n', { error: 'the answer is not HTTP/1.x: "HT' }],
+])('whole and byte by byte alike: %j', (text, expected) => {
+  const bytes = Buffer.from(text);
+  for (const places of [[], [...bytes.keys()]]) {
+    const { error, statusCode, body } = read(cut(bytes, places));
+    if ('error' in expected) expect(error).toContain(expected.error);
+    else expect({ statusCode, body }).toEqual(expected);
+  }
+});
+
 test('any bytes at all are a response or a ResponseError', () => {
   const part = fc.oneof(
     fc.uint8Array({ maxLength: 30 }).map((bytes) => Buffer.from(bytes)),

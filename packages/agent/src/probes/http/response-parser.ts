@@ -12,11 +12,11 @@ import {
   type ResponseHead,
 } from './response-head.ts';
 
-/** Told what the parser finds, in the order of the bytes, from within `push` and `end`. */
+/** Receives the parser's findings in the order of the bytes, from within `push` and `end`. */
 export interface ResponseListener {
-  /** The final response's head; interim (1xx) ones are skipped. */
+  /** The head of the final response. Interim (1xx) heads are skipped. */
   onHead(head: ResponseHead): void;
-  /** Body bytes `[start, end)` of `bytes`, without framing; valid during the call only. */
+  /** Body bytes `[start, end)` of `bytes`, without framing. They are valid only during the call. */
   onBody(bytes: Buffer, start: number, end: number): void;
   /** The response is complete. */
   onComplete(): void;
@@ -34,44 +34,47 @@ type State =
   | 'done';
 
 /**
- * Reads one HTTP/1.x response from the pieces in which it arrives. It keeps at most one head (256 KiB)
- * or one line; body bytes are handed on as they come.
+ * Reads one HTTP/1.x response from the pieces in which it arrives. It keeps at most one head (256 KiB) or one
+ * line, and hands body bytes on as they come.
  */
 export class ResponseParser {
   readonly #method: HttpCheck['method'];
   readonly #listener: ResponseListener;
   readonly #keptBodies: KeptBodies;
   #state: State = 'head';
-  /** A head that came in pieces. It stays paid for until the end: the headers are parts of its text. */
+  /**
+   * A head that came in pieces. Its memory stays charged until the end, because the headers are parts of its
+   * text.
+   */
   #partialHead: KeptBytes | undefined;
   #headBytes = 0;
   #line = '';
-  /** Bytes still to come of the body or of the chunk. */
+  /** Bytes of the body or the chunk that are still to come. */
   #remaining = 0;
-  /** Bytes of body handed on, for the message about a premature end. */
+  /** Body bytes handed on, for the message about a premature end. */
   #received = 0;
   #expected = 0;
   #trailerBytes = 0;
-  /** Bytes of chunk framing beyond those of data. */
+  /** Bytes of chunk framing beyond the bytes of data. */
   #overhead = 0;
 
-  /** @param keptBodies pays for heads that come in pieces; {@link stop} gives it back */
+  /** @param keptBodies memory that heads in pieces are charged to; {@link stop} returns it */
   constructor(method: HttpCheck['method'], listener: ResponseListener, keptBodies: KeptBodies) {
     this.#method = method;
     this.#listener = listener;
     this.#keptBodies = keptBodies;
   }
 
-  /** Stops reading: what comes after is ignored. */
+  /** Stops reading. Later bytes are ignored. */
   stop(): void {
     this.#state = 'done';
     this.#releaseHead();
   }
 
   /**
-   * The connection is of no use after an error.
+   * Reads the next bytes. After an error the connection cannot be used.
    *
-   * @throws ResponseError when the bytes are no response
+   * @throws ResponseError when the bytes are not a response
    * @throws NoRoomError when the memory for kept bodies is used up
    */
   push(bytes: Buffer): void {
@@ -108,9 +111,9 @@ export class ResponseParser {
   }
 
   /**
-   * The target closed its side.
+   * Ends the reading because the target closed its side.
    *
-   * @throws ResponseError when the response is not complete.
+   * @throws ResponseError when the response is not complete
    */
   end(): void {
     switch (this.#state) {
@@ -141,8 +144,9 @@ export class ResponseParser {
       const lineFeed = bytes.indexOf(END_OF_HEAD, at);
       if (lineFeed !== -1) {
         const text = bytes.toString('latin1', at, lineFeed);
-        // Rare: an empty line that ends with a lone line feed came before.
-        const earlier = text.indexOf('\n\n');
+        // Rare: an empty line with a lone line feed came earlier. It may end with the very line feed that was found.
+        const found = text.indexOf('\n\n');
+        const earlier = found === -1 && text.endsWith('\n') ? text.length - 1 : found;
         const size = earlier === -1 ? lineFeed + END_OF_HEAD.length - at : earlier + LONE_END_OF_HEAD.length;
         this.#headRead(earlier === -1 ? text : text.slice(0, earlier), size);
         return at + size;
@@ -151,12 +155,12 @@ export class ResponseParser {
     return this.#collectHead(bytes, at);
   }
 
-  /** Reads a head that comes in pieces, or that has lone line feeds. */
+  /** Reads a head that comes in pieces or that has lone line feeds. */
   #collectHead(bytes: Buffer, at: number): number {
     this.#partialHead ??= new KeptBytes(this.#keptBodies, MAX_HEAD_BYTES + 1);
     const head = this.#partialHead;
     const before = head.length;
-    // One byte more than allowed is enough to know that it is too much.
+    // One byte more than the bound is enough to know that the head is too long.
     const taken = Math.min(bytes.length, at + MAX_HEAD_BYTES + 1 - before);
     if (!head.tryAppend(bytes, at, taken)) throw new NoRoomError();
     const view = head.view();
@@ -175,13 +179,13 @@ export class ResponseParser {
     this.#headBytes += size;
     if (this.#headBytes > MAX_HEAD_BYTES) throw headTooLong();
     const head = parseHead(text);
-    // 101 has no other response after it.
+    // No other response follows 101.
     if (head.statusCode < 200 && head.statusCode !== 101) {
       this.#releaseHead();
       return;
     }
     this.#listener.onHead(head);
-    // The framing of a response whose body nobody reads does not matter.
+    // The framing does not matter when nobody reads the body.
     if (this.#state !== 'head') return;
     const framing = framingOf(this.#method, head);
     this.#state = STATE_OF_FRAMING[framing.kind];
@@ -242,14 +246,14 @@ export class ResponseParser {
     const size = CHUNK_SIZE.exec(line)?.[1];
     if (size === undefined) throw badChunk(`${excerpt(line)} is no chunk size`);
     this.#remaining = Number.parseInt(size, 16);
-    // The CRLFs of the line and of the chunk count too. Chunks of a byte or two cost more to read than
-    // their bytes are worth: as framing they are let pass only so far.
+    // The CRLFs of the line and of the chunk count too. Chunks of a byte or two cost more to read than their
+    // bytes are worth, so only a bounded amount of such framing is accepted.
     this.#overhead += line.length + 4 - this.#remaining;
     if (this.#overhead > MAX_CHUNK_OVERHEAD) throw badChunk('more framing than data');
     this.#state = this.#remaining === 0 ? 'trailers' : 'chunk-data';
   }
 
-  /** Goes on to `state` unless the listener stopped the parser meanwhile. */
+  /** Enters `state`, unless the listener stopped the parser meanwhile. */
   #enter(state: State, from: State): void {
     if (this.#state === from) this.#state = state;
   }
@@ -276,7 +280,7 @@ const MAX_LINE_BYTES = 4 * 1_024;
 const MAX_CHUNK_OVERHEAD = 256 * 1_024;
 const CHUNK_SIZE = /^0*([0-9a-f]{1,13})[ \t]*(?:;[^\r\n]*)?$/i;
 
-/** Where the line feed before the first empty line is, at or after `from`, and the size with that line. */
+/** Position of the line feed before the first empty line at or after `from`, and the size with that line. */
 function endOfHead(bytes: Buffer, from: number): { lineFeed: number; size: number } | undefined {
   const usual = bytes.indexOf(END_OF_HEAD, from);
   const lone = bytes.indexOf(LONE_END_OF_HEAD, from);
@@ -286,7 +290,7 @@ function endOfHead(bytes: Buffer, from: number): { lineFeed: number; size: numbe
   return usual === -1 ? undefined : { lineFeed: usual, size: usual + END_OF_HEAD.length };
 }
 
-/** Fails at the first byte that no HTTP answer has, rather than wait for a head that never ends. */
+/** Fails at the first byte that no HTTP answer has, instead of waiting for a head that never ends. */
 function expectHttp(head: Buffer): void {
   if (!beginsAsHttp(head.toString('latin1', 0, 8))) throw notHttp(head.toString('latin1', 0, 61));
 }

@@ -1,4 +1,4 @@
-/** Lets a bounded number of tasks be in progress; the others wait in line. */
+/** Bounds the number of tasks in progress; the others wait in line. */
 export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class Semaphore {
     this.#free = atOnce;
   }
 
-  /** Calls `start` when it is its turn, possibly at once. Who was called calls {@link give} once. */
+  /** Calls `start` when its turn comes, possibly at once. The called task must call {@link give} once. */
   take(start: () => void): void {
     if (this.#free === 0) {
       this.#waiting.push(start);

@@ -6,9 +6,9 @@ import { describeTlsFailure } from './tls-failure.ts';
 type SocketError = NodeJS.ErrnoException & { address?: unknown; port?: unknown };
 
 /**
- * What became of a connection, for people: `connection refused (ECONNREFUSED 127.0.0.1:81)`.
+ * Says why a connection failed, for people: `connection refused (ECONNREFUSED 127.0.0.1:81)`.
  *
- * @param host with its port, for errors that name no address
+ * @param host host with its port, for errors that name no address
  */
 export function describeSocketError(error: SocketError, host: string): string {
   const code = error.code ?? '';
@@ -20,7 +20,10 @@ export function describeSocketError(error: SocketError, host: string): string {
   return `the connection to ${place} failed: ${error.message.slice(0, 200)}`;
 }
 
-/** Of the system or of TLS: neither of our code nor about what the target sent. */
+/**
+ * Whether an error comes from the system or from TLS, and neither from svc's own code nor from the target's
+ * bytes.
+ */
 export function isOfConnection(error: unknown): error is NodeJS.ErrnoException {
   if (!(error instanceof Error) || error instanceof ResponseError) return false;
   return 'code' in error && /^(?:E(?!RR_)|ERR_SSL_)/.test(String(error.code));
@@ -47,7 +50,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   EHOSTDOWN: 'host is down',
   ENETUNREACH: 'network unreachable',
   ENETDOWN: 'network is down',
-  EADDRNOTAVAIL: 'no local address for it',
+  EADDRNOTAVAIL: 'no local address',
   EACCES: 'connecting is not permitted',
   EPERM: 'connecting is not permitted',
 };

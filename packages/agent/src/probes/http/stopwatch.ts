@@ -3,8 +3,8 @@ import type { Phases } from '@svc/shared/messages/check-result.ts';
 export type Phase = keyof Phases;
 
 /**
- * Splits one attempt into phases without gaps: whatever time passes belongs to the phase entered last,
- * so the phases add up to the latency, and those of several hops to sums per phase.
+ * Splits one attempt into phases without gaps. All time belongs to the phase that was entered last, so the
+ * phases add up to the latency. The times of several hops add up for each phase.
  */
 export class Stopwatch {
   readonly #startedAt = performance.now();
@@ -12,7 +12,7 @@ export class Stopwatch {
   #phase: Phase | undefined;
   readonly #phases: Phases = {};
 
-  /** The phase entered last; what passed before the first one belongs to that one. */
+  /** The phase that was entered last. Time before the first phase belongs to that phase. */
   get phase(): Phase | undefined {
     return this.#phase;
   }
@@ -22,7 +22,7 @@ export class Stopwatch {
     this.#phase = phase;
   }
 
-  /** Everything up to now, ms, unrounded. A later call tells of a later time. */
+  /** Latency and phases up to now, ms, unrounded. A later call includes later time. */
   read(): { latency: number; phases: Phases } {
     if (this.#phase === undefined) return { latency: performance.now() - this.#startedAt, phases: {} };
     this.#mark(this.#phase);

@@ -51,7 +51,7 @@ test.each<[string, () => Server, RegExp]>([
   ],
   ['no version in common', () => alert(70), /speaks neither TLS 1\.2 nor 1\.3/],
   ['no host of this name', () => alert(112), /knows no host of this name \(SNI\)/],
-  ['a defect', () => alert(80), /the server has failed/],
+  ['a defect', () => alert(80), /the server reported an internal error/],
   ['another alert', () => alert(49), /failed: .*access denied$/],
   [
     'a client certificate wanted, TLS 1.2',

@@ -1,4 +1,4 @@
-/** What OpenSSL's reasons mean, for the owner of the target; TLS 1.2 and 1.3 are spoken. */
+/** Meanings of OpenSSL's reasons, for the owner of the target. svc speaks TLS 1.2 and 1.3. */
 const PLAIN: Readonly<Record<string, string>> = {
   __proto__: null as never,
   'wrong version number': 'the port does not seem to speak TLS',
@@ -7,21 +7,21 @@ const PLAIN: Readonly<Record<string, string>> = {
   'unsupported protocol': 'the server speaks only TLS versions before 1.2',
   'tlsv1 alert protocol version': 'the server speaks neither TLS 1.2 nor 1.3',
   'ssl/tls alert handshake failure':
-    'the server has no cipher in common with us, or asks for a client certificate',
+    'the server has no cipher in common with svc, or asks for a client certificate',
   'tlsv13 alert certificate required': 'the server asks for a client certificate',
   'tlsv1 unrecognized name': 'the server knows no host of this name (SNI)',
-  'tlsv1 alert internal error': 'the server has failed',
+  'tlsv1 alert internal error': 'the server reported an internal error',
   'unsafe legacy renegotiation disabled': 'the server does not know secure renegotiation (RFC 5746)',
   'dh key too small': "the server's key is too short",
   'ee key too small': "the certificate's key is too short",
-  'ca md too weak': 'the certificate is signed by a method that is not safe',
-  'unexpected eof while reading': 'the server closed the connection without an end of TLS',
+  'ca md too weak': 'the certificate is signed with an unsafe method',
+  'unexpected eof while reading': 'the server closed the connection without closing TLS',
 };
 
 type TlsError = Error & { code?: string | undefined; reason?: unknown };
 
 /**
- * Why TLS failed: in plain words, with OpenSSL's own reason behind them.
+ * Says why TLS failed, in plain words followed by OpenSSL's own reason.
  *
  * @param place address and port, for people
  * @returns undefined when the error is not about TLS

@@ -4,18 +4,21 @@ import { checkAlternativeNames } from '@svc/shared/server-identity.ts';
 import { describeDistrust } from './distrust.ts';
 
 export type TlsOptions = {
-  /** PEM certificates trusted beside the usual ones. */
+  /** PEM certificates that are trusted in addition to the usual ones. */
   ca?: readonly string[];
 };
 
-/** What is offered to the target (ALPN, RFC 7301). */
+/** Protocol that is offered to the target (ALPN, RFC 7301). */
 export type Protocol = 'http/1.1' | 'h2';
 
 export type Secured =
   | {
       kind: 'trusted';
       certificateExpiresAt: number | undefined;
-      /** Agreed on; undefined: the target took none of what was offered, or knows nothing of the extension. */
+      /**
+       * The agreed protocol. Undefined: the target took none of the offered ones, or does not know the
+       * extension.
+       */
       protocol: Protocol | undefined;
     }
   | { kind: 'untrusted'; certificateExpiresAt: number | undefined; message: string };
@@ -25,13 +28,15 @@ export type SecureOptions = {
   serverName: string;
   context: SecureContext;
   offers: Protocol;
-  /** Where to connect to, or the connection to use. */
+  /** Where to connect, or an existing connection. */
   via: { address: string; port: number; onread?: OnReadOpts } | { socket: Socket };
-  /** Handshake done; nothing was sent yet, and nothing may be when it is `untrusted`. */
+  /**
+   * Called after the handshake, before anything is sent. Nothing may be sent when the result is `untrusted`.
+   */
   onSecured: (secured: Secured) => void;
 };
 
-/** Opens a verified TLS connection; failures before the end of the handshake are the socket's `error`. */
+/** Opens a verified TLS connection. A failure before the end of the handshake is the socket's `error`. */
 export function openTls({ serverName, context, offers, via, onSecured }: SecureOptions): TLSSocket {
   let certificate: PeerCertificate | undefined;
   const socket = connect({
@@ -39,10 +44,10 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureO
       ? { socket: via.socket }
       : { host: via.address, port: via.port, autoSelectFamily: false, ...onreadOf(via.onread) }),
     secureContext: context,
-    // SNI has names only (RFC 6066, section 3).
+    // SNI carries only names (RFC 6066, section 3).
     servername: isIP(serverName) === 0 ? serverName : '',
     ALPNProtocols: [offers],
-    // Verified all the same, below: node would drop a connection it does not trust before its
+    // The certificate is verified below nevertheless. Node would drop an untrusted connection before its
     // certificate can be read, and the expiry of an expired certificate is worth knowing.
     rejectUnauthorized: false,
     checkServerIdentity: (_host, peer) => {
@@ -51,7 +56,8 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureO
     },
   });
   socket.once('secureConnect', () => {
-    // Node looks at the name only when the chain is trusted; else it gives the certificate out, but once only.
+    // Node checks the name only when the chain is trusted. Otherwise it returns the certificate here, but
+    // only once.
     const peer = certificate === undefined ? socket.getPeerX509Certificate() : undefined;
     const validTo = certificate?.valid_to ?? peer?.validTo;
     const certificateExpiresAt = validTo === undefined ? undefined : Date.parse(validTo);

@@ -1,9 +1,9 @@
 export type HostPort = { host: string; port: number };
 
 /**
- * Reads `host:port`, with IPv6 literals in brackets (`[::1]:22`). The host is returned without them.
+ * Reads `host:port`, with IPv6 literals in brackets (`[::1]:22`). The returned host has no brackets.
  *
- * @returns null when the text is none, or the port is not 1 to 65535
+ * @returns null when the text has another form, or the port is not 1 to 65535
  */
 export function parseHostPort(text: string): HostPort | null {
   const colon = text.lastIndexOf(':');
@@ -13,7 +13,8 @@ export function parseHostPort(text: string): HostPort | null {
   if (port < 1 || port > 65_535) return null;
   const isBracketed = text.startsWith('[') && text[colon - 1] === ']';
   const host = isBracketed ? text.slice(1, colon - 1) : text.slice(0, colon);
-  // A second colon outside brackets is an IPv6 literal that lacks them: which part is the port is a guess.
+  // A second colon outside brackets belongs to an IPv6 literal without brackets, and its port could only be
+  // guessed.
   if (host === '' || isBracketed !== host.includes(':') || /[\s[\]/]/.test(host)) return null;
   return { host, port };
 }

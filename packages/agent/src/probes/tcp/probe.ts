@@ -10,8 +10,9 @@ import { parseHostPort } from './host-port.ts';
 export type TcpProbeOptions = { resolver: Resolver; egress: EgressGuard };
 
 /**
- * TCP: passed when a connection is established within the time-out; it is closed again at once and
- * nothing is sent or read. Latency runs from the start to the connection, name look-up included.
+ * Creates the TCP probe. It passes when a connection is established within the time-out. The connection is
+ * then closed at once, and nothing is sent or read. Latency runs from the start to the connection, name
+ * look-up included.
  */
 export function createTcpProbe(options: TcpProbeOptions): Probe<TcpCheck> {
   return {
@@ -27,7 +28,8 @@ async function run(
 ): Promise<ProbeOutcome> {
   const target = parseHostPort(check.uri);
   if (target === null) {
-    // Declared targets are validated, so this is rare; as a failure its owner gets to see it.
+    // Declared targets are validated, so this is rare. As a failure, it is visible to the owner of the
+    // monitor.
     return {
       outcome: 'failed',
       latency: 0,
@@ -36,7 +38,7 @@ async function run(
     };
   }
   const result = await dial(target.host, target.port, { resolver, egress, timeoutMs, signal });
-  // An orderly close (FIN), not a reset: many services log a reset of every probe as an error.
+  // An orderly close (FIN), not a reset: many services log every reset as an error.
   if (result.kind === 'connected') result.socket.destroy();
   return outcomeOf(result);
 }

@@ -9,7 +9,7 @@ import { Problem } from '../problem.ts';
 
 type Parts = Pick<ApiDependencies, 'monitors' | 'agents' | 'checks'>;
 
-/** At once, of the 32 that all workspaces share. */
+/** Most simultaneous runs of one workspace, of the 32 that all workspaces share. */
 const RUNS_PER_WORKSPACE = 8;
 
 export function checkEndpoints({ monitors, agents, checks }: Parts): Endpoint[] {
@@ -20,7 +20,7 @@ export function checkEndpoints({ monitors, agents, checks }: Parts): Endpoint[] 
       path: '/v1/monitors/{id}/check',
       access: 'write',
       tag: 'Monitors',
-      summary: 'Run one attempt in each region now. It is not recorded, and alerts nobody',
+      summary: 'Run one attempt in each region now. It is not recorded and causes no alert',
       answers: { 200: { description: 'Outcome of each region.', schema: checkView } },
       async handle(request) {
         const id = idOf(request);
@@ -31,7 +31,7 @@ export function checkEndpoints({ monitors, agents, checks }: Parts): Endpoint[] 
         const { timeout } = check.parse(JSON.parse(monitor.checkText.reveal()));
         const regions = monitor.regions ?? agents.live();
         const bounds = [{ key: String(workspaceOf(request)), most: RUNS_PER_WORKSPACE }];
-        const answers = await atOnce.run('checks by hand of the workspace', bounds, () =>
+        const answers = await atOnce.run('manual checks of the workspace', bounds, () =>
           checks.runNow(monitor.checkText, regions, timeout).catch(refuse),
         );
         return ok({
@@ -46,7 +46,10 @@ export function checkEndpoints({ monitors, agents, checks }: Parts): Endpoint[] 
   ];
 }
 
-/** No connection to NATS, or too many runs at once: another try may do. */
+/**
+ * Translates the errors of a run: without a connection to NATS, or with too many runs at once, another try
+ * may succeed.
+ */
 function refuse(error: unknown): never {
   if (!(error instanceof SvcError)) throw error;
   throw new Problem('unavailable', `the check cannot be run now: ${error.message}`, {

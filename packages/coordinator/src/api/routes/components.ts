@@ -8,7 +8,7 @@ import { typeFilter } from '../filters.ts';
 import { invalid, Problem } from '../problem.ts';
 import { componentView, groupView } from '../views.ts';
 
-/** What stands on a status page. */
+/** The endpoints of the components and groups of status pages. */
 export function componentEndpoints(dependencies: ApiDependencies): Endpoint[] {
   return [
     ...collectionEndpoints(components(dependencies), dependencies),
@@ -59,10 +59,10 @@ function groups({ reading }: ApiDependencies): Collection<StoredGroup> {
   };
 }
 
-const HIDDEN = 'left out of the page: the page is public and the monitor is not';
-const SHOWS_NOTHING = 'left out of the page: the monitor that it showed was removed';
+const HIDDEN = 'the page does not show this component: the page is public and the monitor is not';
+const SHOWS_NOTHING = 'the page does not show this component: its monitor was removed';
 
-/** Monitors shown by components of a public page that are not public themselves, by id. */
+/** Ids of monitors that components of a public page show and that are not public themselves. */
 async function hiddenMonitors(
   store: ApiDependencies['store'],
   reading: ApiDependencies['reading'],
@@ -76,7 +76,7 @@ async function hiddenMonitors(
   return idsOfHidden(store, shown.map(Number));
 }
 
-/** @throws Problem when it is not there, or another workspace's. */
+/** @throws Problem when it does not exist or belongs to another workspace */
 async function requirePage(
   reading: ApiDependencies['reading'],
   { workspaceId, ids }: CollectionScope,
@@ -89,13 +89,13 @@ function pageOf(ids: CollectionScope['ids']): number {
   return idOf({ ids }, 'page_id');
 }
 
-/** `page_id` may be left out of the body, as the path says it; another one is refused. */
+/** Sets `page_id` from the path when the body omits it. Another id is refused. */
 function onPage(body: unknown, { ids }: CollectionScope): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const pageId = String(pageOf(ids));
   const given = 'page_id' in body ? (body.page_id ?? pageId) : pageId;
   if (given !== pageId) {
-    throw invalid([{ path: ['page_id'], message: `must be ${pageId}, the page of the path, or left out` }]);
+    throw invalid([{ path: ['page_id'], message: `must be ${pageId}, the page in the path, or omitted` }]);
   }
   return { ...body, page_id: pageId };
 }

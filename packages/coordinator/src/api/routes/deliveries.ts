@@ -26,7 +26,7 @@ const stateFilter = z
   .optional()
   .meta({ description: 'Only deliveries in this state.' });
 
-/** At once; one may take 15 s where the receiver hangs. */
+/** Most simultaneous tests. One may take 15 s when the receiver hangs. */
 const TESTS_PER_CHANNEL = 2;
 const TESTS_PER_WORKSPACE = 8;
 
@@ -45,7 +45,7 @@ export function deliveryEndpoints({
       access: 'write',
       tag: 'Notifications',
       summary: 'Send a test alert: one attempt, now',
-      answers: { 200: { description: 'How it went, delivered or not.', schema: testView } },
+      answers: { 200: { description: 'Outcome of the attempt, delivered or not.', schema: testView } },
       async handle(request) {
         const id = await requireNotification(store, workspaceOf(request), idOf(request));
         const bounds = [
@@ -56,7 +56,7 @@ export function deliveryEndpoints({
         const sending = atOnce
           .run('tests of the channel or workspace', bounds, send)
           .catch(async (error: unknown) => {
-            // Removed while the test was under way: there is nothing left to record it with.
+            // The channel was removed during the test, so nothing is left to record it with.
             await requireNotification(store, workspaceOf(request), id);
             throw error;
           });
@@ -111,10 +111,14 @@ export function deliveryEndpoints({
         const id = idOf(request);
         const row = await findDelivery(store, workspaceOf(request), id);
         if (row === null) throw new Problem('not-found', `there is no delivery ${id}`);
-        if (row.monitor_id === 0) throw new Problem('conflict', 'this was a test: send another one instead');
+        if (row.monitor_id === 0)
+          throw new Problem('conflict', 'this delivery was a test: send another test instead');
         const outcome = await deliveries.replay(id);
         if (outcome !== 'replayed')
-          throw new Problem('conflict', `delivery ${id} is ${row.state}: only a dead one can be retried`);
+          throw new Problem(
+            'conflict',
+            `delivery ${id} is ${row.state}: only a dead delivery can be retried`,
+          );
         const replayed = (await findDelivery(store, workspaceOf(request), id)) ?? row;
         return { status: 202, body: viewOf(replayed, await attemptsOf(store, [id]), alertFor('open')) };
       },
@@ -122,7 +126,7 @@ export function deliveryEndpoints({
   ];
 }
 
-/** @throws Problem when it is not there, or another workspace's. */
+/** @throws Problem when it does not exist or belongs to another workspace */
 async function requireNotification(store: Store, workspaceId: number, id: number): Promise<number> {
   if (await hasResource(store, 'notifications', workspaceId, id)) return id;
   throw new Problem('not-found', `there is no notification ${id}`);

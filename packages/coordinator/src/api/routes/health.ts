@@ -45,14 +45,14 @@ export function healthEndpoints({
       access: 'public',
       tag: 'Health',
       summary:
-        'Metrics in the text format of Prometheus. Where `SVC_METRICS_TOKEN` is set, it is asked for as bearer token',
+        'Metrics in the text format of Prometheus. Where `SVC_METRICS_TOKEN` is set, it is required as bearer token',
       answers: {
         200: { description: 'The metrics.', contentType: PROMETHEUS_TYPE },
       },
       problems: ['unauthorized'],
       handle(request) {
         if (metricsToken !== null && !carriesSecret(request.header('authorization'), metricsToken)) {
-          throw new Problem('unauthorized', 'send the metrics token as bearer token', {
+          throw new Problem('unauthorized', 'send the token of SVC_METRICS_TOKEN as bearer token', {
             headers: { 'www-authenticate': 'Bearer realm="svc metrics"' },
           });
         }

@@ -10,7 +10,7 @@ import { monitorView } from '../views.ts';
 
 const TYPES = Object.keys(MONITOR_KINDS) as [keyof typeof MONITOR_KINDS, ...(keyof typeof MONITOR_KINDS)[]];
 
-/** Failing channels that a monitor's warnings name; the others are counted. */
+/** Most failing channels that a monitor's warnings name; the others are counted. */
 const MOST_NAMED = 10;
 
 export function monitorEndpoints(dependencies: ApiDependencies): Endpoint[] {

@@ -10,7 +10,10 @@ import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
 import { Problem } from '../problem.ts';
 
-/** Results are looked for so long before the monitor's creation: it may have been declared under a wrong clock. */
+/**
+ * How long before the monitor's creation results are looked for, ms: it may have been declared under a wrong
+ * clock.
+ */
 const CLOCK_ERROR_MS = 24 * 3_600_000;
 
 const cursorKeys = z.tuple([z.number().int(), z.string()]);
@@ -25,7 +28,7 @@ export function resultEndpoints({ store }: Pick<ApiDependencies, 'store'>): Endp
       summary: 'List the results of a monitor, newest first',
       query: cursorPage.extend({
         region: z
-          .enum(REGIONS, 'is no region')
+          .enum(REGIONS, 'is not a region')
           .optional()
           .meta({ description: 'Only results of this region.' }),
       }),
@@ -47,7 +50,10 @@ export function resultEndpoints({ store }: Pick<ApiDependencies, 'store'>): Endp
   ];
 }
 
-/** `createdAt`: epoch ms. @throws Problem when it is not there, or another workspace's. */
+/**
+ * Finds the monitor. `createdAt` is epoch ms. @throws Problem when it does not exist or belongs to another
+ * workspace
+ */
 export async function requireMonitor(
   store: ApiDependencies['store'],
   workspaceId: number,

@@ -14,7 +14,7 @@ const SCOPE_MESSAGE = 'must be read, write or admin';
 
 const newToken = z
   .strictObject({
-    name: nameSchema('What it is for.'),
+    name: nameSchema('Purpose of the token.'),
     scope: z.enum(TOKEN_SCOPES, SCOPE_MESSAGE).meta({
       description:
         '`read` sees everything but secrets. `write` sees secrets too, and changes what is declared. `admin` also manages tokens and reads the audit trail.',
@@ -142,7 +142,7 @@ export function tokenEndpoints({
         if (outcome === 'operator') {
           throw new Problem(
             'conflict',
-            "an operator's token cannot be revoked here: take it out of SVC_API_TOKEN, or of the file that has it",
+            "the API cannot revoke an operator's token: remove it from SVC_API_TOKEN or from its file",
           );
         }
         return NO_CONTENT;
@@ -154,11 +154,11 @@ export function tokenEndpoints({
 function shownBefore(id: number): never {
   throw new Problem(
     'conflict',
-    `this Idempotency-Key made token ${id}, which was shown then and cannot be shown again: revoke it, and repeat with another key`,
+    `an earlier request with this Idempotency-Key created token ${id}, which cannot be shown again: revoke it, and use another key`,
   );
 }
 
-/** @throws Problem when the workspace is not there, or not the caller's to give tokens for. */
+/** @throws Problem when the workspace does not exist, or the caller may not create tokens for it */
 async function grantedWorkspace(
   store: ApiDependencies['store'],
   { token, body }: ApiRequest<unknown, z.infer<typeof newToken>>,

@@ -70,7 +70,11 @@ export function workspaceEndpoints({
               : await makeOnce({ tx, secrets, now }, { ...idempotent, key }, make);
           return { row: await findWorkspace(tx, id), isNew };
         });
-        if (row === null) throw new Problem('conflict', 'the workspace that this made is gone');
+        if (row === null)
+          throw new Problem(
+            'conflict',
+            'the workspace that the first request with this Idempotency-Key created does not exist any more',
+          );
         const headers: Record<string, string> = isNew ? {} : { 'idempotency-replayed': 'true' };
         return { status: 201, body: viewOf(row), headers };
       },
@@ -87,7 +91,7 @@ async function create(tx: Transaction, name: string, now: number): Promise<numbe
 
 function nameTaken(): Problem {
   const message = 'is the name of another workspace';
-  return new Problem('conflict', 'there is a workspace of this name', {
+  return new Problem('conflict', 'another workspace has this name', {
     errors: [{ pointer: '/name', message }],
   });
 }

@@ -5,10 +5,13 @@ import { mergeHeaders, type PostResult } from '../../outgoing/http-post.ts';
 import { querySecrets } from '../../outgoing/mask.ts';
 import type { Channel, SendResult } from '../channel.ts';
 
-/** Receivers drop by it what comes a second time: a configured one does not take its place. */
+/** Header by which receivers drop repetitions. A configured header does not replace it. */
 const DELIVERY_ID = 'webhook-id';
 
-/** A custom HTTP endpoint: the specification's flat JSON, with the configured headers and no signature. */
+/**
+ * A custom HTTP endpoint. It gets the specification's flat JSON with the configured headers and without a
+ * signature.
+ */
 export const webhook: Channel<'webhook'> = {
   closesIncidents: false,
   operatorSettings: {},
@@ -20,7 +23,8 @@ export const webhook: Channel<'webhook'> = {
         ...(credentials === null ? {} : { authorization: basicAuthorization(credentials) }),
         'content-type': 'application/json',
         'user-agent': 'svc',
-        // Names from Standard Webhooks 1.0.0: the id stays over all attempts, the time is the attempt's, in seconds.
+        // Header names of Standard Webhooks 1.0.0. The id is the same on all attempts; the timestamp is the
+        // attempt's, in seconds.
         [DELIVERY_ID]: deliveryId,
         'webhook-timestamp': String(Math.floor(attemptAt / 1_000)),
       },
@@ -37,7 +41,7 @@ export const webhook: Channel<'webhook'> = {
   },
 };
 
-/** The body: exactly these members, the optional ones whenever they apply. */
+/** The body: exactly these members, the optional ones when they apply. */
 export function renderWebhook(alert: Alert) {
   return {
     monitor: { id: alert.monitor.id, name: alert.monitor.name, url: alert.monitor.url },
@@ -49,7 +53,9 @@ export function renderWebhook(alert: Alert) {
   };
 }
 
-/** 410 is how a receiver says "never again"; everything else may be a fault that is repaired within a day. */
+/**
+ * Judges an answer. With 410 a receiver says "never again". Every other failure may be repaired within a day.
+ */
 function judge(result: PostResult): SendResult {
   if (result.kind === 'unanswered') {
     const outcome = result.failure === 'invalid-request' ? 'permanent-channel' : 'retry';
@@ -62,10 +68,13 @@ function judge(result: PostResult): SendResult {
   return { outcome: 'retry', error, statusCode, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }
 
-/** Shorter segments of a path are words, longer ones may be keys. */
+/** Shortest segment of a path that may be a key. Shorter ones are words. */
 const SHORTEST_KEY = 8;
 
-/** Each as it was written and with its percent-encoding undone: receivers repeat the one or the other. */
+/**
+ * The segments that may be keys, as written and without percent-encoding, because receivers repeat either
+ * form.
+ */
 function pathSecrets({ pathname }: URL): string[] {
   return pathname
     .split('/')
@@ -73,7 +82,7 @@ function pathSecrets({ pathname }: URL): string[] {
     .filter(({ length }) => length >= SHORTEST_KEY);
 }
 
-/** Header values, and what people put into the address to authenticate: user information, path and query. */
+/** Header values, and the parts of the address that may authenticate: user information, path and query. */
 function secretsOf(settings: ChannelSettings['webhook']): string[] {
   const headers = (settings.headers ?? []).map(({ value }) => value);
   const url = URL.parse(settings.endpoint);

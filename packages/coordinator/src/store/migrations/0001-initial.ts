@@ -1,9 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * All instants are epoch milliseconds. Columns named `*_sealed` hold AES-256-GCM cipher text.
- * `owner` is 'file' for what the declared file owns (then `local_name` is its key there), else null.
- * `row_version` grows with every write of the row.
+ * All instants are epoch milliseconds. Columns named `*_sealed` hold AES-256-GCM cipher text. `owner` is
+ * 'file' for rows that the declared file owns, otherwise null; `local_name` is then the row's key in the
+ * file. `row_version` grows with every write of the row.
  */
 const STATEMENTS = [
   `CREATE TABLE workspaces (
@@ -13,8 +13,8 @@ const STATEMENTS = [
     name TEXT NOT NULL, scope TEXT NOT NULL CHECK (scope IN ('read', 'write')),
     hash TEXT NOT NULL UNIQUE, is_operator INTEGER NOT NULL DEFAULT 0,
     created_at INTEGER NOT NULL, revoked_at INTEGER)`,
-  // What is the same for every kind has a column; the kind's own attributes are JSON, their secret
-  // parts (header values) apart and sealed.
+  // Attributes that every kind has are columns. The kind's own attributes are JSON; their secret parts
+  // (header values) are separate and sealed.
   `CREATE TABLE monitors (
     id INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id INTEGER NOT NULL REFERENCES workspaces,
     type TEXT NOT NULL CHECK (type IN ('http', 'tcp', 'dns')), name TEXT NOT NULL,
@@ -30,7 +30,7 @@ const STATEMENTS = [
     owner TEXT, local_name TEXT, row_version INTEGER NOT NULL DEFAULT 1,
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL)`,
   'CREATE INDEX notifications_workspace ON notifications (workspace_id, id)',
-  // A channel is enabled for a monitor by a link. The link remembers what it was last told.
+  // A link enables a channel for a monitor. It remembers the status that the channel was last told.
   `CREATE TABLE links (
     monitor_id INTEGER NOT NULL REFERENCES monitors ON DELETE CASCADE,
     notification_id INTEGER NOT NULL REFERENCES notifications ON DELETE CASCADE,
@@ -59,21 +59,22 @@ const STATEMENTS = [
   'CREATE INDEX components_page ON components (page_id, id)',
   'CREATE INDEX components_group ON components (group_id) WHERE group_id IS NOT NULL',
   'CREATE INDEX components_monitor ON components (monitor_id) WHERE monitor_id IS NOT NULL',
-  // One row per monitor: what the evaluation needs after a restart. `votes` is a JSON array of votes.
+  // One row per monitor: the state that the evaluation needs after a restart. `votes` is a JSON array of
+  // votes.
   `CREATE TABLE monitor_states (
     monitor_id INTEGER PRIMARY KEY REFERENCES monitors ON DELETE CASCADE,
     status TEXT NOT NULL CHECK (status IN ('active', 'degraded', 'error', 'unknown')),
     since INTEGER NOT NULL, decided_slot INTEGER NOT NULL DEFAULT 0, votes TEXT NOT NULL DEFAULT '[]',
     incident TEXT)`,
-  // In the order of time: what is recorded together lies together, and what is too old is one range.
-  // `detail` is JSON, see `result-detail.ts`.
+  // The key begins with the slot: rows that are recorded together lie together, and expired rows are one
+  // range. `detail` is JSON, see `result-detail.ts`.
   `CREATE TABLE results (
     slot INTEGER NOT NULL, monitor_id INTEGER NOT NULL, region TEXT NOT NULL,
     outcome TEXT NOT NULL, version INTEGER NOT NULL, latency REAL, status_code INTEGER,
     error_message TEXT, detail TEXT, agent TEXT, recorded_at INTEGER NOT NULL,
     PRIMARY KEY (slot, monitor_id, region)) WITHOUT ROWID`,
-  // One monitor's results are found by the slots that it can have had: those on the grid of its period,
-  // and these, given while they were on no grid, or on one of a period that was changed since.
+  // Reads of one monitor's results look at the slots that it can have had: those on the grid of its period,
+  // and those in this table. The latter were given off the grid, or on the grid of an earlier period.
   `CREATE TABLE off_grid_slots (
     monitor_id INTEGER NOT NULL, slot INTEGER NOT NULL, PRIMARY KEY (monitor_id, slot)) WITHOUT ROWID`,
   // For the retention.
@@ -88,8 +89,8 @@ const STATEMENTS = [
     closed_at INTEGER, closure TEXT) WITHOUT ROWID`,
   'CREATE INDEX incidents_monitor ON incidents (monitor_id, opened_at)',
   // The outbox and, after sending, the ledger. `alert` is the JSON snapshot; `uid` is the webhook-id.
-  // `attempts` counts all of them; after a replay the schedule starts anew at `replayed_at`.
-  // A test's `monitor_id` is 0.
+  // `attempts` counts all attempts; after a replay the schedule starts anew at `replayed_at`. The
+  // `monitor_id` of a test alert is 0.
   `CREATE TABLE deliveries (
     id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE,
     notification_id INTEGER NOT NULL REFERENCES notifications ON DELETE CASCADE,
@@ -108,14 +109,15 @@ const STATEMENTS = [
   `CREATE TABLE stream_position (
     id INTEGER PRIMARY KEY CHECK (id = 1), stream_created TEXT NOT NULL, sequence INTEGER NOT NULL,
     message_id TEXT NOT NULL, message_time INTEGER NOT NULL)`,
-  // `last_seen_at`: when the region last had a live agent, written at least once a minute while it has.
+  // `last_seen_at`: the last time the region had a live agent, written at least once a minute while it has
+  // one.
   'CREATE TABLE region_presence (region TEXT PRIMARY KEY, last_seen_at INTEGER NOT NULL) WITHOUT ROWID',
   // Intervals without a live agent; `ended_at` null while it lasts.
   `CREATE TABLE region_absences (
     id INTEGER PRIMARY KEY AUTOINCREMENT, region TEXT NOT NULL, started_at INTEGER NOT NULL, ended_at INTEGER)`,
   // job_key, declared_digest …
   'CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
-  // What POST requests with an `Idempotency-Key` made; `fingerprint` is a hash of path and body.
+  // Results of POST requests with an `Idempotency-Key`; `fingerprint` is a hash of path and body.
   `CREATE TABLE idempotency_keys (
     workspace_id INTEGER NOT NULL REFERENCES workspaces, key TEXT NOT NULL, fingerprint TEXT NOT NULL,
     resource_id INTEGER NOT NULL, created_at INTEGER NOT NULL, PRIMARY KEY (workspace_id, key)) WITHOUT ROWID`,

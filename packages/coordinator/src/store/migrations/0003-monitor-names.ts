@@ -1,9 +1,10 @@
 import { type Kysely, sql } from 'kysely';
 
 const STATEMENTS = [
-  // Lists by name or type look at it instead of the whole rows, whose attributes are some kilobytes each.
+  // Lists by name or type read this index instead of the whole rows, whose attributes take some kilobytes
+  // each.
   'CREATE INDEX monitors_names ON monitors (workspace_id, id, name, type)',
-  // It begins as the new one does.
+  // The new index begins with the same columns.
   'DROP INDEX monitors_workspace',
 ];
 

@@ -2,8 +2,8 @@ import { type Kysely, sql } from 'kysely';
 
 const STATEMENTS = [
   // The log of changes of the declaration whose effects (votes that end, announcements, scheduling) are not
-  // applied yet, see `changes.ts`. Ids grow in the order of the commits. `detail` is JSON: what the rows said
-  // before they went.
+  // applied yet, see `changes.ts`. Ids grow in the order of the commits. `detail` is JSON: the content of the
+  // rows before they were removed.
   `CREATE TABLE changes (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     kind TEXT NOT NULL CHECK (kind IN ('monitor', 'linked', 'unlinked', 'channel-removed')),

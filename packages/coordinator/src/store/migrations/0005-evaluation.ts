@@ -1,19 +1,19 @@
 import { type Kysely, sql } from 'kysely';
 
 const STATEMENTS = [
-  // Version of what is probed that the votes are about; results of slots up to `floor_slot` never vote;
-  // `entered` has a bit per region that was given a slot. States of before know none of these: every region
-  // has entered then.
+  // `version`: the version of the probed attributes that the votes belong to. Results of slots up to
+  // `floor_slot` never vote. `entered` has a bit per region that was given a slot. Older rows know none of
+  // these; all their regions count as entered.
   'ALTER TABLE monitor_states ADD COLUMN reason TEXT',
   'ALTER TABLE monitor_states ADD COLUMN version INTEGER',
   'ALTER TABLE monitor_states ADD COLUMN floor_slot INTEGER NOT NULL DEFAULT 0',
   'ALTER TABLE monitor_states ADD COLUMN entered INTEGER NOT NULL DEFAULT 268435455',
   `UPDATE monitor_states SET reason = (SELECT reason FROM transitions
     WHERE monitor_id = monitor_states.monitor_id ORDER BY id DESC LIMIT 1)`,
-  // Votes that ended: results of their slot do not come back.
+  // Votes that ended: results of their slots do not vote again.
   "UPDATE monitor_states SET floor_slot = decided_slot WHERE votes = '[]'",
-  // Where `from_status` = `to_status` the row is an interval: the reason was given first at `at` and last at
-  // `until`, by `slots` decided slots. Rows of before are intervals of one slot.
+  // A row with `from_status` = `to_status` is an interval: the reason was first given at `at` and last at
+  // `until`, by `slots` decided slots. Older rows are intervals of one slot.
   'ALTER TABLE transitions ADD COLUMN until INTEGER',
   'ALTER TABLE transitions ADD COLUMN slots INTEGER',
   'UPDATE transitions SET until = at, slots = 1 WHERE from_status = to_status',

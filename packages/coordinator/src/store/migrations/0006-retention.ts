@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 
-/** What a sweep of the retention looks for, so that it need not read whole tables. */
+/** Indexes for the sweeps of the retention, so that a sweep need not read whole tables. */
 const STATEMENTS = [
-  // A row of `transitions` is in one of the two: they are kept for different times.
+  // Each row of `transitions` is in exactly one of the two, because the two kinds are kept for different
+  // times.
   'CREATE INDEX transitions_changed ON transitions (at, id, monitor_id) WHERE from_status <> to_status',
   'CREATE INDEX transitions_reasons ON transitions (at) WHERE from_status = to_status',
   'CREATE INDEX incidents_closed ON incidents (closed_at) WHERE closed_at IS NOT NULL',

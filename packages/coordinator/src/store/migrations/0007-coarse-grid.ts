@@ -1,6 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Slots lay at any millisecond until here: results up to it are looked for on that grid too. */
+/**
+ * Until this version a slot could be at any millisecond: results up to this slot are looked for on that grid
+ * too.
+ */
 const STATEMENTS = [
   `INSERT INTO facts (key, value)
     SELECT 'fine_grid_until', CAST(max(slot) AS TEXT) FROM results HAVING max(slot) IS NOT NULL`,

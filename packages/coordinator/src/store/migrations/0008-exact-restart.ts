@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 
 const STATEMENTS = [
-  // When the row was written, ms after its slot, if the slot was decided by then; else null. Rows of before do
-  // not say when: they count as decided at their slot.
+  // ms from the slot to the writing of the row, if the slot was decided by then; otherwise null. Older rows
+  // do not have it: they count as decided at their slot.
   'ALTER TABLE results ADD COLUMN decided_after INTEGER DEFAULT 0',
   // Slots up to `decided_slot` that are not decided, as JSON. Null: none.
   'ALTER TABLE monitor_states ADD COLUMN open_slots TEXT',

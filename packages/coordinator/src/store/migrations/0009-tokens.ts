@@ -1,8 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 
 /**
- * Tokens get a third scope, an expiry, and who made them. Those that there are keep theirs: `write` no longer
- * administers tokens, only the operator's does. How many lose that is kept until the start has said it.
+ * Tokens get a third scope, an expiry and a creator. Existing tokens keep their scope. A `write` token no
+ * longer administers tokens; only the operator's token does. The number of tokens that lose this right is
+ * kept until a start has logged it.
  */
 const STATEMENTS = [
   `CREATE TABLE new_tokens (

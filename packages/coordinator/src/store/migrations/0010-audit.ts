@@ -1,6 +1,9 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Who did what, and who was refused what. Lines have no foreign keys: they outlive what they are about. */
+/**
+ * The audit trail: actions and refusals. Lines have no foreign keys, because they outlive the rows that they
+ * describe.
+ */
 const STATEMENTS = [
   `CREATE TABLE audit (
     id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, workspace_id INTEGER, actor TEXT NOT NULL,

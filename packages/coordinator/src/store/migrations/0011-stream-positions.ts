@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Each region has a stream of results; the one of before, of all regions, is read to its end. */
+/** Each region gets its own stream of results. The former stream, of all regions, is read to its end. */
 const STATEMENTS = [
   `CREATE TABLE stream_positions (
     stream TEXT PRIMARY KEY, stream_created TEXT NOT NULL, sequence INTEGER NOT NULL,

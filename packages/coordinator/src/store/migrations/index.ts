@@ -12,7 +12,10 @@ import * as audit from './0010-audit.ts';
 import * as streamPositions from './0011-stream-positions.ts';
 import * as exportTotals from './0012-export-totals.ts';
 
-/** All migrations by name, in the order of their names. A list and not a folder: it must survive bundling. */
+/**
+ * All migrations by name, in the order of their names. They are a list and not a folder, so that bundling
+ * keeps them.
+ */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001-initial': initial,
   '0002-rollups': rollups,

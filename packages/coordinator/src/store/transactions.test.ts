@@ -1,0 +1,180 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
+import { STORE_IN_PROCESS } from '../../../../test/support/store-in-process.ts';
+import { StoreError } from './errors.ts';
+import { openStore } from './open.ts';
+import type { Store, Transaction } from './store.ts';
+import { STORE_THREADS } from './store-workers.ts';
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let path: string;
+let store: Store;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  path = join(folder.path, 'svc.db');
+});
+
+afterEach(async () => {
+  await store.close();
+  await folder.remove();
+});
+
+const addWorkspace = (name: string) => (tx: Transaction) =>
+  tx.db.insertInto('workspaces').values({ name, created_at: 1 }).execute();
+
+const names = async () => {
+  const rows = await store.read.selectFrom('workspaces').select('name').orderBy('id').execute();
+  return rows.map(({ name }) => name);
+};
+
+/** Resolves when `open` is called. */
+function gate(): { opened: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}
+
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'none',
+    (error: unknown) => (error instanceof StoreError ? error.code : error),
+  );
+
+describe.each([
+  ['on threads', STORE_THREADS],
+  ['in the process of a test', STORE_IN_PROCESS],
+])('transactions %s', (_, workers) => {
+  beforeEach(async () => {
+    store = await openStore({ path, log: silentLog, workers });
+  });
+
+  test('what is committed is read, also after opening again', async () => {
+    await store.transaction(addWorkspace('a'));
+    expect(await names()).toEqual(['a']);
+    await store.close();
+    store = await openStore({ path, log: silentLog, workers });
+    expect(await names()).toEqual(['a']);
+  });
+
+  test('a failing transaction leaves nothing and passes its error on', async () => {
+    const boom = new Error('boom');
+    const told: string[] = [];
+    const failing = store.transaction(async (tx) => {
+      await addWorkspace('a')(tx);
+      tx.onCommit(() => told.push('committed'));
+      throw boom;
+    });
+    await expect(failing).rejects.toBe(boom);
+    expect(await names()).toEqual([]);
+    expect(told).toEqual([]);
+  });
+
+  test('a failing COMMIT leaves nothing either', async () => {
+    const told: string[] = [];
+    const failing = store.transaction(async (tx) => {
+      await tx.query('PRAGMA defer_foreign_keys = 1');
+      await tx.query(
+        "INSERT INTO tokens (workspace_id, name, scope, hash, created_at) VALUES (9, 'a', 'read', 'h', 1)",
+      );
+      tx.onCommit(() => told.push('committed'));
+    });
+    expect(await codeOf(failing)).toBe('store-constraint');
+    expect(told).toEqual([]);
+    await store.transaction(addWorkspace('next'));
+    expect(await names()).toEqual(['next']);
+  });
+
+  test('readers see committed data only', async () => {
+    await store.transaction(async (tx) => {
+      await addWorkspace('a')(tx);
+      expect(await names()).toEqual([]);
+      expect(await tx.db.selectFrom('workspaces').select('name').execute()).toEqual([{ name: 'a' }]);
+    });
+    expect(await names()).toEqual(['a']);
+  });
+
+  test('two writers queue: the second starts when the first has committed and told everybody', async () => {
+    const steps: string[] = [];
+    const { opened, open } = gate();
+    const first = store.transaction(async (tx) => {
+      steps.push('first begins');
+      tx.onCommit(() => steps.push('first told'));
+      await opened;
+      steps.push('first ends');
+    });
+    const second = store.transaction(() => {
+      steps.push('second');
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    open();
+    await Promise.all([first, second]);
+    expect(steps).toEqual(['first begins', 'first ends', 'first told', 'second']);
+  });
+
+  test('tasks after a commit run in order, and one that throws stops no other', async () => {
+    const told: number[] = [];
+    await store.transaction((tx) => {
+      tx.onCommit(() => told.push(1));
+      tx.onCommit(() => {
+        throw new Error('boom');
+      });
+      tx.onCommit(() => told.push(3));
+    });
+    expect(told).toEqual([1, 3]);
+  });
+
+  test('the event loop turns between tasks that hold the thread for long, and not otherwise', async () => {
+    const turned: boolean[] = [];
+    let hasTurned = false;
+    const spin = () => {
+      setImmediate(() => {
+        hasTurned = true;
+      });
+      for (const end = performance.now() + 15; performance.now() < end; );
+    };
+    await store.transaction((tx) => {
+      for (const task of [() => {}, spin, () => {}]) {
+        tx.onCommit(() => {
+          turned.push(hasTurned);
+          task();
+        });
+      }
+    });
+    expect(turned).toEqual([false, false, true]);
+  });
+
+  test('the writing connection refuses to work outside a transaction', async () => {
+    const kept = await store.transaction(({ db }) => db);
+    expect(await codeOf(kept.insertInto('workspaces').values({ name: 'a', created_at: 1 }).execute())).toBe(
+      'store-error',
+    );
+  });
+
+  test('foreign keys are enforced', async () => {
+    const orphan = store.transaction(({ db }) =>
+      db.insertInto('links').values({ monitor_id: 1, notification_id: 1, incident: null }).execute(),
+    );
+    expect(await codeOf(orphan)).toBe('store-constraint');
+  });
+
+  test('a full disk is a retryable error, and the store goes on once there is room', async () => {
+    const pages = await store.transaction(async (tx) => {
+      const [row] = await tx.query<{ page_count: number }>('PRAGMA page_count');
+      await tx.query(`PRAGMA max_page_count = ${row?.page_count}`);
+      return row?.page_count ?? 0;
+    });
+    const filling = store.transaction(({ db }) =>
+      db
+        .insertInto('facts')
+        .values({ key: 'big', value: 'x'.repeat(1_000_000) })
+        .execute(),
+    );
+    const error = await filling.catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(StoreError);
+    expect(error).toMatchObject({ code: 'store-full', retryable: true });
+    await store.transaction((tx) => tx.query(`PRAGMA max_page_count = ${pages * 1_000}`));
+    await store.transaction(addWorkspace('a'));
+    expect(await names()).toEqual(['a']);
+  });
+});

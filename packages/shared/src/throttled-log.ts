@@ -1,0 +1,65 @@
+import type { Clock } from './clock.ts';
+import type { Logger } from './log.ts';
+
+const INTERVAL_MS = 10_000;
+
+type Level = 'info' | 'warn' | 'error';
+
+/** Lines about one thing in the current interval. */
+type Told = { until: number; lines: number; leftOut: number };
+
+/**
+ * Logs lines about foreign input: at most so many about one thing in 10 s. The first line after that has the number of
+ * lines that were left out (`leftOut`), if any were.
+ */
+export class ThrottledLog {
+  readonly #log: Logger;
+  readonly #clock: Pick<Clock, 'monotonic'>;
+  readonly #mostLines: number;
+  readonly #told = new Map<string, Told>();
+
+  /** @param mostLines about one thing in 10 s, >= 1 */
+  constructor(log: Logger, clock: Pick<Clock, 'monotonic'>, mostLines = 1) {
+    this.#log = log;
+    this.#clock = clock;
+    this.#mostLines = mostLines;
+  }
+
+  info(message: string, details: object, about?: string): void {
+    this.#write('info', message, details, about);
+  }
+
+  /**
+   * @param message a constant: lines of different texts are about different things
+   * @param about tells apart things of one text. One of a few names that we know, such as a region, and never a
+   *   name that others invent, because each is remembered
+   */
+  warn(message: string, details: object, about?: string): void {
+    this.#write('warn', message, details, about);
+  }
+
+  error(message: string, details: object, about?: string): void {
+    this.#write('error', message, details, about);
+  }
+
+  #write(level: Level, message: string, details: object, about = ''): void {
+    const now = this.#clock.monotonic();
+    const told = this.#toldOf(`${about} ${message}`, now);
+    if (told.lines >= this.#mostLines) {
+      told.leftOut += 1;
+      return;
+    }
+    told.lines += 1;
+    const leftOut = told.leftOut === 0 ? {} : { leftOut: told.leftOut };
+    this.#log[level]({ ...details, ...leftOut }, message);
+    told.leftOut = 0;
+  }
+
+  #toldOf(thing: string, now: number): Told {
+    const before = this.#told.get(thing);
+    if (before !== undefined && now < before.until) return before;
+    const told = { until: now + INTERVAL_MS, lines: 0, leftOut: before?.leftOut ?? 0 };
+    this.#told.set(thing, told);
+    return told;
+  }
+}

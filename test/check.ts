@@ -1,0 +1,21 @@
+import { type Part, runAtOnce } from './support/at-once.ts';
+
+/**
+ * `npm run check`: format and lint, types, and every test that starts no process, at once. Tests wait now and then,
+ * and the others take what they leave of the processors.
+ */
+const PARTS: readonly Part[] = [
+  { name: 'format and lint', command: 'npm run --silent lint' },
+  { name: 'types', command: 'npm run --silent typecheck' },
+  { name: 'tests', command: 'vitest run --project unit --project simulation' },
+];
+
+process.env.SIMULATED_WORLDS ??= '1000';
+// What the parts write comes through pipes, which have no colours by themselves.
+if (process.stdout.isTTY) process.env.FORCE_COLOR ??= '1';
+
+const failed = await runAtOnce(PARTS, (text) => process.stdout.write(text));
+if (failed.length > 0) {
+  process.stderr.write(`npm run check: ${failed.join(', ')} failed\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,200 @@
+/**
+ * Agents and coordinators of different versions as processes, under today's accounts of NATS: checks are run, results
+ * recorded, statuses judged and alerts sent, also after each part was started again; and a coordinator goes on with
+ * the database of the version before it.
+ */
+import type { Region } from '@svc/shared/regions.ts';
+import { describe, expect, type TestContext, test } from 'vitest';
+import { VERSIONS } from '../support/kept-versions.ts';
+import { MixedSystem } from '../support/mixed-system.ts';
+import { openedIn, receiverIn, targetIn } from '../support/opened.ts';
+import type { Program } from '../support/process.ts';
+import type { Receiver } from '../support/receiver.ts';
+
+const REGION: Region = 'hosta-fra';
+/** Of each status in a round. Together they are more than two batches of jobs, and of results, of the first version. */
+const MONITORS = 75;
+
+type Row = Record<string, string | number>;
+
+/** A system, and monitors that are declared a round at a time: a new monitor is checked at once, whatever the version. */
+async function systemIn(context: TestContext) {
+  const opened = openedIn(context);
+  const target = await targetIn(opened);
+  let held: Promise<void> | undefined;
+  target.answerWith(async (response, path) => {
+    await held;
+    response.statusCode = path === '/down' ? 503 : 200;
+    response.end('ok');
+  });
+  const receiver = await receiverIn(opened);
+  const system = await MixedSystem.start(opened, REGION);
+  let rounds = 0;
+  return {
+    system,
+    receiver,
+    target,
+    /** The target answers nobody until the returned function is called. */
+    hold(): () => void {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
+    },
+    async declareMore(): Promise<void> {
+      rounds += 1;
+      await system.declare(declaration(rounds, target.url, receiver.url));
+    },
+    /** Resolves when every monitor declared so far has its status, and those that are down have alerted once. */
+    async untilJudged(): Promise<void> {
+      const expected = { active: rounds * MONITORS, error: rounds * MONITORS };
+      await expect.poll(() => statusesIn(system), { timeout: 60_000, interval: 100 }).toEqual(expected);
+      expect(await alertsOf(receiver, rounds * MONITORS)).toEqual(namesOf('down', rounds));
+    },
+  };
+}
+
+const namesOf = (path: string, rounds: number): string[] =>
+  Array.from({ length: rounds * MONITORS }, (_, index) => `${path}-${index}`).sort();
+
+function declaration(rounds: number, target: string, hook: string) {
+  const monitor = (path: string) => (name: string) => [
+    name,
+    { name, url: `${target}/${path}`, periodicity: '30s', active: true, retry: 0, regions: [REGION] },
+  ];
+  const [up, down] = [namesOf('up', rounds), namesOf('down', rounds)];
+  return {
+    svc_http_monitor: Object.fromEntries([...up.map(monitor('up')), ...down.map(monitor('down'))]),
+    svc_notification: {
+      hook: {
+        name: 'hook',
+        provider_type: 'webhook',
+        webhook: { endpoint: hook },
+        monitor_ids: [...up, ...down].map((name) => `\${svc_http_monitor.${name}.id}`),
+      },
+    },
+  };
+}
+
+function statusesIn(system: MixedSystem): Row {
+  const rows = system.query<{ status: string; count: number }>(
+    'SELECT status, count(*) AS count FROM monitor_states GROUP BY status',
+  );
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+}
+
+/** Names of the monitors of the first `count` alerts, which must be about errors; one that is sent twice has one id. */
+async function alertsOf(receiver: Receiver, count: number): Promise<string[]> {
+  for (let requests = count; ; requests += 1) {
+    const received = await receiver.received(requests);
+    const alerts = new Map(received.map(({ headers, json }) => [headers['webhook-id'], json]));
+    if (alerts.size < count) continue;
+    for (const alert of alerts.values()) expect(alert).toMatchObject({ status: 'error', statusCode: 503 });
+    return [...alerts.values()].map((alert) => (alert as { monitor: { name: string } }).monitor.name).sort();
+  }
+}
+
+/** How the tests start the processes, and that they stop agents. */
+const EXPECTED = /^started without --use-system-ca|^a region that monitors declare has lost its last agent$/;
+
+const complaintsOf = (programs: readonly Program[]): unknown[] =>
+  programs.flatMap(({ lines, noise }) => [
+    ...noise,
+    ...lines.filter(({ level, msg }) => level > 30 && !EXPECTED.test(msg)),
+  ]);
+
+describe.each(VERSIONS)('%s', (version) => {
+  test.for([
+    ['its agent and the coordinator of today', version, 'today'],
+    ['the agent of today and its coordinator', 'today', version],
+  ] as const)(
+    '%s check, judge and alert, and go on after a restart of either',
+    {
+      timeout: 120_000,
+    },
+    async ([, ofAgent, ofCoordinator], context) => {
+      const { system, declareMore, untilJudged } = await systemIn(context);
+      await declareMore();
+      const agent = await system.agent(ofAgent, 'one');
+      const coordinator = await system.coordinator(ofCoordinator);
+      await untilJudged();
+
+      expect(await agent.end('SIGTERM')).toBe(0);
+      await agent.start();
+      await declareMore();
+      await untilJudged();
+
+      await coordinator.end('SIGKILL');
+      await declareMore();
+      await coordinator.start();
+      await untilJudged();
+
+      expect(await agent.end('SIGTERM')).toBe(0);
+      expect(await coordinator.end('SIGTERM')).toBe(0);
+      expect(complaintsOf([agent, coordinator])).toEqual([]);
+    },
+  );
+
+  test('its agent shares a region with agents of today', { timeout: 60_000 }, async (context) => {
+    const { system, declareMore, untilJudged } = await systemIn(context);
+    await declareMore();
+    const agents = await Promise.all([
+      system.agent(version, 'old'),
+      system.agent('today', 'new'),
+      system.agent('today', 'newer'),
+    ]);
+    const coordinator = await system.coordinator('today');
+    await untilJudged();
+    await declareMore();
+    await untilJudged();
+    // NATS hands each batch to any of them.
+    const reporting = () =>
+      system.query<{ agent: string }>('SELECT DISTINCT agent FROM results').map(({ agent }) => agent);
+    await expect.poll(() => reporting().sort(), { timeout: 30_000 }).toEqual(['new', 'newer', 'old']);
+    expect(complaintsOf([...agents, coordinator])).toEqual([]);
+  });
+
+  test('the coordinator of today goes on with its database, and with what it left unread', {
+    timeout: 60_000,
+  }, async (context) => {
+    const { system, receiver, target, hold, declareMore, untilJudged } = await systemIn(context);
+    await declareMore();
+    const agent = await system.agent(version, 'one');
+    const before = await system.coordinator(version);
+    await untilJudged();
+    const kept = historyOf(system);
+
+    const release = hold();
+    const unanswered = target.hits + 2 * MONITORS;
+    await declareMore();
+    await expect.poll(() => target.hits, { timeout: 20_000 }).toBeGreaterThanOrEqual(unanswered);
+    await before.end('SIGKILL');
+    const killedAt = Date.now();
+    release();
+
+    const coordinator = await system.coordinator('today');
+    await untilJudged();
+    const unread = `SELECT DISTINCT monitor_id FROM results WHERE slot < ${killedAt} AND monitor_id > ${2 * MONITORS}`;
+    expect(system.query(unread)).toHaveLength(2 * MONITORS);
+    // Who was told of an error before is not told again.
+    expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(2 * MONITORS);
+    const { results, ...rest } = historyOf(system);
+    expect(rest).toMatchObject({
+      monitors: expect.arrayContaining(kept.monitors),
+      states: expect.arrayContaining(kept.states),
+      incidents: expect.arrayContaining(kept.incidents),
+    });
+    const stored = new Set(results.map((result) => JSON.stringify(result)));
+    expect(kept.results.filter((result) => !stored.has(JSON.stringify(result)))).toEqual([]);
+    expect(complaintsOf([agent, coordinator])).toEqual([]);
+  });
+});
+
+/** What people would miss. */
+function historyOf(system: MixedSystem) {
+  return {
+    monitors: system.query<Row>('SELECT id, name, type, active, created_at FROM monitors ORDER BY id'),
+    states: system.query<Row>('SELECT monitor_id, status, since FROM monitor_states ORDER BY monitor_id'),
+    results: system.query<Row>('SELECT slot, monitor_id, region, outcome, latency, status_code FROM results'),
+    incidents: system.query<Row>('SELECT * FROM incidents'),
+  };
+}

@@ -1,0 +1,98 @@
+import { getHeapStatistics } from 'node:v8';
+import { Random } from '../simulation/random.ts';
+import { leastCpuMs, steepGrowth, stretchable, stretched } from './growth.ts';
+import { mutatedInput } from './mutations.ts';
+import { shrunk } from './shrink.ts';
+import { type FuzzTarget, MOST_BYTES, MOST_MS } from './target.ts';
+
+export type Finding = {
+  readonly target: string;
+  /** `--seed` of it: its case comes first then. */
+  readonly seed: number;
+  readonly problem: string;
+  readonly input: Buffer;
+};
+
+export type Fuzzed = { readonly cases: number; readonly finding: Finding | null };
+
+/** What one input may make the memory grow by, bytes. */
+const MOST_MEMORY = 64 * 1_024 * 1_024;
+/** One case of so many measures how time grows with length. */
+const GROWTH_EVERY = 40;
+
+/**
+ * Feeds a parser with inputs until the time is over or one of them shows something wrong. Case `n` of seed `s` is case
+ * 0 of seed `s + n`.
+ *
+ * @param milliseconds of wall time; one case is run in any case
+ */
+export async function fuzz(target: FuzzTarget, seed: number, milliseconds: number): Promise<Fuzzed> {
+  const end = performance.now() + milliseconds;
+  let cases = 0;
+  do {
+    const finding = await findingOf(target, (seed + cases) >>> 0);
+    cases += 1;
+    if (finding !== null) return { cases, finding };
+  } while (performance.now() < end);
+  return { cases, finding: null };
+}
+
+async function findingOf(target: FuzzTarget, seed: number): Promise<Finding | null> {
+  const random = new Random(seed);
+  const input = mutatedInput(target, random);
+  const problem = await problemWith(target, input, seed);
+  if (problem !== null) {
+    const fails = async (other: Buffer) => kindOf(await problemWith(target, other, seed)) === kindOf(problem);
+    const least = await shrunk(input, fails);
+    return {
+      target: target.name,
+      seed,
+      problem: (await problemWith(target, least, seed)) ?? problem,
+      input: least,
+    };
+  }
+  if (seed % GROWTH_EVERY !== 0) return null;
+  const parts = stretchable(input, random);
+  const growth = steepGrowth(target, parts);
+  return growth === null
+    ? null
+    : { target: target.name, seed, problem: growth, input: stretched(parts, target.mostBytes ?? MOST_BYTES) };
+}
+
+/** What is the same while an input is made shorter. */
+const kindOf = (problem: string | null): string | undefined =>
+  problem?.slice(0, 40).replaceAll(/[\d.]+/g, '');
+
+/** What an input shows; null: nothing. */
+async function problemWith(target: FuzzTarget, input: Buffer, seed: number): Promise<string | null> {
+  try {
+    const costs = costsOf(target, input);
+    if (costs !== null) return costs;
+    await target.check?.(input, new Random(seed));
+    return null;
+  } catch (error) {
+    return error instanceof Error ? (error.stack ?? error.message) : `throws ${String(error)}`;
+  }
+}
+
+function costsOf(target: FuzzTarget, input: Buffer): string | null {
+  const most = target.mostMs ?? MOST_MS;
+  const memory = usedMemory();
+  const begun = performance.now();
+  try {
+    target.parse(input);
+  } catch (error) {
+    if (!target.isRefusal(error)) throw error;
+  }
+  const ms = performance.now() - begun;
+  const grown = usedMemory() - memory;
+  if (grown > MOST_MEMORY) return `takes ${Math.round(grown / 1_048_576)} MiB of memory`;
+  if (ms <= most) return null;
+  const cpu = leastCpuMs(target, input);
+  return cpu <= most ? null : `takes ${cpu.toFixed(1)} ms of CPU for ${input.length} bytes`;
+}
+
+function usedMemory(): number {
+  const { used_heap_size, external_memory } = getHeapStatistics();
+  return used_heap_size + external_memory;
+}

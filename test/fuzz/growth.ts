@@ -1,0 +1,82 @@
+import type { Random } from '../simulation/random.ts';
+import type { FuzzTarget } from './target.ts';
+import { MOST_BYTES } from './target.ts';
+
+/** Below this no growth is looked at, ms: the largest input takes no longer. */
+const NOTICEABLE_MS = 6;
+const MEASURED_MS = 25;
+const MOST_RUNS = 20;
+/** Linear time doubles, quadratic time takes four times as long. */
+const TOO_STEEP = 3.2;
+
+/** Of what is stretched, bytes: little beside the shortest length that is measured. */
+const MOST_KEPT = 1_024;
+
+/** An input that goes on and on: a part of it is repeated in its place until it has the length asked for. */
+export type Stretched = { readonly before: Buffer; readonly unit: Buffer; readonly after: Buffer };
+
+export function stretchable(long: Buffer, random: Random): Stretched {
+  const input = long.subarray(0, MOST_KEPT);
+  const start = random.between(0, input.length);
+  const end = Math.min(input.length, start + random.logarithmic(1, 40));
+  const unit = end > start ? input.subarray(start, end) : Buffer.from('a');
+  return { before: input.subarray(0, start), unit, after: input.subarray(end) };
+}
+
+export function stretched({ before, unit, after }: Stretched, bytes: number): Buffer {
+  const times = Math.max(1, Math.floor((bytes - before.length - after.length) / unit.length));
+  return Buffer.concat([before, Buffer.alloc(times * unit.length, unit), after]);
+}
+
+/** What is wrong with how the parser's time grows with the length, measured at three lengths; null: nothing. */
+export function steepGrowth(target: FuzzTarget, parts: Stretched): string | null {
+  const most = target.mostBytes ?? MOST_BYTES;
+  const inputs = [most, most / 2, most / 4].map((bytes) => stretched(parts, bytes));
+  // Nearly always the longest is the only one that is measured.
+  if (quickMs(target, inputs[0] as Buffer) < NOTICEABLE_MS) return null;
+  // Wall time tells quickly that it is not steep; only CPU time tells that it is, whatever else runs on the machine.
+  if (!areSteep(inputs.map((input) => quickMs(target, input)))) return null;
+  const times = inputs.map((input) => leastCpuMs(target, input));
+  if (!areSteep(times)) return null;
+  const measured = inputs.map((input, index) => `${times[index]?.toFixed(1)} ms for ${input.length} bytes`);
+  return `takes ${measured.join(', ')} of one text repeated`;
+}
+
+/** @param times for an input, half of it and a quarter */
+function areSteep(times: readonly number[]): boolean {
+  return times.slice(1).every((shorter, index) => (times[index] as number) >= TOO_STEEP * shorter);
+}
+
+/** CPU time of the parser for an input, ms: the least of three, so that neither the compiler nor the collector counts. */
+export function leastCpuMs(target: FuzzTarget, input: Buffer): number {
+  return Math.min(cpuMs(target, input), cpuMs(target, input), cpuMs(target, input));
+}
+
+/** The kernel counts a thread's time in steps of some milliseconds: the parser runs for many of them. */
+function cpuMs(target: FuzzTarget, input: Buffer): number {
+  const before = process.threadCpuUsage();
+  for (let runs = 1; ; runs += 1) {
+    outcomeOf(target, input);
+    const { user, system } = process.threadCpuUsage(before);
+    const ms = (user + system) / 1_000;
+    if (ms >= MEASURED_MS || runs === MOST_RUNS) return ms / runs;
+  }
+}
+
+/** Milliseconds of wall time: the least of three. */
+function quickMs(target: FuzzTarget, input: Buffer): number {
+  const times = [1, 2, 3].map(() => {
+    const begun = performance.now();
+    outcomeOf(target, input);
+    return performance.now() - begun;
+  });
+  return Math.min(...times);
+}
+
+function outcomeOf(target: FuzzTarget, input: Buffer): void {
+  try {
+    target.parse(input);
+  } catch (error) {
+    if (!target.isRefusal(error)) throw error;
+  }
+}

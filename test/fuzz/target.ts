@@ -1,0 +1,34 @@
+import type { Random } from '../simulation/random.ts';
+
+/** A parser under fuzz: what it is fed with, and what must hold whatever that is. */
+export type FuzzTarget = {
+  /** In kebab case; of `--only`. */
+  readonly name: string;
+  /** Inputs that mean something to the parser; not empty. */
+  readonly corpus: readonly Buffer[];
+  /** What is put into inputs, one character per byte. */
+  readonly words: readonly string[];
+  /** A mutation in the parser's own grammar, beside those of bytes. */
+  readonly mutate?: (input: Buffer, random: Random) => Buffer;
+  /** The parser alone; its time and its memory are measured. */
+  readonly parse: (input: Buffer) => unknown;
+  /** True for the errors with which the parser says that it refuses an input. */
+  readonly isRefusal: (error: unknown) => boolean;
+  /** What else must hold of an input; throws when it does not. The same random numbers come for the same case. */
+  readonly check?: (input: Buffer, random: Random) => void | Promise<void>;
+  /** Longest CPU time of `parse`, ms; 50 by default. */
+  readonly mostMs?: number;
+  /** Longest input, bytes; 64 KiB by default. */
+  readonly mostBytes?: number;
+};
+
+export const MOST_MS = 50;
+export const MOST_BYTES = 64 * 1_024;
+
+/** For parsers that refuse nothing by an error. */
+export const never = (): boolean => false;
+
+/** One character per byte. */
+export const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
+
+export const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));

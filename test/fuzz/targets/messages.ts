@@ -1,0 +1,175 @@
+import { deepEqual, equal, ok } from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { readJob, readJobsMessage } from '@svc/agent/job-message.ts';
+import { AgentMessages } from '@svc/coordinator/dispatch/agent-messages.ts';
+import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
+import { parseResults } from '@svc/coordinator/recording/parse-results.ts';
+import { systemClock } from '@svc/shared/clock.ts';
+import { checkResult, readCheckResult } from '@svc/shared/messages/check-result.ts';
+import type { AgentMessage } from '@svc/shared/messages/heartbeat.ts';
+import { isResultsSubjectOf, regionOfSubject } from '@svc/shared/messages/subjects.ts';
+import { REGIONS } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import { pino } from 'pino';
+import { garbage } from '../../support/garbage.ts';
+import { mutatedJson, parsed } from '../json-mutations.ts';
+import { type FuzzTarget, json, latin1, never } from '../target.ts';
+
+const REGION = 'hosta-fra';
+const FIXTURES = new URL('../../fixtures/messages-0.1/', import.meta.url);
+
+const recorded = (name: string): object =>
+  (JSON.parse(readFileSync(new URL(name, FIXTURES), 'utf8')) as { message: object }).message;
+
+const RECORDED = readdirSync(FIXTURES)
+  .filter((name) => name.endsWith('.json'))
+  .map((name) => recorded(name));
+
+const corpusOf = (...kinds: string[]): Buffer[] => {
+  const messages = RECORDED.filter((message) =>
+    kinds.some((kind) => kind in message || Object(message).kind === kind),
+  );
+  const none = messages.flatMap((message) => garbage(message)).map(({ data }) => Buffer.from(data));
+  return [...messages, ...messages, ...messages]
+    .map(json)
+    .concat(none.filter(({ length }) => length < 20_000));
+};
+
+const WORDS = [
+  '{',
+  '}',
+  '[',
+  ']',
+  ',',
+  ':',
+  '"',
+  '\\',
+  '\\u0000',
+  '\\ud800',
+  'null',
+  '1e999',
+  '-1',
+  '"v":1,',
+  '"kind":"jobs",',
+  '"__proto__":{},',
+  '"results":',
+  '"jobs":',
+  '"check":',
+  '"type":"http",',
+  '"monitor":1,',
+  '"agent":"x",',
+];
+
+/** As it was sent, for comparisons. */
+function opened(message: object): object {
+  const entries = Object.entries(message).map(([key, value]) => [
+    key,
+    value instanceof Secret ? value.reveal() : value,
+  ]);
+  return Object.fromEntries(entries);
+}
+
+export const MESSAGES_TO_AGENTS: FuzzTarget = {
+  name: 'messages-to-agents',
+  corpus: corpusOf('jobs', 'run_now', 'roll_call'),
+  words: WORDS,
+  mutate: mutatedJson,
+  parse: readJobsMessage,
+  isRefusal: never,
+  check(input) {
+    const message = readJobsMessage(input);
+    if (typeof message === 'string') return;
+    equal(typeof readJobsMessage(json(opened(message))), 'object', 'what was read is read again');
+    if (message.kind !== 'jobs') return;
+    for (const value of message.jobs) {
+      const read = readJob(value);
+      if (read.is === 'job') {
+        const again = readJob(opened(read.job));
+        deepEqual('job' in again && opened(again.job), opened(read.job), 'a job that is read again');
+      }
+      if (read.is === 'invalid' && read.key !== null)
+        ok(read.key.every((part) => Number.isSafeInteger(part)));
+    }
+  },
+};
+
+const log = pino({ level: 'silent' });
+
+/** The message, or null when it is dropped, which is counted. */
+function handled(data: Uint8Array): AgentMessage | null {
+  const read: AgentMessage[] = [];
+  const counters = newCounters();
+  const onMessage = (_region: string, message: AgentMessage) => void read.push(message);
+  new AgentMessages({ clock: systemClock, log, counters, onMessage }).handle(REGION, {
+    subject: `svc.agents.${REGION}`,
+    data,
+    reply: '',
+    bytes: 0,
+    isNoResponders: false,
+  });
+  equal(read.length + counters.messagesDropped, 1, 'messages read or counted as dropped');
+  return read[0] ?? null;
+}
+
+export const MESSAGES_OF_AGENTS: FuzzTarget = {
+  name: 'messages-of-agents',
+  corpus: corpusOf('heartbeat', 'acceptance', 'run_outcome'),
+  words: WORDS,
+  mutate: mutatedJson,
+  parse: handled,
+  isRefusal: never,
+  check(input) {
+    const message = handled(input);
+    if (message !== null) deepEqual(handled(json(message)), message, 'a message that is read again');
+  },
+};
+
+export const RESULTS: FuzzTarget = {
+  name: 'results',
+  corpus: corpusOf('results'),
+  words: WORDS,
+  mutate: mutatedJson,
+  // It waits for nobody as long as no pause is asked for, and so has done its work when it returns.
+  parse: (input) => void parseResults(messageOf(input)),
+  isRefusal: never,
+  async check(input) {
+    const read = await parseResults(messageOf(input));
+    const { results } = Object(parsed(input)) as { results?: unknown };
+    if (typeof read === 'string' || !Array.isArray(results)) return;
+    equal(read.results.length + read.malformed, results.length, 'results read or counted as malformed');
+    for (const value of results) {
+      const byHand = readCheckResult(value);
+      const bySchema = checkResult.safeParse(value);
+      equal(byHand !== null, bySchema.success, 'whether it is a result');
+      if (byHand !== null && bySchema.success) deepEqual(checkResult.parse(byHand), bySchema.data);
+    }
+  },
+};
+
+const messageOf = (data: Uint8Array) => ({
+  subject: `svc.results.${REGION}.0`,
+  data,
+  sequence: 1,
+  time: 0,
+  messageId: '',
+});
+
+export const SUBJECTS: FuzzTarget = {
+  name: 'subjects',
+  corpus: [
+    'svc.results.hosta-fra',
+    'svc.results.hosta-fra.0',
+    'svc.jobs.hosta-fra',
+    'svc.agents.hostb-par',
+  ].map(latin1),
+  words: ['.', '*', '>', ' ', '\r\n', 'svc', 'results', ...REGIONS],
+  parse: (input) => regionOfSubject(input.toString()),
+  isRefusal: never,
+  check(input) {
+    const subject = input.toString();
+    const regions = REGIONS.filter((region) => isResultsSubjectOf(region, subject));
+    ok(regions.length <= 1, 'two regions may report on it');
+    if (regions.length === 1) equal(regionOfSubject(subject), regions[0]);
+    if (regions.length === 1) ok(!/[*>\s]/.test(subject), 'a wildcard');
+  },
+};

@@ -1,0 +1,29 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+/** A command of a shell, and what it is called. */
+export type Part = { readonly name: string; readonly command: string };
+
+/**
+ * Runs the commands at once. What each has written is passed on as one piece when it ends, so that nothing mixes.
+ *
+ * @param write takes what a person is to read
+ * @returns the names of those that failed, in the order of `parts`
+ */
+export async function runAtOnce(parts: readonly Part[], write: (text: string) => void): Promise<string[]> {
+  const outcomes = await Promise.all(parts.map((part) => run(part, write)));
+  return parts.filter((_, index) => outcomes[index] !== 0).map(({ name }) => name);
+}
+
+/** The exit code; null where a signal ended it. */
+async function run({ name, command }: Part, write: (text: string) => void): Promise<number | null> {
+  const began = performance.now();
+  const child = spawn(command, { shell: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const chunks: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const [code] = (await once(child, 'close')) as [number | null];
+  const seconds = ((performance.now() - began) / 1_000).toFixed(1);
+  const how = code === 0 ? 'passed' : 'FAILED';
+  write(`${Buffer.concat(chunks).toString('utf8')}${name}: ${how} after ${seconds} s\n`);
+  return code;
+}

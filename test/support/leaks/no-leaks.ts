@@ -1,0 +1,24 @@
+import { afterAll } from 'vitest';
+import { type Left, OpenResources } from './open-resources.ts';
+
+/** ms that what a file has closed may take to be gone. */
+const GRACE_MS = Number(process.env.LEAKS_GRACE_MS ?? 3_000);
+
+/**
+ * For all tests: a test file that leaves something open fails, and is told what and who made it. This runs after all
+ * hooks of the file: it is registered first.
+ */
+const WATCH = Symbol.for('svc.open-resources');
+// Test files that share a worker share what watches it, and each of them loads this file again.
+const watch: OpenResources = Reflect.get(globalThis, WATCH) ?? new OpenResources();
+Reflect.set(globalThis, WATCH, watch);
+const before = watch.now();
+
+afterAll(async () => {
+  const left = await watch.leftSince(before, GRACE_MS);
+  if (left.length > 0) throw new Error(`this file leaves open:\n${left.map(shown).join('\n')}`);
+}, GRACE_MS + 10_000);
+
+function shown({ name, stack }: Left): string {
+  return [`- ${name}`, ...stack.slice(0, 8).map((frame) => `    made at ${frame}`)].join('\n');
+}

@@ -1,0 +1,190 @@
+import { createHook } from 'node:async_hooks';
+import { subscribe } from 'node:diagnostics_channel';
+import { readdirSync, readlinkSync } from 'node:fs';
+import type { Server } from 'node:net';
+import { isAbsolute } from 'node:path';
+import type { Worker } from 'node:worker_threads';
+
+/** What a test file may leave behind: `name` says what it is, `stack` who made it, innermost first. */
+export type Left = { readonly name: string; readonly stack: readonly string[] };
+
+type Made = { readonly name: () => string; readonly isOpen: () => boolean; readonly made: Error };
+
+/** A handle or timer by its id of `async_hooks`. */
+type Key = number | Worker | Server;
+
+/** A handle of libuv, as `async_hooks` gives it. */
+type Handle = {
+  hasRef?(): boolean;
+  getsockname?(out: object): number;
+  getpeername?(out: object): number;
+};
+type Address = { address?: string; port?: number };
+
+/** By the names of `async_hooks`: those that `destroy` is told of as soon as they are closed. */
+const HANDLES: Readonly<Record<string, string>> = {
+  TCPWRAP: 'a TCP connection',
+  PIPEWRAP: 'a pipe or local connection',
+  UDPWRAP: 'a UDP socket',
+  PROCESSWRAP: 'a child process',
+  FSEVENTWRAP: 'a watcher of files',
+  STATWATCHER: 'a watcher of a file',
+  SIGNALWRAP: 'a listener for a signal',
+  MESSAGEPORT: 'a message port',
+};
+
+/** Frames that are kept; the innermost ones are Node's own. */
+const FRAMES = 30;
+
+/**
+ * What this process opens and does not close: handles, also those that keep no process alive, timers that do,
+ * threads, and files by their descriptors. Nothing that was there at the start is seen, and nothing that waits for
+ * the garbage collector.
+ */
+export class OpenResources {
+  readonly #made = new Map<Key, Made>();
+  #notify: () => void = () => {};
+
+  constructor() {
+    createHook({
+      // Promises are many, and none of them is of interest.
+      trackPromises: false,
+      init: (id, type, _trigger, resource) => this.#init(id, type, resource),
+      destroy: (id) => this.#closed(id),
+    }).enable();
+    subscribe('worker_threads', (message) => this.#thread((message as { worker: Worker }).worker));
+    // Their handles are made later, where nobody can be told who asked for them.
+    subscribe('tracing:net.server.listen:asyncStart', (message) =>
+      this.#server((message as { server: Server }).server),
+    );
+  }
+
+  /** What is open now, to be given to {@link leftSince}. */
+  now(): Set<unknown> {
+    return new Set<unknown>([...this.#made.keys(), ...openFiles()]);
+  }
+
+  /** What has been opened since and is not closed within `graceMs`: ends of connections travel to the other side. */
+  async leftSince(before: ReadonlySet<unknown>, graceMs: number): Promise<Left[]> {
+    const until = performance.now() + graceMs;
+    for (;;) {
+      const left = this.#left(before);
+      if (left.length === 0 || performance.now() >= until) return left;
+      await this.#change();
+    }
+  }
+
+  #left(before: ReadonlySet<unknown>): Left[] {
+    const handles = [...this.#made]
+      .filter(([key, { isOpen }]) => !before.has(key) && isOpen())
+      .map(([, { name, made }]) => ({ name: name(), stack: ownFrames(made) }))
+      .filter(({ stack }) => !isOfTheRunner(stack));
+    const files = openFiles().filter((file) => !before.has(file));
+    return [...handles, ...files.map((file) => ({ name: `the open file ${file}`, stack: [] }))];
+  }
+
+  /** Until something is closed; files close without a word. */
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      const look = setTimeout(resolve, 20);
+      look.unref();
+      this.#notify = resolve;
+    });
+  }
+
+  #init(id: number, type: string, resource: object): void {
+    if (type === 'Timeout') {
+      const timer = resource as NodeJS.Timeout;
+      const made = stackHere();
+      // Node's own timers belong to a handle, which is seen.
+      const isOpen = () => timer.hasRef() && ownFrames(made).length > 0;
+      this.#made.set(id, { name: () => 'a timer', isOpen, made });
+      return;
+    }
+    const kind = HANDLES[type];
+    if (kind === undefined) return;
+    const made = stackHere();
+    const name = () => `${kind}${ends(resource as Handle)}`;
+    this.#made.set(id, { name, isOpen: () => !isOfThread(made), made });
+  }
+
+  #thread(worker: Worker): void {
+    const name = () => `the thread ${worker.threadName ?? ''} (${worker.threadId})`;
+    this.#made.set(worker, { name, isOpen: () => true, made: stackHere() });
+    worker.once('exit', () => this.#closed(worker));
+  }
+
+  #server(server: Server): void {
+    const name = () => `a listening server (${JSON.stringify(server.address())})`;
+    this.#made.set(server, { name, isOpen: () => server.listening, made: stackHere() });
+    server.once('close', () => this.#closed(server));
+  }
+
+  #closed(key: Key): void {
+    if (this.#made.delete(key)) this.#notify();
+  }
+}
+
+/** Formatted only where it is shown. */
+function stackHere(): Error {
+  const before = Error.stackTraceLimit;
+  Error.stackTraceLimit = FRAMES;
+  const made = new Error();
+  Error.stackTraceLimit = before;
+  return made;
+}
+
+/** Frames outside of Node and of this file, without those of the runner that called the test. */
+function ownFrames(made: Error): string[] {
+  const frames = (made.stack ?? '')
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim().replace(/^at (async )?/, ''))
+    .filter((line) => !/\(?node:/.test(line) && !line.includes('/leaks/open-resources.ts'));
+  const outermost = frames.findIndex((frame, index) => index > 0 && OF_THE_RUNNER.test(frame));
+  return outermost === -1 ? frames : frames.slice(0, outermost);
+}
+
+const OF_THE_RUNNER = /node_modules\/(@?vitest|tinypool|birpc)/;
+
+/** The runner's own time-outs and its channel to the main process. */
+function isOfTheRunner([innermost = '']: readonly string[]): boolean {
+  return OF_THE_RUNNER.test(innermost);
+}
+
+/** A thread has some ports of its own. It is seen itself. */
+function isOfThread(made: Error): boolean {
+  return /new Worker \(node:/.test(made.stack ?? '');
+}
+
+function ends(handle: Handle): string {
+  const [own, peer] = [{}, {}] as [Address, Address];
+  try {
+    handle.getsockname?.(own);
+    handle.getpeername?.(peer);
+  } catch {
+    return ''; // It has never been opened, or closes at this moment.
+  }
+  const shown = ({ address, port }: Address) => (address === undefined ? null : `${address} ${port}`);
+  const both = [shown(own), shown(peer)].filter((end) => end !== null);
+  return both.length === 0 ? '' : ` (${both.join(' to ')})`;
+}
+
+/** By path. Where there is no `/proc` nothing is seen of files. */
+function openFiles(): string[] {
+  const folder = '/proc/self/fd';
+  let descriptors: string[];
+  try {
+    descriptors = readdirSync(folder);
+  } catch {
+    return [];
+  }
+  return descriptors.flatMap((descriptor) => {
+    try {
+      const path = readlinkSync(`${folder}/${descriptor}`);
+      return isAbsolute(path) && !/^\/(dev|proc|sys)\/(?!shm)/.test(path) ? [`${path} (${descriptor})`] : [];
+    } catch {
+      return []; // The descriptor by which the list was read.
+    }
+  });
+}

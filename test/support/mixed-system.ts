@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Region } from '@svc/shared/regions.ts';
+import { programOf, type Version } from './kept-versions.ts';
+import { type NatsAccounts, natsAccounts } from './nats-accounts.ts';
+import { type NatsServer, startNatsServer } from './nats-server.ts';
+import type { Opened } from './opened.ts';
+import { Program } from './process.ts';
+
+/**
+ * A NATS server with the accounts that `deploy/nats` makes today, and coordinators and agents of any version as
+ * processes. One region, one data folder.
+ */
+export class MixedSystem {
+  readonly #region: Region;
+  readonly #accounts: NatsAccounts;
+  readonly #nats: NatsServer;
+  readonly #opened: Opened;
+  readonly #folder: string;
+  readonly #token = randomBytes(16).toString('hex');
+  #url = '';
+
+  private constructor(
+    region: Region,
+    accounts: NatsAccounts,
+    nats: NatsServer,
+    opened: Opened,
+    folder: string,
+  ) {
+    this.#region = region;
+    this.#accounts = accounts;
+    this.#nats = nats;
+    this.#opened = opened;
+    this.#folder = folder;
+  }
+
+  /** @param opened closes what is started here */
+  static async start(opened: Opened, region: Region): Promise<MixedSystem> {
+    const folder = await mkdtemp(join(tmpdir(), 'svc-mixed-'));
+    opened.push({ close: () => rm(folder, { recursive: true, force: true }) });
+    const accounts = natsAccounts([region]);
+    const nats = await startNatsServer(accounts.configuration);
+    opened.push({ close: () => nats.dispose() });
+    return new MixedSystem(region, accounts, nats, opened, folder);
+  }
+
+  /** Another coordinator finds what the one before it has left in the data folder. */
+  async coordinator(version: Version): Promise<Program> {
+    const coordinator = await this.#started(await programOf('coordinator', version, this.#folder), {
+      SVC_NATS_NKEY: this.#accounts.seedOf('coordinator'),
+      SVC_LISTEN: '127.0.0.1:0',
+      SVC_DATA_DIR: this.#folder,
+      SVC_CONFIG: this.#declaredFile,
+      SVC_API_TOKEN: this.#token,
+      SVC_CHANNEL_EGRESS_ALLOW: '127.0.0.0/8',
+    });
+    this.#url = String(coordinator.lines.find(({ event }) => event === 'ready')?.url);
+    return coordinator;
+  }
+
+  async agent(version: Version, id: string): Promise<Program> {
+    return await this.#started(await programOf('agent', version, this.#folder), {
+      SVC_NATS_NKEY: this.#accounts.seedOf(this.#region),
+      SVC_REGION: this.#region,
+      SVC_AGENT_ID: id,
+      SVC_DRAIN_MS: '2000',
+    });
+  }
+
+  async #started(file: string, environment: Record<string, string>): Promise<Program> {
+    const common = { SVC_NATS_URL: this.#nats.url, SVC_LOG_LEVEL: 'info' };
+    const program = new Program(file, { ...common, ...environment });
+    this.#opened.push({ close: async () => void (await program.end('SIGKILL')) });
+    await program.start();
+    return program;
+  }
+
+  get #declaredFile(): string {
+    return join(this.#folder, 'svc.json');
+  }
+
+  /** Replaces the declared file, which the coordinator applies by itself. */
+  async declare(declared: object): Promise<void> {
+    await writeFile(this.#declaredFile, JSON.stringify(declared));
+  }
+
+  /** GET with the operator's token; the parsed body. */
+  async get<T>(path: string): Promise<T> {
+    const response = await fetch(`${this.#url}${path}`, {
+      headers: { authorization: `Bearer ${this.#token}` },
+    });
+    if (!response.ok) throw new Error(`GET ${path} answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as T;
+  }
+
+  /** Rows of the database as it is on disk now. */
+  query<Row>(sql: string): Row[] {
+    const database = new DatabaseSync(join(this.#folder, 'svc.db'), { readOnly: true, timeout: 5_000 });
+    try {
+      return database.prepare(sql).all() as Row[];
+    } finally {
+      database.close();
+    }
+  }
+}

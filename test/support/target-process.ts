@@ -1,0 +1,28 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const FILE = fileURLToPath(new URL('../bench/target-process.ts', import.meta.url));
+
+export type TargetProcess = {
+  readonly url: string;
+  /** From now on it answers 503 to what asks for `/fragile`. */
+  goDown(): void;
+  close(): Promise<void>;
+};
+
+/** An HTTP target that shares no event loop with the test: it answers also while the test is busy. */
+export async function startTargetProcess(): Promise<TargetProcess> {
+  const child = fork(FILE, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  if (child.stdout === null) throw new TypeError('stdout is a pipe');
+  const [port] = (await once(child.stdout, 'data')) as [Buffer];
+  return {
+    url: `http://127.0.0.1:${port.toString().trim()}`,
+    goDown: () => void child.send('down'),
+    async close() {
+      const exited = once(child, 'exit');
+      child.disconnect();
+      await exited;
+    },
+  };
+}
