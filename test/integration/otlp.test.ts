@@ -1,4 +1,5 @@
 /** What a receiver of OTLP gets is what the stored results imply, over restarts of coordinator and receiver. */
+import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Region } from '@svc/shared/regions.ts';
 import { expect, test } from 'vitest';
@@ -265,6 +266,15 @@ test('endpoints that hang, refuse and redirect delay no other', { timeout: 60_00
   expect(await service.metric('svc_otlp_endpoints{state="failing"}')).toBeGreaterThanOrEqual(2);
 });
 
+/** Of docs/metrics.md. */
+function documentedQueries(): string[] {
+  const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
+  const table = page.slice(page.indexOf('## Queries'), page.indexOf('## When an endpoint'));
+  const queries = [...table.matchAll(/^\|[^|]+\| `(.+)` \|$/gm)].map(([, query = '']) => query);
+  expect(queries.length).toBeGreaterThan(4);
+  return queries;
+}
+
 /** Debian 12 has 1.79, which knows no OTLP yet: the test runs where a newer one is on the PATH. */
 const victoria = findProgram('victoria-metrics');
 if (victoria === null) console.warn('skipped: victoria-metrics is not installed');
@@ -291,15 +301,21 @@ test.skipIf(victoria === null)(
     });
     await service.decided(service.idOf('tcp 0'), 3);
     const stored = await quiet(service);
-    const total = async () => (await database.query('sum({__name__="svc.checks"})'))[0]?.value ?? 0;
+    const total = async () => (await database.query('sum(svc_checks_total)'))[0]?.value ?? 0;
     await service.until(async () => (await total()) === checksOf(stored));
-    const byOutcome = await database.query('sum by ("svc.check.outcome") ({__name__="svc.checks"})');
+    const byOutcome = await database.query('sum by (svc_check_outcome) (svc_checks_total)');
     for (const { labels, value } of byOutcome) {
-      const outcome = labels['svc.check.outcome'];
+      const outcome = labels.svc_check_outcome;
       expect(value).toBe(checksOf(stored.filter((row) => row.outcome === outcome)));
     }
-    const [count] = await database.query('sum({__name__="svc.check.duration_count"})');
+    const [count] = await database.query('sum(svc_check_duration_seconds_count)');
     expect(count?.value).toBe(checksOf(stored));
+    for (const query of documentedQueries()) await database.query(query);
+    const down = await database.query('svc_monitor_status_ratio{svc_monitor_state="error"} == 1');
+    const failing = stored.filter(({ outcome }) => outcome === 'failed').map(({ monitor_id }) => monitor_id);
+    expect(down.map(({ labels }) => Number(labels.svc_monitor_id)).sort()).toEqual(
+      [...new Set(failing)].sort(),
+    );
     const { export: exported } = await service.get<{ export: { endpoints: object[] } }>('/v1/system');
     expect(exported.endpoints).toEqual([
       expect.objectContaining({ encoding: 'protobuf', failing: false, points_dropped: 0 }),

@@ -28,6 +28,7 @@ export async function startVictoriaMetrics(program: string): Promise<VictoriaMet
       `-storageDataPath=${folder}`,
       '-search.latencyOffset=0s',
       '-search.disableCache',
+      '-opentelemetry.usePrometheusNaming',
       '-memory.allowedBytes=64MB',
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
@@ -37,7 +38,7 @@ export async function startVictoriaMetrics(program: string): Promise<VictoriaMet
   await new Promise<void>((resolve, reject) => {
     child.stderr.on('data', (chunk: Buffer) => {
       said += chunk.toString();
-      if (/starting (?:http )?server at/.test(said)) resolve();
+      if (/(?:started|starting) (?:http )?server at/.test(said)) resolve();
     });
     child.once('exit', () => reject(new Error(`VictoriaMetrics has ended:\n${said}`)));
   });
@@ -51,9 +52,11 @@ export async function startVictoriaMetrics(program: string): Promise<VictoriaMet
       // What came in is searched once it is flushed.
       await fetch(`${url}/internal/force_flush`);
       const answer = await fetch(`${url}/api/v1/query?query=${encodeURIComponent(text)}`);
-      const { data } = (await answer.json()) as {
-        data: { result: { metric: Record<string, string>; value: [number, string] }[] };
+      const { data, error } = (await answer.json()) as {
+        data?: { result: { metric: Record<string, string>; value: [number, string] }[] };
+        error?: string;
       };
+      if (data === undefined) throw new Error(error ?? 'VictoriaMetrics has not answered');
       return data.result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
     },
     async stop() {

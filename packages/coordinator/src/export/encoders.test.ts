@@ -1,5 +1,4 @@
-import { JsonMetricsSerializer, ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer';
-import { AggregationTemporality, DataPointType, type ResourceMetrics } from '@opentelemetry/sdk-metrics';
+import { JsonMetricsSerializer, ProtobufMetricsSerializer } from 'otlp-definitions';
 import { describe, expect, test } from 'vitest';
 import { decodeOtlp, metricsOf } from '../../../../test/support/otlp-receiver.ts';
 import { Attributes } from './attributes.ts';
@@ -8,6 +7,11 @@ import { JsonEncoder } from './json-encoder.ts';
 import { EXPORTED_METRICS } from './metrics.ts';
 import { ProtobufEncoder } from './protobuf-encoder.ts';
 import { CONTENT_TYPES, type RequestEncoder } from './request-encoder.ts';
+
+/** As `@opentelemetry/sdk-metrics` numbers them. */
+const DataPointType = { HISTOGRAM: 0, EXPONENTIAL_HISTOGRAM: 1, GAUGE: 2, SUM: 3 } as const;
+const CUMULATIVE = 1;
+type ResourceMetrics = Parameters<typeof ProtobufMetricsSerializer.serializeRequest>[0];
 
 const STARTED_AT = 1_795_000_000_123;
 const AT = 1_795_000_060_456;
@@ -69,11 +73,11 @@ function theirs(histograms: HistogramKind): ResourceMetrics {
           negative: { offset: 0, bucketCounts: [] },
         };
   };
-  const metric = (key: keyof typeof EXPORTED_METRICS, dataPointType: DataPointType, point: object) => {
+  const metric = (key: keyof typeof EXPORTED_METRICS, dataPointType: number, point: object) => {
     const { name, unit, description } = EXPORTED_METRICS[key];
     return {
       descriptor: { name, unit, description, valueType: key === 'checks' ? 0 : 1, advice: {} },
-      aggregationTemporality: AggregationTemporality.CUMULATIVE,
+      aggregationTemporality: CUMULATIVE,
       dataPointType,
       isMonotonic: key === 'checks',
       dataPoints: twice({ ...common, ...point }),

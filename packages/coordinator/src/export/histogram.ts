@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** Buckets per doubling are 2 to the power of it: 8, so a value is known within 4.4 %, as roll-ups know it within 5. */
 const FINEST_SCALE = 3;
 const FINEST_FACTOR = 2 ** FINEST_SCALE;
@@ -5,18 +7,19 @@ const FINEST_FACTOR = 2 ** FINEST_SCALE;
 const MAX_BUCKETS = 160;
 
 /** What a histogram has of the values recorded since its start, as it is stored. */
-export type HistogramData = {
-  count: number;
+export const histogramData = z.object({
+  count: z.number(),
   /** Seconds, as `min` and `max`, which are null while nothing is recorded. */
-  sum: number;
-  min: number | null;
-  max: number | null;
-  /** Exponential: see {@link ExponentialHistogram}. Null: explicit. */
-  scale: number | null;
-  zero: number;
-  offset: number;
-  counts: number[];
-};
+  sum: z.number(),
+  min: z.number().nullable(),
+  max: z.number().nullable(),
+  /** Exponential: see {@link DurationHistogram}. Null: explicit. */
+  scale: z.number().nullable(),
+  zero: z.number(),
+  offset: z.number(),
+  counts: z.array(z.number()),
+});
+export type HistogramData = z.infer<typeof histogramData>;
 
 /** Bounds of the explicit buckets, seconds: those that OpenTelemetry advises for durations of HTTP. */
 export const EXPLICIT_BOUNDS = [

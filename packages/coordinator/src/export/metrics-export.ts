@@ -37,6 +37,8 @@ const RESTART_AFTER_MS = 5_000;
 const TEST_WITHIN_MS = 35_000;
 /** Notes that the thread has not read, in bytes: beyond it the thread is started anew from what is stored. */
 const MOST_UNREAD = 64 * 1_024 * 1_024;
+/** Notes that no stored totals have, in bytes: beyond it results are not noted any more, and counts miss them. */
+const MOST_KEPT = 512 * 1_024 * 1_024;
 
 /** The test of an endpoint cannot be made. */
 export class ExportTestError extends SvcError {
@@ -67,6 +69,8 @@ export class MetricsExport {
   /** Notes that were handed over and not read yet, with their bytes. */
   #unread: { id: number; bytes: number }[] = [];
   #unreadBytes = 0;
+  /** Of notes since totals were last stored, about. */
+  #keptBytes = 0;
   #endpoints: readonly EndpointState[] = [];
   #ofThread = NO_POINTS;
   #ofEarlierThreads = NO_POINTS;
@@ -114,7 +118,7 @@ export class MetricsExport {
     // Also while the thread is started again: it reads the notes that it has missed.
     const exported = recorded.filter(({ monitor, isNew }) => isNew && this.#isExported(monitor));
     const bytes = exported.length === 0 ? null : encodeNote(exported);
-    if (bytes === null) return null;
+    if (bytes === null || this.#isFull(bytes.length)) return null;
     this.#lastNote += 1;
     return { id: this.#lastNote, bytes };
   }
@@ -172,6 +176,18 @@ export class MetricsExport {
     cancel();
     if (answer !== null) return answer;
     throw new ExportTestError('export-unavailable', 'the export does not run at this moment');
+  }
+
+  /** Totals were not stored for hours: the thread fails again and again. The database must not fill up. */
+  #isFull(more: number): boolean {
+    if (this.#keptBytes > MOST_KEPT) return true;
+    this.#keptBytes += more;
+    if (this.#keptBytes > MOST_KEPT) {
+      this.#parts.log.error(
+        'exported totals could not be stored for too long: exported counts miss results now',
+      );
+    }
+    return false;
   }
 
   #isExported(monitor: LiveMonitor): boolean {
@@ -294,12 +310,18 @@ export class MetricsExport {
     try {
       if (rows.length > 0) await writeTotals(store, rows);
       if (forgotten.length > 0) await removeTotals(store, forgotten);
-      if (notesUntil !== null) await removeNotes(store, notesUntil);
+      if (notesUntil !== null) await this.#removeNotes(notesUntil);
     } catch (error) {
       isSaved = false;
       this.#failed(error);
     }
     this.#worker?.postMessage({ kind: 'saved', isSaved } satisfies ToExportThread);
+  }
+
+  async #removeNotes(until: number): Promise<void> {
+    const before = this.#keptBytes;
+    await removeNotes(this.#parts.store, until);
+    this.#keptBytes -= before;
   }
 
   #tested(request: number, answer: TestAnswer | null): void {

@@ -1,10 +1,11 @@
+import { z } from 'zod';
 import type { MonitorStatus } from '../domain/monitor.ts';
 import { addTimes, NO_TIMES, type StatusSince, timesBetween } from '../domain/uptime.ts';
 import { Attributes } from './attributes.ts';
 import type { HistogramKind } from './histogram.ts';
 import { ATTRIBUTE } from './metrics.ts';
 import type { ReadResult } from './note.ts';
-import { RegionTotals, type StoredRegion } from './region-totals.ts';
+import { RegionTotals, type StoredRegion, storedRegion } from './region-totals.ts';
 import type { RequestEncoder } from './request-encoder.ts';
 
 /** What is known of a monitor by its declaration. */
@@ -17,14 +18,15 @@ export type ExportedMonitor = {
 };
 
 /** What `export_totals.totals` holds. */
-export type StoredTotals = {
-  readonly v: 1;
+const storedTotals = z.object({
+  v: z.literal(1),
   /** What the attributes and the buckets were made from. */
-  readonly identity: string;
+  identity: z.string(),
   /** Epoch ms. */
-  readonly startedAt: number;
-  readonly regions: readonly StoredRegion[];
-};
+  startedAt: z.number(),
+  regions: z.array(storedRegion),
+});
+type StoredTotals = z.infer<typeof storedTotals>;
 
 const STATUSES = ['active', 'degraded', 'error', 'unknown'] as const satisfies MonitorStatus[];
 const UPTIME_MS = 24 * 3_600_000;
@@ -77,8 +79,8 @@ export class MonitorTotals {
     history: readonly StatusSince[],
     row: { readonly until: number; readonly text: string },
   ): MonitorTotals | null {
-    const stored = JSON.parse(row.text) as StoredTotals;
-    if (stored.v !== 1 || stored.identity !== identityOf(monitor, kind)) return null;
+    const { data: stored } = storedTotals.safeParse(JSON.parse(row.text));
+    if (stored?.identity !== identityOf(monitor, kind)) return null;
     const { startedAt, regions } = stored;
     const totals = new MonitorTotals(monitor, kind, history, { startedAt, until: row.until });
     for (const region of regions) totals.#restore(region);

@@ -1,7 +1,8 @@
 import { REGIONS } from '@svc/shared/regions.ts';
+import { z } from 'zod';
 import type { Attributes, AttributeValue } from './attributes.ts';
 import { ERROR_TYPES } from './error-type.ts';
-import { DurationHistogram, type HistogramData, type HistogramKind } from './histogram.ts';
+import { DurationHistogram, type HistogramKind, histogramData } from './histogram.ts';
 import { ATTRIBUTE, MOST_DURATION_SERIES } from './metrics.ts';
 import { COUNTED_OUTCOMES, PHASE_NAMES, type ReadResult } from './note.ts';
 
@@ -14,15 +15,16 @@ export type DurationSeries = {
 };
 
 /** A region's totals as they are stored. */
-export type StoredRegion = {
-  readonly region: string;
+export const storedRegion = z.object({
+  region: z.string(),
   /** By outcome, as {@link COUNTED_OUTCOMES} has them. */
-  readonly counts: readonly number[];
-  readonly durations: readonly (readonly [key: number, data: HistogramData])[];
+  counts: z.array(z.number()),
+  durations: z.array(z.tuple([z.number(), histogramData])),
   /** By phase, as {@link PHASE_NAMES} has them. */
-  readonly phases: readonly (HistogramData | null)[];
-  readonly certificateExpiresAt: number | null;
-};
+  phases: z.array(histogramData.nullable()),
+  certificateExpiresAt: z.number().nullable(),
+});
+export type StoredRegion = z.infer<typeof storedRegion>;
 
 const OVERFLOW = -1;
 /** Status codes are below it. */
