@@ -445,7 +445,9 @@ test('the test of an export of a monitor without an endpoint is refused, and of 
   });
   await api.call('DELETE', `/v1/monitors/${id}`);
   expect((await api.call('POST', `/v1/monitors/${id}/otlp-test`)).status).toBe(404);
-  expect((await api.call('GET', '/v1/system')).body).toEqual({ export: { endpoints: [] } });
+  const { body } = await api.call('GET', '/v1/system');
+  const endpoint = 'https://otlp.example.com/v1/metrics';
+  expect(body).toMatchObject({ export: { endpoints: [{ endpoint, default: false, monitors: 1 }] } });
 });
 
 describe('status pages', () => {
