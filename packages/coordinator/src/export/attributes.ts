@@ -1,18 +1,23 @@
 export type AttributeValue = string | number | boolean;
 
-/** Attributes of a point, with what the encoders make of them: it is the same for every export. */
-export class Attributes {
-  readonly list: readonly (readonly [name: string, value: AttributeValue])[];
-  /** Set by the encoder of JSON: the beginning of a point. */
-  json: Uint8Array | null = null;
-  /** Set by the encoder of protobuf: its fields in a message where they have this number. */
-  protobuf: { readonly field: number; readonly bytes: Uint8Array } | null = null;
+type AttributeList = readonly (readonly [name: string, value: AttributeValue])[];
 
-  constructor(list: Attributes['list']) {
+/** Some attributes of points, with what the encoders make of them: it is the same for every export. */
+export class Attributes {
+  readonly list: AttributeList;
+  /** Set by the encoder of JSON: the members of the list, without what is around it. */
+  json: Uint8Array | null = null;
+  #protobuf: Map<number, Uint8Array> | null = null;
+
+  constructor(list: AttributeList) {
     this.list = list;
   }
 
-  with(...more: readonly (readonly [name: string, value: AttributeValue])[]): Attributes {
-    return new Attributes([...this.list, ...more]);
+  /** For the encoder of protobuf: its fields, by the number that they have in their message. */
+  get protobuf(): Map<number, Uint8Array> {
+    this.#protobuf ??= new Map();
+    return this.#protobuf;
   }
 }
+
+export const NO_ATTRIBUTES = new Attributes([]);

@@ -2,12 +2,14 @@ import type { Attributes, AttributeValue } from './attributes.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { EXPLICIT_BOUNDS, type HistogramData } from './histogram.ts';
 import { EXPORTED_METRICS, METRIC_KEYS, type MetricKey, memberOf } from './metrics.ts';
-import type { RequestEncoder, RequestFrame } from './request-encoder.ts';
+import type { PointAttributes, RequestEncoder, RequestFrame } from './request-encoder.ts';
 
 const CUMULATIVE = 2;
 const COMMA = 44;
 
 const TEXT = {
+  attributes: utf8('{"attributes":['),
+  endOfAttributes: utf8('],'),
   asInt: utf8(',"asInt":"'),
   asDouble: utf8(',"asDouble":'),
   count: utf8(',"count":"'),
@@ -59,21 +61,21 @@ export class JsonEncoder implements RequestEncoder {
     this.#times = utf8(`"startTimeUnixNano":"${nanoseconds(startedAt)}",${time}`);
   }
 
-  sum(metric: MetricKey, attributes: Attributes, value: number): void {
+  sum(metric: MetricKey, attributes: PointAttributes, value: number): void {
     const writer = this.#point(metric, attributes, this.#times);
     writer.raw(TEXT.asInt);
     writer.decimal(value);
     writer.raw(TEXT.endOfText);
   }
 
-  gauge(metric: MetricKey, attributes: Attributes, value: number): void {
+  gauge(metric: MetricKey, attributes: PointAttributes, value: number): void {
     const writer = this.#point(metric, attributes, this.#time);
     writer.raw(TEXT.asDouble);
     writer.decimal(value);
     writer.raw(TEXT.end);
   }
 
-  histogram(metric: MetricKey, attributes: Attributes, data: HistogramData): void {
+  histogram(metric: MetricKey, attributes: PointAttributes, data: HistogramData): void {
     const writer = this.#point(metric, attributes, this.#times);
     writer.raw(TEXT.count);
     writer.decimal(data.count);
@@ -105,8 +107,9 @@ export class JsonEncoder implements RequestEncoder {
     const { name, version } = scope;
     const body = this.#body;
     body.clear();
-    body.raw(utf8(`{"resourceMetrics":[{"resource":{"attributes":[${listOf(resource)}]},"scopeMetrics":[`));
-    body.raw(utf8(`{"scope":${JSON.stringify({ name, version })},"metrics":[`));
+    body.raw(utf8('{"resourceMetrics":[{"resource":{"attributes":['));
+    body.raw(membersOf(resource));
+    body.raw(utf8(`]},"scopeMetrics":[{"scope":${JSON.stringify({ name, version })},"metrics":[`));
     let isFirst = true;
     for (const key of METRIC_KEYS) {
       if (this.#of(key).length === 0) continue;
@@ -122,11 +125,14 @@ export class JsonEncoder implements RequestEncoder {
     return this.#byMetric.get(metric) as ByteWriter;
   }
 
-  #point(metric: MetricKey, attributes: Attributes, times: Uint8Array): ByteWriter {
+  #point(metric: MetricKey, { all, own }: PointAttributes, times: Uint8Array): ByteWriter {
     const writer = this.#of(metric);
     if (writer.length > 0) writer.byte(COMMA);
-    attributes.json ??= utf8(`{"attributes":[${listOf(attributes)}],`);
-    writer.raw(attributes.json);
+    writer.raw(TEXT.attributes);
+    writer.raw(membersOf(all));
+    if (all.list.length > 0 && own.list.length > 0) writer.byte(COMMA);
+    writer.raw(membersOf(own));
+    writer.raw(TEXT.endOfAttributes);
     writer.raw(times);
     this.points += 1;
     return writer;
@@ -160,8 +166,11 @@ function nanoseconds(epochMs: number): string {
   return `${Math.trunc(epochMs)}000000`;
 }
 
-function listOf({ list }: Attributes): string {
-  return list.map(([key, value]) => JSON.stringify({ key, value: anyValue(value) })).join(',');
+function membersOf(attributes: Attributes): Uint8Array {
+  attributes.json ??= utf8(
+    attributes.list.map(([key, value]) => JSON.stringify({ key, value: anyValue(value) })).join(','),
+  );
+  return attributes.json;
 }
 
 function anyValue(value: AttributeValue): object {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { MonitorStatus } from '../domain/monitor.ts';
 import { addTimes, NO_TIMES, type StatusSince, timesBetween } from '../domain/uptime.ts';
-import { Attributes } from './attributes.ts';
+import { Attributes, NO_ATTRIBUTES } from './attributes.ts';
 import type { HistogramKind } from './histogram.ts';
 import { ATTRIBUTE } from './metrics.ts';
 import type { ReadResult } from './note.ts';
@@ -29,6 +29,7 @@ const storedTotals = z.object({
 type StoredTotals = z.infer<typeof storedTotals>;
 
 const STATUSES = ['active', 'degraded', 'error', 'unknown'] as const satisfies MonitorStatus[];
+const STATES = STATUSES.map((of) => ({ of, own: new Attributes([[ATTRIBUTE.state, of]]) }));
 const UPTIME_MS = 24 * 3_600_000;
 /** Changes of status that are remembered: more than a monitor that flaps every 30 s has in 24 h. */
 const MOST_CHANGES = 3_000;
@@ -45,7 +46,6 @@ export class MonitorTotals {
   readonly #identity: string;
   readonly #kind: HistogramKind;
   readonly #attributes: Attributes;
-  readonly #statusAttributes: readonly Attributes[];
   /** By place in the list of regions; a hole: nothing is counted. */
   readonly #regions: (RegionTotals | undefined)[] = [];
   /** Oldest first. */
@@ -68,7 +68,6 @@ export class MonitorTotals {
       [ATTRIBUTE.monitorKind, monitor.kind],
       [ATTRIBUTE.target, monitor.target],
     ]);
-    this.#statusAttributes = STATUSES.map((status) => this.#attributes.with([ATTRIBUTE.state, status]));
     this.#changes = [...history];
   }
 
@@ -122,14 +121,13 @@ export class MonitorTotals {
 
   /** @param now epoch ms */
   encode(encoder: RequestEncoder, now: number): void {
+    const all = this.#attributes;
     encoder.startAt(this.startedAt);
-    for (const region of this.#regions) if (region !== undefined) encodeRegion(encoder, region, now);
+    for (const region of this.#regions) if (region !== undefined) encodeRegion(encoder, all, region, now);
     const status = this.#changes.at(-1)?.status ?? 'unknown';
-    STATUSES.forEach((each, place) => {
-      encoder.gauge('status', this.#statusAttributes[place] as Attributes, Number(each === status));
-    });
+    for (const { of, own } of STATES) encoder.gauge('status', { all, own }, Number(of === status));
     const uptime = this.#uptime(now);
-    if (uptime !== null) encoder.gauge('uptime', this.#attributes, uptime);
+    if (uptime !== null) encoder.gauge('uptime', { all, own: NO_ATTRIBUTES }, uptime);
   }
 
   /** 0 to 1; null: nothing is known. */
@@ -144,7 +142,7 @@ export class MonitorTotals {
   #newRegion(place: number): RegionTotals | null {
     const name = RegionTotals.nameOf(place);
     if (name === null) return null;
-    const made = new RegionTotals(name, this.#attributes, this.#kind, null);
+    const made = new RegionTotals(name, this.#kind, null);
     this.#regions[place] = made;
     return made;
   }
@@ -153,22 +151,25 @@ export class MonitorTotals {
     const place = RegionTotals.placeOf(stored.region);
     // A newer version may have stored a region that this one does not know.
     if (place < 0) return;
-    this.#regions[place] = new RegionTotals(stored.region, this.#attributes, this.#kind, stored);
+    this.#regions[place] = new RegionTotals(stored.region, this.#kind, stored);
   }
 }
 
-function encodeRegion(encoder: RequestEncoder, region: RegionTotals, now: number): void {
-  const { counts, outcomeAttributes, durations, phases, phaseAttributes, certificateExpiresAt } = region;
-  outcomeAttributes.forEach((attributes, place) => {
-    encoder.sum('checks', attributes, counts[place] ?? 0);
+function encodeRegion(encoder: RequestEncoder, all: Attributes, totals: RegionTotals, now: number): void {
+  const { attributes, counts, durations, phases, certificateExpiresAt } = totals;
+  attributes.outcomes.forEach((own, place) => {
+    encoder.sum('checks', { all, own }, counts[place] ?? 0);
   });
-  for (const { attributes, histogram } of durations)
-    encoder.histogram('duration', attributes, histogram.data);
-  phases.forEach((histogram, place) => {
-    if (histogram !== null) encoder.histogram('phase', phaseAttributes[place] as Attributes, histogram.data);
+  for (const { key, histogram } of durations)
+    encoder.histogram('duration', { all, own: attributes.duration(key) }, histogram.data);
+  attributes.phases.forEach((own, place) => {
+    const histogram = phases[place] ?? null;
+    if (histogram !== null) encoder.histogram('phase', { all, own }, histogram.data);
   });
-  if (certificateExpiresAt !== null)
-    encoder.gauge('certificate', region.attributes, (certificateExpiresAt - now) / 1_000);
+  if (certificateExpiresAt !== null) {
+    const remaining = (certificateExpiresAt - now) / 1_000;
+    encoder.gauge('certificate', { all, own: attributes.region }, remaining);
+  }
 }
 
 function identityOf({ name, kind, target }: ExportedMonitor, histograms: HistogramKind): string {

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { OtlpReceiver } from '../../../../test/support/otlp-receiver.ts';
 import { createHttpPost } from '../outgoing/http-post.ts';
-import { Attributes } from './attributes.ts';
+import { Attributes, NO_ATTRIBUTES } from './attributes.ts';
 import { JsonEncoder } from './json-encoder.ts';
 import { type ExportTarget, Pipeline } from './pipeline.ts';
 import { ProtobufEncoder } from './protobuf-encoder.ts';
@@ -39,7 +39,7 @@ function pipelineTo(url: string, more: Partial<ExportTarget> & { requests?: numb
         at: clock.wall(),
       } as const;
       const encoder = encoding === 'json' ? new JsonEncoder(frame) : new ProtobufEncoder(frame);
-      encoder.gauge('uptime', new Attributes([['part', index]]), 1);
+      encoder.gauge('uptime', { all: new Attributes([['part', index]]), own: NO_ATTRIBUTES }, 1);
       yield { body: encoder.finish(), points: 1 };
     }
   };

@@ -2,7 +2,7 @@ import type { Attributes, AttributeValue } from './attributes.ts';
 import { EXPLICIT_BOUNDS, type HistogramData } from './histogram.ts';
 import { EXPORTED_METRICS, METRIC_KEYS, type MetricKey, memberOf } from './metrics.ts';
 import { encodedTime, ProtobufWriter } from './protobuf-writer.ts';
-import type { RequestEncoder, RequestFrame } from './request-encoder.ts';
+import type { PointAttributes, RequestEncoder, RequestFrame } from './request-encoder.ts';
 
 const CUMULATIVE = 2;
 
@@ -46,19 +46,19 @@ export class ProtobufEncoder implements RequestEncoder {
     this.#startedAt = encodedTime(startedAt);
   }
 
-  sum(metric: MetricKey, attributes: Attributes, value: number): void {
+  sum(metric: MetricKey, attributes: PointAttributes, value: number): void {
     const point = this.#begin(attributes, 7);
     point.eight(START, this.#startedAt);
     point.fixed64(6, value);
     this.#end(metric);
   }
 
-  gauge(metric: MetricKey, attributes: Attributes, value: number): void {
+  gauge(metric: MetricKey, attributes: PointAttributes, value: number): void {
     this.#begin(attributes, 7).double(4, value);
     this.#end(metric);
   }
 
-  histogram(metric: MetricKey, attributes: Attributes, data: HistogramData): void {
+  histogram(metric: MetricKey, attributes: PointAttributes, data: HistogramData): void {
     const isExponential = data.scale !== null;
     const point = this.#begin(attributes, isExponential ? 1 : 9);
     point.eight(START, this.#startedAt);
@@ -116,9 +116,10 @@ export class ProtobufEncoder implements RequestEncoder {
   }
 
   /** @param field of the attributes, which differs between kinds of points */
-  #begin(attributes: Attributes, field: number): ProtobufWriter {
+  #begin({ all, own }: PointAttributes, field: number): ProtobufWriter {
     this.#point.clear();
-    this.#point.raw(fieldsOf(attributes, field));
+    this.#point.raw(fieldsOf(all, field));
+    this.#point.raw(fieldsOf(own, field));
     this.#point.eight(TIME, this.#at);
     return this.#point;
   }
@@ -153,12 +154,12 @@ function written(write: (writer: ProtobufWriter) => void): Uint8Array {
 
 /** The attributes as fields with this number. */
 function fieldsOf(attributes: Attributes, field: number): Uint8Array {
-  const known = attributes.protobuf;
-  if (known?.field === field) return known.bytes;
+  const known = attributes.protobuf.get(field);
+  if (known !== undefined) return known;
   const bytes = written((writer) => {
     for (const [name, value] of attributes.list) writer.bytes(field, keyValue(name, value));
   }).slice();
-  attributes.protobuf = { field, bytes };
+  attributes.protobuf.set(field, bytes);
   return bytes;
 }
 

@@ -1,16 +1,14 @@
 import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
-import type { Attributes, AttributeValue } from './attributes.ts';
-import { ERROR_TYPES } from './error-type.ts';
 import { DurationHistogram, type HistogramKind, histogramData } from './histogram.ts';
-import { ATTRIBUTE, MOST_DURATION_SERIES } from './metrics.ts';
+import { MOST_DURATION_SERIES } from './metrics.ts';
 import { COUNTED_OUTCOMES, PHASE_NAMES, type ReadResult } from './note.ts';
+import { durationKey, OVERFLOW, RegionAttributes } from './region-attributes.ts';
 
 /** Durations of checks that ended the same way. */
 export type DurationSeries = {
   /** Outcome, status code and error type as one number; -1: what is beyond the bound. */
   readonly key: number;
-  readonly attributes: Attributes;
   readonly histogram: DurationHistogram;
 };
 
@@ -26,10 +24,6 @@ export const storedRegion = z.object({
 });
 export type StoredRegion = z.infer<typeof storedRegion>;
 
-const OVERFLOW = -1;
-/** Status codes are below it. */
-const CODES = 1_000;
-
 /** What is counted of a monitor in one region. */
 export class RegionTotals {
   /** By outcome, as {@link COUNTED_OUTCOMES} has them. */
@@ -39,25 +33,20 @@ export class RegionTotals {
   readonly phases: (DurationHistogram | null)[];
   /** Epoch ms; null: none was seen. */
   certificateExpiresAt: number | null;
-  readonly attributes: Attributes;
-  readonly outcomeAttributes: readonly Attributes[];
-  readonly phaseAttributes: readonly Attributes[];
+  readonly attributes: RegionAttributes;
   readonly #region: string;
   readonly #kind: HistogramKind;
 
   /** @param stored null: nothing is counted yet */
-  constructor(region: string, monitor: Attributes, kind: HistogramKind, stored: StoredRegion | null) {
+  constructor(region: string, kind: HistogramKind, stored: StoredRegion | null) {
     this.#region = region;
     this.#kind = kind;
-    this.attributes = monitor.with([ATTRIBUTE.region, region]);
-    this.outcomeAttributes = COUNTED_OUTCOMES.map((outcome) =>
-      this.attributes.with([ATTRIBUTE.outcome, outcome]),
-    );
-    this.phaseAttributes = PHASE_NAMES.map((phase) => this.attributes.with([ATTRIBUTE.phase, phase]));
+    this.attributes = RegionAttributes.of(region);
     this.counts = COUNTED_OUTCOMES.map((_outcome, place) => stored?.counts[place] ?? 0);
-    this.durations = (stored?.durations ?? []).map(([key, data]) =>
-      this.#series(key, DurationHistogram.of(data)),
-    );
+    this.durations = (stored?.durations ?? []).map(([key, data]) => ({
+      key,
+      histogram: DurationHistogram.of(data),
+    }));
     this.phases = PHASE_NAMES.map((_phase, place) => {
       const data = stored?.phases[place] ?? null;
       return data === null ? null : DurationHistogram.of(data);
@@ -78,7 +67,7 @@ export class RegionTotals {
   add(result: ReadResult): void {
     const { outcome, latencyMs, certificateExpiresAt, phases } = result;
     this.counts[outcome] = (this.counts[outcome] ?? 0) + 1;
-    if (latencyMs >= 0) this.#seriesOf(keyOf(result)).histogram.record(latencyMs / 1_000);
+    if (latencyMs >= 0) this.#seriesOf(durationKey(result)).histogram.record(latencyMs / 1_000);
     if (!Number.isNaN(certificateExpiresAt)) this.certificateExpiresAt = certificateExpiresAt;
     for (let place = 0; place < PHASE_NAMES.length; place += 1) {
       const ms = phases[place] as number;
@@ -108,33 +97,8 @@ export class RegionTotals {
     // Nearly always the first or the second: a map of them would be larger and slower.
     for (const series of this.durations) if (series.key === key) return series;
     if (this.durations.length >= MOST_DURATION_SERIES && key !== OVERFLOW) return this.#seriesOf(OVERFLOW);
-    const made = this.#series(key, DurationHistogram.empty(this.#kind));
+    const made = { key, histogram: DurationHistogram.empty(this.#kind) };
     this.durations.push(made);
     return made;
   }
-
-  #series(key: number, histogram: DurationHistogram): DurationSeries {
-    const more: [string, AttributeValue][] =
-      key === OVERFLOW ? [[ATTRIBUTE.overflow, true]] : attributesIn(key);
-    return { key, histogram, attributes: this.attributes.with(...more) };
-  }
-}
-
-/** The parts that are missing are 0; the others begin at 1. */
-function keyOf({ outcome, statusCode, errorType }: ReadResult): number {
-  const code = Number.isNaN(statusCode) ? 0 : statusCode + 1;
-  const error = Number.isNaN(errorType) ? 0 : errorType + 1;
-  return (error * COUNTED_OUTCOMES.length + outcome) * (CODES + 1) + code;
-}
-
-function attributesIn(key: number): [string, AttributeValue][] {
-  const code = key % (CODES + 1);
-  const rest = Math.floor(key / (CODES + 1));
-  const outcome = COUNTED_OUTCOMES[rest % COUNTED_OUTCOMES.length] ?? COUNTED_OUTCOMES[0];
-  const error = ERROR_TYPES[Math.floor(rest / COUNTED_OUTCOMES.length) - 1];
-  return [
-    [ATTRIBUTE.outcome, outcome],
-    ...(code === 0 ? [] : [[ATTRIBUTE.statusCode, code - 1] as [string, number]]),
-    ...(error === undefined ? [] : [[ATTRIBUTE.errorType, error] as [string, string]]),
-  ];
 }
