@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { unusedExports } from './support/unused-exports.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -196,6 +197,26 @@ describe('imports point the right way', () => {
     );
     expect(mocking).toEqual([]);
   });
+});
+
+/** Exports that something else than an import makes use of, or that are kept as they are. */
+const USED_OTHERWISE = [
+  /^deploy\/build\/thread-url\.ts /, // Built into every bundle.
+  /^test\/fixtures\//, // As a former version has them.
+  /^packages\/shared\/src\/messages\/subjects\.ts ALL_/, // For who listens from outside, as tests do.
+  /^(?:docs\/generate\/terraform-pages\.ts exampleFolders|.*\/registry\.ts SENDING_KINDS)$/, // Lists for the tests of all.
+];
+
+test('what a file exports, another one uses', () => {
+  const files = globSync('{packages,deploy,docs,test}/**/*.ts', {
+    cwd: ROOT,
+    exclude: (path) => /node_modules|dist/.test(path),
+  });
+  const unused = unusedExports(ROOT, [...files, 'vitest.config.ts'].sort());
+  const wrong = unused.filter(
+    ({ file, name }) => !USED_OTHERWISE.some((used) => used.test(`${file} ${name}`)),
+  );
+  expect(wrong.map(({ file, line, name }) => `${file}:${line} exports ${name}`)).toEqual([]);
 });
 
 /**

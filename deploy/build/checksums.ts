@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 export type NamedContent = { readonly name: string; readonly content: Buffer };
 
-export function sha256(content: Buffer | string): string {
+function sha256(content: Buffer | string): string {
   return createHash('sha256').update(content).digest('hex');
 }
 

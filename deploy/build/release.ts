@@ -30,7 +30,7 @@ export async function packageFor(
   return { h1: h1(files), zips };
 }
 
-export function zipName(version: string, platform: string): string {
+function zipName(version: string, platform: string): string {
   return `terraform-provider-${TYPE}_${version}_${platform}.zip`;
 }
 

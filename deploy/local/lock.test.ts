@@ -23,5 +23,5 @@ test('a data folder serves one start at a time', () => {
 test('a data folder that is none is said to be unusable', () => {
   const file = join(dataFolder(), 'file');
   writeFileSync(file, '');
-  expect(() => lockDataFolder(file)).toThrow(`the data folder ${file} cannot be used`);
+  expect(() => lockDataFolder(file)).toThrow(`cannot use the data folder ${file}`);
 });

@@ -12,8 +12,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { buildAll } from '../../deploy/build/build-all.ts';
 import { startForwardProxy } from '../support/forward-proxy.ts';
 import { openedIn, receiverIn } from '../support/opened.ts';
-import type { PluginCommand } from '../support/terraform/plugin-process.ts';
-import { ProtocolClient } from '../support/terraform/protocol-client.ts';
+import { type PluginCommand, startClient } from '../support/terraform/plugin-process.ts';
 import { ProtocolWorkspace } from '../support/terraform/protocol-workspace.ts';
 import { byDevOverrides, byMirror, TerraformWorkspace } from '../support/terraform/terraform-workspace.ts';
 import { TERRAFORM, WITHOUT_TERRAFORM } from '../support/terraform/ways.ts';
@@ -78,7 +77,7 @@ describe('the files', () => {
     const again = await temporaryFolder();
     const lines: string[] = [];
     await buildAll({ root: ROOT, outDir: again, withStandalone: false, report: (line) => lines.push(line) });
-    expect(lines).toContain('no standalone provider: it was not asked for');
+    expect(lines).toContain('no standalone provider: it was not requested');
     const files = ['coordinator.mjs', 'agent.mjs', 'THIRD-PARTY-LICENSES.txt', `release/${ZIPS[0]}`];
     for (const file of [...files, 'terraform-provider/provider.cjs']) {
       const first = await readFile(join(dist, file));
@@ -139,7 +138,7 @@ describe.each(PACKAGES.filter(({ isMade }) => isMade))('$name', ({ environment, 
 
   /** What a plan that reads a monitor says. */
   async function readMonitor(baseUrl: string, further: Record<string, string> = {}) {
-    const client = await ProtocolClient.start(await command(), { ...environment, ...further });
+    const client = await startClient(await command(), { ...environment, ...further });
     const workspace = await ProtocolWorkspace.over(client, { base_url: baseUrl, api_token: 'token' });
     onTestFinished(() => workspace.dispose());
     await workspace.configure(DATA);

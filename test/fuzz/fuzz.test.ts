@@ -6,7 +6,7 @@ import { reportOf } from './report.ts';
 import { type FuzzTarget, latin1, never } from './target.ts';
 import { TARGETS } from './targets.ts';
 
-const MILLISECONDS = 250;
+const MILLISECONDS = 200;
 const SEEDS = [1, randomInt(2 ** 32)];
 
 describe.each(SEEDS)('from seed %i', (seed) => {

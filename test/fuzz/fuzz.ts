@@ -41,22 +41,28 @@ async function findingOf(target: FuzzTarget, seed: number): Promise<Finding | nu
   const random = new Random(seed);
   const input = mutatedInput(target, random);
   const problem = await problemWith(target, input, seed);
-  if (problem !== null) {
-    const fails = async (other: Buffer) => kindOf(await problemWith(target, other, seed)) === kindOf(problem);
-    const least = await shrunk(input, fails);
-    return {
-      target: target.name,
-      seed,
-      problem: (await problemWith(target, least, seed)) ?? problem,
-      input: least,
-    };
-  }
+  if (problem !== null) return await shortFinding(target, seed, input, problem);
   if (seed % GROWTH_EVERY !== 0) return null;
   const parts = stretchable(input, random);
-  const growth = steepGrowth(target, parts);
-  return growth === null
-    ? null
-    : { target: target.name, seed, problem: growth, input: stretched(parts, target.mostBytes ?? MOST_BYTES) };
+  const long = stretched(parts, target.mostBytes ?? MOST_BYTES);
+  const slow = problemIn(() => costsOf(target, long) ?? steepGrowth(target, parts));
+  return slow === null ? null : { target: target.name, seed, problem: slow, input: long };
+}
+
+async function shortFinding(
+  target: FuzzTarget,
+  seed: number,
+  input: Buffer,
+  problem: string,
+): Promise<Finding> {
+  const fails = async (other: Buffer) => kindOf(await problemWith(target, other, seed)) === kindOf(problem);
+  const least = await shrunk(input, fails);
+  return {
+    target: target.name,
+    seed,
+    problem: (await problemWith(target, least, seed)) ?? problem,
+    input: least,
+  };
 }
 
 /** What is the same while an input is made shorter. */
@@ -65,15 +71,27 @@ const kindOf = (problem: string | null): string | undefined =>
 
 /** What an input shows; null: nothing. */
 async function problemWith(target: FuzzTarget, input: Buffer, seed: number): Promise<string | null> {
+  const problem = problemIn(() => costsOf(target, input));
+  if (problem !== null) return problem;
   try {
-    const costs = costsOf(target, input);
-    if (costs !== null) return costs;
     await target.check?.(input, new Random(seed));
     return null;
   } catch (error) {
-    return error instanceof Error ? (error.stack ?? error.message) : `throws ${String(error)}`;
+    return textOf(error);
   }
 }
+
+/** What `find` finds, or throws. */
+function problemIn(find: () => string | null): string | null {
+  try {
+    return find();
+  } catch (error) {
+    return textOf(error);
+  }
+}
+
+const textOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : `throws ${String(error)}`;
 
 function costsOf(target: FuzzTarget, input: Buffer): string | null {
   const most = target.mostMs ?? MOST_MS;

@@ -11,10 +11,20 @@ export function mutatedInput(target: FuzzTarget, random: Random): Buffer {
   const mutations = random.logarithmic(1, 12) - 1;
   for (let count = 0; count < mutations; count += 1) {
     input =
-      mutate !== undefined && random.chance(0.5) ? mutate(input, random) : mutated(input, random, target);
+      mutate !== undefined && random.chance(0.5)
+        ? byGrammar(mutate, input, random)
+        : mutated(input, random, target);
     if (input.length > mostBytes) input = input.subarray(0, mostBytes);
   }
   return input;
+}
+
+function byGrammar(mutate: NonNullable<FuzzTarget['mutate']>, input: Buffer, random: Random): Buffer {
+  try {
+    return mutate(input, random);
+  } catch {
+    return input; // Nested too deeply to be written again.
+  }
 }
 
 function mutated(input: Buffer, random: Random, target: FuzzTarget): Buffer {

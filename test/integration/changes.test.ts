@@ -349,7 +349,7 @@ test('the API changes nothing that the file declares, and answers 409', TIMEOUT,
   ] as const) {
     const answer = await service.request(method, path, body);
     expect([method, path, answer.status]).toEqual([method, path, 409]);
-    expect(JSON.stringify(answer.body)).toContain('declared in svc.yaml');
+    expect(JSON.stringify(answer.body)).toContain('declared in svc.json');
   }
   expect(rows()).toBe(before);
   // What the file does not declare is the API's, and the file leaves it alone.

@@ -119,7 +119,7 @@ describe('secrets', () => {
     const refused = await svc(['export', '--secrets', 'inline'], asReader);
     expect(refused).toMatchObject({ code: 1, out: '' });
     expect(refused.err).toMatch(
-      /^svc: the token of SVC_API_TOKEN may not read \d+ secrets: use one of scope write/,
+      /^svc: the token of SVC_API_TOKEN may not read \d+ secrets: use a token of scope write/,
     );
     const file = join(folder, 'a');
     expect((await svc(['export', '--secrets-file', file], asReader)).code).toBe(1);
@@ -150,7 +150,10 @@ describe('the file', () => {
     const [file, secrets] = [join(folder, 'taken.yaml'), join(folder, 'left.env')];
     await writeFile(file, 'mine');
     const refused = await svc(['export', '--output', file, '--secrets-file', secrets]);
-    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(`cannot write ${file}: it is`) });
+    expect(refused).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`cannot write ${file}: the file exists`),
+    });
     await expect(stat(secrets)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
@@ -185,7 +188,7 @@ describe('the token', () => {
     const { code, err } = await svc(['export'], { SVC_API_TOKEN: 'not-the-token-of-this' });
     expect(code).toBe(1);
     expect(err).toContain('the token is unknown or revoked');
-    expect(err).toContain('the token is that of SVC_API_TOKEN');
+    expect(err).toContain('the token comes from SVC_API_TOKEN');
     expect(err).not.toContain('not-the-token-of-this');
   });
 });
@@ -197,7 +200,7 @@ test('what a declaration cannot say is said', async () => {
   expect((await svc(['export'], environment)).err).not.toContain('published');
   await api.call('PATCH', '/v1/status-pages/1/appearance', { published: false, theme: 'dark' });
   expect((await svc(['export'], environment)).err).toContain(
-    'svc_status_page.p: published is false, theme is dark; a declaration cannot say this',
+    'svc_status_page.p: published is false, theme is dark; a declaration cannot contain this',
   );
 });
 
@@ -218,7 +221,7 @@ describe('a file that was exported', () => {
     await api.call('POST', '/v1/status-pages', { title: 'p', slug: 'p' });
     const yaml = await exported(api);
     await expect(declare(api, yaml)).rejects.toMatchObject({
-      errors: [{ message: 'svc_status_page.p.slug: "p" is the slug of another status page' }],
+      errors: [{ message: 'svc_status_page.p.slug: another status page has this slug' }],
     });
     await api.call('DELETE', '/v1/status-pages/1');
     await declare(api, yaml);

@@ -4,13 +4,11 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { startForwardProxy } from '../support/forward-proxy.ts';
 import { freePort } from '../support/free-port.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { type Opened, openedIn, receiverIn } from '../support/opened.ts';
@@ -30,34 +28,12 @@ const LEAK = new RegExp(
   ].join('|'),
 );
 
-/** A proxy that leads everything to one port, and keeps what it was sent as credentials. */
-async function proxyIn(opened: Opened, toPort: () => number) {
-  const authorizations = new Set<string | undefined>();
-  const sockets = new Set<Socket>();
-  const server = createServer();
-  server.on('connect', ({ headers }, client: Socket) => {
-    authorizations.add(headers['proxy-authorization']);
-    const target = connect(toPort(), '127.0.0.1', () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
-    for (const [from, to] of [
-      [client, target],
-      [target, client],
-    ] as const) {
-      sockets.add(from);
-      from.on('error', () => to.destroy());
-      from.pipe(to);
-    }
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  opened.push({
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-      await once(server, 'close');
-    },
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://proxy:${MARK}-proxy@127.0.0.1:${port}`, authorizations };
+/** A proxy that leads everything to one server, asked with a password. */
+async function proxyIn(opened: Opened, server: { readonly url: string }) {
+  const proxy = await startForwardProxy(Number(new URL(server.url).port));
+  opened.push(proxy);
+  const { authorizations } = proxy;
+  return { url: proxy.url.replace('//', `//proxy:${MARK}-proxy@`), authorizations };
 }
 
 async function folderIn(opened: Opened): Promise<string> {
@@ -127,8 +103,8 @@ test('what is secret arrives where it is meant to, and comes out nowhere else', 
   hook.answerWith(({ path, headers, text }, response) => {
     response.writeHead(500).end(`${path} ${decodeURIComponent(path)} ${JSON.stringify(headers)} ${text}`);
   });
-  const probeProxy = await proxyIn(opened, () => Number(new URL(target.url).port));
-  const channelProxy = await proxyIn(opened, () => Number(new URL(hook.url).port));
+  const probeProxy = await proxyIn(opened, target);
+  const channelProxy = await proxyIn(opened, hook);
   const folder = await folderIn(opened);
   const elsewhere = await folderIn(opened);
   const tokenFile = join(elsewhere, 'token');

@@ -52,6 +52,6 @@ test('a token that may not is told so', async () => {
   const { code, err } = await svc(['list'], { SVC_API_TOKEN: api.reader });
   expect({ code, err }).toEqual({
     code: 1,
-    err: expect.stringContaining('this needs a token of scope admin'),
+    err: expect.stringContaining('this request needs a token of scope admin'),
   });
 });

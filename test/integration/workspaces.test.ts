@@ -223,7 +223,7 @@ describe('what is remembered', () => {
     await theirs.made('/v1/status-pages', { title: 'Their title', slug });
     const answer = await mine.send({ method: 'POST', path: '/v1/status-pages', body: { title: 'a', slug } });
     expect(answer.status).toBe(409);
-    expect(JSON.parse(answer.text).detail).toBe(`"${slug}" is the slug of another status page`);
+    expect(JSON.parse(answer.text).detail).toBe('another status page has this slug');
     expect(answer.text).not.toContain('Their title');
   });
 

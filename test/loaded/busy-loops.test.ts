@@ -37,5 +37,5 @@ test('none outlives whoever started it, even one that is killed', async () => {
   expect(isThere(Number(line))).toBe(true);
   starter.kill('SIGKILL');
   await once(starter, 'exit');
-  await expect.poll(() => isThere(Number(line)), { timeout: 15_000 }).toBe(false);
+  await expect.poll(() => isThere(Number(line))).toBe(false);
 });

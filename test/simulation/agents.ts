@@ -32,7 +32,7 @@ class SimulatedAgent {
   isAlive = true;
 }
 
-export type AgentsOptions = {
+export type AgentsParts = {
   readonly world: World;
   readonly clock: VirtualClock;
   /** What the job asks for, by the version of the monitor that it carries. */
@@ -45,11 +45,11 @@ export type AgentsOptions = {
 
 /** The agents of a world: one per region, which takes jobs, probes and reports. */
 export class SimulatedAgents {
-  readonly #options: AgentsOptions;
+  readonly #parts: AgentsParts;
   readonly #agents = new Map<Region, SimulatedAgent>();
 
-  constructor(options: AgentsOptions) {
-    this.#options = options;
+  constructor(parts: AgentsParts) {
+    this.#parts = parts;
   }
 
   has(region: Region): boolean {
@@ -87,7 +87,7 @@ export class SimulatedAgents {
   }
 
   offer(region: Region, job: Offer): Answer {
-    const { world, clock, effortOf, onForgotten } = this.#options;
+    const { world, clock, effortOf, onForgotten } = this.#parts;
     const agent = this.#agents.get(region);
     if (agent === undefined || die(world, 'unanswered', region, job.slot) < world.mishaps.unanswered)
       return null;
@@ -116,7 +116,7 @@ export class SimulatedAgents {
 
   /** The report travels, perhaps for long and perhaps twice. */
   #report(region: Region, job: Held, finding: Finding, onArrival: () => void): void {
-    const { world, clock, onReport } = this.#options;
+    const { world, clock, onReport } = this.#parts;
     const { mishaps, laggards } = world;
     const isLate = laggards.includes(region) || die(world, 'late', region, job.slot) < mishaps.late;
     const lagMs = isLate ? Math.floor(mishaps.lagMs * die(world, 'lag', region, job.slot)) : 0;

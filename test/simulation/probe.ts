@@ -4,7 +4,7 @@ import { noise } from './random.ts';
 import type { Sight, World } from './world.ts';
 
 /** What the dice of a world are about. */
-export const DICE = {
+const DICE = {
   blip: 1,
   notRun: 2,
   forgotten: 3,
@@ -68,7 +68,7 @@ export function notRunFinding(reason: NotRunReason): Finding {
 }
 
 /** What the region sees of the target at an instant (ms after the beginning); null: all is well. */
-export function sightOf({ troubles }: World, region: Region, at: number): Sight | null {
+function sightOf({ troubles }: World, region: Region, at: number): Sight | null {
   for (const { from, until, regions, sees, flapMs } of troubles) {
     if (at < from || at >= until || (regions !== null && !regions.includes(region))) continue;
     if (flapMs === 0 || Math.floor((at - from) / flapMs) % 2 === 0) return sees;

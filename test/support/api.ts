@@ -1,5 +1,5 @@
 import { createApiCounters } from '@svc/coordinator/api/api-counters.ts';
-import type { ApiDependencies, LiveAgent } from '@svc/coordinator/api/dependencies.ts';
+import type { ApiParts, LiveAgent } from '@svc/coordinator/api/api-parts.ts';
 import { type Api, createApi } from '@svc/coordinator/api/server.ts';
 import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { Vote } from '@svc/coordinator/domain/status.ts';
@@ -15,7 +15,7 @@ import { createEgressGuard } from '@svc/shared/egress.ts';
 import { measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { API_COUNTERS } from '@svc/shared/metrics/serving-instruments.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import { type ConfiguredStore, configuredStore, silentLog } from './configured-store.ts';
+import { type ConfiguredStore, configuredStore, DECLARED_FILE, silentLog } from './configured-store.ts';
 
 export type ApiAnswer = { status: number; headers: Headers; body: unknown };
 
@@ -52,7 +52,7 @@ const ENDPOINT: EndpointState = {
 const TAKEN = { encoding: 'json', isTaken: true, rejected: 0, error: null } as const;
 
 /** The API on a free port over a new database, with everything behind it but dispatch. */
-export async function startApi(more: Partial<ApiDependencies> = {}): Promise<RunningApi> {
+export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi> {
   const configured = await configuredStore();
   const { store, secrets, clock, workspaceId } = configured;
   const tokens = await Tokens.load(store);
@@ -80,6 +80,7 @@ export async function startApi(more: Partial<ApiDependencies> = {}): Promise<Run
     store,
     secrets,
     reading: configured.reading,
+    declaredFile: DECLARED_FILE,
     tokens,
     configuration: configured.configuration,
     monitors: configured.monitors,

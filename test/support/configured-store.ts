@@ -37,6 +37,9 @@ export type ConfiguredStore = {
   dispose(): Promise<void>;
 };
 
+/** Name of the declared file in what the API is refused. */
+export const DECLARED_FILE = 'monitors.yaml';
+
 /**
  * A new SQLite file, opened without threads, with everything that declarations need. Memory follows changes, and
  * nothing else does.
@@ -72,7 +75,7 @@ export async function configuredStore(): Promise<ConfiguredStore> {
     secretKey,
     clock,
     monitors,
-    configuration: new StoredConfiguration({ store, secrets, effects, clock }),
+    configuration: new StoredConfiguration({ store, secrets, effects, declaredFile: DECLARED_FILE, clock }),
     reading: new Reading(store, secrets),
     workspaceId,
     async dispose() {

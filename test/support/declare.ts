@@ -8,7 +8,7 @@ import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import type { RunningApi } from './api.ts';
-import { silentLog, temporaryFolder } from './configured-store.ts';
+import { DECLARED_FILE, silentLog, temporaryFolder } from './configured-store.ts';
 
 /** Applies a declared file, as at the start of a coordinator. @throws DeclarationError */
 export async function declare(
@@ -17,7 +17,7 @@ export async function declare(
   env: Readonly<Record<string, string | undefined>> = {},
 ): Promise<void> {
   const folder = await temporaryFolder();
-  const path = join(folder.path, 'svc.yaml');
+  const path = join(folder.path, DECLARED_FILE);
   await writeFile(path, text);
   const parts = { path, workspaceId, configuration, store, secrets, env, clock, log: silentLog };
   const file = new DeclaredFile({

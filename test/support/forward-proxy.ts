@@ -6,12 +6,15 @@ export type ForwardProxy = {
   readonly url: string;
   /** What was asked for so far: `host:port` of a tunnel, the whole address of a request without one. */
   readonly asked: readonly string[];
+  /** What it was sent as `Proxy-Authorization`, each once; undefined: a tunnel was asked for without. */
+  readonly authorizations: ReadonlySet<string | undefined>;
   close(): Promise<void>;
 };
 
 /** An HTTP proxy on a free loopback port; all that it is asked for leads to one port of loopback. */
 export async function startForwardProxy(toPort: number): Promise<ForwardProxy> {
   const asked: string[] = [];
+  const authorizations = new Set<string | undefined>();
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
     const { url = '', method, headers } = request;
@@ -24,8 +27,9 @@ export async function startForwardProxy(toPort: number): Promise<ForwardProxy> {
     passedOn.on('error', () => response.destroy());
     request.pipe(passedOn);
   });
-  server.on('connect', ({ url = '' }, client: Socket) => {
+  server.on('connect', ({ url = '', headers }, client: Socket) => {
     asked.push(url);
+    authorizations.add(headers['proxy-authorization']);
     const target = connect(toPort, '127.0.0.1', () => client.write('HTTP/1.1 200 OK\r\n\r\n'));
     for (const [from, to] of [
       [client, target],
@@ -41,6 +45,7 @@ export async function startForwardProxy(toPort: number): Promise<ForwardProxy> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
+    authorizations,
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();

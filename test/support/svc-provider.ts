@@ -59,7 +59,7 @@ export function configuredProvider(
 type Given = Readonly<Record<string, TerraformValue>>;
 
 /** One resource taken through Terraform's steps; each step checks that it had no diagnostics. */
-export class ResourceUnderTest {
+class ResourceUnderTest {
   readonly calls: ManagedResource;
 
   constructor(calls: ManagedResource) {

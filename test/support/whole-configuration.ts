@@ -220,7 +220,7 @@ export const WHOLE_CONFIGURATION: Resources = {
 const REFERENCE = /^\$\{svc_[a-z_]+\.[a-z_]+\.id\}$/;
 
 /** The same with every text changed but references. */
-export function withTexts<T>(value: T, change: (text: string) => string): T {
+function withTexts<T>(value: T, change: (text: string) => string): T {
   if (typeof value === 'string') return (REFERENCE.test(value) ? value : change(value)) as T;
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((member: unknown) => withTexts(member, change)) as T;

@@ -31,7 +31,7 @@ const FLUSH_MS = 1_000;
 /** Time that the server has to stop sending jobs, ms. */
 const INTAKE_MS = 250;
 
-export type AgentOptions = {
+export type AgentParts = {
   config: Pick<AgentConfig, 'region' | 'agentId' | 'concurrency' | 'listen' | 'metricsToken' | 'drainMs'>;
   /** A connected bus. The agent closes it at the end. */
   bus: Bus;
@@ -50,7 +50,7 @@ export type AgentOptions = {
 export class Agent {
   readonly id: string;
   readonly metrics: Metrics = createMetrics();
-  readonly #options: AgentOptions;
+  readonly #parts: AgentParts;
   /** Epoch ms. */
   readonly #startedAt: number;
   readonly #starvation: Starvation;
@@ -65,10 +65,10 @@ export class Agent {
   #health: HealthServer | null = null;
   #stopped: Promise<void> | null = null;
 
-  constructor(options: AgentOptions) {
-    const { config, bus, probeSet, clock, log } = options;
+  constructor(parts: AgentParts) {
+    const { config, bus, probeSet, clock, log } = parts;
     const { metrics } = this;
-    this.#options = options;
+    this.#parts = parts;
     this.#startedAt = clock.wall();
     this.id = config.agentId ?? generatedId();
     const shared = { bus, clock, log, metrics };
@@ -76,7 +76,7 @@ export class Agent {
     const onResult = (result: CheckResult, subject: string | null): void =>
       this.#reporter.report(result, subject);
     this.#starvation = new Starvation(clock, openCpuCounters(log));
-    this.#references = new References({ list: () => options.references?.list() ?? [], clock, log });
+    this.#references = new References({ list: () => parts.references?.list() ?? [], clock, log });
     this.#network = new NetworkWatch({ references: this.#references, clock });
     const held = new HeldJobs(clock);
     this.#held = held;
@@ -138,7 +138,7 @@ export class Agent {
 
   /** Resolves when the coordinator has been told that this agent takes jobs. */
   async start(): Promise<void> {
-    const { bus, log } = this.#options;
+    const { bus, log } = this.#parts;
     await this.#startHealthServer();
     this.#starvation.start();
     this.#references.start();
@@ -152,7 +152,7 @@ export class Agent {
     } catch (error) {
       log.warn(
         { error: messageOf(error) },
-        'the connection to NATS was lost at the start; the agent goes on when it is back',
+        'the connection to NATS was lost at the start; the agent continues when it is back',
       );
     }
     if (this.#stopped === null) this.#heartbeats.start();
@@ -168,7 +168,7 @@ export class Agent {
   }
 
   async #stop(): Promise<void> {
-    const { bus, probeSet, clock, config } = this.#options;
+    const { bus, probeSet, clock, config } = this.#parts;
     const endsAt = clock.monotonic() + config.drainMs;
     const intakeStopped = this.#intake.stop(INTAKE_MS);
     this.#heartbeats.beat();
@@ -182,7 +182,7 @@ export class Agent {
     this.#heartbeats.stop();
     this.#starvation.stop();
     await this.#references.stop();
-    await this.#options.references?.close();
+    await this.#parts.references?.close();
     await this.#health?.stop();
     await probeSet.close();
     await bus.close();
@@ -194,7 +194,7 @@ export class Agent {
   }
 
   async #startHealthServer(): Promise<void> {
-    const { config, bus } = this.#options;
+    const { config, bus } = this.#parts;
     if (config.listen === undefined) return;
     // The module is loaded only when it is needed: node:http brings all of undici into memory, some 4 MiB.
     const { HealthServer } = await import('./health-server.ts');
@@ -215,7 +215,7 @@ export class Agent {
       pending: this.#runner.pending,
       held: this.#held.size,
       outbox: this.#outbox.size,
-      connected: Number(this.#options.bus.isConnected),
+      connected: Number(this.#parts.bus.isConnected),
       sick: { 'network-down': isSick('network-down'), starved: isSick('starved') },
     };
   }

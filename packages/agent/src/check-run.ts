@@ -29,6 +29,8 @@ export type CheckRun = {
   readonly done: (result: RunResult) => void;
   /** Whether the monitor's last attempt, in this check or an earlier one, timed out. */
   isSlow: boolean;
+  /** In the bag of those that are attempted. */
+  place: number;
   state: 'queued' | 'attempting' | 'waiting' | 'done';
   /** When the check leaves `waiting`. */
   wakeAt: number;
@@ -48,50 +50,47 @@ export type CheckRun = {
 /** Adds the attempt that just ended to the history. */
 export function addAttempt(run: CheckRun, found: ProbeOutcome, verdict: AttemptVerdict): void {
   run.lastFound = found;
-  run.attempts.push({
+  const attempt: Attempt = {
     outcome: verdict.outcome,
     started_ms: roundMs(run.attemptStartedAt - run.startedAt),
     latency: roundMs(found.latency),
-    ...statusCodeOf(found),
-    ...errorMessageOf(found, verdict),
-    ...(found.timedOut === true ? { timed_out: true } : {}),
-  });
+  };
+  addFacts(attempt, found, verdict);
+  run.attempts.push(attempt);
 }
 
 /** Makes the result from the last attempt and `verdict`. */
 export function resultOf(run: CheckRun, verdict: AttemptVerdict, wallNow: number): RunResult {
   const found = run.lastFound;
-  const common = {
+  const result: RunResult = {
     outcome: verdict.outcome,
-    ...(verdict.reason === undefined ? {} : { reason: verdict.reason }),
     started_at: run.startedAtWall || wallNow,
     attempts: run.attempts,
   };
-  if (found === null) return common;
-  return {
-    ...common,
-    latency: roundMs(found.latency),
-    phases: roundPhases(found.latency, found.phases),
-    ...statusCodeOf(found),
-    ...errorMessageOf(found, verdict),
-    ...(found.timedOut === true ? { timed_out: true } : {}),
-    ...(found.certificateExpiresAt === undefined
-      ? {}
-      : { certificate_expires_at: Math.trunc(found.certificateExpiresAt) }),
-    ...(found.bodyTruncated === true ? { body_truncated: true } : {}),
-  };
+  if (verdict.reason !== undefined) result.reason = verdict.reason;
+  if (found === null) return result;
+  result.latency = roundMs(found.latency);
+  result.phases = roundPhases(found.latency, found.phases);
+  addFacts(result, found, verdict);
+  if (found.certificateExpiresAt !== undefined)
+    result.certificate_expires_at = Math.trunc(found.certificateExpiresAt);
+  if (found.bodyTruncated === true) result.body_truncated = true;
+  return result;
+}
+
+/** What a result says of its last attempt, and each attempt of itself. */
+function addFacts(
+  to: Pick<Attempt, 'status_code' | 'error_message' | 'timed_out'>,
+  found: ProbeOutcome,
+  verdict: AttemptVerdict,
+): void {
+  const message = found.errorMessage ?? verdict.message;
+  if (found.statusCode !== undefined) to.status_code = found.statusCode;
+  if (message !== undefined) to.error_message = message.slice(0, LIMITS.errorMessage);
+  if (found.timedOut === true) to.timed_out = true;
 }
 
 /** Makes the result of a check without an attempt. */
 export function notAttempted(reason: NotRunReason, wallNow: number): RunResult {
   return { outcome: 'not_run', reason, started_at: wallNow, attempts: [] };
-}
-
-function statusCodeOf(found: ProbeOutcome): { status_code?: number } {
-  return found.statusCode === undefined ? {} : { status_code: found.statusCode };
-}
-
-function errorMessageOf(found: ProbeOutcome, verdict: AttemptVerdict): { error_message?: string } {
-  const message = found.errorMessage ?? verdict.message;
-  return message === undefined ? {} : { error_message: message.slice(0, LIMITS.errorMessage) };
 }

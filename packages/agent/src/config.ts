@@ -1,5 +1,5 @@
-import { LOG_LEVELS } from '@svc/shared/log.ts';
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
+import { PROCESS_SETTINGS } from '@svc/shared/process-settings.ts';
 import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import {
@@ -7,7 +7,6 @@ import {
   cidrList,
   commaList,
   listenAddress,
-  onOff,
   orProblem,
   wholeNumber,
 } from '@svc/shared/setting-schemas.ts';
@@ -102,25 +101,13 @@ export const AGENT_SETTINGS = {
     default: '',
     schema: cidrList,
   },
-  logLevel: {
-    name: 'SVC_LOG_LEVEL',
-    description: `lowest level that is logged: ${LOG_LEVELS.join(', ')}`,
-    default: 'info',
-    schema: z.enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` }),
-  },
+  ...PROCESS_SETTINGS,
   drainMs: {
     name: 'SVC_DRAIN_MS',
     description: 'time for attempts in progress and for results at the end, ms',
     default: '10000',
     isInternal: true,
     schema: wholeNumber(0, 600_000),
-  },
-  isSupervised: {
-    name: 'SVC_SUPERVISED',
-    description: '1: the process ends when its supervisor is gone',
-    default: '0',
-    isInternal: true,
-    schema: onOff,
   },
 } as const satisfies SettingsTable;
 

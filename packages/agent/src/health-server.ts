@@ -7,7 +7,7 @@ import { PROMETHEUS_TYPE, prometheusText } from '@svc/shared/metrics/prometheus.
 import type { Secret } from '@svc/shared/secret.ts';
 import type { ListenAddress } from '@svc/shared/setting-schemas.ts';
 
-export type HealthServerOptions = {
+export type HealthServerParts = {
   listen: ListenAddress;
   /** Bearer token that `/metrics` requires; the other paths need none. */
   metricsToken: Secret | undefined;
@@ -23,11 +23,11 @@ const PLAIN = 'text/plain; charset=utf-8';
 
 /** Serves `/healthz` (the process works), `/readyz` (it takes jobs) and `/metrics` of one agent. */
 export class HealthServer {
-  readonly #options: HealthServerOptions;
+  readonly #parts: HealthServerParts;
   readonly #server: Server;
 
-  constructor(options: HealthServerOptions) {
-    this.#options = options;
+  constructor(parts: HealthServerParts) {
+    this.#parts = parts;
     this.#server = createServer((request, response) => this.#answer(request, response));
     this.#server.requestTimeout = 5_000;
     this.#server.headersTimeout = 5_000;
@@ -36,7 +36,7 @@ export class HealthServer {
 
   /** Starts to listen. Rejects when that is impossible at the address. */
   async start(): Promise<void> {
-    const { host, port } = this.#options.listen;
+    const { host, port } = this.#parts.listen;
     this.#server.listen(port, host);
     await once(this.#server, 'listening');
   }
@@ -61,7 +61,7 @@ export class HealthServer {
   }
 
   #pageFor(request: IncomingMessage): Page {
-    const { isReady, measurements } = this.#options;
+    const { isReady, measurements } = this.#parts;
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       return { status: 405, text: 'only GET and HEAD are allowed\n', headers: { Allow: 'GET, HEAD' } };
     }
@@ -88,7 +88,7 @@ export class HealthServer {
   }
 
   #isAuthorized(request: IncomingMessage): boolean {
-    const { metricsToken } = this.#options;
+    const { metricsToken } = this.#parts;
     if (metricsToken === undefined) return true;
     const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
     return timingSafeEqual(digest(given), digest(metricsToken.reveal()));

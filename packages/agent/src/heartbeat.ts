@@ -22,7 +22,7 @@ export type AgentState = {
   disownedBatches: number;
 };
 
-export type HeartbeatsOptions = {
+export type HeartbeatsParts = {
   bus: Bus;
   subject: string;
   agentId: string;
@@ -39,18 +39,18 @@ export type HeartbeatsOptions = {
  * reconnect.
  */
 export class Heartbeats {
-  readonly #options: HeartbeatsOptions;
+  readonly #parts: HeartbeatsParts;
   readonly #startedAt: number;
   #stopTimer: () => void = () => {};
   #stopListening: () => void = () => {};
 
-  constructor(options: HeartbeatsOptions) {
-    this.#options = options;
-    this.#startedAt = options.clock.wall();
+  constructor(parts: HeartbeatsParts) {
+    this.#parts = parts;
+    this.#startedAt = parts.clock.wall();
   }
 
   start(): void {
-    const { bus, clock } = this.#options;
+    const { bus, clock } = this.#parts;
     this.#stopTimer = clock.every(HEARTBEAT_INTERVAL_MS, () => this.beat());
     this.#stopListening = bus.onConnection((isConnected) => {
       if (isConnected) this.beat();
@@ -65,7 +65,7 @@ export class Heartbeats {
 
   /** Sends one heartbeat now; none while the connection is down. */
   beat(): void {
-    const { bus, subject, agentId, bootId, version, capacity, clock, log, state } = this.#options;
+    const { bus, subject, agentId, bootId, version, capacity, clock, log, state } = this.#parts;
     if (!bus.isConnected) return;
     const { running, held, loopDelayMs, isDraining, sicknesses, disownedBatches } = state();
     const heartbeat: Heartbeat = {

@@ -37,7 +37,7 @@ const JOBS_PER_PLACE = 4;
  */
 const MOST_HELD_BYTES = 64 * 1_024 * 1_024;
 
-export type IntakeOptions = {
+export type IntakeParts = {
   bus: Bus;
   region: Region;
   agentId: string;
@@ -63,14 +63,14 @@ export type IntakeOptions = {
  * Unreadable messages and jobs are dropped, counted and logged. Nothing on the subject stops the loop.
  */
 export class Intake {
-  readonly #options: IntakeOptions;
+  readonly #parts: IntakeParts;
   readonly #warnings: ThrottledLog;
   #subscription: BusSubscription | null = null;
   #isDraining = false;
 
-  constructor(options: IntakeOptions) {
-    this.#options = options;
-    this.#warnings = new ThrottledLog(options.log, options.clock);
+  constructor(parts: IntakeParts) {
+    this.#parts = parts;
+    this.#warnings = new ThrottledLog(parts.log, parts.clock);
   }
 
   get isDraining(): boolean {
@@ -78,7 +78,7 @@ export class Intake {
   }
 
   start(): void {
-    const { bus, region } = this.#options;
+    const { bus, region } = this.#parts;
     this.#subscription = bus.subscribe(jobsSubject(region), (message) => this.#onMessage(message), {
       queue: AGENT_QUEUE,
     });
@@ -94,7 +94,7 @@ export class Intake {
     this.#subscription = null;
     if (subscription === null) return;
     await new Promise<void>((resolve) => {
-      const cancel = this.#options.clock.after(withinMs, resolve);
+      const cancel = this.#parts.clock.after(withinMs, resolve);
       void subscription.drain().then(() => {
         cancel();
         resolve();
@@ -104,7 +104,7 @@ export class Intake {
   }
 
   #onMessage(message: BusMessage): void {
-    const receivedAt = this.#options.clock.monotonic();
+    const receivedAt = this.#parts.clock.monotonic();
     const read = readJobsMessage(message.data);
     if (typeof read === 'string') {
       this.#dropMessage(message, read);
@@ -113,7 +113,7 @@ export class Intake {
     switch (read.kind) {
       case 'jobs':
         // A publisher that may not read this region's results must not get them by naming another subject.
-        if (read.results !== undefined && !isResultsSubjectOf(this.#options.region, read.results)) {
+        if (read.results !== undefined && !isResultsSubjectOf(this.#parts.region, read.results)) {
           this.#dropMessage(message, 'foreign-results');
         } else {
           this.#onBatch(read, receivedAt, Math.ceil(message.data.length / read.jobs.length));
@@ -123,7 +123,7 @@ export class Intake {
         void this.#onRunNow(read);
         return;
       case 'roll_call':
-        this.#options.onRollCall();
+        this.#parts.onRollCall();
         return;
       default:
         read satisfies never;
@@ -131,17 +131,17 @@ export class Intake {
   }
 
   #dropMessage(message: BusMessage, reason: DropReason): void {
-    this.#options.metrics.droppedMessages[reason] += 1;
+    this.#parts.metrics.droppedMessages[reason] += 1;
     this.#warnings.warn('dropped a message on the jobs subject', { reason, bytes: message.data.length });
   }
 
   #onBatch(batch: JobBatch, receivedAt: number, bytesPerJob: number): void {
-    const { metrics, held, runner, onResult, clock } = this.#options;
+    const { metrics, held, runner, onResult, clock } = this.#parts;
     const acceptance: Acceptance = {
       v: MESSAGE_VERSION,
       kind: 'acceptance',
-      agent: this.#options.agentId,
-      boot: this.#options.bootId,
+      agent: this.#parts.agentId,
+      boot: this.#parts.bootId,
       batch: batch.batch,
       accepted: [],
       refused: [],
@@ -179,7 +179,7 @@ export class Intake {
   }
 
   #refusalOf(monitor: number, slot: number, takenFromBatch: number): Refusal | null {
-    const { held, runner, concurrency } = this.#options;
+    const { held, runner, concurrency } = this.#parts;
     if (this.#isDraining) return 'draining';
     const state = held.stateOf(monitor, slot);
     if (state !== 'unknown') return state;
@@ -191,21 +191,21 @@ export class Intake {
   }
 
   #dropJob(key: [monitor: number, slot: number] | null, acceptance: Acceptance): void {
-    this.#options.metrics.droppedJobs += 1;
+    this.#parts.metrics.droppedJobs += 1;
     this.#warnings.warn('dropped a job that cannot be read', { batch: acceptance.batch, job: key });
     if (key === null) return;
-    this.#options.metrics.refused.invalid += 1;
+    this.#parts.metrics.refused.invalid += 1;
     acceptance.refused.push([key[0], key[1], 'invalid']);
   }
 
   async #onRunNow(request: RunNow): Promise<void> {
-    const found = await this.#options.runner.runNow(request.check);
+    const found = await this.#parts.runner.runNow(request.check);
     const { reason } = found;
     const isReadable = reason === undefined || request.any_reason === true;
     this.#say({
       v: MESSAGE_VERSION,
       kind: 'run_outcome',
-      agent: this.#options.agentId,
+      agent: this.#parts.agentId,
       run: request.run,
       result: isReadable ? found : { ...found, reason: asFirstReason(reason) },
     });
@@ -216,7 +216,7 @@ export class Intake {
    * `held`.
    */
   #say(message: Acceptance | RunOutcome): void {
-    const { bus, region } = this.#options;
+    const { bus, region } = this.#parts;
     try {
       bus.publish(agentsSubject(region), JSON.stringify(message));
     } catch (error) {

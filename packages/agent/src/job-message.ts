@@ -1,5 +1,11 @@
-import type { CheckKind } from '@svc/shared/messages/check.ts';
-import { type CheckJob, checkJob, type JobsMessage, jobsMessage } from '@svc/shared/messages/check-job.ts';
+import { checkKind } from '@svc/shared/messages/check.ts';
+import {
+  type CheckJob,
+  checkJob,
+  type JobsMessage,
+  jobsMessage,
+  readCheckJob,
+} from '@svc/shared/messages/check-job.ts';
 import { z } from 'zod';
 import type { DropReason } from './metrics.ts';
 
@@ -33,18 +39,16 @@ export type ReadJob =
   | { is: 'unsupported'; job: Omit<CheckJob, 'check'> }
   | { is: 'invalid'; key: [monitor: number, slot: number] | null };
 
-const KNOWN_KINDS: { readonly [K in CheckKind]: true } = { http: true, tcp: true, dns: true };
-
 /** A job of a kind that only newer agents know. */
 const unknownKind = checkJob.omit({ check: true }).extend({
-  check: z.object({ type: z.string().refine((type) => !Object.hasOwn(KNOWN_KINDS, type)) }),
+  check: z.object({ type: z.string().refine((type) => !checkKind.safeParse(type).success) }),
 });
 
 const jobKey = checkJob.pick({ monitor: true, slot: true });
 
 export function readJob(value: unknown): ReadJob {
-  const parsed = checkJob.safeParse(value);
-  if (parsed.success) return { is: 'job', job: parsed.data };
+  const job = readCheckJob(value);
+  if (job !== null) return { is: 'job', job };
   const newer = unknownKind.safeParse(value);
   if (newer.success) return { is: 'unsupported', job: newer.data };
   const key = jobKey.safeParse(value);

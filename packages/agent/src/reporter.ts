@@ -19,7 +19,7 @@ const SMALL_BATCH_MS = 50;
 /** Room for the envelope around the results, bytes. */
 const ENVELOPE_BYTES = 512;
 
-export type ReporterOptions = {
+export type ReporterParts = {
   agentId: string;
   /** Subject for the results of jobs that named none. */
   subject: string;
@@ -51,22 +51,22 @@ type OpenBatch = {
  * 256 KiB.
  */
 export class Reporter {
-  readonly #options: ReporterOptions;
+  readonly #parts: ReporterParts;
   readonly #head: string;
   readonly #lastOutcomes: LastOutcomes;
   readonly #small = new Map<string, OpenBatch>();
   readonly #large = new Map<string, OpenBatch>();
 
-  constructor(options: ReporterOptions) {
-    this.#options = options;
-    this.#head = `{"v":${MESSAGE_VERSION},"agent":${JSON.stringify(options.agentId)},"results":[`;
-    this.#lastOutcomes = new LastOutcomes(options.clock);
+  constructor(parts: ReporterParts) {
+    this.#parts = parts;
+    this.#head = `{"v":${MESSAGE_VERSION},"agent":${JSON.stringify(parts.agentId)},"results":[`;
+    this.#lastOutcomes = new LastOutcomes(parts.clock);
   }
 
   /** @param subject subject that the job's batch named; null when it named none */
   report(result: CheckResult, subject: string | null): void {
     if (subject === null) {
-      this.#add(this.#small, this.#options.subject, forFirstVersion(result), SMALL_BATCH_MS);
+      this.#add(this.#small, this.#parts.subject, forFirstVersion(result), SMALL_BATCH_MS);
     } else {
       this.#add(this.#large, subject, result, this.#lastOutcomes.isNews(result) ? NEWS_MS : LARGE_BATCH_MS);
     }
@@ -102,7 +102,7 @@ export class Reporter {
 
   /** Makes the batch end within `ms`, when it would otherwise end later. */
   #flushWithin(ms: number, batch: OpenBatch): void {
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     const flushAt = clock.monotonic() + ms;
     if (batch.flushAt <= flushAt) return;
     batch.cancelFlush();
@@ -115,7 +115,7 @@ export class Reporter {
     if (batch === undefined) return;
     batches.delete(subject);
     batch.cancelFlush();
-    this.#options.outbox.add({
+    this.#parts.outbox.add({
       subject,
       text: `${this.#head}${batch.texts.join(',')}]}`,
       bytes: batch.bytes + this.#head.length + 2,
@@ -126,7 +126,7 @@ export class Reporter {
 
   #release(jobs: OpenBatch['jobs'], how: 'kept' | 'dropped'): void {
     for (const { key, isFinal } of jobs) {
-      this.#options.held.release(key[0], key[1], how === 'kept' && isFinal ? 'finished' : 'forgotten');
+      this.#parts.held.release(key[0], key[1], how === 'kept' && isFinal ? 'finished' : 'forgotten');
       if (how === 'dropped') this.#lastOutcomes.forget(key[0]);
     }
   }

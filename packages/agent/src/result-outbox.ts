@@ -32,7 +32,7 @@ const pubAck = z.union([
   z.object({ stream: z.string(), seq: z.number().int(), duplicate: z.boolean().optional() }),
 ]);
 
-export type OutboxOptions = {
+export type OutboxParts = {
   bus: Bus;
   clock: Clock;
   metrics: Metrics;
@@ -72,7 +72,7 @@ type Entry = Batch & {
  * is true now.
  */
 export class ResultOutbox {
-  readonly #options: OutboxOptions;
+  readonly #parts: OutboxParts;
   readonly #warnings: ThrottledLog;
   readonly #inbox: string;
   readonly #mostBytes: number;
@@ -85,11 +85,11 @@ export class ResultOutbox {
   #stopListening: () => void = () => {};
   #onEmpty: () => void = () => {};
 
-  constructor(options: OutboxOptions) {
-    this.#options = options;
-    this.#warnings = new ThrottledLog(options.log, options.clock);
-    this.#inbox = options.bus.inbox();
-    this.#mostBytes = options.mostBytes ?? DEFAULT_MOST_BYTES;
+  constructor(parts: OutboxParts) {
+    this.#parts = parts;
+    this.#warnings = new ThrottledLog(parts.log, parts.clock);
+    this.#inbox = parts.bus.inbox();
+    this.#mostBytes = parts.mostBytes ?? DEFAULT_MOST_BYTES;
   }
 
   /** Number of unacknowledged batches. */
@@ -98,7 +98,7 @@ export class ResultOutbox {
   }
 
   start(): void {
-    const { bus, clock } = this.#options;
+    const { bus, clock } = this.#parts;
     this.#subscription = bus.subscribe(`${this.#inbox}.*`, (message) => this.#onAnswer(message));
     this.#stopSweep = clock.every(SWEEP_MS, () => this.#sweep());
     this.#stopListening = bus.onConnection((isConnected) => {
@@ -128,7 +128,7 @@ export class ResultOutbox {
   async stop(ms: number): Promise<void> {
     if (this.#entries.size > 0) {
       await new Promise<void>((resolve) => {
-        const cancel = this.#options.clock.after(ms, resolve);
+        const cancel = this.#parts.clock.after(ms, resolve);
         this.#onEmpty = () => {
           cancel();
           resolve();
@@ -139,7 +139,7 @@ export class ResultOutbox {
     this.#stopListening();
     this.#subscription?.close();
     if (this.#entries.size === 0) return;
-    this.#options.log.error(
+    this.#parts.log.error(
       { batches: this.#entries.size },
       'the agent ended before the stream had acknowledged all results; the rest is lost',
     );
@@ -147,7 +147,7 @@ export class ResultOutbox {
   }
 
   #send(number: number, entry: Entry): void {
-    const { bus, clock, metrics } = this.#options;
+    const { bus, clock, metrics } = this.#parts;
     // The reconnect sends it.
     if (!bus.isConnected) return;
     try {
@@ -170,8 +170,8 @@ export class ResultOutbox {
   }
 
   #sweep(): void {
-    if (!this.#options.bus.isConnected) return;
-    const now = this.#options.clock.monotonic();
+    if (!this.#parts.bus.isConnected) return;
+    const now = this.#parts.clock.monotonic();
     for (const [number, entry] of this.#entries) {
       if (entry.resendAt <= now) this.#send(number, entry);
     }
@@ -184,19 +184,19 @@ export class ResultOutbox {
     if (entry === undefined) return;
     const answer = answerIn(message);
     if (answer.is === 'refused') {
-      this.#options.metrics.batchesRefused += 1;
+      this.#parts.metrics.batchesRefused += 1;
       this.#warnings.warn('the stream refused results', { problem: answer.why });
       if (answer.isFinal) this.#settle(number, 'dropped');
     } else if (answer.is === 'repeated' && entry.sends === 1) {
       this.#idWasTaken(number, entry);
     } else {
-      this.#options.metrics.batchesAcknowledged += 1;
+      this.#parts.metrics.batchesAcknowledged += 1;
       this.#settle(number, 'kept');
     }
   }
 
   #idWasTaken(number: number, entry: Entry): void {
-    this.#options.metrics.batchesDisowned += 1;
+    this.#parts.metrics.batchesDisowned += 1;
     this.#warnings.warn(
       "the stream has a message under the id of a batch that is new: somebody tampers with the region's stream",
       {
@@ -222,7 +222,7 @@ export class ResultOutbox {
     if (entry === undefined) return;
     this.#entries.delete(number);
     this.#bytes -= entry.bytes;
-    if (how === 'dropped') this.#options.metrics.resultsDropped += entry.results;
+    if (how === 'dropped') this.#parts.metrics.resultsDropped += entry.results;
     entry.onSettled(how);
     if (this.#entries.size === 0) this.#onEmpty();
   }

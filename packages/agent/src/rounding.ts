@@ -18,36 +18,56 @@ export function roundMs(milliseconds: number): number {
  * not add up, because time passed between two of them, the longest phase takes the difference.
  */
 export function roundPhases(latency: number, phases: Phases): Phases {
-  const parts: Part[] = [];
   let missing = tenthsOf(latency);
-  for (const name of PHASES) {
-    const exact = phases[name];
-    if (exact === undefined) continue;
-    const tenths = Math.min(missing, Math.floor(Math.max(0, exact * 10)));
-    parts.push({ name, tenths, lost: exact * 10 - tenths });
+  for (let at = 0; at < PHASES.length; at += 1) {
+    const exact = phases[nameOf(at)];
+    const tenths = exact === undefined ? 0 : Math.min(missing, Math.floor(Math.max(0, exact * 10)));
+    // An absent phase is neither the longest nor has it lost anything.
+    TENTHS[at] = exact === undefined ? ABSENT : tenths;
+    LOST[at] = exact === undefined ? ABSENT : exact * 10 - tenths;
     missing -= tenths;
   }
-  if (missing > 0) spread(missing, parts);
+  if (missing > 0) spread(missing);
   const rounded: Phases = {};
-  for (const part of parts) rounded[part.name] = part.tenths / 10;
+  for (let at = 0; at < PHASES.length; at += 1) {
+    const tenths = TENTHS[at] as number;
+    if (tenths !== ABSENT) rounded[nameOf(at)] = tenths / 10;
+  }
   return rounded;
 }
 
-type Part = { name: PhaseName; tenths: number; lost: number };
+/** Of each phase, during one call. It is made for every check, so it leaves no garbage behind. */
+const TENTHS = new Float64Array(PHASES.length);
+/** What rounding down took from each, in tenths. */
+const LOST = new Float64Array(PHASES.length);
+const ABSENT = Number.NEGATIVE_INFINITY;
 
 /** A smaller loss comes from floating point, not from rounding. */
-const LOST = 1e-6;
+const LEAST_LOST = 1e-6;
 
-function spread(missing: number, parts: readonly Part[]): void {
+function spread(missing: number): void {
   let left = missing;
-  for (const part of parts.toSorted((a, b) => b.lost - a.lost)) {
-    if (left === 0 || part.lost < LOST) break;
-    part.tenths += 1;
-    left -= 1;
+  for (; left > 0; left -= 1) {
+    const at = placeOfLargest(LOST);
+    if ((LOST[at] as number) < LEAST_LOST) break;
+    TENTHS[at] = (TENTHS[at] as number) + 1;
+    LOST[at] = 0;
   }
-  if (left === 0 || parts.length === 0) return;
-  const longest = parts.reduce((a, b) => (b.tenths > a.tenths ? b : a));
-  longest.tenths += left;
+  const longest = placeOfLargest(TENTHS);
+  TENTHS[longest] = (TENTHS[longest] as number) + left;
+}
+
+/** The first of them. */
+function placeOfLargest(values: Float64Array): number {
+  let largest = 0;
+  for (let at = 1; at < values.length; at += 1) {
+    if ((values[at] as number) > (values[largest] as number)) largest = at;
+  }
+  return largest;
+}
+
+function nameOf(at: number): PhaseName {
+  return PHASES[at] as PhaseName;
 }
 
 function tenthsOf(milliseconds: number): number {

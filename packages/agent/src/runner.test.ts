@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest';
 import { FakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { outcomeOf, ScriptedProbe, tcpCheck, timedOut } from '../../../test/support/scripted-probe.ts';
 import { createMetrics } from './metrics.ts';
-import { Runner, type RunnerOptions } from './runner.ts';
+import { Runner, type RunnerParts } from './runner.ts';
 
 type Bench = {
   runner: Runner;
@@ -51,7 +51,7 @@ function bench(options: { concurrency?: number; obeysStop?: boolean } = {}): Ben
   };
 }
 
-function runnerOf(clock: FakeClock, probe: ScriptedProbe, more: Partial<RunnerOptions> = {}): Runner {
+function runnerOf(clock: FakeClock, probe: ScriptedProbe, more: Partial<RunnerParts> = {}): Runner {
   return new Runner({
     probes: probe.set.probes,
     concurrency: 10,
@@ -66,7 +66,7 @@ function runnerOf(clock: FakeClock, probe: ScriptedProbe, more: Partial<RunnerOp
   });
 }
 
-function starvationOf(delay: () => number): RunnerOptions['starvation'] {
+function starvationOf(delay: () => number): RunnerParts['starvation'] {
   return {
     delaySince: delay,
     heldBackSince: () => ({ loopDelayMs: delay(), isWaiting: false, freeMs: 0, durationMs: 0 }),

@@ -8,6 +8,7 @@ import type { CheckJob } from '@svc/shared/messages/check-job.ts';
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { backoffMs } from './backoff.ts';
+import { Bag } from './bag.ts';
 import { addAttempt, type CheckRun, notAttempted, type RunResult, resultOf } from './check-run.ts';
 import type { Metrics } from './metrics.ts';
 import type { NetworkWatch } from './network/watch.ts';
@@ -28,7 +29,7 @@ const WAKE_SPACING_MS = 4;
 /** Time that probes have to close their sockets after the abort, ms. */
 const ABORT_GRACE_MS = 500;
 
-export type RunnerOptions = {
+export type RunnerParts = {
   probes: Probes;
   /** Attempts at once. Checks that wait between two attempts do not count. */
   concurrency: number;
@@ -50,12 +51,12 @@ export type RunnerOptions = {
  * the capacity. When everything behind one network is down, the rest is still checked on time.
  */
 export class Runner {
-  readonly #options: RunnerOptions;
+  readonly #parts: RunnerParts;
   readonly #slowLimit: number;
   readonly #queue = new Heap<CheckRun>((run) => run.slot);
   readonly #slowQueue = new Heap<CheckRun>((run) => run.slot);
   readonly #waiting = new Heap<CheckRun>((run) => run.wakeAt);
-  readonly #attempting = new Set<CheckRun>();
+  readonly #attempting = new Bag<CheckRun>();
   readonly #abort = new AbortController();
   #slowAttempts = 0;
   #ahead = 0;
@@ -68,9 +69,9 @@ export class Runner {
   /** Called when the last attempt in progress has ended. */
   #onIdle: () => void = () => {};
 
-  constructor(options: RunnerOptions) {
-    this.#options = options;
-    this.#slowLimit = Math.max(1, Math.floor(options.concurrency / 2));
+  constructor(parts: RunnerParts) {
+    this.#parts = parts;
+    this.#slowLimit = Math.max(1, Math.floor(parts.concurrency / 2));
     setMaxListeners(0, this.#abort.signal);
   }
 
@@ -90,7 +91,7 @@ export class Runner {
   }
 
   start(): void {
-    this.#cancelSweep = this.#options.clock.every(SWEEP_MS, () => this.#sweep());
+    this.#cancelSweep = this.#parts.clock.every(SWEEP_MS, () => this.#sweep());
   }
 
   /**
@@ -101,15 +102,16 @@ export class Runner {
    * @param subject subject for the result; null when the job's batch names none
    */
   submit(job: CheckJob, receivedAt: number, subject: string | null): void {
-    const { clock, onResult } = this.#options;
+    const { clock, onResult } = this.#parts;
     const startAt = receivedAt + (job.wait_ms ?? 0);
+    const { monitor, version, slot, token } = job;
     const run = newRun({
       check: job.check,
-      slot: job.slot,
+      slot,
       startBy: startAt + job.start_within_ms,
       attemptLimit: 1 + job.check.reveal().retry,
       isSlow: job.slow === true,
-      done: (result) => onResult({ ...jobOf(job), ...result }, subject),
+      done: (result) => onResult({ monitor, version, slot, token, ...result }, subject),
     });
     if (startAt > clock.monotonic()) {
       this.#ahead += 1;
@@ -122,7 +124,7 @@ export class Runner {
 
   /** Makes one attempt at once, past the queue; `not_run` when there is no free place. */
   runNow(check: Secret<Check>): Promise<RunResult> {
-    const { clock, concurrency } = this.#options;
+    const { clock, concurrency } = this.#parts;
     const refusal: NotRunReason | null = this.#isDraining
       ? 'shutting-down'
       : this.#attempting.size >= concurrency
@@ -150,7 +152,7 @@ export class Runner {
     await this.#idleWithin(withinMs);
     this.#abort.abort();
     await this.#idleWithin(ABORT_GRACE_MS);
-    for (const run of [...this.#attempting]) this.#leaveAttempt(run, notRun('shutting-down'));
+    for (const run of this.#attempting.all()) this.#leaveAttempt(run, notRun('shutting-down'));
     this.#cancelSweep();
     this.#cancelWake();
   }
@@ -161,10 +163,10 @@ export class Runner {
   }
 
   #fill(): void {
-    while (this.#attempting.size < this.#options.concurrency) {
+    while (this.#attempting.size < this.#parts.concurrency) {
       const run = this.#takeNext();
       if (run === undefined) return;
-      if (isTooLate(run, this.#options.clock.monotonic())) this.#finish(run, notRun('overloaded'));
+      if (isTooLate(run, this.#parts.clock.monotonic())) this.#finish(run, notRun('overloaded'));
       else this.#begin(run);
     }
   }
@@ -178,7 +180,7 @@ export class Runner {
   }
 
   #begin(run: CheckRun): void {
-    const { clock, metrics } = this.#options;
+    const { clock, metrics } = this.#parts;
     const now = clock.monotonic();
     if (run.attempts.length === 0) {
       run.startedAt = now;
@@ -198,7 +200,7 @@ export class Runner {
    * attempts.
    */
   async #attempt(run: CheckRun, attempt: number): Promise<void> {
-    const { clock, probes, log } = this.#options;
+    const { clock, probes, log } = this.#parts;
     const context = { timeoutMs: run.check.reveal().timeout, signal: this.#abort.signal };
     try {
       this.#onAttemptEnd(run, attempt, await runProbe(probes, run.check.reveal(), context));
@@ -211,7 +213,7 @@ export class Runner {
   #onAttemptEnd(run: CheckRun, attempt: number, found: ProbeOutcome): void {
     // This probe settled after it was given up.
     if (run.state !== 'attempting' || run.attempts.length !== attempt) return;
-    const { starvation, clock } = this.#options;
+    const { starvation, clock } = this.#parts;
     const heldBack = (latency?: number) => starvation.heldBackSince(run.attemptStartedAt, latency);
     const verdict = judgeAttempt(found, run.check.reveal(), heldBack, clock.wall());
     if (verdict.reason === 'agent-starved') {
@@ -219,7 +221,7 @@ export class Runner {
       this.#endAttempt(run, found, verdict);
       return;
     }
-    const isOurs = this.#options.network.seen(run.check.reveal(), found, run.attemptStartedAt);
+    const isOurs = this.#parts.network.seen(run.check.reveal(), found, run.attemptStartedAt);
     if (isOurs === null) this.#endAttempt(run, found, verdict);
     else void this.#onceKnown(isOurs, run, attempt, found, verdict);
   }
@@ -248,7 +250,7 @@ export class Runner {
 
   /** Frees the place of an attempt and decides what comes next for the check. */
   #leaveAttempt(run: CheckRun, verdict: AttemptVerdict): void {
-    const { clock, random } = this.#options;
+    const { clock, random } = this.#parts;
     this.#attempting.delete(run);
     if (run.isSlow) this.#slowAttempts -= 1;
     run.isSlow = run.lastFound?.timedOut === true;
@@ -261,8 +263,8 @@ export class Runner {
 
   #finish(run: CheckRun, verdict: AttemptVerdict): void {
     run.state = 'done';
-    this.#options.metrics.results[verdict.outcome] += 1;
-    run.done(resultOf(run, verdict, this.#options.clock.wall()));
+    this.#parts.metrics.results[verdict.outcome] += 1;
+    run.done(resultOf(run, verdict, this.#parts.clock.wall()));
   }
 
   /** @param wakeAt monotonic ms; the check enters the queue then, not before */
@@ -284,13 +286,13 @@ export class Runner {
     if (wakeAt >= this.#wakeAt) return;
     this.#cancelWake();
     this.#wakeAt = wakeAt;
-    const delay = wakeAt - this.#options.clock.monotonic();
-    this.#cancelWake = this.#options.clock.after(Math.max(0, Math.ceil(delay)), () => this.#wake());
+    const delay = wakeAt - this.#parts.clock.monotonic();
+    this.#cancelWake = this.#parts.clock.after(Math.max(0, Math.ceil(delay)), () => this.#wake());
   }
 
   #wake(): void {
     this.#wakeAt = Number.POSITIVE_INFINITY;
-    const now = this.#options.clock.monotonic();
+    const now = this.#parts.clock.monotonic();
     for (let run = this.#waiting.peek(); run !== undefined && run.wakeAt <= now; run = this.#waiting.peek()) {
       this.#waiting.pop();
       if (run.attempts.length === 0) this.#ahead -= 1;
@@ -302,26 +304,25 @@ export class Runner {
   }
 
   #sweep(): void {
-    const now = this.#options.clock.monotonic();
+    const now = this.#parts.clock.monotonic();
     for (const heap of [this.#queue, this.#slowQueue]) {
       if (heap.size === 0) continue;
       for (const run of heap.takeWhere((queued) => isTooLate(queued, now))) {
         this.#finish(run, notRun('overloaded'));
       }
     }
-    for (const run of this.#attempting) {
+    for (const run of this.#attempting.all()) {
       if (run.hasEnded) continue;
       const overdue = now - run.attemptStartedAt - run.check.reveal().timeout - STUCK_MS;
-      if (overdue > 0 && overdue > this.#options.starvation.delaySince(run.attemptStartedAt))
-        this.#giveUp(run);
+      if (overdue > 0 && overdue > this.#parts.starvation.delaySince(run.attemptStartedAt)) this.#giveUp(run);
     }
     this.#fill();
   }
 
   #giveUp(run: CheckRun): void {
     const { type, timeout: timeoutMs } = run.check.reveal();
-    this.#options.log.error({ type, timeoutMs }, 'a probe never settled');
-    const elapsed = this.#options.clock.monotonic() - run.attemptStartedAt;
+    this.#parts.log.error({ type, timeoutMs }, 'a probe never settled');
+    const elapsed = this.#parts.clock.monotonic() - run.attemptStartedAt;
     const found = internalError(new SvcError('probe-stuck', 'the probe never settled'), elapsed);
     this.#onAttemptEnd(run, run.attempts.length, found);
   }
@@ -329,7 +330,7 @@ export class Runner {
   #idleWithin(ms: number): Promise<void> {
     if (this.#attempting.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const cancel = this.#options.clock.after(ms, resolve);
+      const cancel = this.#parts.clock.after(ms, resolve);
       this.#onIdle = () => {
         cancel();
         resolve();
@@ -347,9 +348,16 @@ export function jobOf(
 
 type NewRun = Pick<CheckRun, 'check' | 'slot' | 'startBy' | 'attemptLimit' | 'isSlow' | 'done'>;
 
-function newRun(given: NewRun): CheckRun {
+/** Every member at once: a copy that is then added to costs as much again. */
+function newRun({ check, slot, startBy, attemptLimit, isSlow, done }: NewRun): CheckRun {
   return {
-    ...given,
+    check,
+    slot,
+    startBy,
+    attemptLimit,
+    isSlow,
+    done,
+    place: -1,
     state: 'queued',
     wakeAt: 0,
     startedAtWall: 0,

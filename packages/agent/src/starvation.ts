@@ -6,7 +6,7 @@ import { type CpuSample, isStarvedBy, waitingParts } from './waiting.ts';
 /** Interval at which the lateness of the event loop is measured, ms. */
 const SAMPLE_MS = 100;
 /** Delay from which the agent's time-outs mean nothing, ms. */
-export const STARVED_MS = 500;
+const STARVED_MS = 500;
 /** How long stalls and counters are remembered, ms: longer than any attempt (120 s). */
 const REMEMBERED_MS = 180_000;
 /**

@@ -62,7 +62,7 @@ export function waitingParts(samples: readonly CpuSample[], from: number, to: nu
  * throttling of the cgroup is summed over the CPUs and over everything that shares the quota, so it says more
  * than the agent waited. It is used only where there is no other count.
  */
-export function waitedBetween(before: CpuSample, after: CpuSample): number {
+function waitedBetween(before: CpuSample, after: CpuSample): number {
   return after.waitedMs === null
     ? grown(before.throttledMs, after.throttledMs)
     : grown(before.waitedMs, after.waitedMs);

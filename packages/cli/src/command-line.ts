@@ -61,6 +61,6 @@ function overview(): string {
 Commands:
 ${commands.join('\n')}
 
-npm run svc -- <command> --help says more. --version prints the version.
+npm run svc -- <command> --help explains more. --version prints the version.
 `;
 }

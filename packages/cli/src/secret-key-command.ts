@@ -22,7 +22,7 @@ Makes a new key in the data folder (SVC_DATA_DIR) and keeps the former one besid
 opens secrets with either, encrypts all of them with the new one, and removes the former. A backup from before needs the
 former key: keep it with the backup.
 
-Where SVC_SECRET_KEY gives the key: make one with "openssl rand -base64 32", set it as SVC_SECRET_KEY and the former one as
+If SVC_SECRET_KEY sets the key: make one with "openssl rand -base64 32", set it as SVC_SECRET_KEY and the former one as
 SVC_SECRET_KEY_PREVIOUS, restart the coordinator, and remove SVC_SECRET_KEY_PREVIOUS when its log says so.
 `,
   async run([action, ...args], surroundings) {
@@ -51,7 +51,7 @@ async function requireKey(path: string): Promise<void> {
     if (Buffer.from(await readFile(path, 'utf8'), 'base64').length === KEY_BYTES) return;
   } catch (error) {
     throw new UsageError(
-      `there is no key to take the place of (${messageOf(error)}): set SVC_DATA_DIR to the data folder of the coordinator`,
+      `there is no key to replace (${messageOf(error)}): set SVC_DATA_DIR to the data folder of the coordinator`,
       { cause: error },
     );
   }

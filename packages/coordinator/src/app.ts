@@ -19,33 +19,23 @@ import { checkSecretKey, parseSecretKey, Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 import { Tokens, takeTokensWithoutAdministration } from './store/tokens.ts';
 import { ensureDefaultWorkspace } from './store/workspaces.ts';
+import type { TermSettings } from './term-parts.ts';
 
-export type CoordinatorOptions = {
-  config: Pick<
-    CoordinatorConfig,
-    | 'listen'
-    | 'config'
-    | 'allowsDelete'
-    | 'channelEgressAllow'
-    | 'probeCa'
-    | 'channelProxy'
-    | 'noProxy'
-    | 'retentionDays'
-    | 'resultsMaxBytes'
-    | 'metricsToken'
-  > & {
-    databasePath: string;
-    tls: TlsFiles | null;
-    publicUrl: string;
-    /** 32 bytes in base64. */
-    secretKey: Secret;
-    /** The key before, in base64, while `secretKey` replaces it; null: there is none. */
-    previousSecretKey: Secret | null;
-    /** One or two tokens. */
-    apiTokens: Secret<readonly string[]>;
-    /** File of the API tokens, which is read again when it changes; null: there is none. */
-    apiTokenFile: string | null;
-  };
+export type CoordinatorParts = {
+  config: Pick<CoordinatorConfig, 'listen' | 'metricsToken'> &
+    TermSettings & {
+      databasePath: string;
+      tls: TlsFiles | null;
+      publicUrl: string;
+      /** 32 bytes in base64. */
+      secretKey: Secret;
+      /** The key before, in base64, while `secretKey` takes its place; null: there is none. */
+      previousSecretKey: Secret | null;
+      /** One or two. */
+      apiTokens: Secret<readonly string[]>;
+      /** File of the API tokens, read again when it changes; null: there is none. */
+      apiTokenFile: string | null;
+    };
   /** Values of the settings that kinds of channel read. */
   operator: OperatorValues;
   /** What is set about the export of metrics. */
@@ -65,15 +55,15 @@ export type CoordinatorOptions = {
  * and closed last.
  */
 export class Coordinator {
-  readonly #options: CoordinatorOptions;
+  readonly #parts: CoordinatorParts;
   readonly #started: StartedParts;
   #leading: Leading | null = null;
   #starting: Promise<{ url: string }> | null = null;
   #stopping: Promise<void> | null = null;
 
-  constructor(options: CoordinatorOptions) {
-    this.#options = options;
-    this.#started = new StartedParts(options.log);
+  constructor(parts: CoordinatorParts) {
+    this.#parts = parts;
+    this.#started = new StartedParts(parts.log);
   }
 
   /**
@@ -122,7 +112,7 @@ export class Coordinator {
   }
 
   async #start(): Promise<{ url: string }> {
-    const { config, operator, exports, bus, streams, clock, log, environment } = this.#options;
+    const { config, operator, exports, bus, streams, clock, log, environment } = this.#parts;
     this.#started.add('bus', () => bus.close());
     const store = await openStore({ path: config.databasePath, log });
     this.#started.add('store', () => store.close());

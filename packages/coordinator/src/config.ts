@@ -1,6 +1,6 @@
-import { LOG_LEVELS } from '@svc/shared/log.ts';
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
 import { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
+import { PROCESS_SETTINGS } from '@svc/shared/process-settings.ts';
 import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
 import {
   bearerToken,
@@ -132,19 +132,7 @@ export const COORDINATOR_SETTINGS = {
     description: 'bearer token that /metrics requires',
     schema: bearerToken.optional(),
   },
-  logLevel: {
-    name: 'SVC_LOG_LEVEL',
-    description: `lowest level that is logged: ${LOG_LEVELS.join(', ')}`,
-    default: 'info',
-    schema: z.enum(LOG_LEVELS),
-  },
-  isSupervised: {
-    name: 'SVC_SUPERVISED',
-    description: '1: the process ends when its supervisor is gone',
-    default: '0',
-    isInternal: true,
-    schema: onOff,
-  },
+  ...PROCESS_SETTINGS,
 } as const satisfies SettingsTable;
 
 export type CoordinatorConfig = SettingsOf<typeof COORDINATOR_SETTINGS>;

@@ -1,7 +1,7 @@
 import type { ChangeEffects } from './configuration/configuration.ts';
 import type { Live } from './live.ts';
 import { Term } from './term.ts';
-import type { TermOptions } from './term-parts.ts';
+import type { TermParts } from './term-parts.ts';
 
 /**
  * The work of the coordinator that leads: it dispatches checks, reads, records and evaluates results,
@@ -9,13 +9,13 @@ import type { TermOptions } from './term-parts.ts';
  * often as needed. Each time is a {@link Term}, built anew from the stored data.
  */
 export class Leading implements ChangeEffects {
-  readonly #options: TermOptions;
+  readonly #parts: TermParts;
   #term: Term | null = null;
   /** Live state of the last term that has ended. */
   #lastLive: Live | null = null;
 
-  constructor(options: TermOptions) {
-    this.#options = options;
+  constructor(parts: TermParts) {
+    this.#parts = parts;
   }
 
   /** The present live state, or that of the last term; null: it has not led yet. */
@@ -37,7 +37,7 @@ export class Leading implements ChangeEffects {
    */
   async start(): Promise<{ dispatching: Promise<void> }> {
     if (this.#term !== null) throw new TypeError('it leads already');
-    const term = new Term(this.#options);
+    const term = new Term(this.#parts);
     this.#term = term;
     try {
       return await term.start();

@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Measurement } from '@svc/shared/metrics/measurement.ts';
-import type { AgentDirectory, CheckRunner, ExportDirectory, MonitorStates } from './api/dependencies.ts';
+import type { AgentDirectory, CheckRunner, ExportDirectory, MonitorStates } from './api/api-parts.ts';
 import { NotLeading } from './api/not-leading.ts';
 import type { LiveMonitors } from './domain/monitor.ts';
 import type { Deliveries } from './notify/deliveries.ts';

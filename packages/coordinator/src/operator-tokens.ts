@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { Tokens } from './store/tokens.ts';
 
 /** Shorter tokens get a warning, and the next version refuses them. */
-export const SHORT_TOKEN = 32;
+const SHORT_TOKEN = 32;
 
 /**
  * The content of SVC_API_TOKEN or its file: one token, or two tokens in two lines. Both are valid at once, so

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
@@ -17,8 +18,8 @@ import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 import type { Tokens } from './store/tokens.ts';
 
-export type ServingOptions = {
-  readonly config: Pick<CoordinatorConfig, 'listen' | 'metricsToken'> & {
+export type ServingParts = {
+  readonly config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'config'> & {
     readonly publicUrl: string;
     readonly tls: TlsFiles | null;
   };
@@ -43,18 +44,19 @@ const SAVE_USES_EVERY_MS = 60_000;
 /** The work of every coordinator, whether it leads or not: it serves the API. */
 export class Serving {
   readonly #api: Api;
-  readonly #options: ServingOptions;
+  readonly #parts: ServingParts;
   readonly #counters = createApiCounters();
   readonly #live: Live;
   /** Epoch ms. */
   readonly #startedAt: number;
   #cancelSaving: () => void = () => {};
 
-  constructor(options: ServingOptions) {
-    this.#options = options;
+  constructor(parts: ServingParts) {
+    this.#parts = parts;
     const { config, operator, store, secrets, tokens, effects, live, isLeading, isConnected, clock, log } =
-      options;
+      parts;
     this.#startedAt = clock.wall();
+    const declaredFile = config.config === undefined ? undefined : basename(config.config);
     const served = servedLive(live, isLeading, clock);
     this.#live = served;
     this.#api = createApi({
@@ -65,7 +67,8 @@ export class Serving {
       secrets,
       reading: new Reading(store, secrets),
       tokens,
-      configuration: new StoredConfiguration({ store, secrets, effects, clock }),
+      declaredFile,
+      configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, clock }),
       channelProblem: channelProblems(operator),
       ...served,
       counters: this.#counters,
@@ -79,7 +82,7 @@ export class Serving {
 
   /** Starts to listen. Rejects when that is impossible at the address. */
   start(): Promise<{ url: string }> {
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     this.#cancelSaving = clock.every(SAVE_USES_EVERY_MS, () => void this.#saveUses());
     return this.#api.start();
   }
@@ -92,7 +95,7 @@ export class Serving {
 
   /** Everything that the coordinator reports about itself now, for every export. */
   measurements(): Measurement[] {
-    const { isLeading, isConnected } = this.#options;
+    const { isLeading, isConnected } = this.#parts;
     const gauges = { leading: Number(isLeading()), natsConnected: Number(isConnected()) };
     return [
       ...this.#live.measurements(),
@@ -104,7 +107,7 @@ export class Serving {
 
   /** Saves the uses of tokens. Uses that cannot be written now are written next time. */
   async #saveUses(): Promise<void> {
-    const { tokens, log } = this.#options;
+    const { tokens, log } = this.#parts;
     await tokens.saveUses().catch((error: unknown) => {
       log.warn({ error: messageOf(error) }, 'could not save when API tokens were last used');
     });

@@ -35,18 +35,21 @@ import { createRecordingStore } from './store/recording-store.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 
-export type TermOptions = {
-  readonly config: Pick<
-    CoordinatorConfig,
-    | 'config'
-    | 'allowsDelete'
-    | 'channelEgressAllow'
-    | 'probeCa'
-    | 'channelProxy'
-    | 'noProxy'
-    | 'retentionDays'
-    | 'resultsMaxBytes'
-  > & { readonly publicUrl: string };
+/** Settings that only matter to who leads. */
+export type TermSettings = Pick<
+  CoordinatorConfig,
+  | 'config'
+  | 'allowsDelete'
+  | 'channelEgressAllow'
+  | 'probeCa'
+  | 'channelProxy'
+  | 'noProxy'
+  | 'retentionDays'
+  | 'resultsMaxBytes'
+>;
+
+export type TermParts = {
+  readonly config: TermSettings & { readonly publicUrl: string };
   /** Values of the settings that kinds of channel read. */
   readonly operator: OperatorValues;
   readonly exports: ExportSettings;
@@ -65,7 +68,7 @@ export type TermOptions = {
 };
 
 /** The parts of one term, built and not started. */
-export type TermParts = {
+export type BuiltTerm = {
   readonly monitors: MonitorsInMemory;
   readonly states: States;
   readonly slotClock: SlotClock;
@@ -97,13 +100,13 @@ type Loaded = {
  *
  * @throws StoreError
  */
-export async function buildTermParts(options: TermOptions): Promise<TermParts> {
-  const loaded = await load(options);
-  const { store, clock, log, config } = options;
+export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
+  const loaded = await load(parts);
+  const { store, clock, log, config } = parts;
   const { monitors, slotClock, believed } = loaded;
   const states = new States();
-  const tokens = new JobTokens(options.jobKey);
-  const deliverer = createDeliverer(options, (id) => monitors.get(id)?.workspaceId ?? null);
+  const tokens = new JobTokens(parts.jobKey);
+  const deliverer = createDeliverer(parts, (id) => monitors.get(id)?.workspaceId ?? null);
   // The functions that use `consumer` and `dispatch` are called only after all parts exist.
   const progress = () => consumerProgress;
   const told = () => recorder;
@@ -117,8 +120,8 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
   });
   const backlogHold = new BacklogHold({ clock, slotClock, onEnd: (ids) => told().announce(ids) });
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
-  const metricsExport = createMetricsExport(options, monitors);
-  const recorder = createRecorder(options, loaded, {
+  const metricsExport = createMetricsExport(parts, monitors);
+  const recorder = createRecorder(parts, loaded, {
     states,
     metricsExport,
     transactionDuration,
@@ -129,8 +132,8 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
   });
   const { presence } = loaded;
   const consumer = new ResultConsumer({
-    bus: options.bus,
-    streams: options.streams,
+    bus: parts.bus,
+    streams: parts.streams,
     recorder,
     hadAgentWithin24h: (region) => presence.hadAgentWithin24h(region),
     clock,
@@ -139,7 +142,7 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
   });
   presence.onCame((region) => consumer.regionCame(region));
   const consumerProgress = new ReadingProgress(consumer, clock);
-  const dispatch: Dispatch = createDispatch(options, loaded, {
+  const dispatch: Dispatch = createDispatch(parts, loaded, {
     tokens,
     recorder,
     consumer,
@@ -162,7 +165,7 @@ export async function buildTermParts(options: TermOptions): Promise<TermParts> {
   };
 }
 
-async function load({ store, secrets, clock, log }: TermOptions): Promise<Loaded> {
+async function load({ store, secrets, clock, log }: TermParts): Promise<Loaded> {
   const monitors = await MonitorsInMemory.load(store, secrets);
   const given = await loadNewestSlots(store, monitors, Math.floor(clock.wall()));
   const newest = newestOf(given.newest);
@@ -174,7 +177,7 @@ async function load({ store, secrets, clock, log }: TermOptions): Promise<Loaded
 }
 
 function createRecorder(
-  { store, secrets, clock, log }: TermOptions,
+  { store, secrets, clock, log }: TermParts,
   { monitors, slotClock, presence }: Loaded,
   parts: {
     readonly states: States;
@@ -215,7 +218,7 @@ function createRecorder(
 }
 
 function createDispatch(
-  { bus, clock, log }: TermOptions,
+  { bus, clock, log }: TermParts,
   { monitors, newestSlots, slotClock, presence }: Loaded,
   parts: {
     readonly tokens: JobTokens;
@@ -242,7 +245,7 @@ function createDispatch(
 }
 
 function createDeliverer(
-  { config, operator, store, secrets, clock, log }: TermOptions,
+  { config, operator, store, secrets, clock, log }: TermParts,
   workspaceOf: (monitorId: number) => number | null,
 ): Deliverer {
   const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
@@ -264,7 +267,7 @@ function createDeliverer(
 }
 
 function createMetricsExport(
-  { config, exports: settings, store, clock, log }: TermOptions,
+  { config, exports: settings, store, clock, log }: TermParts,
   monitors: MonitorsInMemory,
 ): MetricsExport {
   const proxy = config.channelProxy?.reveal();

@@ -10,10 +10,10 @@ import { createDeliveries } from './notify/deliveries.ts';
 import { channelProblems } from './notify/sender.ts';
 import { logTransitions } from './recording/transition-log.ts';
 import { StartedParts } from './started-parts.ts';
-import { buildTermParts, type TermOptions, type TermParts } from './term-parts.ts';
+import { type BuiltTerm, buildTerm, type TermParts } from './term-parts.ts';
 
 /** The term was stopped before its start had ended. */
-export class TermEnded extends SvcError {
+class TermEnded extends SvcError {
   constructor() {
     super('term-ended', 'leading was stopped while it was starting');
   }
@@ -30,7 +30,7 @@ export class TermEnded extends SvcError {
  * order is reversed: no new slots, then no more results, then no more alerts.
  */
 export class Term {
-  readonly #options: TermOptions;
+  readonly #parts: TermParts;
   readonly #started: StartedParts;
   #starting: Promise<unknown> = Promise.resolve();
   #stopping: Promise<void> | null = null;
@@ -39,9 +39,9 @@ export class Term {
   #live: Live | null = null;
   #isLeading = false;
 
-  constructor(options: TermOptions) {
-    this.#options = options;
-    this.#started = new StartedParts(options.log);
+  constructor(parts: TermParts) {
+    this.#parts = parts;
+    this.#started = new StartedParts(parts.log);
   }
 
   /** The live state; null until it is loaded. */
@@ -92,16 +92,16 @@ export class Term {
   }
 
   async #start(): Promise<{ dispatching: Promise<void> }> {
-    const parts = await buildTermParts(this.#options);
-    const { recorder, backlogHold, deliverer, consumer, rollups, retention, dispatch, metricsExport } = parts;
+    const built = await buildTerm(this.#parts);
+    const { recorder, backlogHold, deliverer, consumer, rollups, retention, dispatch, metricsExport } = built;
     await this.#begin('export of metrics', metricsExport, () => metricsExport.load());
     await this.#begin('recorder', recorder, () => recorder.load());
-    recorder.onTransition((change) => logTransitions(this.#options.log, change));
+    recorder.onTransition((change) => logTransitions(this.#parts.log, change));
     recorder.onTransition(({ monitor, at, to }) => metricsExport.statusChanged(monitor.id, at, to));
     metricsExport.start();
-    this.#live = this.#liveOf(parts);
+    this.#live = this.#liveOf(built);
     await this.#begin('deliverer', deliverer, () => deliverer.start());
-    const applier = this.#createApplier(parts);
+    const applier = this.#createApplier(built);
     this.#applier = applier;
     await this.#begin('changes', applier, () => applier.resume());
     await this.#begin('hold of a backlog', backlogHold, () => backlogHold.start());
@@ -143,14 +143,14 @@ export class Term {
     await this.#started.stop();
   }
 
-  #createApplier({ recorder }: TermParts): ChangeApplier {
-    const { store, secrets, clock, log } = this.#options;
+  #createApplier({ recorder }: BuiltTerm): ChangeApplier {
+    const { store, secrets, clock, log } = this.#parts;
     return new ChangeApplier({ store, secrets, sink: recorder, clock, log });
   }
 
   /** Applies and watches the declared file. Without a file, the resources of an earlier file are released. */
   async #declare(effects: ChangeEffects): Promise<void> {
-    const { config, store, secrets, workspaceId, environment, clock, log } = this.#options;
+    const { config, store, secrets, workspaceId, environment, clock, log } = this.#parts;
     this.#mustGoOn();
     const configuration = new StoredConfiguration({ store, secrets, effects, clock });
     if (config.config === undefined) {
@@ -167,7 +167,7 @@ export class Term {
       secrets,
       env: environment,
       allowsDelete: config.allowsDelete,
-      channelProblem: channelProblems(this.#options.operator),
+      channelProblem: channelProblems(this.#parts.operator),
       clock,
       log,
     });
@@ -175,10 +175,10 @@ export class Term {
     await this.#begin('declared file', declaredFile, () => declaredFile.start());
   }
 
-  #liveOf(parts: TermParts): Live {
-    const { store, clock, config } = this.#options;
+  #liveOf(built: BuiltTerm): Live {
+    const { store, clock, config } = this.#parts;
     const startedAt = clock.wall();
-    const { monitors, states, dispatch, recorder, deliverer, slotClock, metricsExport } = parts;
+    const { monitors, states, dispatch, recorder, deliverer, slotClock, metricsExport } = built;
     return {
       monitors,
       states,
@@ -195,7 +195,7 @@ export class Term {
       },
       slotNow: () => slotClock.now(),
       isRecording: () => !recorder.isFailing,
-      measurements: () => leadingMeasurements(parts, startedAt),
+      measurements: () => leadingMeasurements(built, startedAt),
     };
   }
 }

@@ -5,7 +5,7 @@
  */
 
 /** Codes of a process or a command that cannot do its work. */
-export const PROCESS_CODES = {
+const PROCESS_CODES = {
   'bad-settings': 'A setting has a value that cannot be used. The message names each of them.',
   'bad-tls-files': 'The files of SVC_TLS_CERT and SVC_TLS_KEY cannot be read, or do not belong together.',
   'bad-tokens': 'The API tokens of SVC_API_TOKEN, or of its file, cannot be used.',
@@ -24,7 +24,7 @@ export const PROCESS_CODES = {
 } as const;
 
 /** Codes of the database. */
-export const STORE_CODES = {
+const STORE_CODES = {
   'store-full': 'The disk is full, or a quota is reached. svc tries again.',
   'store-busy': 'Another program holds a lock on the database. svc tries again.',
   'store-io': 'The operating system could not read or write the file. svc tries again.',
@@ -42,11 +42,13 @@ export const STORE_CODES = {
   'store-newer': 'The database was written by a newer version of svc.',
   'store-foreign': 'The file is not an svc database.',
   'store-key': 'The secret key does not fit the database, or a sealed value was changed.',
+  'store-unreadable':
+    'A row keeps something that this version of svc cannot read. Another version wrote it, or another program.',
   'store-error': 'The database failed in another way.',
 } as const;
 
 /** Codes of the coordinator's own work. */
-export const COORDINATOR_CODES = {
+const COORDINATOR_CODES = {
   'invalid-reference': 'An attribute names a resource that does not exist or has the wrong kind.',
   immutable: 'The attribute cannot change after the resource was created.',
   'not-leading': 'This coordinator does not lead at this moment.',
@@ -62,7 +64,7 @@ export const COORDINATOR_CODES = {
 } as const;
 
 /** Codes of the connection to NATS. */
-export const BUS_CODES = {
+const BUS_CODES = {
   'bus-disconnected': 'There is no connection to NATS.',
   'apart-ended': 'A separate connection to NATS has ended.',
   'stream-read-ended': 'NATS ended the reading of a stream. It is read again from the recorded position.',
@@ -72,7 +74,7 @@ export const BUS_CODES = {
 } as const;
 
 /** Codes of probing. The operating system's own codes, such as ECONNREFUSED, occur beside them. */
-export const PROBE_CODES = {
+const PROBE_CODES = {
   ENOTFOUND: 'The name does not exist.',
   ENODATA: 'The name exists and has no address.',
   ESERVFAIL: 'The name servers answered SERVFAIL, refused, or sent an answer that is not valid.',
@@ -106,7 +108,7 @@ export const API_CLIENT_CODES = {
 } as const;
 
 /** Codes of the Terraform provider. */
-export const PROVIDER_CODES = {
+const PROVIDER_CODES = {
   'not-connected': 'The provider is not configured yet, or its settings are known only after an apply.',
   'no-private-socket': 'No Unix socket can be created, and Terraform gave no client certificate.',
   'terraform-value': 'Terraform sent a value that cannot be read.',

@@ -60,11 +60,11 @@ test('lost, it tells so once and is not made again', async () => {
   await apart.flush();
   const unanswered = apart.flush();
   await Promise.all([server.kill(), unanswered.catch(() => {})]);
-  await vi.waitFor(() => expect(ends).toBe(1), 5_000);
+  await expect.poll(() => ends).toBe(1);
   await expect(apart.flush()).rejects.toBeInstanceOf(ApartEnded);
   await expect(subscribeApart()).rejects.toThrow();
   await server.restart();
-  await vi.waitFor(() => expect(bus.isConnected).toBe(true), 5_000);
+  await expect.poll(() => bus.isConnected).toBe(true);
   bus.publish('signs', 'a');
   await bus.flush();
   expect([heard, ends]).toEqual([[], 1]);
@@ -86,7 +86,7 @@ test('where more comes than is read, the server cuts it off and not the bus', as
     stdio: ['pipe', 'ignore', 'inherit'],
   });
   context.onTestFinished(() => void flood.kill('SIGKILL'));
-  await vi.waitFor(() => expect(ends).toBe(1), 15_000);
+  await expect.poll(() => ends).toBe(1);
   flood.kill('SIGKILL');
   await bus.flush();
   expect(lost).not.toHaveBeenCalled();

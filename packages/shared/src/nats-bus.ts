@@ -30,7 +30,7 @@ export class BusDisconnected extends SvcError {
   }
 }
 
-export type BusOptions = {
+export type BusParts = {
   /**
    * `tls://host:port` or `nats://host:port`, several separated by commas. With `tls://` there is no
    * connection without TLS, whatever the server or a proxy in front of it says. Credentials in the URL are
@@ -60,11 +60,11 @@ export type BusOptions = {
  * pings (20 s). Reconnects come twice a second. An authentication error does not end the client, because the
  * operator may be replacing keys.
  */
-export async function connectBus(options: BusOptions): Promise<NatsBus> {
-  const servers = parseNatsServers(options.url);
+export async function connectBus(parts: BusParts): Promise<NatsBus> {
+  const servers = parseNatsServers(parts.url);
   const connectionOptions: ConnectionOptions = {
     servers: [...servers.addresses],
-    name: options.name,
+    name: parts.name,
     maxReconnectAttempts: -1,
     waitOnFirstConnect: true,
     reconnectTimeWait: 500,
@@ -74,15 +74,15 @@ export async function connectBus(options: BusOptions): Promise<NatsBus> {
     maxPingOut: 2,
     timeout: 5_000,
     ignoreAuthErrorAbort: true,
-    ...(options.inboxPrefix === undefined ? {} : { inboxPrefix: options.inboxPrefix }),
-    ...tlsOf(servers, options.caFile),
+    ...(parts.inboxPrefix === undefined ? {} : { inboxPrefix: parts.inboxPrefix }),
+    ...tlsOf(servers, parts.caFile),
     ...credentialsOf(servers),
   };
-  const authenticator = authenticatorOf(options);
+  const authenticator = authenticatorOf(parts);
   if (authenticator !== null) connectionOptions.authenticator = authenticator;
-  const connected = explainWaiting(connectionOptions, shownServers(servers), options.log);
+  const connected = explainWaiting(connectionOptions, shownServers(servers), parts.log);
   try {
-    return new NatsBus(await connect(connectionOptions), connectionOptions, options.log);
+    return new NatsBus(await connect(connectionOptions), connectionOptions, parts.log);
   } finally {
     connected();
   }
@@ -154,10 +154,10 @@ function credentialsOf({ credentials }: NatsServers): Pick<ConnectionOptions, 'u
   return { user: credentials.user, pass: credentials.password };
 }
 
-function authenticatorOf(options: BusOptions): Authenticator | null {
+function authenticatorOf(parts: BusParts): Authenticator | null {
   const text = new TextEncoder();
-  if (options.credentialsFile !== undefined) return credsAuthenticator(readFileSync(options.credentialsFile));
-  if (options.nkeySeed !== undefined) return nkeyAuthenticator(text.encode(options.nkeySeed.reveal()));
+  if (parts.credentialsFile !== undefined) return credsAuthenticator(readFileSync(parts.credentialsFile));
+  if (parts.nkeySeed !== undefined) return nkeyAuthenticator(text.encode(parts.nkeySeed.reveal()));
   return null;
 }
 

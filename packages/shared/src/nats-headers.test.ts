@@ -61,7 +61,7 @@ describe.each(HOSTILE)('headers with $what', ({ headers }) => {
     const heldMs = watchThread();
     await publishRaw(server.url, SUBJECT, headers, 'hostile');
     bus.publish(SUBJECT, 'honest', { messageId: 'known' });
-    await vi.waitFor(() => expect(messages).toHaveLength(2), 5_000);
+    await expect.poll(() => messages).toHaveLength(2);
     const [hostile, honest] = messages;
     expect(hostile?.messageId).toBe('');
     expect(honest?.messageId).toBe('known');
@@ -87,7 +87,7 @@ describe.each(HOSTILE)('headers with $what', ({ headers }) => {
     await apart.flush();
     const heldMs = watchThread();
     await publishRaw(server.url, 'svc.agents.hosta-fra', headers, '');
-    await vi.waitFor(() => expect(messages).toHaveLength(1), 5_000);
+    await expect.poll(() => messages).toHaveLength(1);
     expect(messages[0]?.isNoResponders).toBe(false);
     expect(messages[0]?.bytes).toBeGreaterThanOrEqual(headers.length);
     expect(heldMs()).toBeLessThan(SHORT_MS);

@@ -47,7 +47,7 @@ export class FormerStreamInTheWay extends SvcError {
 }
 
 /** A stored message could not be read. */
-export class StreamUnreadable extends SvcError {
+class StreamUnreadable extends SvcError {
   readonly retryable = true;
 
   constructor(stream: string, sequence: number, why: string) {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { BusOptions } from './nats-bus.ts';
+import type { BusParts } from './nats-bus.ts';
 import { parseNatsServers } from './nats-servers.ts';
 import { onOff, orProblem } from './setting-schemas.ts';
 import type { SettingsCheck, SettingsOf, SettingsTable } from './settings.ts';
@@ -56,7 +56,7 @@ export const checkNatsSettings: SettingsCheck<NatsConfig> = ({ natsUrl, natsCa, 
 /** Turns the settings into options of {@link connectBus}. */
 export function busOptionsOf(
   config: NatsConfig,
-): Pick<BusOptions, 'url' | 'credentialsFile' | 'nkeySeed' | 'caFile'> {
+): Pick<BusParts, 'url' | 'credentialsFile' | 'nkeySeed' | 'caFile'> {
   const { natsUrl, natsCredentials, natsNkey, natsCa } = config;
   return {
     url: natsUrl.reveal(),

@@ -5,7 +5,7 @@ import type { NatsBus } from './nats-bus.ts';
 import { messageIdOf } from './nats-headers.ts';
 
 /** The reading of a stream ended without `close`. The caller looks at the stream again and reads anew. */
-export class StreamReadEnded extends SvcError {
+class StreamReadEnded extends SvcError {
   readonly retryable = true;
 
   constructor(stream: string, why: string, options?: { cause?: unknown }) {
@@ -75,7 +75,7 @@ export async function readStream(
   return reading;
 }
 
-type ReadingOptions = {
+type ReadingParts = {
   readonly bus: NatsBus;
   readonly manager: JetStreamManager;
   readonly stream: string;
@@ -86,7 +86,7 @@ type ReadingOptions = {
 
 /** One consumer from its creation to its end. */
 class Reading implements StreamReading {
-  readonly #options: ReadingOptions;
+  readonly #parts: ReadingParts;
   readonly #inbox: string;
   #unsubscribe: () => void = () => {};
   #stopWatching: () => void = () => {};
@@ -107,13 +107,13 @@ class Reading implements StreamReading {
   #isWorking = false;
   #worked: Promise<void> = Promise.resolve();
 
-  constructor(options: ReadingOptions) {
-    this.#options = options;
-    this.#inbox = options.bus.inbox();
+  constructor(parts: ReadingParts) {
+    this.#parts = parts;
+    this.#inbox = parts.bus.inbox();
   }
 
   start(): void {
-    const { bus } = this.#options;
+    const { bus } = this.#parts;
     const subscription = bus.connection.subscribe(this.#inbox, {
       callback: (error, message) => this.#received(error, message),
     });
@@ -134,7 +134,7 @@ class Reading implements StreamReading {
   }
 
   #ask(request = ASK, messages = MOST_MESSAGES): void {
-    const { bus, stream, consumer } = this.#options;
+    const { bus, stream, consumer } = this.#parts;
     this.#isAsking = true;
     this.#wanted = messages;
     this.#hasDelivered = false;
@@ -194,7 +194,7 @@ class Reading implements StreamReading {
     this.#isWorking = true;
     try {
       for (let message = this.#waiting.shift(); message !== undefined; message = this.#waiting.shift()) {
-        const handled = this.#options.handler(message);
+        const handled = this.#parts.handler(message);
         if (handled !== undefined) await handled;
         if (this.#end !== null) break;
       }
@@ -219,7 +219,7 @@ class Reading implements StreamReading {
   }
 
   #fail(why: string): void {
-    this.#stop(new StreamReadEnded(this.#options.stream, why));
+    this.#stop(new StreamReadEnded(this.#parts.stream, why));
   }
 
   #stop(error: unknown): void {
@@ -234,12 +234,12 @@ class Reading implements StreamReading {
   }
 
   #tellEnd(error: unknown): void {
-    if (!this.#isClosed) this.#options.onEnd(error);
+    if (!this.#isClosed) this.#parts.onEnd(error);
   }
 
   /** Removes the consumer. The server would do so some time later. */
   #removeConsumer(): void {
-    const { bus, manager, stream, consumer } = this.#options;
+    const { bus, manager, stream, consumer } = this.#parts;
     if (!bus.isConnected) return;
     // Nothing is left to do when the consumer is gone already or the connection is lost meanwhile.
     manager.consumers.delete(stream, consumer).catch(() => {});

@@ -1,9 +1,9 @@
 /**
- * The candidate that `word` was probably meant to be, or null when none is near (more than a third of its
- * letters differ). Case does not count.
+ * The candidate that `word` was probably meant to be, or null when none is near: more than a third of its letters
+ * differ. Case does not count. A word of one or two letters is near to everything short: there only case may differ.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
-  const limit = Math.max(1, Math.floor(word.length / 3));
+  const limit = Math.floor(word.length / 3);
   let best: string | null = null;
   let bestDistance = limit + 1;
   for (const candidate of candidates) {

@@ -3,7 +3,7 @@
  * their channel.
  */
 
-export const READY_MESSAGE = { event: 'ready' } as const;
+const READY_MESSAGE = { event: 'ready' } as const;
 
 export function isReadyMessage(message: unknown): boolean {
   return typeof message === 'object' && message !== null && 'event' in message && message.event === 'ready';

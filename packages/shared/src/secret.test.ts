@@ -4,7 +4,8 @@ import { format, inspect } from 'node:util';
 import { serialize } from 'node:v8';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { allowSecretsInTexts, refuseSecretsInTexts } from '../../../test/support/secrets-in-texts.ts';
 import { messageOf, SvcError } from './errors.ts';
 import { MASK, Secret } from './secret.ts';
 
@@ -45,21 +46,33 @@ const PRINTS: Readonly<Record<string, (value: Secret<unknown>) => string>> = {
 /** Long enough not to stand in a print by chance. */
 const secretText = fc.string({ minLength: 12, unit: fc.constantFrom(...'QXZKJ7') });
 
-test.each(Object.entries(PRINTS))('%s shows nothing of a secret', (_name, print) => {
-  fc.assert(
-    fc.property(secretText, (text) => {
-      for (const value of [text, Buffer.from(text), { token: text }, [text]]) {
-        expect(print(new Secret(value))).not.toContain(text);
-      }
-    }),
-    { numRuns: 30 },
-  );
+describe('in production', () => {
+  beforeAll(allowSecretsInTexts);
+  afterAll(refuseSecretsInTexts);
+
+  test.each(Object.entries(PRINTS))('%s shows nothing of a secret', (_name, print) => {
+    fc.assert(
+      fc.property(secretText, (text) => {
+        for (const value of [text, Buffer.from(text), { token: text }, [text]]) {
+          expect(print(new Secret(value))).not.toContain(text);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test('it reads as the mask, and is had by its one method', () => {
+    const secret = new Secret('hunter2');
+    expect([`${secret}`, JSON.stringify(secret), inspect(secret)]).toEqual([MASK, `"${MASK}"`, MASK]);
+    expect(secret.reveal()).toBe('hunter2');
+  });
 });
 
-test('it reads as the mask, and is had by its one method', () => {
+test('in tests, no text takes a secret', () => {
   const secret = new Secret('hunter2');
-  expect([`${secret}`, JSON.stringify(secret), inspect(secret)]).toEqual([MASK, `"${MASK}"`, MASK]);
-  expect(secret.reveal()).toBe('hunter2');
+  for (const write of [() => `${secret}`, () => String(secret), () => [secret].join()]) {
+    expect(write).toThrow('a secret was put into a text');
+  }
 });
 
 test('tests compare secrets by their values', () => {

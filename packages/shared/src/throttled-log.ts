@@ -5,12 +5,12 @@ const INTERVAL_MS = 10_000;
 
 type Level = 'info' | 'warn' | 'error';
 
-/** Lines about one thing in the current interval. */
+/** Lines about one subject in the current interval. */
 type Told = { until: number; lines: number; leftOut: number };
 
 /**
- * Logs lines about foreign input: at most so many about one thing in 10 s. The first line after that has the number of
- * lines that were left out (`leftOut`), if any were.
+ * Logs lines about foreign input: at most `mostLines` about one subject in 10 s. The next line has the number of
+ * dropped lines (`leftOut`), if any.
  */
 export class ThrottledLog {
   readonly #log: Logger;
@@ -18,7 +18,7 @@ export class ThrottledLog {
   readonly #mostLines: number;
   readonly #told = new Map<string, Told>();
 
-  /** @param mostLines about one thing in 10 s, >= 1 */
+  /** @param mostLines lines about one subject in 10 s, >= 1 */
   constructor(log: Logger, clock: Pick<Clock, 'monotonic'>, mostLines = 1) {
     this.#log = log;
     this.#clock = clock;
@@ -30,9 +30,9 @@ export class ThrottledLog {
   }
 
   /**
-   * @param message a constant: lines of different texts are about different things
-   * @param about tells apart things of one text. One of a few names that we know, such as a region, and never a
-   *   name that others invent, because each is remembered
+   * @param message a constant: lines of different texts have different subjects
+   * @param about tells subjects of one text apart. It must be one of a few known names, such as a region, and
+   *   never a name that others invent, because each is remembered
    */
   warn(message: string, details: object, about?: string): void {
     this.#write('warn', message, details, about);

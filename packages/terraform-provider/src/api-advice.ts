@@ -1,6 +1,8 @@
 import type { ProviderSettings } from './provider-settings.ts';
 
-const TAKEN = /^".*" is the (slug|custom_domain) of another status page$/s;
+/** Also as a coordinator before 0.2 says it. */
+const TAKEN =
+  /^(?:another status page has this |".*" is the (?:slug|custom_domain) of another status page$)/s;
 const ABSENT = /^there is no (?:monitor|status page) \d+$/;
 
 /**
@@ -13,8 +15,7 @@ export function adviceOn(
   settings: ProviderSettings | null,
   isChange: boolean,
 ): string | null {
-  const taken = TAKEN.exec(message)?.[1];
-  if (taken !== undefined) {
+  if (TAKEN.test(message)) {
     if (!isChange) return null;
     return `Terraform changes the pages of an apply in any order: if that page gives it up in the same apply, apply again. Pages that exchange theirs need another value in between.`;
   }

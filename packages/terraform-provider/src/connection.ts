@@ -10,7 +10,7 @@ import { SvcError } from '@svc/shared/errors.ts';
 import type { NotKnown, ProviderSettings } from './provider-settings.ts';
 
 /** A call before the provider's settings are known: during a plan, when they come from another resource. */
-export class NotConnected extends SvcError {
+class NotConnected extends SvcError {
   constructor(names: NotKnown) {
     super(
       'not-connected',

@@ -8,7 +8,7 @@ import type { Diagnostic } from './provider.ts';
 import type { Schema } from './schema.ts';
 import { type TerraformObject, UNKNOWN } from './value.ts';
 
-export const DEFAULT_BASE_URL = 'http://127.0.0.1:8080';
+const DEFAULT_BASE_URL = 'http://127.0.0.1:8080';
 
 /** The block `provider "svc"`. */
 export const PROVIDER_SCHEMA: Schema = {

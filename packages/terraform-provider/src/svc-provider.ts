@@ -9,7 +9,7 @@ import type { TerraformObject } from './value.ts';
 export type SvcProviderOptions = Omit<ClientOptions, 'userAgent'> & {
   /** Source of the settings that the provider block leaves out. */
   readonly environment: NodeJS.ProcessEnv;
-  /** Of this provider, for the API's log. */
+  /** Version of this provider, for the API's log. */
   readonly version: string;
 };
 

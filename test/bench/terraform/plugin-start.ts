@@ -5,8 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { bundleProvider, executableName } from '../../../deploy/build/provider.ts';
 import { standalonePackage } from '../../../deploy/build/standalone.ts';
 import { type BuiltProvider, VERSION } from '../../support/terraform/built-provider.ts';
-import type { PluginCommand } from '../../support/terraform/plugin-process.ts';
-import { ProtocolClient } from '../../support/terraform/protocol-client.ts';
+import { type PluginCommand, startClient } from '../../support/terraform/plugin-process.ts';
 import { median } from '../process-usage.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -50,7 +49,7 @@ async function measure(ways: Record<string, PluginCommand>, starts: number): Pro
 }
 
 async function startOnce(command: PluginCommand): Promise<Start> {
-  const client = await ProtocolClient.start(command, NODE);
+  const client = await startClient(command, NODE);
   const { startedAt, answeredAt } = client.running;
   await client.schema();
   const schemaMs = performance.now() - startedAt;

@@ -106,7 +106,7 @@ describeTerraform('an export as HCL', ({ binary, provider }) => {
     await at.write('main.tf', text.replace('"Main"', '"Moved"'));
     expect(await plan(at)).toBe('Plan: 0 to add, 1 to change, 0 to destroy.');
     const refused = await at.run('apply', '-no-color', '-input=false', '-auto-approve');
-    expect(refused.stderr.replace(/\s*\n\W*/g, ' ')).toContain('is declared in svc.yaml as "main"');
+    expect(refused.stderr.replace(/\s*\n\W*/g, ' ')).toContain('is declared in monitors.yaml as "main"');
     // As a start without SVC_CONFIG does.
     await api.configuration.releaseFileOwnership();
     expect(await apply(at)).toBe('Apply complete! Resources: 0 added, 1 changed, 0 destroyed.');

@@ -56,7 +56,7 @@ describeBothWays('imports, data sources and order', (way) => {
       },
     });
     const refused: [string, string, RegExp][] = [
-      ['svc_http_monitor.web', tcp, /is a TCP monitor: import it as svc_tcp_monitor/],
+      ['svc_http_monitor.web', tcp, /is of the type tcp: import it as svc_tcp_monitor/],
       ['svc_http_monitor.web', 'web', /"web".*<monitor_id>/],
       ['svc_http_monitor.web', `${pageId}/${tcp}`, /<monitor_id>/],
       ['svc_http_monitor.web', '0', /<monitor_id>/],

@@ -143,10 +143,10 @@ export const DECLARED_FILE: FuzzTarget = {
   },
 };
 
-/** Undefined: it is no YAML any more. */
+/** As plain data; undefined: it is no YAML any more, or a value that contains itself. */
 function asYaml(text: string): unknown {
   try {
-    return parse(text, { maxAliasCount: 100, logLevel: 'silent' });
+    return JSON.parse(JSON.stringify(parse(text, { maxAliasCount: 100, logLevel: 'silent' })));
   } catch {
     return undefined;
   }
@@ -194,5 +194,5 @@ function source(inner: string): string | null {
     return Object.hasOwn(ENV, name) ? (ENV[name] as string) : null;
   }
   if (!inner.startsWith('file.') || inner.includes('missing')) return null;
-  return `content of ${inner.slice(5)}`;
+  return SOURCES.readFile(inner.slice(5)).replace(/\r?\n$/, '');
 }

@@ -165,12 +165,15 @@ describe('what the API refuses', () => {
       detail: expect.stringMatching(detail),
     });
     const created = await pages.calls.create(pages.planned({ title: 'Three', slug: 'taken' }));
-    expect(created).toMatchObject({ state: null, diagnostics: [refused(/another status page\.$/)] });
+    expect(created).toMatchObject({
+      state: null,
+      diagnostics: [refused(/another status page has this slug\.$/)],
+    });
     // Only a page that was there before may be part of an exchange.
     const updated = await pages.calls.update(second, pages.planned({ title: 'Two', slug: 'taken' }, second));
     expect(updated).toMatchObject({
       state: second,
-      diagnostics: [refused(/another status page\. .* in the same apply, apply again\./)],
+      diagnostics: [refused(/another status page has this slug\. .* in the same apply, apply again\./)],
     });
     for (const page of [first, second]) await pages.calls.remove(page);
   });
@@ -221,7 +224,7 @@ describe('what the API refuses', () => {
     );
     expect(errorOf(outcome)).toMatchObject({
       path: ['group_id'],
-      detail: `group_id: status page ${String(page.id)} has no component group 999999.`,
+      detail: 'group_id: there is no component group 999999.',
     });
     await svc.resource('svc_status_page').calls.remove(page);
   });
@@ -268,12 +271,12 @@ describe('what the API refuses', () => {
       {
         severity: 'warning',
         summary: 'A component group belongs to the declared file',
-        detail: expect.stringContaining('is declared in svc.yaml as "group"'),
+        detail: expect.stringContaining('is declared in monitors.yaml as "group"'),
       },
     ]);
     for (const outcome of [await groups.calls.update(state, planned), await groups.calls.remove(state)]) {
       expect(outcome.state).toEqual(state);
-      expect(errorOf(outcome).detail).toContain('is declared in svc.yaml as "group"');
+      expect(errorOf(outcome).detail).toContain('is declared in monitors.yaml as "group"');
     }
   });
 });
@@ -399,7 +402,7 @@ describe('Ctrl-C', () => {
     svc.provider.stop();
     const outcome = await creating;
     expect(outcome.state).toBeNull();
-    expect(errorOf(outcome).detail).toContain('given up');
+    expect(errorOf(outcome).detail).toContain('cancelled');
     expect(await monitorsNamed('stopped')).toEqual([]);
     expect(svc.clock.pendingTimers).toBe(0);
   });

@@ -268,7 +268,7 @@ describe('what stands on a page', () => {
     const read = await components.calls.read(component);
     expect(read.state).toMatchObject({ id: component.id, type: 'monitor', monitor_id: null });
     expect(read.diagnostics).toMatchObject([
-      { severity: 'warning', detail: expect.stringContaining('the monitor that it showed was removed') },
+      { severity: 'warning', detail: expect.stringContaining('its monitor was removed') },
     ]);
     await components.calls.remove(component);
   });
@@ -348,7 +348,7 @@ describe('imports', () => {
     const outcome = await calls.read(state!);
     expect(outcome.state).toEqual(state);
     expect(errorOf(outcome).detail).toBe(
-      `The monitor ${String(tcp.id)} is a TCP monitor: import it as svc_tcp_monitor.`,
+      `The monitor ${String(tcp.id)} is of the type tcp: import it as svc_tcp_monitor.`,
     );
   });
 

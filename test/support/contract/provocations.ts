@@ -1,4 +1,4 @@
-import type { ApiDependencies } from '@svc/coordinator/api/dependencies.ts';
+import type { ApiParts } from '@svc/coordinator/api/api-parts.ts';
 import { type RunningApi, startApi } from '../api.ts';
 import type { Answer } from './judge.ts';
 import { World } from './world.ts';
@@ -139,7 +139,7 @@ export async function failingApi(error: Error): Promise<RunningApi> {
       throw error;
     },
   }) as never;
-  const more: Partial<ApiDependencies> = {
+  const more: Partial<ApiParts> = {
     rate: { perSecond: 1e9, atOnce: 1e9 },
     store: fails,
     reading: fails,

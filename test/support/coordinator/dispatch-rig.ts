@@ -16,7 +16,7 @@ import { MemoryBus } from '../memory-bus.ts';
 import { DeclaredMonitors, KeptSlots, log } from './dispatch-parts.ts';
 
 /** What the recorder would be asked and told. */
-export class KeptRecovery implements SlotRecovery {
+class KeptRecovery implements SlotRecovery {
   open: UndecidedSlot[] = [];
   readonly resumes: { id: number; slot: number; waitedFor: string[] }[] = [];
   resumedCount = 0;

@@ -32,7 +32,7 @@ const SECRETS = new Secrets(Buffer.alloc(32, 1));
 export type Enqueued = NewDelivery & { readonly id: number };
 
 /** The monitors in memory, set by hand. */
-export class DeclaredMonitors implements LiveMonitors {
+class DeclaredMonitors implements LiveMonitors {
   readonly #monitors = new Map<number, LiveMonitor>();
 
   get size(): number {

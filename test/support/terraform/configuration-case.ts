@@ -9,33 +9,8 @@ export type ConfigurationCase = {
   readonly body: Readonly<Record<string, unknown>>;
 };
 
-export type InvalidConfiguration = ConfigurationCase & {
-  /** Terraform itself refuses what breaks the schema, before the provider is asked. */
-  readonly by: 'terraform' | 'provider';
-  /** Where the provider points; map keys as `{ key }`. Absent where Terraform says it, or where it is the whole block. */
-  readonly path?: readonly (string | number | { readonly key: string })[];
-  /** Part of the summary or detail. */
-  readonly text: string | RegExp;
-};
-
-/** Members laid over the smallest valid resource; the path and the text of the one diagnostic expected. */
-export type InvalidRow = readonly [
-  kind: ResourceKind,
-  name: string,
-  members: Readonly<Record<string, unknown>>,
-  path: InvalidConfiguration['path'],
-  text: string | RegExp,
-];
-
-export type RefusedRow = readonly [
-  kind: ResourceKind,
-  name: string,
-  members: Readonly<Record<string, unknown>>,
-  text: RegExp,
-];
-
 /** The smallest valid body of each resource. */
-export const SMALLEST: Readonly<Record<ResourceKind, Readonly<Record<string, unknown>>>> = {
+const SMALLEST: Readonly<Record<ResourceKind, Readonly<Record<string, unknown>>>> = {
   svc_http_monitor: { name: 'a', url: 'https://example.com', periodicity: '1m' },
   svc_tcp_monitor: { name: 'a', uri: 'example.com:443', periodicity: '1m' },
   svc_dns_monitor: { name: 'a', uri: 'example.com', periodicity: '1m' },

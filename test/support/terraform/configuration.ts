@@ -1,48 +1,30 @@
-import { type Diagnostic, failure } from './diagnostic.ts';
 import { evaluated, type Scope } from './expressions.ts';
 import type { Body } from './runner.ts';
 import { Decimal, isObjectValue, type ObjectValue, UNKNOWN, type Value } from './value.ts';
-import type { Path, ValueType } from './value-type.ts';
+import type { ValueType } from './value-type.ts';
 import { emptyObject, type SchemaBlock } from './wire-schema.ts';
 
 /** Arguments that Terraform itself reads. */
 const META = new Set(['depends_on', 'lifecycle', 'provider']);
 
-export type Decoded = { readonly config: ObjectValue; readonly diagnostics: readonly Diagnostic[] };
-
-/** A body by its schema: every attribute and block there, values of their types, as the provider gets it. */
-export function decodedBody(body: Body, block: SchemaBlock, scope: Scope): Decoded {
+/**
+ * A body by its schema: every attribute and block there, values of their types, as the provider gets it.
+ *
+ * @throws Error for what the schema does not allow, which Terraform tells itself: tests of that need the real one
+ */
+export function decodedBody(body: Body, block: SchemaBlock, scope: Scope): ObjectValue {
   const own = Object.fromEntries(Object.entries(body).filter(([name]) => !META.has(name)));
-  const diagnostics: Diagnostic[] = [];
-  const config = decodedBlock(evaluated(own, scope) as ObjectValue, block, [], diagnostics);
-  return { config, diagnostics };
+  return decodedBlock(evaluated(own, scope) as ObjectValue, block);
 }
 
-function decodedBlock(
-  body: ObjectValue,
-  block: SchemaBlock,
-  path: Path,
-  diagnostics: Diagnostic[],
-): ObjectValue {
+function decodedBlock(body: ObjectValue, block: SchemaBlock): ObjectValue {
   for (const name of Object.keys(body)) {
-    if (name in block.attributes || name in block.blocks) continue;
-    const detail = `No argument or block type is named "${name}".`;
-    diagnostics.push(failure('Extraneous JSON object property', detail, { path: [...path, name] }));
+    if (!(name in block.attributes || name in block.blocks)) throw new Error(`there is no argument ${name}`);
   }
   const result: Record<string, Value> = emptyObject(block);
   for (const [name, { type, required }] of Object.entries(block.attributes)) {
-    if (!Object.hasOwn(body, name)) {
-      if (!required) continue;
-      const detail = `The argument "${name}" is required, but no definition was found.`;
-      diagnostics.push(failure('Missing required argument', detail, { path }));
-      continue;
-    }
-    try {
-      result[name] = converted(body[name] ?? null, type);
-    } catch (error) {
-      const detail = `Inappropriate value for attribute "${name}": ${(error as Error).message}.`;
-      diagnostics.push(failure('Incorrect attribute value type', detail, { path: [...path, name] }));
-    }
+    if (Object.hasOwn(body, name)) result[name] = converted(body[name] ?? null, type);
+    else if (required) throw new Error(`the argument ${name} is required`);
   }
   for (const [name, nested] of Object.entries(block.blocks)) {
     const given = body[name] ?? [];
@@ -50,19 +32,14 @@ function decodedBlock(
       result[name] = UNKNOWN;
       continue;
     }
-    const members = Array.isArray(given) ? given : [given];
-    if (nested.maximum > 0 && members.length > nested.maximum) {
-      const detail = `No more than ${nested.maximum} "${name}" blocks are allowed`;
-      diagnostics.push(failure(`Too many ${name} blocks`, detail, { path: [...path, name] }));
-    }
-    result[name] = members.map((member: Value, index) =>
-      decodedBlock(isObjectValue(member) ? member : {}, nested, [...path, name, index], diagnostics),
-    );
+    const members: readonly Value[] = Array.isArray(given) ? given : [given];
+    if (nested.maximum > 0 && members.length > nested.maximum) throw new Error(`too many ${name} blocks`);
+    result[name] = members.map((member) => decodedBlock(isObjectValue(member) ? member : {}, nested));
   }
   return result;
 }
 
-/** @throws Error in Terraform's words when there is no conversion */
+/** @throws Error when there is no conversion */
 function converted(value: Value, type: ValueType): Value {
   if (value === null || value === UNKNOWN) return value;
   if (type === 'string') {

@@ -4,23 +4,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { clientIdentity, type Identity, pemCertificate } from './client-identity.ts';
+import { clientIdentity, pemCertificate } from './client-identity.ts';
+import { ProtocolClient, type ServedPlugin } from './protocol-client.ts';
 
 /** How a provider is started. */
 export type PluginCommand = { readonly file: string; readonly args: readonly string[] };
 
 export const COOKIE = 'd602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2';
 
-/** A plug-in that has said where it listens, with what a client needs to be let in. */
-export type RunningPlugin = {
+/** A plug-in process that has said where it listens. */
+export type RunningPlugin = ServedPlugin & {
   readonly process: ChildProcess;
-  /** For gRPC: `unix:/path` or `host:port`. */
-  readonly target: string;
-  readonly serverCertificate: string;
-  readonly client: Identity;
   /** What it wrote to stderr so far. */
   readonly log: readonly string[];
-  readonly ended: Promise<unknown>;
   /** Just before the process was started, and when its line had come; `performance.now()`. */
   readonly startedAt: number;
   readonly answeredAt: number;
@@ -77,6 +73,14 @@ export async function startPlugin(
     startedAt,
     answeredAt,
   };
+}
+
+/** A provider in a process of its own, with the client that called it to life. */
+export async function startClient(
+  command: PluginCommand,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ProtocolClient<RunningPlugin>> {
+  return new ProtocolClient(await startPlugin(command, environment));
 }
 
 async function firstLine(child: ChildProcess, ended: Promise<unknown>, log: string[]): Promise<string> {

@@ -1,8 +1,8 @@
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
+import type { Identity } from './client-identity.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { decode, encode } from './msgpack.ts';
 import type { Answer, Imported, Plugin, Private } from './plugin.ts';
-import { type PluginCommand, type RunningPlugin, startPlugin } from './plugin-process.ts';
 import { decodeAnswer, encodeRequest, type Method, pathOf } from './protocol-definition.ts';
 import type { ObjectValue, Value } from './value.ts';
 import type { Path } from './value-type.ts';
@@ -19,12 +19,22 @@ const CAPABILITIES = { deferralAllowed: false, writeOnlyAttributesAllowed: true 
 /** Terraform sets none that matters (256 MiB). */
 const MAXIMUM_MESSAGE_BYTES = 256 * 1024 ** 2;
 
-/** A plug-in process, called as Terraform 1.11 calls it. */
-export class ProtocolClient implements Plugin {
-  readonly running: RunningPlugin;
+/** A plug-in that listens, with what a client needs to be let in. */
+export type ServedPlugin = {
+  /** For gRPC: `unix:/path` or `host:port`. */
+  readonly target: string;
+  readonly serverCertificate: string;
+  readonly client: Identity;
+  /** Resolves when it has stopped. */
+  readonly ended: Promise<unknown>;
+};
+
+/** A plug-in, called as Terraform 1.11 calls it. */
+export class ProtocolClient<P extends ServedPlugin = ServedPlugin> implements Plugin {
+  readonly running: P;
   readonly #client: Client;
 
-  private constructor(running: RunningPlugin) {
+  constructor(running: P) {
     this.running = running;
     const { serverCertificate, client } = running;
     this.#client = new Client(
@@ -40,13 +50,6 @@ export class ProtocolClient implements Plugin {
         'grpc.max_receive_message_length': MAXIMUM_MESSAGE_BYTES,
       },
     );
-  }
-
-  static async start(
-    command: PluginCommand,
-    environment: Record<string, string> = {},
-  ): Promise<ProtocolClient> {
-    return new ProtocolClient(await startPlugin(command, environment));
   }
 
   async schema(): Promise<ProviderSchema> {

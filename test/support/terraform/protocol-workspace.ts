@@ -35,8 +35,7 @@ export class ProtocolWorkspace implements Workspace {
 
   /** Without values of anything else: every reference is unknown. */
   async validate(): Promise<Diagnostic[]> {
-    const { config, diagnostics } = this.#providerConfig();
-    const found = [...diagnostics, ...(await this.#plugin.validateProvider(config))];
+    const found = [...(await this.#plugin.validateProvider(this.#providerConfig()))];
     const declared = declaredIn(this.#configuration);
     const known = new Set(declared.map(({ address }) => address));
     for (const one of declared) {
@@ -105,26 +104,24 @@ export class ProtocolWorkspace implements Workspace {
     return this.#plugin.stop();
   }
 
-  #providerConfig() {
+  #providerConfig(): ObjectValue {
     const body = { ...this.#provider, ...this.#configuration.provider?.svc };
     return decodedBody(body, this.#plugin.schema.provider, () => UNKNOWN);
   }
 
   async #configured(): Promise<Diagnostic[]> {
-    const { config, diagnostics } = this.#providerConfig();
-    return hasErrors(diagnostics) ? [...diagnostics] : await this.#plugin.configure(config);
+    return this.#plugin.configure(this.#providerConfig());
   }
 
-  /** The body by its schema, judged by Terraform and by the provider. */
+  /** The body by its schema, judged by the provider. */
   async #decoded({ mode, type, body, address }: Declared, scope: (address: string) => Value) {
     const schema = mode === 'data' ? this.#plugin.data(type) : this.#plugin.resource(type);
-    const { config, diagnostics } = decodedBody(body, schema, scope);
-    const judged = hasErrors(diagnostics)
-      ? []
-      : mode === 'data'
+    const config = decodedBody(body, schema, scope);
+    const judged =
+      mode === 'data'
         ? await this.#plugin.validateData(type, config)
         : await this.#plugin.validateResource(type, config);
-    return { config, diagnostics: located([...diagnostics, ...judged], address) };
+    return { config, diagnostics: located(judged, address) };
   }
 
   /** Every object of the state read again; what is gone is left out. */

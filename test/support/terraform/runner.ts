@@ -46,14 +46,6 @@ export type WorkspaceOptions = {
   readonly environment?: Readonly<Record<string, string>>;
 };
 
-/** One way of running a provider. */
-export interface Runner {
-  readonly name: string;
-  workspace(options: WorkspaceOptions): Promise<Workspace>;
-  /** Ends what it started for all workspaces. */
-  dispose(): Promise<void>;
-}
-
 /** A reference in Terraform's JSON syntax. */
 export function ref(expression: string): string {
   return `\${${expression}}`;

@@ -11,7 +11,7 @@ export type ValueType =
 export type Path = readonly (string | number)[];
 
 /** A value that is not of its type; Terraform's word for such an answer is an invalid object. */
-export class NotOfItsType extends Error {
+class NotOfItsType extends Error {
   constructor(path: Path, message: string) {
     super(`${shownPath(path)}: ${message}`);
   }
@@ -71,7 +71,7 @@ function withoutDuplicates(members: readonly Value[], type: ValueType): Value[] 
   return members.filter((_member, index) => keys.indexOf(keys[index] ?? '') === index);
 }
 
-export function mapEntries(
+function mapEntries(
   value: Readonly<Record<string, Value>>,
   change: (member: Value, name: string) => Value,
 ): Record<string, Value> {
@@ -79,7 +79,7 @@ export function mapEntries(
 }
 
 /** Equal texts are equal values: members of sets in one order, keys too. */
-export function canonical(value: Value, type: ValueType): string {
+function canonical(value: Value, type: ValueType): string {
   if (value === UNKNOWN) return '?';
   if (value === null) return 'null';
   if (value instanceof Decimal) return value.text;

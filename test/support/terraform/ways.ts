@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type BuiltProvider, buildProvider } from './built-provider.ts';
 import { type DebugProvider, startDebugProvider } from './debug-provider.ts';
-import { ProtocolClient } from './protocol-client.ts';
+import { startClient } from './plugin-process.ts';
 import { ProtocolWorkspace } from './protocol-workspace.ts';
 import type { Workspace, WorkspaceOptions } from './runner.ts';
 import { terraformBinary } from './terraform-command.ts';
@@ -49,7 +49,7 @@ export function describeBothWays(title: string, suite: (way: Way) => void): void
     suite({
       isReal: false,
       workspace: async ({ provider: body, environment = {} }) => {
-        const client = await ProtocolClient.start(provider.built().command, environment);
+        const client = await startClient(provider.built().command, environment);
         return opened(await ProtocolWorkspace.over(client, body));
       },
     });

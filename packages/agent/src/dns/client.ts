@@ -1,4 +1,4 @@
-import { afterReading } from '../after-reading.ts';
+import { type Bounded, Deadline } from '../deadline.ts';
 import { KnownServer } from './known-server.ts';
 import { type DnsMessage, type DnsQuestion, RCODE } from './packet.ts';
 import type { Cancel } from './query.ts';
@@ -146,7 +146,7 @@ const LISTEN_AFTER_MS = 100;
 type Shared = { readonly silence: Silence; readonly now: () => number };
 
 /** One question on its way through the servers. */
-class Asking {
+class Asking implements Bounded {
   readonly #question: DnsQuestion;
   readonly #policy: AskPolicy;
   readonly #shared: Shared;
@@ -161,7 +161,7 @@ class Asking {
   readonly #overTcp = new Set<KnownServer>();
   readonly #reasons: string[] = [];
   readonly #cancels: Cancel[] = [];
-  readonly #deadline: NodeJS.Timeout | undefined;
+  readonly #deadline: Deadline | undefined;
   #newest: KnownServer | undefined;
   #wait: NodeJS.Timeout | undefined;
   #tries = 0;
@@ -185,7 +185,7 @@ class Asking {
     this.#settle = settle;
     this.#hopeful = servers;
     if (Number.isFinite(policy.timeoutMs)) {
-      this.#deadline = setTimeout(afterReading, policy.timeoutMs, () => this.#givenUp());
+      this.#deadline = new Deadline(this, policy.timeoutMs);
     }
   }
 
@@ -199,7 +199,7 @@ class Asking {
   readonly cancel = (): void => {
     if (!this.#isDone) this.#noteEnd();
     this.#isDone = true;
-    clearTimeout(this.#deadline);
+    this.#deadline?.end();
     clearTimeout(this.#wait);
     for (const cancel of this.#cancels) cancel();
   };
@@ -339,6 +339,10 @@ class Asking {
     this.#ignored += 1;
     this.#noteHeard();
   };
+
+  onDeadline(): void {
+    this.#givenUp();
+  }
 
   #givenUp(): void {
     if (this.#isDone) return;

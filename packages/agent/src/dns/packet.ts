@@ -86,7 +86,7 @@ export function encodeQuery(id: number, { name, type }: DnsQuestion, withEdns: b
   return query;
 }
 
-/** A dot at the end that no backslash makes a part of its label. */
+/** A final dot that is not escaped by a backslash, and so is not part of a label. */
 const FINAL_DOT = /(?:^|[^\\])(?:\\\\)*\.$/;
 
 /** @throws DnsFormatError */

@@ -13,7 +13,7 @@ import type { Reference } from './references.ts';
 const GATEWAY_PORT = 53;
 const NATS_PORT = 4222;
 
-export type ReferenceListOptions = {
+export type ReferenceListParts = {
   /**
    * References as the operator wrote them, `host:port`; undefined: those that {@link createReferenceList}
    * finds.
@@ -32,8 +32,8 @@ export type ReferenceList = { list(): readonly Reference[]; close(): Promise<voi
  * Creates the agent's references: the operator's, or else the default gateway (port 53), the name servers and
  * the NATS server, unless they are on this machine.
  */
-export function createReferenceList(options: ReferenceListOptions): ReferenceList {
-  const { hosts, dnsServers, natsUrl, bus } = options;
+export function createReferenceList(parts: ReferenceListParts): ReferenceList {
+  const { hosts, dnsServers, natsUrl, bus } = parts;
   const resolver = createSystemResolver();
   const client = new DnsClient();
   const close = async (): Promise<void> => {

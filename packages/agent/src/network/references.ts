@@ -29,7 +29,7 @@ const ANSWER_WITHIN_MS = 2_000;
 /** Shortest interval between rounds, however many failures ask, ms. */
 const ROUND_EVERY_MS = 250;
 
-export type ReferencesOptions = {
+export type ReferencesParts = {
   /** Called for each round, because gateways and name servers change. */
   readonly list: () => readonly Reference[];
   readonly clock: Clock;
@@ -49,7 +49,7 @@ export type ReferencesOptions = {
  *                                      └──────────── one answers ────────────────┘
  */
 export class References {
-  readonly #options: ReferencesOptions;
+  readonly #parts: ReferencesParts;
   /** Last answer by name of the reference, monotonic ms. */
   readonly #answeredAt = new Map<string, number>();
   #lastAnswerAt = Number.NEGATIVE_INFINITY;
@@ -63,12 +63,12 @@ export class References {
   #goneSince: number | null = null;
   #backAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: ReferencesOptions) {
-    this.#options = options;
+  constructor(parts: ReferencesParts) {
+    this.#parts = parts;
   }
 
   start(): void {
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     this.#stops.push(
       clock.every(ASK_EVERY_MS, () => void this.ask()),
       clock.every(ASK_GONE_EVERY_MS, () => {
@@ -101,7 +101,7 @@ export class References {
    * every failure asks it.
    */
   get areKnown(): boolean {
-    return this.#goneSince !== null || this.#options.clock.monotonic() - this.#lastAnswerAt < COUNTS_MS;
+    return this.#goneSince !== null || this.#parts.clock.monotonic() - this.#lastAnswerAt < COUNTS_MS;
   }
 
   /** Resolves with the result of the next round. */
@@ -121,11 +121,11 @@ export class References {
   }
 
   async #startRound(): Promise<ReferenceAnswer> {
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     const waitMs = Math.max(0, this.#roundBeganAt + ROUND_EVERY_MS - clock.monotonic());
     // The function yields even when there is nothing to wait for, so that callers of this turn still join the
     // round.
-    await (waitMs > 0 ? pause(this.#options.clock, waitMs, this.#stopping.signal) : Promise.resolve());
+    await (waitMs > 0 ? pause(this.#parts.clock, waitMs, this.#stopping.signal) : Promise.resolve());
     this.#next = null;
     this.#roundBeganAt = clock.monotonic();
     if (this.#stopping.signal.aborted) return 'none';
@@ -140,7 +140,7 @@ export class References {
     const end = new AbortController();
     // An agent that was held up for this long has the answers in its sockets.
     const endRound = (): void => afterReading(() => end.abort());
-    const cancel = this.#options.clock.after(ANSWER_WITHIN_MS, endRound);
+    const cancel = this.#parts.clock.after(ANSWER_WITHIN_MS, endRound);
     const signal = AbortSignal.any([end.signal, this.#stopping.signal]);
     const asked = [...this.#known.values()].map((reference) => this.#askOne(reference, signal));
     // One answer is enough. The others are awaited only to note them.
@@ -157,7 +157,7 @@ export class References {
     // References that are gone stay gone even after an hour, so that a long outage of the network does not
     // become a verdict.
     if (counting.length === 0 && this.#goneSince === null) return 'none';
-    this.#found(this.#options.clock.monotonic(), counting);
+    this.#found(this.#parts.clock.monotonic(), counting);
     return 'gone';
   }
 
@@ -165,19 +165,19 @@ export class References {
   async #askOne(reference: Reference, signal: AbortSignal): Promise<void> {
     if (!(await reference.ask(signal)))
       throw new SvcError('reference-silent', `${reference.name} does not answer`);
-    this.#lastAnswerAt = this.#options.clock.monotonic();
+    this.#lastAnswerAt = this.#parts.clock.monotonic();
     this.#answeredAt.set(reference.name, this.#lastAnswerAt);
   }
 
   #found(goneAt: number | null, counting: readonly string[] = []): void {
-    const { log } = this.#options;
+    const { log } = this.#parts;
     if (goneAt !== null && this.#goneSince === null) {
       log.warn(
         { references: counting },
         'no reference host answers any more: the network of the agent may be down',
       );
     } else if (goneAt === null && this.#goneSince !== null) {
-      this.#backAt = this.#options.clock.monotonic();
+      this.#backAt = this.#parts.clock.monotonic();
       log.info({ event: 'recovered' }, 'reference hosts answer again');
     }
     this.#goneSince = goneAt === null ? null : (this.#goneSince ?? goneAt);
@@ -186,16 +186,16 @@ export class References {
   /** The listed references, or the known ones when no list can be made, because no descriptors are left. */
   #listed(): readonly Reference[] {
     try {
-      return this.#options.list();
+      return this.#parts.list();
     } catch (error) {
-      this.#options.log.debug({ error: messageOf(error) }, 'cannot look up the reference hosts');
+      this.#parts.log.debug({ error: messageOf(error) }, 'cannot look up the reference hosts');
       return [...this.#known.values()];
     }
   }
 
   /** Names of the references that answered within the hour. Others that are not listed are dropped. */
   #counting(): string[] {
-    const oldest = this.#options.clock.monotonic() - COUNTS_MS;
+    const oldest = this.#parts.clock.monotonic() - COUNTS_MS;
     const listed = new Set(this.#listed().map(({ name }) => name));
     const counting: string[] = [];
     for (const name of this.#known.keys()) {

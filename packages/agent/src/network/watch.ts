@@ -14,7 +14,7 @@ const SICK_MS = 10_000;
 /** A host without a probe for this long is forgotten, ms, because it may not be checked any more. */
 const CUT_OFF_MS = 3_600_000;
 
-export type WatchOptions = {
+export type WatchParts = {
   readonly references: Pick<References, 'ask' | 'areKnown' | 'goneSince' | 'backAt' | 'forget'>;
   readonly clock: Pick<Clock, 'monotonic'>;
 };
@@ -48,7 +48,7 @@ type CutOff = { readonly since: number; lastAt: number };
  * nothing fails.
  */
 export class NetworkWatch {
-  readonly #options: WatchOptions;
+  readonly #parts: WatchParts;
   readonly #failing = new Map<string, Failing>();
   /**
    * Begin of the last attempt that each host answered. It is noted only while other hosts fail or no
@@ -61,8 +61,8 @@ export class NetworkWatch {
   /** When any host answered last, monotonic ms; noted at the same times as {@link #answeredAt}. */
   #anyAnsweredAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: WatchOptions) {
-    this.#options = options;
+  constructor(parts: WatchParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -85,7 +85,7 @@ export class NetworkWatch {
       return null;
     }
     const failing = this.#failed(host, startedAt);
-    return this.#options.references.areKnown ? this.#ask(host, failing, startedAt) : null;
+    return this.#parts.references.areKnown ? this.#ask(host, failing, startedAt) : null;
   }
 
   /**
@@ -94,7 +94,7 @@ export class NetworkWatch {
    * seconds. Hosts that never have a route from here, while others answer, do not count.
    */
   get isDown(): boolean {
-    const { references, clock } = this.#options;
+    const { references, clock } = this.#parts;
     const telling = this.#countTellingCutOff();
     if (telling === 0) return false;
     if (references.goneSince !== null) return true;
@@ -106,7 +106,7 @@ export class NetworkWatch {
    * when nearly all hosts are. It forgets hosts that are not checked any more.
    */
   #countTellingCutOff(): number {
-    const oldest = this.#options.clock.monotonic() - CUT_OFF_MS;
+    const oldest = this.#parts.clock.monotonic() - CUT_OFF_MS;
     let fresh = 0;
     let again = 0;
     for (const [host, { since, lastAt }] of this.#cutOff) {
@@ -123,11 +123,11 @@ export class NetworkWatch {
 
   /** Whether nothing fails and no reference is missing. */
   get #isCalm(): boolean {
-    return this.#failing.size === 0 && this.#cutOff.size === 0 && this.#options.references.goneSince === null;
+    return this.#failing.size === 0 && this.#cutOff.size === 0 && this.#parts.references.goneSince === null;
   }
 
   async #ask(host: string, failing: Failing, startedAt: number): Promise<boolean> {
-    const { references } = this.#options;
+    const { references } = this.#parts;
     // Another attempt may have failed meanwhile. That does not matter, because this one's connection was
     // begun in vain nevertheless.
     if ((await references.ask()) !== 'gone') return startedAt < references.backAt;
@@ -155,7 +155,7 @@ export class NetworkWatch {
   }
 
   #failed(host: string, startedAt: number): Failing {
-    const lastAt = this.#options.clock.monotonic();
+    const lastAt = this.#parts.clock.monotonic();
     const failing = this.#failing.get(host) ?? { since: startedAt, lastAt };
     failing.lastAt = lastAt;
     if (this.#failing.size < MAX_HOSTS) this.#failing.set(host, failing);
@@ -167,13 +167,13 @@ export class NetworkWatch {
     this.#cutOff.delete(host);
     // A DNS answer speaks only for itself: a name server on this machine answers from its memory.
     if (type === 'dns') return;
-    this.#anyAnsweredAt = this.#options.clock.monotonic();
+    this.#anyAnsweredAt = this.#parts.clock.monotonic();
     if (this.#isCalm) this.#answeredAt.clear();
     else if (this.#answeredAt.size < MAX_HOSTS) this.#answeredAt.set(host, startedAt);
   }
 
   #noteCutOff(host: string): void {
-    const now = this.#options.clock.monotonic();
+    const now = this.#parts.clock.monotonic();
     this.#cutOffAt = now;
     // Its earlier answer is out of date.
     this.#answeredAt.delete(host);

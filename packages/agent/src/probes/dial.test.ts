@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { createEgressGuard } from '@svc/shared/egress.ts';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { startBlackhole } from '../../../../test/support/blackhole.ts';
 import { skipsIpv6 } from '../../../../test/support/ipv6.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
-import { type DialOptions, type DialResult, dial } from './dial.ts';
+import { type DialParts, type DialResult, dial } from './dial.ts';
 
 const cleanUps: (() => Promise<unknown> | unknown)[] = [];
 
@@ -48,13 +48,13 @@ function resolverOf(found: ResolvedAddress[] | Resolver['resolve']): Resolver {
   return { resolve, isSilentSince: () => false, close: async () => {} };
 }
 
-function options(resolver: Resolver, changes: Partial<DialOptions> = {}): DialOptions {
+function options(resolver: Resolver, changes: Partial<DialParts> = {}): DialParts {
   const egress = createEgressGuard({ base: 'agent', deny: [], allow: [] });
   return { resolver, egress, timeoutMs: 10_000, signal: new AbortController().signal, ...changes };
 }
 
 /** Dials, and destroys the socket that comes of it. */
-async function dialled(host: string, port: number, how: DialOptions): Promise<DialResult> {
+async function dialled(host: string, port: number, how: DialParts): Promise<DialResult> {
   const result = await dial(host, port, how);
   if (result.kind === 'connected') result.socket.destroy();
   return result;
@@ -123,7 +123,7 @@ describe('several addresses', () => {
     const result = await dialled('a', port, options(resolverOf([V4(host), V4('127.0.0.2')])));
     expect(result).toMatchObject({ kind: 'connected', address: V4('127.0.0.2') });
     expect(result.connectMs).toBeGreaterThan(240);
-    await vi.waitFor(() => expect(openSockets()).toBeLessThanOrEqual(before));
+    await expect.poll(() => openSockets()).toBeLessThanOrEqual(before);
   });
 
   test('failures of all of them are in one message', async () => {

@@ -3,10 +3,11 @@ import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { onAbort } from '@svc/shared/on-abort.ts';
-import { afterReading } from '../after-reading.ts';
+import { type Bounded, Deadline } from '../deadline.ts';
 import { localFailureOf } from '../local-failure.ts';
 import { noIpv6For, noLocalRoute } from '../network/local-route.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../resolve/resolver.ts';
+import { CONNECT_FAILURES } from './connect-failures.ts';
 
 /** An address without an answer for this long gets company, ms (RFC 8305, section 5). */
 const STAGGER_MS = 250;
@@ -17,7 +18,7 @@ const MAX_ADDRESSES = 16;
 /** Most addresses that a message names; the rest are counted. */
 const MAX_NAMED = 4;
 
-export type DialOptions = {
+export type DialParts = {
   resolver: Resolver;
   egress: EgressGuard;
   /** Bound on resolving and connecting together, from now, ms; > 0. */
@@ -62,15 +63,15 @@ export type DialResult = DialTimes &
  *
  * @param host name or IP literal, with or without brackets
  */
-export function dial(host: string, port: number, options: DialOptions): Promise<DialResult> {
-  return new Promise((settle) => new Dialling(host, port, options, settle).start());
+export function dial(host: string, port: number, parts: DialParts): Promise<DialResult> {
+  return new Promise((settle) => new Dialling(host, port, parts, settle).start());
 }
 
 /** One call of {@link dial}: it resolves, then connects, until `#finish` was called once. */
-class Dialling {
+class Dialling implements Bounded {
   readonly #host: string;
   readonly #port: number;
-  readonly #options: DialOptions;
+  readonly #parts: DialParts;
   readonly #settle: (result: DialResult) => void;
   readonly #startedAt = performance.now();
   readonly #open = new Map<Socket, ResolvedAddress>();
@@ -79,26 +80,26 @@ class Dialling {
   #next = 0;
   #dnsMs: number | undefined;
   #connectStartedAt: number | undefined;
-  #deadline: NodeJS.Timeout | undefined;
+  #deadline: Deadline | undefined;
   #stagger: NodeJS.Timeout | undefined;
   #lookup: AbortController | undefined;
   #unregister: (() => void) | undefined;
   #isDone = false;
 
-  constructor(host: string, port: number, options: DialOptions, settle: (result: DialResult) => void) {
+  constructor(host: string, port: number, parts: DialParts, settle: (result: DialResult) => void) {
     this.#host = host;
     this.#port = port;
-    this.#options = options;
+    this.#parts = parts;
     this.#settle = settle;
   }
 
   start(): void {
-    this.#deadline = setTimeout(afterReading, this.#options.timeoutMs, this.#timedOut);
-    this.#unregister = onAbort(this.#options.signal, () => this.#finish({ kind: 'aborted' }));
+    this.#deadline = new Deadline(this, this.#parts.timeoutMs);
+    this.#unregister = onAbort(this.#parts.signal, () => this.#finish({ kind: 'aborted' }));
     if (this.#isDone) return;
     try {
       if (isIP(this.#host) === 0) this.#lookup = new AbortController();
-      const found = this.#options.resolver.resolve(this.#host, this.#lookup?.signal);
+      const found = this.#parts.resolver.resolve(this.#host, this.#lookup?.signal);
       if (Array.isArray(found)) this.#connectTo(found);
       else found.then(this.#resolved).catch(this.#resolveFailed);
     } catch (error) {
@@ -131,7 +132,7 @@ class Dialling {
     let denied: EgressDeniedError | undefined;
     const allowed: ResolvedAddress[] = [];
     for (const candidate of addresses) {
-      const verdict = this.#options.egress.verdict(candidate.address);
+      const verdict = this.#parts.egress.verdict(candidate.address);
       if (verdict.allowed) allowed.push(candidate);
       else denied ??= new EgressDeniedError(candidate.address, verdict.rule);
       if (allowed.length === MAX_ADDRESSES) break;
@@ -159,15 +160,13 @@ class Dialling {
     // This class does the work of autoSelectFamily. Without that option, Node takes a third less time for the
     // call.
     const socket = connect({
-      ...this.#options.socketOptions,
+      ...this.#parts.socketOptions,
       host: address.address,
       port: this.#port,
       autoSelectFamily: false,
     });
     this.#open.set(socket, address);
     socket.once('connect', () => this.#connected(socket, address));
-    // The listener stays for the socket's life: a socket that lost the race or was handed over must not crash
-    // the process.
     socket.on('error', (error) => this.#failed(socket, address, error));
     if (this.#next < this.#addresses.length) {
       this.#stagger = setTimeout(() => this.#dialNext(), STAGGER_MS);
@@ -176,6 +175,7 @@ class Dialling {
 
   #connected(socket: Socket, address: ResolvedAddress): void {
     if (!this.#open.delete(socket)) return;
+    leave(socket);
     this.#finish({ kind: 'connected', socket, address });
   }
 
@@ -209,12 +209,11 @@ class Dialling {
     this.#finish({ kind: 'failed', code, message: describe(this.#failures, this.#port), timedOut: false });
   }
 
-  readonly #timedOut = (): void => {
-    if (this.#isDone) return;
-    const { timeoutMs } = this.#options;
+  onDeadline(): void {
+    const { timeoutMs } = this.#parts;
     if (this.#connectStartedAt === undefined) {
       const message = `${this.#host} was not resolved within ${timeoutMs} ms`;
-      if (this.#options.resolver.isSilentSince(this.#startedAt)) {
+      if (this.#parts.resolver.isSilentSince(this.#startedAt)) {
         const silent = `${message}: no name server answers for any name`;
         this.#finish({ kind: 'unable', message: silent, reason: 'network-down' });
         return;
@@ -226,17 +225,20 @@ class Dialling {
     const others = this.#failures.length === 0 ? '' : `; ${describe(this.#failures, this.#port)}`;
     const message = `no connection within ${timeoutMs} ms (ETIMEDOUT ${listed(silent)})${others}`;
     this.#finish({ kind: 'failed', code: 'ETIMEDOUT', message, timedOut: true });
-  };
+  }
 
   /** Settles once and leaves nothing behind: no timers, look-up, listeners or losing sockets. */
   #finish(result: WithoutTimes): void {
     if (this.#isDone) return;
     this.#isDone = true;
-    clearTimeout(this.#deadline);
+    this.#deadline?.end();
     clearTimeout(this.#stagger);
     this.#unregister?.();
     this.#lookup?.abort();
-    for (const socket of this.#open.keys()) socket.destroy();
+    for (const socket of this.#open.keys()) {
+      leave(socket);
+      socket.destroy();
+    }
     this.#open.clear();
     const times: DialTimes = {};
     const now = performance.now();
@@ -247,6 +249,18 @@ class Dialling {
   }
 }
 
+/**
+ * Nothing more is heard of the socket, and it keeps nothing of what dialled it (decision 0230). Errors are ignored for its
+ * life: one that lost the race or is handed over must not crash the process.
+ */
+function leave(socket: Socket): void {
+  socket.removeAllListeners('connect');
+  socket.removeAllListeners('error');
+  socket.on('error', ignore);
+}
+
+function ignore(): void {}
+
 type WithoutTimes = DialResult extends infer R
   ? R extends DialTimes
     ? Omit<R, keyof DialTimes>
@@ -256,15 +270,8 @@ type WithoutTimes = DialResult extends infer R
 type Failure = { address: ResolvedAddress; code: string; text: string };
 
 const PLAIN: Record<string, string> = {
-  ECONNREFUSED: 'connection refused',
+  ...CONNECT_FAILURES,
   ECONNRESET: 'connection reset',
-  ECONNABORTED: 'connection aborted',
-  ETIMEDOUT: 'connection timed out',
-  EHOSTUNREACH: 'no route to host',
-  EHOSTDOWN: 'host is down',
-  ENETUNREACH: 'network unreachable',
-  ENETDOWN: 'network is down',
-  EADDRNOTAVAIL: 'no local address',
   EACCES: 'not permitted',
   EPERM: 'not permitted',
   EINVAL: 'not a valid address to connect to',

@@ -1,5 +1,5 @@
 import { createEgressGuard } from '@svc/shared/egress.ts';
-import type { Check, CheckKind } from '@svc/shared/messages/check.ts';
+import type { Check, CheckKind, CheckOf } from '@svc/shared/messages/check.ts';
 import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
 import { createSystemResolver } from '../resolve/system-resolver.ts';
 import { createDnsProbe } from './dns/probe.ts';
@@ -8,7 +8,7 @@ import type { Probe, ProbeContext, ProbeOutcome } from './probe.ts';
 import { createTcpProbe } from './tcp/probe.ts';
 
 /** One probe for every kind of check. */
-export type Probes = { readonly [K in CheckKind]: Probe<Extract<Check, { type: K }>> };
+export type Probes = { readonly [K in CheckKind]: Probe<CheckOf<K>> };
 
 /** The probes with their shared parts. */
 export type ProbeSet = {
@@ -49,14 +49,14 @@ export function createProbeSet(options: ProbeSetOptions): ProbeSet {
 
 /** Runs one attempt with the probe of the check's kind. */
 export function runProbe(probes: Probes, check: Check, context: ProbeContext): Promise<ProbeOutcome> {
-  switch (check.type) {
-    case 'http':
-      return probes.http.run(check, context);
-    case 'tcp':
-      return probes.tcp.run(check, context);
-    case 'dns':
-      return probes.dns.run(check, context);
-    default:
-      return check satisfies never;
-  }
+  return runOf(probes, check.type, check, context);
+}
+
+function runOf<T extends CheckKind>(
+  probes: Probes,
+  type: T,
+  check: CheckOf<T>,
+  context: ProbeContext,
+): Promise<ProbeOutcome> {
+  return probes[type].run(check, context);
 }

@@ -36,7 +36,7 @@ export const exportCommand: Command = {
   summary: 'write the live configuration as a declared file or as Terraform',
   help: `Usage: npm run svc -- export [options]
 
-Writes what is configured in the token's workspace: as a declared file (svc.yaml), or as a Terraform
+Writes the configuration of the token's workspace: as a declared file, or as a Terraform
 file whose import blocks let Terraform take everything over as it is.
 
 Options:

@@ -1,6 +1,6 @@
 import { SvcError } from '@svc/shared/errors.ts';
-import type { ResourceDefinition } from '@svc/shared/resources/definition.ts';
-import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { kindOfType, MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
+import { RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 
 /** A resource as the API answered it. */
 export type LiveResource = {
@@ -44,11 +44,8 @@ function resource(kind: ResourceKind, answered: Readonly<Record<string, unknown>
 
 /** @throws SvcError for a type that this version does not know */
 function monitorKind({ id, type }: Readonly<Record<string, unknown>>): ResourceKind {
-  const kind = RESOURCE_KINDS.find((candidate) => {
-    const definition: ResourceDefinition = DEFINITIONS[candidate];
-    return definition.constants.type !== undefined && definition.constants.type === type;
-  });
-  if (kind !== undefined) return kind;
+  const known = MONITOR_TYPES.find((candidate) => candidate === type);
+  if (known !== undefined) return kindOfType(known);
   throw new SvcError(
     'not-exportable',
     `monitor ${id} is of the type "${type}", which this version cannot export: update svc`,

@@ -1,3 +1,4 @@
+import { forMonitors, MONITOR_KINDS } from '@svc/shared/resources/monitors.ts';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { LiveResource } from './live.ts';
 
@@ -44,9 +45,7 @@ export class UniqueNames {
 
 /** Used for a name without a letter from a to z, and before a name that begins with a digit. */
 const NOUNS: Readonly<Record<ResourceKind, string>> = {
-  svc_http_monitor: 'monitor',
-  svc_tcp_monitor: 'monitor',
-  svc_dns_monitor: 'monitor',
+  ...forMonitors(() => 'monitor'),
   svc_notification: 'channel',
   svc_status_page: 'page',
   svc_status_page_component_group: 'group',
@@ -75,7 +74,11 @@ function calledBy(
 }
 
 function monitorName(id: string, nameOf: (kind: ResourceKind, id: string) => string | null): string | null {
-  return nameOf('svc_http_monitor', id) ?? nameOf('svc_tcp_monitor', id) ?? nameOf('svc_dns_monitor', id);
+  for (const kind of MONITOR_KINDS) {
+    const name = nameOf(kind, id);
+    if (name !== null) return name;
+  }
+  return null;
 }
 
 /** Lower-case letters, digits and underscores, a letter first. */

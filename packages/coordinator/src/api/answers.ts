@@ -2,6 +2,7 @@ import { alert } from '@svc/shared/channels/alert.ts';
 import { attempt, NOT_RUN_REASONS, OUTCOMES, phases } from '@svc/shared/messages/check-result.ts';
 import { SICKNESSES } from '@svc/shared/messages/heartbeat.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
+import { forMonitors } from '@svc/shared/resources/monitors.ts';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
 import { MONITOR_STATUSES } from '../domain/monitor.ts';
@@ -47,9 +48,7 @@ const monitorMembers = {
  * Members of the answers for declared resources beside their attributes: `apiMembers` of their definitions.
  */
 export const RESOURCE_MEMBERS: { readonly [K in ResourceKind]: Readonly<Record<string, z.ZodType>> } = {
-  svc_http_monitor: monitorMembers,
-  svc_tcp_monitor: monitorMembers,
-  svc_dns_monitor: monitorMembers,
+  ...forMonitors(() => monitorMembers),
   svc_notification: {
     state: z.enum(['ok', 'failing']).meta({ description: 'Whether alerts are delivered.' }),
     state_reason: z
@@ -181,6 +180,11 @@ export const checkView = z
     ],
   });
 
+const attemptOutcome = z.string().meta({
+  description:
+    '`delivered`; `retry`: it failed in a way that may pass; `permanent-message`: the receiver refused this alert for good; `permanent-channel`: it refuses all of this channel until its settings are changed.',
+});
+
 export const deliveryView = z
   .object({
     id,
@@ -199,7 +203,7 @@ export const deliveryView = z
         number: z.number().int(),
         at: z.number().int(),
         duration: z.number().meta({ description: 'Duration, ms.' }),
-        outcome: z.string(),
+        outcome: attemptOutcome,
         status_code: z.number().int().nullable(),
         error: z.string().nullable(),
       }),
@@ -254,7 +258,7 @@ export const testView = z
   .object({
     delivered: z.boolean(),
     delivery_id: id,
-    outcome: z.string(),
+    outcome: attemptOutcome,
     status_code: z.number().int().nullable(),
     error: z.string().nullable(),
     duration: z.number().meta({ description: 'Duration, ms.' }),
@@ -381,9 +385,9 @@ export const regionView = z
         version: z.string(),
         capacity: z.number().int(),
         running: z.number().int(),
-        load: z
-          .number()
-          .meta({ description: 'Running attempts as a part of what the agent can run at once, 0 to 1.' }),
+        load: z.number().meta({
+          description: 'Running attempts as a share of the most that the agent runs at once, 0 to 1.',
+        }),
         loop_delay_ms: z.number(),
         last_seen_at: z.number().int(),
         draining: z.boolean(),
@@ -468,7 +472,7 @@ export const auditView = z
     workspace_id: id.nullable().meta({ description: 'Null where the request had no valid token.' }),
     actor: z.enum(AUDIT_ACTORS).meta({
       description:
-        'Who acted: an API token, somebody unknown, the declared file, or the settings (`SVC_API_TOKEN`).',
+        'Who acted: an API token, an unknown caller, the declared file, or the settings (`SVC_API_TOKEN`).',
     }),
     token: z
       .object({ id, name: z.string() })

@@ -5,9 +5,9 @@ import { z } from 'zod';
 import type { Token } from '../store/tokens.ts';
 import { answerText } from './answer-text.ts';
 import { countAnswer } from './api-counters.ts';
+import type { ApiParts } from './api-parts.ts';
 import type { AuditTrail } from './audit.ts';
 import { type Bodies, NO_BODY } from './bodies.ts';
-import type { ApiDependencies } from './dependencies.ts';
 import { docsPage } from './docs-page.ts';
 import { DOCS_POLICY } from './docs-style.ts';
 import type { Endpoint, EndpointAnswer } from './endpoint.ts';
@@ -32,14 +32,14 @@ type ApiContext = Context<{ Variables: Variables }>;
 
 /** Creates the whole API as a function from requests to answers. */
 export function createApp(
-  dependencies: ApiDependencies,
+  parts: ApiParts,
   { bodies, trail }: { readonly bodies: Bodies; readonly trail: AuditTrail },
 ): Hono<{ Variables: Variables }> {
-  const { clock, log, counters } = dependencies;
-  const endpoints = apiEndpoints(dependencies, trail);
+  const { clock, log, counters } = parts;
+  const endpoints = apiEndpoints(parts, trail);
   const app = new Hono<{ Variables: Variables }>();
-  const admission = new RequestGate(dependencies);
-  const isHostChecked = isLoopbackHost(dependencies.listen.host);
+  const admission = new RequestGate(parts);
+  const isHostChecked = isLoopbackHost(parts.listen.host);
 
   app.use(async (context, next) => {
     const startedAt = clock.monotonic();
@@ -50,7 +50,7 @@ export function createApp(
     context.set('workspaceId', null);
     context.set('audit', null);
     context.set('detail', null);
-    if (isHostChecked && !isExpectedHost(context.req.header('host'), dependencies.publicUrl)) {
+    if (isHostChecked && !isExpectedHost(context.req.header('host'), parts.publicUrl)) {
       context.res = misdirected().response(requestId);
     } else {
       await next();
@@ -115,7 +115,7 @@ export function createApp(
     });
   }
 
-  const document = openApi(endpoints, dependencies.publicUrl);
+  const document = openApi(endpoints, parts.publicUrl);
   const documentText = JSON.stringify(document);
   const readable = docsPage(document);
   app.get('/v1/openapi.json', (context) => {

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
-import type { AttributesOf } from '../configuration/kinds.ts';
+import type { AttributesOf } from '../configuration/kinds/kinds.ts';
 import { setIn } from './body-outline.ts';
 import type { BodyAnswer, BodyRequest, Malformed, OutlinedBody } from './body-protocol.ts';
 import { FairQueue } from './fair-queue.ts';

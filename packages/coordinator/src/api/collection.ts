@@ -1,13 +1,12 @@
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
 import type { ConfigurationChange, ShownBy } from '../configuration/configuration.ts';
-import type { AttributesOf } from '../configuration/kinds.ts';
-import type { Listed } from '../configuration/reading.ts';
-import type { SecretsShown } from '../configuration/rows.ts';
-import type { AnyStored } from '../configuration/stored.ts';
-import type { Filter } from '../store/resource-lists.ts';
+import type { AttributesOf } from '../configuration/kinds/kinds.ts';
+import type { Metadata, SecretsShown, StoredIn } from '../configuration/stored.ts';
+import type { ListScope } from '../store/resource-lists.ts';
+import type { ResourceTable } from '../store/resources.ts';
 import { scopeIncludes } from '../store/tokens.ts';
-import type { ApiDependencies } from './dependencies.ts';
+import type { ApiParts } from './api-parts.ts';
 import {
   type ApiRequest,
   type Endpoint,
@@ -29,14 +28,11 @@ export type PageQuery = z.infer<typeof offsetPage>;
 /** The scope of a request: its workspace, and the page for objects that belong to one. */
 export type CollectionScope = { readonly workspaceId: number; readonly ids: ApiRequest['ids'] };
 
-/** A kind of declared resource as the API offers it, with everything that differs between kinds. */
-export type Collection<S extends AnyStored> = {
-  /** Path like `/v1/notifications`. Members are at `/{id}` below it. */
-  readonly path: string;
+/** The kinds of one list of the API, with what differs between lists beside the definitions. */
+export type Collection<T extends ResourceTable> = {
+  readonly table: T;
   readonly tag: string;
-  /** Noun for summaries: `notification`. */
-  readonly noun: string;
-  readonly kinds: readonly ResourceKind[];
+  readonly kinds: readonly [ResourceKind, ...ResourceKind[]];
   /** The attributes that the list's filter `name` searches, for its description. */
   readonly named: string;
   /** The list's filter by type, where there are several types. */
@@ -50,13 +46,11 @@ export type Collection<S extends AnyStored> = {
   readonly isShown?: boolean;
   /** @throws Problem when the parent in the path does not exist or belongs to another workspace */
   requireParent?(scope: CollectionScope): Promise<void>;
-  /** Returns the kind of a new resource. @throws Problem */
-  kindFor(body: unknown): ResourceKind;
+  /** Returns the kind of a new resource, where the list has several. @throws Problem */
+  kindFor?(body: unknown): ResourceKind;
   /** Adds the members that the path determines to the body. */
   completed?(body: unknown, scope: CollectionScope): unknown;
-  find(scope: CollectionScope, id: number, shown: SecretsShown): Promise<S | null>;
-  page(scope: CollectionScope, query: PageQuery, shown: SecretsShown, filter: Filter): Promise<Listed<S>>;
-  present(stored: readonly S[]): object[] | Promise<object[]>;
+  present(stored: readonly StoredIn<T>[]): object[] | Promise<object[]>;
   /** Called in the transaction, after a create or an update. */
   written?(change: ConfigurationChange, id: number, attributes: AttributesOf<ResourceKind>): Promise<void>;
 };
@@ -86,24 +80,35 @@ function shownByOf({ cascade, components }: Removal): ShownBy {
   });
 }
 
-type Parts = Pick<ApiDependencies, 'configuration' | 'secrets' | 'clock'>;
+type Parts = Pick<ApiParts, 'configuration' | 'reading' | 'declaredFile' | 'secrets' | 'clock'>;
+
+/** A collection with what its endpoints need. */
+type Listed<T extends ResourceTable> = Collection<T> & {
+  readonly parts: Parts;
+  /** Path like `/v1/notifications`. Members are at `/{id}` below it. */
+  readonly path: string;
+  /** Noun for summaries: `notification`. */
+  readonly noun: string;
+};
 
 /** The endpoints that list, create, read, replace and remove. */
-export function collectionEndpoints<S extends AnyStored>(
-  collection: Collection<S>,
+export function collectionEndpoints<T extends ResourceTable>(
+  collection: Collection<T>,
   parts: Parts,
 ): Endpoint[] {
+  const { path, noun } = DEFINITIONS[collection.kinds[0]];
+  const listed = { ...collection, parts, path, noun };
   return [
-    listEndpoint(collection),
-    createEndpoint(collection, parts),
-    readEndpoint(collection),
-    replaceEndpoint(collection, parts),
-    removeEndpoint(collection, parts),
+    listEndpoint(listed),
+    createEndpoint(listed),
+    readEndpoint(listed),
+    replaceEndpoint(listed),
+    removeEndpoint(listed),
   ];
 }
 
-function listEndpoint<S extends AnyStored>(collection: Collection<S>): Endpoint {
-  const { path, tag, noun, kinds, named, type } = collection;
+function listEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoint {
+  const { table, path, tag, noun, kinds, named, type, parts } = collection;
   const filters = { name: nameFilter(named), ...(type === undefined ? {} : { type }) };
   return endpoint({
     method: 'GET',
@@ -126,17 +131,21 @@ function listEndpoint<S extends AnyStored>(collection: Collection<S>): Endpoint 
         ...(name === undefined ? {} : { nameContains: name }),
         ...(wanted === undefined ? {} : { type: wanted }),
       };
-      const page = await collection.page(scope, { limit, offset }, shownTo(request), filter);
+      const page = await parts.reading.list(
+        table,
+        rowsOf(scope),
+        { limit, offset },
+        shownTo(request),
+        filter,
+      );
       return ok({ data: await collection.present(page.data), total: page.total, limit, offset });
     },
   });
 }
 
-function createEndpoint<S extends AnyStored>(
-  collection: Collection<S>,
-  { configuration, secrets, clock }: Parts,
-): Endpoint {
+function createEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoint {
   const { path, tag, noun, kinds } = collection;
+  const { configuration, secrets, clock } = collection.parts;
   return endpoint({
     method: 'POST',
     path,
@@ -157,7 +166,7 @@ function createEndpoint<S extends AnyStored>(
       const scope = scopeOf(request);
       await collection.requireParent?.(scope);
       const body = collection.completed?.(request.body, scope) ?? request.body;
-      const kind = collection.kindFor(body);
+      const kind = collection.kindFor?.(body) ?? kinds[0];
       const attributes = await request.attributes(kind, body);
       const key = idempotencyKey(request.header('idempotency-key'));
       const { id, isNew } = await configuration.transaction(contextOf(scope), async (change) => {
@@ -189,7 +198,7 @@ function createEndpoint<S extends AnyStored>(
   });
 }
 
-function readEndpoint<S extends AnyStored>(collection: Collection<S>): Endpoint {
+function readEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoint {
   const { path, tag, noun, kinds } = collection;
   return endpoint({
     method: 'GET',
@@ -202,17 +211,14 @@ function readEndpoint<S extends AnyStored>(collection: Collection<S>): Endpoint 
       200: {
         description: `The ${noun}.`,
         schema: { resource: kinds },
-        headers: ['ETag', 'Svc-Declared-As'],
+        headers: ['ETag', 'Svc-Declared-As', 'Svc-Declared-In'],
       },
     },
     handle: (request) => requireMember(collection, request, shownTo(request)),
   });
 }
 
-function replaceEndpoint<S extends AnyStored>(
-  collection: Collection<S>,
-  { configuration }: Pick<Parts, 'configuration'>,
-): Endpoint {
+function replaceEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoint {
   const { path, tag, noun, kinds } = collection;
   const schema = { resource: kinds } as const;
   return endpoint({
@@ -232,7 +238,7 @@ function replaceEndpoint<S extends AnyStored>(
       const body = collection.completed?.(request.body, scope) ?? request.body;
       const attributes = await request.attributes(kind, body);
       const options = versionOptions(request);
-      await configuration.transaction(contextOf(scope), async (change) => {
+      await collection.parts.configuration.transaction(contextOf(scope), async (change) => {
         await change.update(kind, id, attributes, options);
         await collection.written?.(change, id, attributes);
         await request.audit.write(change.tx);
@@ -242,10 +248,7 @@ function replaceEndpoint<S extends AnyStored>(
   });
 }
 
-function removeEndpoint<S extends AnyStored>(
-  collection: Collection<S>,
-  { configuration }: Pick<Parts, 'configuration'>,
-): Endpoint {
+function removeEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoint {
   const { path, tag, noun, removal: description, isShown = false } = collection;
   return endpoint({
     method: 'DELETE',
@@ -263,7 +266,7 @@ function removeEndpoint<S extends AnyStored>(
       const id = idOf(request);
       const { kind } = await existing(collection, scope, id, 'masked');
       const options = { shownBy: shownByOf(request.query as Removal), ...versionOptions(request) };
-      await configuration.transaction(contextOf(scope), async (change) => {
+      await collection.parts.configuration.transaction(contextOf(scope), async (change) => {
         await change.remove(kind, id, options);
         await request.audit.write(change.tx);
       });
@@ -272,23 +275,29 @@ function removeEndpoint<S extends AnyStored>(
   });
 }
 
-async function member<S extends AnyStored>(
-  { find, present }: Collection<S>,
+async function member<T extends ResourceTable>(
+  { table, parts, present }: Listed<T>,
   scope: CollectionScope,
   id: number,
   shown: SecretsShown,
 ): Promise<EndpointAnswer | null> {
-  const stored = await find(scope, id, shown);
+  const stored = await parts.reading.find(table, rowsOf(scope), id, shown);
   if (stored === null) return null;
   const [view = {}] = await present([stored]);
-  const declared: Record<string, string> =
-    stored.owner === 'file' && stored.localName !== null ? { 'svc-declared-as': stored.localName } : {};
-  return ok(view, { etag: entityTag(stored.rowVersion, view), ...declared });
+  return ok(view, { etag: entityTag(stored.rowVersion, view), ...declaredHeaders(stored, parts) });
+}
+
+function declaredHeaders({ owner, localName }: Metadata, { declaredFile }: Parts): Record<string, string> {
+  if (owner !== 'file' || localName === null) return {};
+  return {
+    'svc-declared-as': localName,
+    ...(declaredFile === undefined ? {} : { 'svc-declared-in': encodeURIComponent(declaredFile) }),
+  };
 }
 
 /** @throws Problem `not-found` */
-async function requireMember<S extends AnyStored>(
-  collection: Collection<S>,
+async function requireMember<T extends ResourceTable>(
+  collection: Listed<T>,
   request: Pick<ApiRequest, 'token' | 'ids'>,
   shown: SecretsShown,
 ): Promise<EndpointAnswer> {
@@ -296,13 +305,14 @@ async function requireMember<S extends AnyStored>(
   return answered ?? missing(collection, idOf(request));
 }
 
-async function existing<S extends AnyStored>(
-  collection: Collection<S>,
+async function existing<T extends ResourceTable>(
+  collection: Listed<T>,
   scope: CollectionScope,
   id: number,
   shown: SecretsShown,
-): Promise<S> {
-  return (await collection.find(scope, id, shown)) ?? missing(collection, id);
+): Promise<StoredIn<T>> {
+  const { table, parts } = collection;
+  return (await parts.reading.find(table, rowsOf(scope), id, shown)) ?? missing(collection, id);
 }
 
 function missing({ noun }: { readonly noun: string }, id: number): never {
@@ -327,6 +337,10 @@ function refusedReferences(kinds: readonly ResourceKind[]): readonly ProblemCode
     ),
   );
   return refers ? ['reference-not-found'] : [];
+}
+
+function rowsOf({ workspaceId, ids }: CollectionScope): ListScope {
+  return ids.page_id === undefined ? { workspaceId } : { workspaceId, pageId: ids.page_id };
 }
 
 export function scopeOf(request: Pick<ApiRequest, 'token' | 'ids'>): CollectionScope {

@@ -1,6 +1,6 @@
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { z } from 'zod';
-import type { AttributesOf } from '../configuration/kinds.ts';
+import type { AttributesOf } from '../configuration/kinds/kinds.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Token, TokenScope } from '../store/tokens.ts';
 import type { ProblemCode } from './problem.ts';
@@ -44,7 +44,12 @@ export type EndpointAnswer = {
 /** A schema in the OpenAPI document: a zod schema, or declared resources by their definitions. */
 export type DocumentedSchema = z.ZodType | { readonly resource: ResourceKind | readonly ResourceKind[] };
 
-export type AnswerHeader = 'ETag' | 'Location' | 'Idempotency-Replayed' | 'Svc-Declared-As';
+export type AnswerHeader =
+  | 'ETag'
+  | 'Location'
+  | 'Idempotency-Replayed'
+  | 'Svc-Declared-As'
+  | 'Svc-Declared-In';
 
 export type Documented = {
   readonly description: string;

@@ -1,5 +1,5 @@
+import type { ApiParts } from './api-parts.ts';
 import type { AuditTrail } from './audit.ts';
-import type { ApiDependencies } from './dependencies.ts';
 import type { Endpoint } from './endpoint.ts';
 import { auditEndpoints } from './routes/audit.ts';
 import { checkEndpoints } from './routes/check.ts';
@@ -18,22 +18,22 @@ import { transitionEndpoints } from './routes/transitions.ts';
 import { workspaceEndpoints } from './routes/workspaces.ts';
 
 /** Every endpoint of the API, in the order in which it is documented. */
-export function apiEndpoints(dependencies: ApiDependencies, trail: AuditTrail): Endpoint[] {
+export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
   return [
-    ...monitorEndpoints(dependencies),
-    ...resultEndpoints(dependencies),
-    ...summaryEndpoints(dependencies),
-    ...transitionEndpoints(dependencies),
-    ...checkEndpoints(dependencies),
-    ...exportEndpoints(dependencies),
-    ...notificationEndpoints(dependencies),
-    ...deliveryEndpoints(dependencies),
-    ...statusPageEndpoints(dependencies),
-    ...componentEndpoints(dependencies),
-    ...regionEndpoints(dependencies),
-    ...tokenEndpoints(dependencies),
-    ...workspaceEndpoints(dependencies),
-    ...auditEndpoints(dependencies, trail),
-    ...healthEndpoints(dependencies),
+    ...monitorEndpoints(parts),
+    ...resultEndpoints(parts),
+    ...summaryEndpoints(parts),
+    ...transitionEndpoints(parts),
+    ...checkEndpoints(parts),
+    ...exportEndpoints(parts),
+    ...notificationEndpoints(parts),
+    ...deliveryEndpoints(parts),
+    ...statusPageEndpoints(parts),
+    ...componentEndpoints(parts),
+    ...regionEndpoints(parts),
+    ...tokenEndpoints(parts),
+    ...workspaceEndpoints(parts),
+    ...auditEndpoints(parts, trail),
+    ...healthEndpoints(parts),
   ];
 }

@@ -4,12 +4,12 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
 import { systemClock } from '@svc/shared/clock.ts';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { type RunningApi, startApi } from '../../../../test/support/api.ts';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { SELF_SIGNED } from '../../../../test/support/self-signed.ts';
 import { TRUSTED } from '../../../../test/support/tls/certificates.ts';
-import type { ApiDependencies } from './dependencies.ts';
+import type { ApiParts } from './api-parts.ts';
 import { DEFAULT_TIMEOUTS } from './listener-timeouts.ts';
 
 const opened: { close(): Promise<void> }[] = [];
@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one.close();
 });
 
-async function started(more: Partial<ApiDependencies> = {}): Promise<RunningApi> {
+async function started(more: Partial<ApiParts> = {}): Promise<RunningApi> {
   const api = await startApi(more);
   opened.push({ close: () => api.dispose() });
   return api;
@@ -92,7 +92,7 @@ test('an upload that is broken off is no defect of ours', async () => {
   socket.end(head);
   await textOf(socket);
   const lines = async () => (await api.call('GET', '/v1/audit?object=monitors')).body as { data: object[] };
-  await vi.waitFor(async () => expect((await lines()).data).toMatchObject([{ status: 400 }]), 5_000);
+  await expect.poll(async () => (await lines()).data).toMatchObject([{ status: 400 }]);
   expect(said).toEqual([]);
 });
 
@@ -148,13 +148,13 @@ describe('TLS', () => {
     expect(await subjectAt(api)).toBe('localhost');
 
     await writeFile(paths.cert, 'nothing');
-    await vi.waitFor(() => expect(said).toEqual([expect.stringMatching(/the former one stays/)]), 10_000);
+    await expect.poll(() => said).toEqual([expect.stringMatching(/the former one stays/)]);
     expect(await subjectAt(api)).toBe('localhost');
 
     await writeFile(`${paths.key}.new`, TRUSTED.key);
     await rename(`${paths.key}.new`, paths.key);
     await writeFile(paths.cert, TRUSTED.cert);
-    await vi.waitFor(async () => expect(await subjectAt(api)).toBe('trusted'), 10_000);
+    await expect.poll(() => subjectAt(api)).toBe('trusted');
   });
 
   test('a key of another certificate stops the start', async () => {

@@ -59,7 +59,7 @@ export function operation(endpoint: Endpoint): Json {
 }
 
 /** The problems that an endpoint may report: those that follow from its definition, and its own. */
-export function problemCodes({ access, path, headers = [], body, problems = [] }: Endpoint): ProblemCode[] {
+function problemCodes({ access, path, headers = [], body, problems = [] }: Endpoint): ProblemCode[] {
   const isPublic = access === 'public';
   return [
     'malformed-request',

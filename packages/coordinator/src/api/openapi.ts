@@ -21,13 +21,17 @@ const HEADERS: Readonly<Record<string, Json>> = {
     description: 'Version of the object, and a digest of the answer.',
     schema: { type: 'string', pattern: '^"\\d+-[\\w-]+"$' },
   },
-  Location: { description: 'Path of what was created.', schema: { type: 'string', format: 'uri-reference' } },
+  Location: { description: 'Path of the new object.', schema: { type: 'string', format: 'uri-reference' } },
   'Idempotency-Replayed': {
     description: '`true`: an earlier request with this key created the object.',
     schema: { const: 'true' },
   },
   'Svc-Declared-As': {
     description: 'Name of the object in the declared file. The API refuses to change such an object.',
+    schema: { type: 'string' },
+  },
+  'Svc-Declared-In': {
+    description: 'Name of the declared file, percent-encoded.',
     schema: { type: 'string' },
   },
   'Svc-Workspace': { description: 'Workspace of the token.', schema: { type: 'string', pattern: '^\\d+$' } },

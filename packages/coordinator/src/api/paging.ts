@@ -3,20 +3,16 @@ import { z } from 'zod';
 import { Problem } from './problem.ts';
 
 /** A whole number in a query. */
-export function wholeNumber(minimum: number, maximum: number) {
+function wholeNumber(minimum: number, maximum: number) {
+  const message = `must be a whole number from ${minimum} to ${maximum}`;
   return (
     z
       .string()
-      .regex(/^\d{1,15}$/, `must be a whole number from ${minimum} to ${maximum}`)
-      // A query is text, but readers of the document see a number.
+      .regex(/^\d{1,15}$/, message)
+      // A query is text; to those who read the document it is a number.
       .meta({ type: 'integer', pattern: undefined, minimum, maximum })
       .transform(Number)
-      .pipe(
-        z
-          .number()
-          .min(minimum, `must be ${minimum} to ${maximum}`)
-          .max(maximum, `must be ${minimum} to ${maximum}`),
-      )
+      .pipe(z.number().min(minimum, message).max(maximum, message))
   );
 }
 
@@ -58,7 +54,7 @@ function exampleOf(member: z.ZodType, envelope: object): { examples?: object[] }
 }
 
 /** Position of the next page: after the row with these keys. It is opaque to clients. */
-export function encodeCursor(keys: readonly (number | string)[]): string {
+function encodeCursor(keys: readonly (number | string)[]): string {
   return Buffer.from(JSON.stringify(keys)).toString('base64url');
 }
 

@@ -111,7 +111,7 @@ export class Problem extends SvcError {
 }
 
 /** JSON pointer (RFC 6901). */
-export function pointerOf(path: readonly PropertyKey[]): string {
+function pointerOf(path: readonly PropertyKey[]): string {
   return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 

@@ -1,12 +1,12 @@
 import type { Token } from '../store/tokens.ts';
+import type { ApiParts } from './api-parts.ts';
 import { authenticate, authorize, unauthorized } from './auth.ts';
-import type { ApiDependencies } from './dependencies.ts';
 import type { Access } from './endpoint.ts';
 import { peerKey } from './peers.ts';
 import { Problem } from './problem.ts';
 import { DEFAULT_FAILURE_RATE, DEFAULT_RATE, RateLimit } from './rate-limit.ts';
 
-type Parts = Pick<ApiDependencies, 'tokens' | 'clock' | 'rate' | 'failureRate'>;
+type Parts = Pick<ApiParts, 'tokens' | 'clock' | 'rate' | 'failureRate'>;
 
 /**
  * Decides which requests are admitted: whose they are, whether their token allows them, and whether there are

@@ -267,7 +267,7 @@ describe('notifications', () => {
       body: {
         errors: ['/webhook/endpoint', '/webhook/headers/0/value'].map((pointer) => ({
           pointer,
-          message: 'is the mask that read tokens see: send the secret itself',
+          message: 'is the mask that read tokens see: write the secret itself',
         })),
       },
     });
@@ -285,7 +285,7 @@ describe('notifications', () => {
         errors: [
           {
             pointer: '/url',
-            message: 'contains the mask that read tokens see: send the secret itself',
+            message: 'contains the mask that read tokens see: write the secret itself',
           },
         ],
       },

@@ -6,11 +6,11 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { Clock } from '@svc/shared/clock.ts';
+import type { ApiParts } from './api-parts.ts';
 import { createApp } from './app.ts';
 import { AuditTrail } from './audit.ts';
 import { Bodies } from './bodies.ts';
 import { connectionLimit } from './connection-limit.ts';
-import type { ApiDependencies } from './dependencies.ts';
 import { isLoopbackHost } from './host-check.ts';
 import { DEFAULT_TIMEOUTS } from './listener-timeouts.ts';
 import { Problem } from './problem.ts';
@@ -26,14 +26,14 @@ export interface Api {
 /** Time for running requests at the stop, ms. */
 const STOP_GRACE_MS = 1_000;
 
-export function createApi(dependencies: ApiDependencies): Api {
-  const { listen, tls = null, clock, log, publicUrl } = dependencies;
+export function createApi(parts: ApiParts): Api {
+  const { listen, tls = null, clock, log, publicUrl } = parts;
   const bodies = new Bodies();
-  const trail = new AuditTrail({ ...dependencies, leftOut: dependencies.counters.auditLinesLeftOut });
-  const app = createApp(dependencies, { bodies, trail });
+  const trail = new AuditTrail({ ...parts, leftOut: parts.counters.auditLinesLeftOut });
+  const app = createApp(parts, { bodies, trail });
   // For a request that cannot even be parsed, for example because its host name is not valid.
   const errorHandler = () => malformed().response(randomUUID());
-  const server = createListener(getRequestListener(app.fetch, { errorHandler }), dependencies);
+  const server = createListener(getRequestListener(app.fetch, { errorHandler }), parts);
   const watch =
     tls === null
       ? null
@@ -73,7 +73,7 @@ async function close(server: Server | TlsServer, clock: Clock): Promise<void> {
 
 function createListener(
   handle: RequestListener,
-  { tls = null, timeouts = DEFAULT_TIMEOUTS, maxConnections = connectionLimit() }: ApiDependencies,
+  { tls = null, timeouts = DEFAULT_TIMEOUTS, maxConnections = connectionLimit() }: ApiParts,
 ): Server | TlsServer {
   // By default Node checks the time-outs every 30 s, so that a head would have 40 s.
   const connectionsCheckingInterval = timeouts.checkEvery;
@@ -100,7 +100,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
 }
 
 /** Warns at each start that the API is reachable without TLS. */
-function warnOfPlain(log: ApiDependencies['log'], publicUrl: string): void {
+function warnOfPlain(log: ApiParts['log'], publicUrl: string): void {
   log.warn(
     publicUrl.startsWith('https:')
       ? 'other machines can reach the API without TLS: make sure that only the proxy of SVC_PUBLIC_URL can reach it'

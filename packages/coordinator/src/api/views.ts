@@ -1,10 +1,9 @@
-import { notYet } from '@svc/shared/not-yet.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
 import { presented } from '@svc/shared/resources/present.ts';
 import type { ResourceKind, Resources } from '@svc/shared/resources/registry.ts';
 import { withoutEffect } from '@svc/shared/resources/without-effect.ts';
-import type { Metadata } from '../configuration/rows.ts';
 import type {
+  Metadata,
   StoredComponent,
   StoredGroup,
   StoredMonitor,
@@ -13,7 +12,7 @@ import type {
 } from '../configuration/stored.ts';
 import type { Vote } from '../domain/status.ts';
 import type { FailingChannel, FailingChannels } from '../store/links.ts';
-import type { MonitorStates } from './dependencies.ts';
+import type { MonitorStates } from './api-parts.ts';
 
 /** Declared resources as the API answers them: ids as text, instants in RFC 3339. */
 type Declared = Metadata & { readonly kind: ResourceKind; readonly attributes: Resources[ResourceKind] };
@@ -44,7 +43,7 @@ export function monitorView(stored: StoredMonitor, { states, failing, now }: Mon
     regions_status: (state?.votes ?? [])
       .toSorted((one, other) => REGIONS.indexOf(one.region) - REGIONS.indexOf(other.region))
       .map((vote) => regionStatus(vote, now)),
-    warnings: [...notYet(stored.kind, stored.attributes), ...undelivered(failing.get(stored.id))],
+    warnings: [...withoutEffect(stored.kind, stored.attributes), ...undelivered(failing.get(stored.id))],
   });
 }
 
@@ -73,7 +72,7 @@ export function notificationView(stored: StoredNotification): object {
 
 export function pageView(stored: StoredPage): object {
   const { published, theme, kind, attributes } = stored;
-  const warnings = [...notYet(kind, attributes), ...withoutEffect(attributes)];
+  const warnings = withoutEffect(kind, attributes);
   return view(stored, { published, theme, warnings });
 }
 

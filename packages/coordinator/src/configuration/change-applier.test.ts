@@ -223,7 +223,7 @@ test('a monitor that is removed behind the entries that were read is told of onc
   await change(async (open) => {
     // With the entries above and below more than one step.
     const others = Array.from({ length: 250 }, () => ({ attributes: monitor('other') }));
-    await open.createMonitors('svc_tcp_monitor', others);
+    await open.createAll('svc_tcp_monitor', others);
   });
   await change((open) => open.remove('svc_tcp_monitor', id));
   failure = null;
@@ -252,7 +252,7 @@ test('a monitor that is unlinked and then removed while nobody leads ends its in
 test('15,000 changes are applied in their order', async () => {
   failure = busy();
   const ids = await change((open) =>
-    open.createMonitors(
+    open.createAll(
       'svc_tcp_monitor',
       Array.from({ length: 15_000 }, (_, index) => ({ attributes: monitor(`m${index}`) })),
     ),

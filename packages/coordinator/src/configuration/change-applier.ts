@@ -33,7 +33,11 @@ type Parts = {
 };
 
 /** Errors of the change, or of the rows that it names: another try would always fail. */
-const OWN_FAULTS: ReadonlySet<StoreErrorCode> = new Set(['store-constraint', 'store-key']);
+const OWN_FAULTS: ReadonlySet<StoreErrorCode> = new Set([
+  'store-constraint',
+  'store-key',
+  'store-unreadable',
+]);
 
 /**
  * Applies the log of changes, in its order and in steps.

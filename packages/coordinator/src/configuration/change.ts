@@ -1,55 +1,12 @@
 import { setChannelState } from '../store/notifications.ts';
-import {
-  createComponent,
-  createGroup,
-  removeComponent,
-  removeGroup,
-  updateComponent,
-  updateGroup,
-} from './change-component.ts';
-import {
-  createMonitor,
-  createMonitors,
-  removeMonitor,
-  removeMonitors,
-  updateMonitor,
-} from './change-monitor.ts';
-import { createNotification, removeNotification, updateNotification } from './change-notification.ts';
-import { createPage, removePage, setPageAppearance, updatePage } from './change-page.ts';
+import { setPageAppearance } from './appearance.ts';
 import type { ConfigurationChange, PageTheme, ShownBy } from './configuration.ts';
 import { NotFound } from './errors.ts';
-import type { AttributesOf, MonitorKind, ResourceKind } from './kinds.ts';
+import { type AttributesOf, attributesIn, kindIn, type ResourceKind, TABLE_OF } from './kinds/kinds.ts';
 import type { ChangeScope, WriteOptions } from './scope.ts';
+import { createAll, remove, removeAll, update } from './writing.ts';
 
 type Declared = { localName: string };
-type RemoveOptions = { shownBy?: ShownBy; expectedVersions?: readonly number[] };
-
-/** Writes one kind of resource. */
-type Writer<K extends ResourceKind> = {
-  create(scope: ChangeScope, attributes: AttributesOf<K>, declared?: Declared): Promise<number>;
-  update(scope: ChangeScope, id: number, attributes: AttributesOf<K>, options: WriteOptions): Promise<void>;
-  remove(scope: ChangeScope, id: number, options: RemoveOptions): Promise<void>;
-};
-
-const WRITERS: { readonly [K in ResourceKind]: Writer<K> } = {
-  svc_http_monitor: monitorWriter('svc_http_monitor'),
-  svc_tcp_monitor: monitorWriter('svc_tcp_monitor'),
-  svc_dns_monitor: monitorWriter('svc_dns_monitor'),
-  svc_notification: { create: createNotification, update: updateNotification, remove: removeNotification },
-  svc_status_page: { create: createPage, update: updatePage, remove: removePage },
-  svc_status_page_component_group: { create: createGroup, update: updateGroup, remove: removeGroup },
-  svc_status_page_component: { create: createComponent, update: updateComponent, remove: removeComponent },
-};
-
-function monitorWriter<K extends 'svc_http_monitor' | 'svc_tcp_monitor' | 'svc_dns_monitor'>(
-  kind: K,
-): Writer<K> {
-  return {
-    create: (scope, attributes, declared) => createMonitor(scope, kind, attributes, declared),
-    update: (scope, id, attributes, options) => updateMonitor(scope, kind, id, attributes, options),
-    remove: (scope, id, options) => removeMonitor(scope, kind, id, options),
-  };
-}
 
 /** The change that a transaction's work gets; it is unusable after the work has ended. */
 export class OpenChange implements ConfigurationChange {
@@ -73,8 +30,17 @@ export class OpenChange implements ConfigurationChange {
     attributes: AttributesOf<K>,
     declared?: Declared,
   ): Promise<number> {
+    const [id = 0] = await this.createAll(kind, [{ attributes, ...(declared && { declared }) }]);
+    return id;
+  }
+
+  async createAll<K extends ResourceKind>(
+    kind: K,
+    entries: readonly { attributes: AttributesOf<K>; declared?: Declared }[],
+  ): Promise<number[]> {
     await this.breathe();
-    return WRITERS[kind].create(this.#scope, attributes, declared);
+    const rows = entries.map(({ attributes, declared }) => ({ ...attributesIn(kind, attributes), declared }));
+    return createAll(this.#scope, TABLE_OF[kind], rows);
   }
 
   async update<K extends ResourceKind>(
@@ -84,25 +50,21 @@ export class OpenChange implements ConfigurationChange {
     options: WriteOptions = {},
   ): Promise<void> {
     await this.breathe();
-    return WRITERS[kind].update(this.#scope, id, attributes, options);
+    return update(this.#scope, TABLE_OF[kind], { id, ...attributesIn(kind, attributes) }, options);
   }
 
-  async remove(kind: ResourceKind, id: number, options: RemoveOptions = {}): Promise<void> {
-    await this.breathe();
-    return WRITERS[kind].remove(this.#scope, id, options);
-  }
-
-  async createMonitors<K extends MonitorKind>(
+  async remove<K extends ResourceKind>(
     kind: K,
-    entries: readonly { attributes: AttributesOf<K>; declared?: Declared }[],
-  ): Promise<number[]> {
+    id: number,
+    options: { shownBy?: ShownBy; expectedVersions?: readonly number[] } = {},
+  ): Promise<void> {
     await this.breathe();
-    return createMonitors(this.#scope, kind, entries);
+    return remove(this.#scope, TABLE_OF[kind], { id, kind: kindIn(kind) }, options);
   }
 
   async removeMonitors(ids: readonly number[]): Promise<void> {
     await this.breathe();
-    return removeMonitors(this.#scope, ids);
+    return removeAll(this.#scope, 'monitors', ids);
   }
 
   async setAppearance(

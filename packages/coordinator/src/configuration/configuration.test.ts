@@ -1,14 +1,19 @@
 import { readFile } from 'node:fs/promises';
-import { parseResource, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import {
+  DEFINITIONS,
+  parseResource,
+  RESOURCE_KINDS,
+  type ResourceKind,
+} from '@svc/shared/resources/registry.ts';
 import { MASK } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { VALID } from '../../../../test/support/resources.ts';
-import { addWorkspace, rowsOf } from '../../../../test/support/store-rows.ts';
+import { addWorkspace, changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { Actor, ConfigurationChange } from './configuration.ts';
 import { Conflict, Immutable, InvalidReference, NotFound, PreconditionFailed } from './errors.ts';
-import type { AttributesOf, MonitorKind } from './kinds.ts';
+import { type AttributesOf, type MonitorKind, TABLE_OF } from './kinds/kinds.ts';
 import { MonitorsInMemory } from './live-monitors.ts';
 import { ownedByFile } from './owned-by-file.ts';
 
@@ -90,6 +95,49 @@ describe('every kind', () => {
     }
   });
 
+  test('an attribute that names resources names all kinds of their table', () => {
+    for (const { kind, attributes } of Object.values(DEFINITIONS)) {
+      for (const [name, { value }] of Object.entries(attributes)) {
+        const named = RESOURCE_KINDS.filter((other) => value.references?.includes(other));
+        const tables = new Set(named.map((other) => TABLE_OF[other]));
+        const whole = RESOURCE_KINDS.filter((other) => tables.has(TABLE_OF[other]));
+        expect({ kind, name, named }).toEqual({ kind, name, named: whole });
+        expect(tables.size).toBeLessThanOrEqual(1);
+      }
+    }
+  });
+
+  test.each([
+    ['no JSON', '{', ''],
+    ['no mapping', '"a"', ''],
+    ['an attribute of another form', '{"periodicity":["hush-1"]}', ' at periodicity'],
+  ])('a row that is not what svc writes (%s) is refused without its text', async (_what, json, at) => {
+    const id = await create('svc_tcp_monitor');
+    const row = await monitorRow(id);
+    const kept: object = JSON.parse(row?.attributes ?? '{}');
+    const text = at === '' ? json : JSON.stringify({ ...kept, ...JSON.parse(json) });
+    await changeRow(parts.store, 'monitors', id, { attributes: text });
+    const error = await errorOf(
+      parts.reading.find('monitors', { workspaceId: parts.workspaceId }, id, 'open'),
+    );
+    expect(error).toMatchObject({
+      code: 'store-unreadable',
+      message: `database: what it keeps of the svc_tcp_monitor ${id} is not what this version of svc writes${at}`,
+    });
+    expect(await errorOf(MonitorsInMemory.load(parts.store, parts.secrets))).toMatchObject({
+      code: 'store-unreadable',
+    });
+  });
+
+  test('a monitor of a type that a newer version has is told as that', async () => {
+    const id = await create('svc_tcp_monitor');
+    await parts.store.transaction((tx) => tx.query("UPDATE monitors SET type = 'ping'"));
+    expect(await errorOf(MonitorsInMemory.load(parts.store, parts.secrets))).toMatchObject({
+      code: 'store-unreadable',
+      message: `database: monitor ${id} is of the type "ping", which this version of svc does not know`,
+    });
+  });
+
   test('equal attributes write nothing', async () => {
     await createAll();
     const before = await ownedByFile(parts.store, parts.secrets, parts.workspaceId);
@@ -112,9 +160,9 @@ describe('every kind', () => {
     await createAll();
     const page = { limit: 10, offset: 0 };
     const { workspaceId, reading } = parts;
-    const monitors = await reading.monitors(workspaceId, page, 'masked');
-    const notifications = await reading.notifications(workspaceId, page, 'masked');
-    const pages = await reading.statusPages(workspaceId, page, 'masked');
+    const monitors = await reading.list('monitors', { workspaceId }, page, 'masked');
+    const notifications = await reading.list('notifications', { workspaceId }, page, 'masked');
+    const pages = await reading.list('status_pages', { workspaceId }, page, 'masked');
     const all = JSON.stringify([monitors, notifications, pages]);
     expect(all).not.toMatch(/hush-/);
     expect(monitors.data[0]?.attributes).toMatchObject({
@@ -126,7 +174,7 @@ describe('every kind', () => {
     });
     expect(pages.data[0]?.attributes.password).toBe(MASK);
     expect(monitors.total).toBe(3);
-    expect(await reading.monitor(workspaceId, 1, 'open')).toMatchObject({
+    expect(await reading.find('monitors', { workspaceId }, 1, 'open')).toMatchObject({
       attributes: {
         url: 'https://probe:hush-6@example.com/health?key=hush-8',
         body: 'hush-9',
@@ -171,7 +219,16 @@ describe('atomicity', () => {
       await open.remove('svc_http_monitor', 99);
     });
     expect(await errorOf(failing)).toBeInstanceOf(NotFound);
-    expect((await parts.reading.monitors(parts.workspaceId, { limit: 9, offset: 0 }, 'open')).total).toBe(1);
+    expect(
+      (
+        await parts.reading.list(
+          'monitors',
+          { workspaceId: parts.workspaceId },
+          { limit: 9, offset: 0 },
+          'open',
+        )
+      ).total,
+    ).toBe(1);
     expect((await monitorRow(id))?.name).toBe('a');
     expect([...parts.monitors.values()]).toEqual([before]);
     expect(heard).toEqual([]);
@@ -291,7 +348,9 @@ describe('monitors', () => {
       message: expect.stringContaining('component 1 of status page 1'),
     });
     await change((open) => open.remove('svc_http_monitor', id, { shownBy: 'remove' }));
-    expect(await parts.reading.component(parts.workspaceId, 1, 1)).toBeNull();
+    expect(
+      await parts.reading.find('components', { workspaceId: parts.workspaceId, pageId: 1 }, 1, 'open'),
+    ).toBeNull();
   });
 
   test('one that a component shows may leave it in place, showing nothing', async () => {
@@ -299,17 +358,19 @@ describe('monitors', () => {
     await create('svc_status_page');
     await create('svc_status_page_component', { type: 'monitor', monitor_id: String(id), name: 'Shop' });
     await change((open) => open.remove('svc_http_monitor', id, { shownBy: 'keep' }));
-    expect(await parts.reading.component(parts.workspaceId, 1, 1)).toMatchObject({
+    expect(
+      await parts.reading.find('components', { workspaceId: parts.workspaceId, pageId: 1 }, 1, 'open'),
+    ).toMatchObject({
       rowVersion: 2,
       attributes: { type: 'monitor', monitor_id: null, name: 'Shop' },
     });
-    expect(await parts.reading.monitor(parts.workspaceId, id, 'open')).toBeNull();
+    expect(await parts.reading.find('monitors', { workspaceId: parts.workspaceId }, id, 'open')).toBeNull();
   });
 
   test('many are made and removed at once, with the components that show them', async () => {
     const names = Array.from({ length: 600 }, (_, index) => `m${index}`);
     const entries = names.map((name) => ({ attributes: attributes('svc_tcp_monitor', { name }) }));
-    const ids = await change((open) => open.createMonitors('svc_tcp_monitor', entries));
+    const ids = await change((open) => open.createAll('svc_tcp_monitor', entries));
     expect(ids.map((id) => parts.monitors.get(id)?.name)).toEqual(names);
     const http = await create('svc_http_monitor');
     await create('svc_status_page');
@@ -322,8 +383,12 @@ describe('monitors', () => {
 
     await change((open) => open.removeMonitors([...ids.slice(1), http]));
     expect([...parts.monitors.values()].map(({ name }) => name)).toEqual(['m0']);
-    expect(await parts.reading.component(parts.workspaceId, 1, 1)).toBeNull();
-    expect(await parts.reading.notification(parts.workspaceId, 1, 'open')).toMatchObject({
+    expect(
+      await parts.reading.find('components', { workspaceId: parts.workspaceId, pageId: 1 }, 1, 'open'),
+    ).toBeNull();
+    expect(
+      await parts.reading.find('notifications', { workspaceId: parts.workspaceId }, 1, 'open'),
+    ).toMatchObject({
       rowVersion: 2,
       attributes: { monitor_ids: [String(ids[0])] },
     });
@@ -333,7 +398,12 @@ describe('monitors', () => {
     const [gone, stays] = [await create('svc_http_monitor'), await create('svc_tcp_monitor')];
     const id = await create('svc_notification', { monitor_ids: [String(gone), String(stays)] });
     await change((open) => open.remove('svc_http_monitor', gone));
-    const notification = await parts.reading.notification(parts.workspaceId, id, 'open');
+    const notification = await parts.reading.find(
+      'notifications',
+      { workspaceId: parts.workspaceId },
+      id,
+      'open',
+    );
     expect(notification).toMatchObject({ rowVersion: 2, attributes: { monitor_ids: [String(stays)] } });
   });
 });
@@ -380,7 +450,7 @@ describe('references', () => {
         await open.create('svc_status_page_component', attributes('svc_status_page_component', members));
       }),
     ).toBeInstanceOf(InvalidReference);
-    expect(await parts.reading.monitor(other, id, 'open')).toBeNull();
+    expect(await parts.reading.find('monitors', { workspaceId: other }, id, 'open')).toBeNull();
     // Slugs are unique across workspaces.
     await create('svc_status_page');
     expect(
@@ -403,7 +473,12 @@ describe('references', () => {
     const group = await create('svc_status_page_component_group');
     const id = await create('svc_status_page_component', { group_id: String(group) });
     await change((open) => open.remove('svc_status_page_component_group', group));
-    const component = await parts.reading.component(parts.workspaceId, 1, id);
+    const component = await parts.reading.find(
+      'components',
+      { workspaceId: parts.workspaceId, pageId: 1 },
+      id,
+      'open',
+    );
     expect(component).toMatchObject({ rowVersion: 2, attributes: { group_id: null } });
   });
 });
@@ -433,7 +508,7 @@ describe('versions and owners', () => {
     expect(await errorOf(update())).toMatchObject({
       code: 'conflict',
       reason: 'declared-in-file',
-      message: expect.stringContaining('is declared in svc.yaml as "api"'),
+      message: expect.stringContaining('is declared in monitors.yaml as "api"'),
     });
     expect(await errorOf(change((open) => open.remove('svc_http_monitor', id)))).toBeInstanceOf(Conflict);
     expect(await parts.configuration.releaseFileOwnership()).toBe(1);
@@ -469,26 +544,32 @@ describe('versions and owners', () => {
 
   test('appearance is set beside the declaration', async () => {
     const id = await declare('svc_status_page', 'main');
-    expect(await parts.reading.statusPage(parts.workspaceId, id, 'open')).toMatchObject({
+    expect(
+      await parts.reading.find('status_pages', { workspaceId: parts.workspaceId }, id, 'open'),
+    ).toMatchObject({
       published: true,
       theme: 'system',
     });
     await change((open) => open.setAppearance(id, { published: false, theme: 'dark' }));
-    const page = await parts.reading.statusPage(parts.workspaceId, id, 'open');
+    const page = await parts.reading.find('status_pages', { workspaceId: parts.workspaceId }, id, 'open');
     expect(page).toMatchObject({ published: false, theme: 'dark', owner: 'file', rowVersion: 2 });
   });
 
   test('a channel that could not deliver gets another chance with new settings', async () => {
     const id = await create('svc_notification');
     await change((open) => open.setChannelState(id, 'failing', 'SVC_SMTP_URL is not set'));
-    expect(await parts.reading.notification(parts.workspaceId, id, 'open')).toMatchObject({
+    expect(
+      await parts.reading.find('notifications', { workspaceId: parts.workspaceId }, id, 'open'),
+    ).toMatchObject({
       state: 'failing',
       stateReason: 'SVC_SMTP_URL is not set',
       rowVersion: 1,
     });
     const settings = attributes('svc_notification', { email: { email: 'b@example.com' } });
     await change((open) => open.update('svc_notification', id, settings));
-    expect(await parts.reading.notification(parts.workspaceId, id, 'open')).toMatchObject({
+    expect(
+      await parts.reading.find('notifications', { workspaceId: parts.workspaceId }, id, 'open'),
+    ).toMatchObject({
       state: 'ok',
       stateReason: null,
     });
@@ -525,5 +606,5 @@ describe('long changes', () => {
 
     const owned = await ownedByFile(parts.store, parts.secrets, parts.workspaceId);
     expect(owned).toHaveLength(COUNT + 1);
-  });
+  }, 60_000);
 });

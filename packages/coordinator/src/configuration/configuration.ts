@@ -1,6 +1,6 @@
 import type { THEMES } from '@svc/shared/resources/status-page.ts';
 import type { Transaction } from '../store/store.ts';
-import type { AttributesOf, MonitorKind, ResourceKind } from './kinds.ts';
+import type { AttributesOf, ResourceKind } from './kinds/kinds.ts';
 
 /**
  * Effect of a monitor's removal on the components that show it: they prevent it (`refuse`), are removed with
@@ -83,8 +83,8 @@ export interface ConfigurationChange {
    *
    * @throws NotFound, PreconditionFailed, Conflict `in-use` or `declared-in-file`
    */
-  remove(
-    kind: ResourceKind,
+  remove<K extends ResourceKind>(
+    kind: K,
     id: number,
     options?: { shownBy?: ShownBy; expectedVersions?: readonly number[] },
   ): Promise<void>;
@@ -93,7 +93,7 @@ export interface ConfigurationChange {
    * As {@link create} for each entry, in a few statements for all of them. The ids have the order of the
    * entries.
    */
-  createMonitors<K extends MonitorKind>(
+  createAll<K extends ResourceKind>(
     kind: K,
     entries: readonly { attributes: AttributesOf<K>; declared?: { localName: string } }[],
   ): Promise<number[]>;

@@ -22,7 +22,7 @@ export class NotFound extends ConfigurationError {
   }
 }
 
-export const CONFLICT_REASONS = [
+const CONFLICT_REASONS = [
   /** The slug or custom domain belongs to another page, in any workspace. */
   'taken',
   /** The declared file owns the resource, and the API tried to write it. */

@@ -1,11 +1,10 @@
 import { periodMs } from '@svc/shared/periodicity.ts';
 import type { Region } from '@svc/shared/regions.ts';
-import { toCheck } from '@svc/shared/resources/check.ts';
+import { targetOf, toCheck } from '@svc/shared/resources/check.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import { withoutUserInfo } from '@svc/shared/user-info.ts';
 import { longestCheckMs } from '../domain/longest-check.ts';
 import type { DeclaredExport, LiveMonitor } from '../domain/monitor.ts';
-import type { AttributesOf, MonitorKind } from './kinds.ts';
+import type { AttributesOf, MonitorKind } from './kinds/kinds.ts';
 
 /** The columns of a monitor's row beside its attributes. */
 export type MonitorMetadata = {
@@ -38,11 +37,6 @@ export function liveMonitor(metadata: MonitorMetadata, attributes: AttributesOf<
 function exportOf({ otlp_endpoint, otlp_headers }: AttributesOf<MonitorKind>): DeclaredExport | null {
   if (otlp_endpoint === null) return null;
   return { endpoint: new Secret(otlp_endpoint), headers: new Secret(otlp_headers ?? {}) };
-}
-
-/** The URL, without user information, or the URI: the target that alerts name. */
-export function targetOf(attributes: AttributesOf<MonitorKind>): string {
-  return attributes.type === 'http' ? withoutUserInfo(attributes.url) : attributes.uri;
 }
 
 /**

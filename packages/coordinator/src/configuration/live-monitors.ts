@@ -4,8 +4,8 @@ import { readAhead } from '../store/read-ahead.ts';
 import type { Row } from '../store/resources.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
+import { monitorAttributes } from './kinds/monitors.ts';
 import { liveMonitor } from './live-monitor.ts';
-import { monitorAttributes } from './rows.ts';
 
 const PAGE_ROWS = 1_000;
 
@@ -14,7 +14,7 @@ type Listener = (before: LiveMonitor | null, after: LiveMonitor | null) => void;
 /**
  * Loads these monitors as they are declared now; removed ones are missing.
  *
- * @throws StoreError `store-key` when a monitor's secrets do not open
+ * @throws StoreError `store-key` when a monitor's secrets do not open, `store-unreadable`
  */
 export async function loadLiveMonitors(
   store: Store,
@@ -33,7 +33,7 @@ export class MonitorsInMemory implements LiveMonitors {
   readonly #byId = new Map<number, LiveMonitor>();
   readonly #listeners = new Set<Listener>();
 
-  /** @throws StoreError `store-key` when a monitor's secrets do not open */
+  /** @throws StoreError `store-key` when a monitor's secrets do not open, `store-unreadable` */
   static async load(store: Store, secrets: Secrets): Promise<MonitorsInMemory> {
     const monitors = new MonitorsInMemory();
     const pages = readAhead(

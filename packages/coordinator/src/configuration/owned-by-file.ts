@@ -1,16 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
-import { linkedMonitors } from '../store/links.ts';
 import type { Readable } from '../store/reading-of.ts';
-import { namedByFile, type ResourceTable, type Row } from '../store/resources.ts';
+import { namedByFile, RESOURCE_TABLES, type ResourceTable } from '../store/resources.ts';
 import type { Secrets } from '../store/secrets.ts';
-import {
-  type AnyStored,
-  storedComponent,
-  storedGroup,
-  storedMonitor,
-  storedNotification,
-  storedPage,
-} from './stored.ts';
+import { storedIn } from './reading.ts';
+import type { AnyStored } from './stored.ts';
 
 /**
  * All resources that the declared file owns in the workspace, with secrets in clear, each kind by ascending
@@ -35,28 +28,22 @@ export function releasedByFile(
   return resourcesOf({ source, secrets, workspaceId }, null);
 }
 
-async function resourcesOf(
-  { source, secrets, workspaceId }: { source: Readable; secrets: Secrets; workspaceId: number },
-  owner: 'file' | null,
-): Promise<AnyStored[]> {
+type Whose = { source: Readable; secrets: Secrets; workspaceId: number };
+
+async function resourcesOf(whose: Whose, owner: 'file' | null): Promise<AnyStored[]> {
   const found: AnyStored[] = [];
-  const eachPage = async <T extends ResourceTable>(
-    table: T,
-    open: (rows: readonly Row<T>[]) => AnyStored[] | Promise<AnyStored[]>,
-  ) => {
-    for await (const rows of namedByFile(source, table, workspaceId, owner)) {
-      found.push(...(await open(rows)));
-      await setImmediate();
-    }
-  };
-  await eachPage('monitors', (rows) => rows.map((row) => storedMonitor(secrets, row, 'open')));
-  await eachPage('notifications', async (rows) => {
-    const ids = rows.map(({ id }) => id);
-    const links = await linkedMonitors(source, ids);
-    return rows.map((row) => storedNotification(secrets, row, links.get(row.id) ?? [], 'open'));
-  });
-  await eachPage('status_pages', (rows) => rows.map((row) => storedPage(secrets, row, 'open')));
-  await eachPage('component_groups', (rows) => rows.map(storedGroup));
-  await eachPage('components', (rows) => rows.map(storedComponent));
+  for (const table of RESOURCE_TABLES) await addAll(found, whose, table, owner);
   return found;
+}
+
+async function addAll(
+  found: AnyStored[],
+  { source, secrets, workspaceId }: Whose,
+  table: ResourceTable,
+  owner: 'file' | null,
+): Promise<void> {
+  for await (const rows of namedByFile(source, table, workspaceId, owner)) {
+    found.push(...(await storedIn({ source, secrets, shown: 'open' }, table, rows)));
+    await setImmediate();
+  }
 }

@@ -13,7 +13,7 @@ import { changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import { insertDeliveries } from '../store/delivery-ledger.ts';
 import { checkSecretKey, Secrets } from '../store/secrets.ts';
 import { openAlert } from '../store/stored-alerts.ts';
-import type { AttributesOf } from './kinds.ts';
+import type { AttributesOf } from './kinds/kinds.ts';
 import { Reading } from './reading.ts';
 import { resealWhereDue } from './reseal.ts';
 
@@ -39,7 +39,12 @@ async function createMonitor(): Promise<number> {
 }
 
 async function attributesOf(id: number, secrets: Secrets, shown: 'open' | 'masked') {
-  const found = await new Reading(parts.store, secrets).monitor(parts.workspaceId, id, shown);
+  const found = await new Reading(parts.store, secrets).find(
+    'monitors',
+    { workspaceId: parts.workspaceId },
+    id,
+    shown,
+  );
   return found?.attributes as AttributesOf<'svc_http_monitor'>;
 }
 
@@ -76,7 +81,7 @@ test('a new key takes the place of the former over a start with both', async () 
   await resealWhereDue(parts.store, new Secrets(key, parts.secretKey), silentLog);
   await checkSecretKey(parts.store, other);
   expect(await attributesOf(id, other, 'open')).toMatchObject({ url: URL, body: BODY });
-  await expect(attributesOf(id, parts.secrets, 'open')).rejects.toThrow('does not open');
+  await expect(attributesOf(id, parts.secrets, 'open')).rejects.toThrow('cannot open the secret');
 });
 
 test('a repeated request is known again under the new key', () => {

@@ -1,22 +1,22 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from '@svc/shared/log.ts';
-import { openSettings, sealSettings } from '../store/channels.ts';
+import { RESOURCE_TABLES, type ResourceTable, type Row } from '../store/resources.ts';
 import {
   alertsAfter,
-  monitorsAfter,
   overwritingFreedPages,
+  replaceColumns,
   resealFacts,
-  resealMonitors,
-  resealPage,
-  type SealedMonitor,
+  rowsAfter,
   sealedWith,
   writeAlerts,
   writeSealedWith,
 } from '../store/sealed-rows.ts';
 import type { Secrets } from '../store/secrets.ts';
-import type { Store } from '../store/store.ts';
+import type { SqlValue, Store } from '../store/store.ts';
 import { resealedAlert } from '../store/stored-alerts.ts';
-import { monitorAttributes, monitorColumns, monitorKindOf, SEAL } from './rows.ts';
+import type { AttributesIn } from './kinds/kinds.ts';
+import { KINDS } from './kinds/registry.ts';
+import { storedIn } from './reading.ts';
 
 /** Grows when the definitions make more of a resource secret than before. */
 const LAYOUT = 3;
@@ -35,13 +35,10 @@ export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger
   const startedAt = performance.now();
   let monitors = 0;
   await overwritingFreedPages(store, async () => {
-    monitors = await resealAllMonitors(store, secrets);
-    await resealTable(store, 'notifications', (sealed) =>
-      sealSettings(secrets, openSettings(secrets, sealed).reveal()),
-    );
-    await resealTable(store, 'status_pages', (sealed) =>
-      secrets.seal(SEAL.status_pages, secrets.open(SEAL.status_pages, sealed).reveal()),
-    );
+    for (const table of RESOURCE_TABLES) {
+      const count = await resealTable(store, secrets, table);
+      if (table === 'monitors') monitors = count;
+    }
     await resealAlerts(store, secrets);
     await resealFacts(store, secrets);
   });
@@ -51,25 +48,36 @@ export async function resealWhereDue(store: Store, secrets: Secrets, log: Logger
   log.info({ monitors, ms }, 'sealed all secrets anew; SVC_SECRET_KEY_PREVIOUS is no longer needed');
 }
 
-async function resealAllMonitors(store: Store, secrets: Secrets): Promise<number> {
+/** Answers how many rows there are. */
+async function resealTable(store: Store, secrets: Secrets, table: ResourceTable): Promise<number> {
+  const { sealed } = KINDS[table];
+  if (sealed.length === 0) return 0;
   let count = 0;
-  for (let rows = await monitorsAfter(store, 0); ; ) {
+  for (let rows = await rowsAfter(store, table, 0); ; ) {
     const last = rows.at(-1);
     if (last === undefined) return count;
-    await resealMonitors(
-      store,
-      rows.map((row) => resealed(secrets, row)),
-    );
+    await replaceColumns(store, table, sealed, await resealed(store, secrets, table, rows));
     count += rows.length;
     await setImmediate();
-    rows = await monitorsAfter(store, last.id);
+    rows = await rowsAfter(store, table, last.id);
   }
 }
 
-function resealed(secrets: Secrets, row: SealedMonitor) {
-  const attributes = monitorAttributes(secrets, row, 'open');
-  const columns = monitorColumns(secrets, monitorKindOf(row), attributes);
-  return { id: row.id, attributes: columns.attributes, secrets_sealed: columns.secrets_sealed };
+/** Of each row the columns that are sealed, by its id. */
+async function resealed<T extends ResourceTable>(
+  store: Store,
+  secrets: Secrets,
+  table: T,
+  rows: readonly Row<T>[],
+): Promise<Map<number, SqlValue[]>> {
+  const { sealed, columns } = KINDS[table];
+  const found = await storedIn({ source: store, secrets, shown: 'open' }, table, rows);
+  return new Map(
+    found.map(({ id, attributes }) => {
+      const made = new Map<string, SqlValue>(Object.entries(columns(secrets, attributes as AttributesIn<T>)));
+      return [id, sealed.map((column) => made.get(String(column)) ?? null)];
+    }),
+  );
 }
 
 async function resealAlerts(store: Store, secrets: Secrets): Promise<void> {
@@ -83,17 +91,5 @@ async function resealAlerts(store: Store, secrets: Secrets): Promise<void> {
     if (sealed.length > 0) await writeAlerts(store, sealed);
     await setImmediate();
     rows = await alertsAfter(store, last.id);
-  }
-}
-
-async function resealTable(
-  store: Store,
-  table: 'notifications' | 'status_pages',
-  reseal: (sealed: Uint8Array) => Uint8Array,
-): Promise<void> {
-  let afterId: number | null = 0;
-  while (afterId !== null) {
-    afterId = await resealPage(store, { table, afterId }, reseal);
-    await setImmediate();
   }
 }

@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { NewChange } from '../store/changes.ts';
-import { hasResource, type OwnedRow, type ResourceTable } from '../store/resources.ts';
+import type { OwnedRow, ResourceTable } from '../store/resources.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Transaction } from '../store/store.ts';
 import type { ChangeContext } from './configuration.ts';
 import { Conflict, NotFound, PreconditionFailed } from './errors.ts';
-import { NOUN_OF } from './kinds.ts';
+import { NOUN_OF } from './kinds/kinds.ts';
 
 /**
  * ms that a change may hold the thread before the event loop gets a turn; the work of that turn takes
@@ -18,22 +18,20 @@ export class ChangeScope {
   readonly context: ChangeContext;
   readonly tx: Transaction;
   readonly secrets: Secrets;
+  /** Name of the declared file, for messages; null: this coordinator has none. */
+  readonly declaredFile: string | null;
   /** Epoch ms, whole: one instant for the whole change. */
   readonly now: number;
   /** Entries for the log, in their order. */
   readonly changes: NewChange[] = [];
   #turnBegan = performance.now();
 
-  constructor(parts: { context: ChangeContext; tx: Transaction; secrets: Secrets; now: number }) {
+  constructor(parts: Pick<ChangeScope, 'context' | 'tx' | 'secrets' | 'declaredFile' | 'now'>) {
     this.context = parts.context;
     this.tx = parts.tx;
     this.secrets = parts.secrets;
+    this.declaredFile = parts.declaredFile;
     this.now = parts.now;
-  }
-
-  /** Whether the workspace has the resource, as this transaction sees it. */
-  has(table: ResourceTable, id: number): Promise<boolean> {
-    return hasResource(this.tx, table, this.context.workspaceId, id);
   }
 
   /**
@@ -113,7 +111,7 @@ export function requireVersion(
 
 /** @param subject the resource that would be changed, for the message */
 export function refuseDeclared(
-  { context }: ChangeScope,
+  { context, declaredFile }: ChangeScope,
   table: ResourceTable,
   row: OwnedRow,
   subject: string,
@@ -122,7 +120,7 @@ export function refuseDeclared(
   const entry = `${NOUN_OF[table]} ${row.id}`;
   throw new Conflict(
     'declared-in-file',
-    `${subject} cannot be changed over the API: ${entry === subject ? 'it' : entry} is declared in svc.yaml as "${row.local_name}": change it there`,
+    `${subject} cannot be changed over the API: ${entry === subject ? 'it' : entry} is declared in ${declaredFile ?? 'a file'} as "${row.local_name}": change it there`,
   );
 }
 

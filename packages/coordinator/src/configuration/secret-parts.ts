@@ -1,11 +1,23 @@
 import { maskOf, secretsIn } from '@svc/shared/resources/secrets.ts';
-import type { ResourceKind } from './kinds.ts';
-
-type Path = readonly (string | number)[];
-type Json = { [name: string]: unknown };
+import type { ResourceKind } from './kinds/kinds.ts';
 
 /** The secrets of a resource, separate from it: the place and the value of each. */
 export type SecretParts = readonly (readonly [path: Path, secret: unknown])[];
+
+/** Whether a value is the parts that {@link splitSecrets} made. */
+export function areSecretParts(value: unknown): value is SecretParts {
+  return (
+    Array.isArray(value) &&
+    value.every((part: unknown) => Array.isArray(part) && part.length === 2 && isPath(part[0]))
+  );
+}
+
+function isPath(value: unknown): value is Path {
+  return Array.isArray(value) && value.every((step) => typeof step === 'string' || typeof step === 'number');
+}
+
+type Path = readonly (string | number)[];
+type Json = { [name: string]: unknown };
 
 /**
  * Takes the secrets out of a resource. An empty string stands in their places. A string of which only a part
@@ -19,7 +31,7 @@ export function splitSecrets(kind: ResourceKind, attributes: Json): { plain: Jso
 }
 
 /** The inverse of {@link splitSecrets}; changes and answers `plain`. */
-export function joinSecrets(plain: Json, parts: SecretParts): Json {
+export function joinSecrets<T extends object>(plain: T, parts: SecretParts): T {
   for (const [path, secret] of parts) set(plain, path, secret);
   return plain;
 }
@@ -28,7 +40,7 @@ function at(value: unknown, path: Path): unknown {
   return path.reduce<unknown>((inner, step) => (inner as Json)[step], value);
 }
 
-function set(root: Json, path: Path, value: unknown): void {
+function set(root: object, path: Path, value: unknown): void {
   const last = path.at(-1);
   if (last === undefined) return;
   const parent = at(root, path.slice(0, -1));

@@ -1,17 +1,23 @@
-import type { Row } from '../store/resources.ts';
-import type { Secrets } from '../store/secrets.ts';
-import type { AttributesOf, MonitorKind, ResourceKind } from './kinds.ts';
-import {
-  componentAttributes,
-  groupAttributes,
-  type Metadata,
-  metadataOf,
-  monitorAttributes,
-  monitorKindOf,
-  notificationAttributes,
-  pageAttributes,
-  type SecretsShown,
-} from './rows.ts';
+import type { ResourceTable, Row } from '../store/resources.ts';
+import type { AttributesOf, MonitorKind, ResourceKind } from './kinds/kinds.ts';
+
+/** Whether secrets are opened, or shown as a mask without being opened. */
+export type SecretsShown = 'open' | 'masked';
+
+/** The attributes of every kind, as users see them. */
+export type Metadata = {
+  readonly id: number;
+  readonly workspaceId: number;
+  /** Grows with every write: the ETag. */
+  readonly rowVersion: number;
+  /** 'file': declared in the file under `localName`, and read-only for the API. */
+  readonly owner: 'file' | null;
+  readonly localName: string | null;
+  /** Epoch ms. */
+  readonly createdAt: number;
+  /** Epoch ms. */
+  readonly updatedAt: number;
+};
 
 /** A declared resource as it is stored. */
 export type Stored<K extends ResourceKind> = Metadata & {
@@ -30,43 +36,32 @@ export type StoredPage = Stored<'svc_status_page'> & {
 };
 export type StoredGroup = Stored<'svc_status_page_component_group'>;
 export type StoredComponent = Stored<'svc_status_page_component'>;
-export type AnyStored = StoredMonitor | StoredNotification | StoredPage | StoredGroup | StoredComponent;
 
-export function storedMonitor(secrets: Secrets, row: Row<'monitors'>, shown: SecretsShown): StoredMonitor {
-  const attributes = monitorAttributes(secrets, row, shown);
-  return { kind: monitorKindOf(row), ...metadataOf(row), attributes } as StoredMonitor;
+interface StoredByTable {
+  monitors: StoredMonitor;
+  notifications: StoredNotification;
+  status_pages: StoredPage;
+  component_groups: StoredGroup;
+  components: StoredComponent;
 }
 
-/** @param monitorIds the linked monitors, ascending */
-export function storedNotification(
-  secrets: Secrets,
-  row: Row<'notifications'>,
-  monitorIds: readonly number[],
-  shown: SecretsShown,
-): StoredNotification {
+/** A resource of this table. */
+export type StoredIn<T extends ResourceTable> = StoredByTable[T];
+export type AnyStored = StoredIn<ResourceTable>;
+
+export function metadataOf(
+  row: Pick<
+    Row<ResourceTable>,
+    'id' | 'workspace_id' | 'row_version' | 'owner' | 'local_name' | 'created_at' | 'updated_at'
+  >,
+): Metadata {
   return {
-    kind: 'svc_notification',
-    ...metadataOf(row),
-    attributes: notificationAttributes(secrets, row, monitorIds, shown),
-    state: row.state,
-    stateReason: row.state_reason,
+    id: row.id,
+    workspaceId: row.workspace_id,
+    rowVersion: row.row_version,
+    owner: row.owner === 'file' ? 'file' : null,
+    localName: row.local_name,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
-}
-
-export function storedPage(secrets: Secrets, row: Row<'status_pages'>, shown: SecretsShown): StoredPage {
-  return {
-    kind: 'svc_status_page',
-    ...metadataOf(row),
-    attributes: pageAttributes(secrets, row, shown),
-    published: row.published === 1,
-    theme: row.theme,
-  };
-}
-
-export function storedGroup(row: Row<'component_groups'>): StoredGroup {
-  return { kind: 'svc_status_page_component_group', ...metadataOf(row), attributes: groupAttributes(row) };
-}
-
-export function storedComponent(row: Row<'components'>): StoredComponent {
-  return { kind: 'svc_status_page_component', ...metadataOf(row), attributes: componentAttributes(row) };
 }

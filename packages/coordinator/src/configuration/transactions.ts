@@ -15,6 +15,8 @@ type Parts = {
   readonly store: Store;
   readonly secrets: Secrets;
   readonly effects: ChangeEffects;
+  /** Name of the declared file, for what the API is refused; left out: there is none. */
+  readonly declaredFile?: string | undefined;
   readonly clock: Clock;
 };
 
@@ -30,9 +32,9 @@ export class StoredConfiguration implements Configuration {
     context: ChangeContext,
     work: (change: ConfigurationChange) => Promise<T>,
   ): Promise<T> {
-    const { store, secrets, effects, clock } = this.#parts;
+    const { store, secrets, effects, declaredFile = null, clock } = this.#parts;
     const { outcome, lastChangeId } = await store.transaction(async (tx) => {
-      const scope = new ChangeScope({ context, tx, secrets, now: wholeMs(clock.wall()) });
+      const scope = new ChangeScope({ context, tx, secrets, declaredFile, now: wholeMs(clock.wall()) });
       const change = new OpenChange(scope);
       try {
         const outcome = await work(change);

@@ -1,4 +1,4 @@
-import type { ResourceKind } from '../configuration/kinds.ts';
+import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { AuditLine } from '../store/audit.ts';
 import { type Address, addressOf } from './declaration.ts';
 import type { Plan } from './plan.ts';
@@ -6,16 +6,11 @@ import type { Plan } from './plan.ts';
 /** Most changes of one apply that get a line each. The line of the whole apply gives the number of all. */
 const MOST_LINES = 1_000;
 
-/** Path of the API for the objects of each kind. Objects of pages are below their page. */
-const COLLECTIONS: { readonly [K in ResourceKind]: string } = {
-  svc_http_monitor: 'monitors',
-  svc_tcp_monitor: 'monitors',
-  svc_dns_monitor: 'monitors',
-  svc_notification: 'notifications',
-  svc_status_page: 'status-pages',
-  svc_status_page_component_group: 'component-groups',
-  svc_status_page_component: 'components',
-};
+/** The object as `monitors/12`: the last part of the list's path in the API, and the id. */
+function objectOf(kind: ResourceKind, id: number | undefined): string {
+  const { path } = DEFINITIONS[kind];
+  return `${path.slice(path.lastIndexOf('/') + 1)}/${id}`;
+}
 
 /**
  * The lines of an apply of the declared file in the audit trail: one for the whole, and one for each change.
@@ -49,12 +44,10 @@ export function auditLines(
   if (count > MOST_LINES) return [whole];
   return [
     whole,
-    ...removals.map(({ kind, id, localName }) =>
-      line('remove', `${COLLECTIONS[kind]}/${id}`, `${kind}.${localName}`),
-    ),
+    ...removals.map(({ kind, id, localName }) => line('remove', objectOf(kind, id), `${kind}.${localName}`)),
     ...plan.writes.map(({ entry, id }) => {
       const address = addressOf(entry);
-      const object = `${COLLECTIONS[entry.kind]}/${id ?? ids.get(address)}`;
+      const object = objectOf(entry.kind, id ?? ids.get(address));
       return line(id === null ? 'create' : 'replace', object, address);
     }),
   ];

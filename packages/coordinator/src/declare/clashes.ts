@@ -20,8 +20,7 @@ function sharedAddresses(entries: readonly DeclaredEntry[]): Clash[] {
       if (value === null) continue;
       const first = taken.get(`${name} ${value}`);
       if (first === undefined) taken.set(`${name} ${value}`, addressOf(entry));
-      else
-        found.push({ address: addressOf(entry), path: [name], message: `"${value}" is taken by ${first}` });
+      else found.push({ address: addressOf(entry), path: [name], message: `is taken by ${first}` });
     }
   }
   return found;
@@ -39,6 +38,6 @@ function groupsOfOtherPages(entries: readonly DeclaredEntry[]): Clash[] {
     const group = referenceIn(entry.attributes.group_id);
     const page = group === null ? undefined : pageOf.get(group);
     if (page === undefined || page === entry.attributes.page_id) return [];
-    return [{ address: addressOf(entry), path: ['group_id'], message: `${group} belongs to another page` }];
+    return [{ address: addressOf(entry), path: ['group_id'], message: 'is a group of another page' }];
   });
 }

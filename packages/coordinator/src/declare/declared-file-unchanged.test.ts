@@ -3,21 +3,16 @@ import { createHash, randomBytes } from 'node:crypto';
 import { rename, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  type ConfiguredStore,
-  configuredStore,
-  silentLog,
-  temporaryFolder,
-} from '../../../../test/support/configured-store.ts';
+import { type ConfiguredStore, silentLog } from '../../../../test/support/configured-store.ts';
+import { type DeclaredFiles, declaredFiles } from '../../../../test/support/declared-file.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
-import { ScaledClock } from '../../../../test/support/scaled-clock.ts';
 import { addRows, changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import { resealWhereDue } from '../configuration/reseal.ts';
 import { StoreError } from '../store/errors.ts';
 import { writeFact } from '../store/facts.ts';
-import { removeMonitors } from '../store/monitors.ts';
+import { removeResources } from '../store/resources.ts';
 import { Secrets } from '../store/secrets.ts';
-import { DeclaredFile, type DeclaredFileParts } from './declared-file.ts';
+import type { DeclaredFile, DeclaredFileParts } from './declared-file.ts';
 import { readDeclaredFile } from './read-file.ts';
 
 const HOOK = 'https://hook.example/a-secret-path';
@@ -27,45 +22,27 @@ const TEXT = [
   `svc_status_page: { p: { title: "\${file.title}", slug: p } }`,
 ].join('\n');
 
+let files: DeclaredFiles;
 let parts: ConfiguredStore;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let path: string;
 /** How often the file was read. */
 let reads: number;
-const running: DeclaredFile[] = [];
 
 beforeEach(async () => {
-  [parts, folder] = await Promise.all([configuredStore(), temporaryFolder()]);
-  path = join(folder.path, 'svc.yaml');
+  files = await declaredFiles({ HOOK, OTHER: '1' });
+  ({ store: parts, path } = files);
   reads = 0;
   await writeFile(path, TEXT);
-  await writeFile(join(folder.path, 'title'), 'A title\n');
+  await writeFile(join(files.folder, 'title'), 'A title\n');
 });
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((file) => file.stop()));
-  await Promise.all([parts.dispose(), folder.remove()]);
-});
+afterEach(() => files.dispose());
 
 async function started(changes: Partial<DeclaredFileParts> = {}): Promise<DeclaredFile> {
-  const file = new DeclaredFile({
-    path,
-    workspaceId: parts.workspaceId,
-    configuration: parts.configuration,
-    store: parts.store,
-    version: '1.0.0',
-    secrets: parts.secrets,
-    env: { HOOK, OTHER: '1' },
-    allowsDelete: false,
-    channelProblem: () => null,
-    clock: new ScaledClock(20),
-    log: silentLog,
-    read: async (request) => {
-      reads += 1;
-      return readDeclaredFile(request);
-    },
-    ...changes,
-  });
-  running.push(file);
+  const read: DeclaredFileParts['read'] = async (request) => {
+    reads += 1;
+    return readDeclaredFile(request);
+  };
+  const file = files.declaredFile({ read, ...changes });
   await file.start();
   return file;
 }
@@ -103,7 +80,10 @@ describe('at a start', () => {
 
   test.each<[string, () => Promise<unknown>, Partial<DeclaredFileParts>?]>([
     ['that was changed', () => writeFile(path, `${TEXT}\n`)],
-    ['that inserts a file which was changed', () => writeFile(join(folder.path, 'title'), 'Another title\n')],
+    [
+      'that inserts a file which was changed',
+      () => writeFile(join(files.folder, 'title'), 'Another title\n'),
+    ],
     [
       'that inserts a variable which was changed',
       async () => {},
@@ -115,7 +95,7 @@ describe('at a start', () => {
       'of which a row is gone',
       async () => {
         const [row] = await monitorRows();
-        await parts.store.transaction((tx) => removeMonitors(tx, [row?.id ?? 0]));
+        await parts.store.transaction((tx) => removeResources(tx, 'monitors', [row?.id ?? 0]));
       },
     ],
     [
@@ -131,7 +111,7 @@ describe('at a start', () => {
         const [row] = await monitorRows();
         if (row === undefined) throw new TypeError('there is no monitor');
         const { id, ...columns } = row;
-        await parts.store.transaction((tx) => removeMonitors(tx, [id]));
+        await parts.store.transaction((tx) => removeResources(tx, 'monitors', [id]));
         await addRows(parts.store, 'monitors', columns);
       },
     ],
@@ -157,7 +137,7 @@ describe('at a start', () => {
 
   test('warnings of an unchanged file name it as it is called now', async () => {
     await appliedOnce();
-    const renamed = join(folder.path, 'renamed.yaml');
+    const renamed = join(files.folder, 'renamed.yaml');
     await rename(path, renamed);
     const file = await started({ path: renamed });
     expect(reads).toBe(0);
@@ -187,7 +167,7 @@ describe('at a start', () => {
 
   test('a file that is inserted and gone is an error', async () => {
     await appliedOnce();
-    await unlink(join(folder.path, 'title'));
+    await unlink(join(files.folder, 'title'));
     expect((await started()).status().errors[0]?.message).toContain(
       'cannot read title: the file does not exist',
     );
@@ -195,8 +175,8 @@ describe('at a start', () => {
 
   test('a pipe in the place of an inserted file is not waited for', async () => {
     await appliedOnce();
-    await unlink(join(folder.path, 'title'));
-    execFileSync('mkfifo', [join(folder.path, 'title')]);
+    await unlink(join(files.folder, 'title'));
+    execFileSync('mkfifo', [join(files.folder, 'title')]);
     expect((await started()).status().errors).toHaveLength(1);
   });
 
@@ -255,7 +235,7 @@ describe('while it is watched', () => {
     await appliedOnce();
     const { next } = await watched();
     const applied = next();
-    await writeFile(join(folder.path, 'title'), 'Another title\n');
+    await writeFile(join(files.folder, 'title'), 'Another title\n');
     await applied;
     expect(reads).toBe(1);
   });

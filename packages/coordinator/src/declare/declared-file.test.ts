@@ -4,59 +4,29 @@ import type { ChannelKind } from '@svc/shared/channels/settings.ts';
 import { parseResource } from '@svc/shared/resources/registry.ts';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  type ConfiguredStore,
-  configuredStore,
-  silentLog,
-  temporaryFolder,
-} from '../../../../test/support/configured-store.ts';
+import type { ConfiguredStore } from '../../../../test/support/configured-store.ts';
+import { type DeclaredFiles, declaredFiles } from '../../../../test/support/declared-file.ts';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import { fillDatabase } from '../../../../test/support/full-database.ts';
 import { VALID } from '../../../../test/support/resources.ts';
-import { ScaledClock } from '../../../../test/support/scaled-clock.ts';
 import { rowsOf } from '../../../../test/support/store-rows.ts';
 import type { Configuration } from '../configuration/configuration.ts';
 import { ownedByFile } from '../configuration/owned-by-file.ts';
-import { DeclaredFile, type DeclaredFileParts } from './declared-file.ts';
+import type { DeclaredFile, DeclaredFileParts } from './declared-file.ts';
 import { DeclarationError } from './located-error.ts';
 import { readDeclaration } from './read.ts';
-import { readDeclaredFile } from './read-file.ts';
 
+let files: DeclaredFiles;
 let parts: ConfiguredStore;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let path: string;
-const running: DeclaredFile[] = [];
 
 beforeEach(async () => {
-  [parts, folder] = await Promise.all([configuredStore(), temporaryFolder()]);
-  path = join(folder.path, 'svc.yaml');
+  files = await declaredFiles();
+  ({ store: parts, path } = files);
 });
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((file) => file.stop()));
-  await Promise.all([parts.dispose(), folder.remove()]);
-});
+afterEach(() => files.dispose());
 
-function declaredFile(changes: Partial<DeclaredFileParts> = {}): DeclaredFile {
-  const file = new DeclaredFile({
-    path,
-    workspaceId: parts.workspaceId,
-    configuration: parts.configuration,
-    store: parts.store,
-    version: '1.0.0',
-    secrets: parts.secrets,
-    env: { HOOK: 'https://hook.example/a' },
-    allowsDelete: false,
-    channelProblem: () => null,
-    // 500 ms to settle pass in 25.
-    clock: new ScaledClock(20),
-    log: silentLog,
-    // On this thread: starting one for every case takes its time. One test does it as the service does.
-    read: async (request) => readDeclaredFile(request),
-    ...changes,
-  });
-  running.push(file);
-  return file;
-}
+const declaredFile = (changes: Partial<DeclaredFileParts> = {}) => files.declaredFile(changes);
 
 async function started(text: string, changes: Partial<DeclaredFileParts> = {}): Promise<DeclaredFile> {
   await writeFile(path, text);
@@ -363,7 +333,7 @@ describe('on change', () => {
 
   test('swapped behind symbolic links, as Kubernetes does', async () => {
     const { configuration, committed } = committing();
-    const at = (name: string) => join(folder.path, name);
+    const at = (name: string) => join(files.folder, name);
     await Promise.all(['..1', '..2'].map((name) => mkdir(at(name))));
     await writeFile(join(at('..1'), 'svc.yaml'), monitors('a'));
     await writeFile(join(at('..2'), 'svc.yaml'), monitors('a', 'b'));
@@ -381,10 +351,10 @@ describe('on change', () => {
 
   test('of a file that is inserted', async () => {
     const { configuration, committed } = committing();
-    await writeFile(join(folder.path, 'title'), 'one\n');
+    await writeFile(join(files.folder, 'title'), 'one\n');
     await started(`svc_status_page: { p: { title: "\${file.title}", slug: p } }`, { configuration });
     const applied = committed();
-    await writeFile(join(folder.path, 'title'), 'another\n');
+    await writeFile(join(files.folder, 'title'), 'another\n');
     await applied;
     expect((await owned())[0]?.attributes).toMatchObject({ title: 'another' });
   });

@@ -120,7 +120,7 @@ function readEntry(
   const errorsBefore = document.errors.length;
   // Strings with a known error. The schema's messages about them would only confuse.
   const reported = new Set<number>();
-  const report = (offset: number, where: readonly (string | number)[], message: string) => {
+  const report = (offset: number, where: Path, message: string) => {
     if (reported.has(offset)) return;
     reported.add(offset);
     document.report(offset, `${[entry.kind, entry.key, ...where].join('.')}: ${message}`);
@@ -131,29 +131,36 @@ function readEntry(
    */
   const misplaced = new Map<number, number>();
   const count = (offset: number, by: number) => misplaced.set(offset, (misplaced.get(offset) ?? 0) + by);
+  /** Texts that environment or files have a part in: no error repeats them. */
+  const inserted = new Set<unknown>();
   document.isBroken = false;
   const value = document.plain(entry.value, (text, offset) => {
-    const inserted = interpolate(text, sources);
-    if (!inserted.ok) {
-      report(offset, [], inserted.message);
+    const interpolated = interpolate(text, sources);
+    if (!interpolated.ok) {
+      report(offset, [], interpolated.message);
       return text;
     }
-    if (text === inserted.text && referenceIn(text) !== null) count(offset, 1);
-    return inserted.text;
+    if (text !== interpolated.text) inserted.add(interpolated.text);
+    else if (referenceIn(text) !== null) count(offset, 1);
+    return interpolated.text;
   });
   if (document.isBroken) return null;
-  const offsetAt = (path: readonly (string | number)[]) =>
-    document.locate(entry.value, path, entry.keyOffset);
+  const isInserted = (path: Path) => inserted.has(valueAt(value, path));
+  const offsetAt = (path: Path) => document.locate(entry.value, path, entry.keyOffset);
   for (const reference of placedReferences(entry.kind, value)) {
     const offset = offsetAt(reference.path);
     count(offset, -1);
     const problem = referenceProblem(entry.kind, reference, declared);
-    if (problem !== null) report(offset, reference.path, problem);
+    if (problem === null) continue;
+    report(offset, reference.path, isInserted(reference.path) ? WRONG_INSERTED_REFERENCE : problem);
   }
   for (const [offset, times] of misplaced) if (times > 0) report(offset, [], misplacedReference(entry.kind));
   const parsed = parseResource(entry.kind, value ?? {}, 'file');
   if (!parsed.ok) {
-    for (const issue of parsed.issues) reportIssue(document, entry, issue, reported);
+    for (const issue of parsed.issues) {
+      const message = isInserted(issue.path) ? (issue.unquoted ?? issue.message) : issue.message;
+      reportIssue(document, entry, { ...issue, message }, reported);
+    }
   }
   if (!parsed.ok || document.errors.length > errorsBefore) return null;
   return {
@@ -162,6 +169,20 @@ function readEntry(
     attributes: parsed.value,
     ...document.position(entry.keyOffset),
   } as DeclaredEntry;
+}
+
+type Path = Issue['path'];
+
+const WRONG_INSERTED_REFERENCE = 'the reference that was inserted names nothing that this attribute takes';
+
+function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (found, step) =>
+      typeof found === 'object' && found !== null
+        ? (found as Record<string | number, unknown>)[step]
+        : undefined,
+    value,
+  );
 }
 
 function placedReferences(kind: ResourceKind, value: unknown): readonly FoundReference[] {

@@ -1,5 +1,5 @@
 import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
-import { isMonitorKind } from '../configuration/kinds.ts';
+import { isMonitorKind } from '../configuration/kinds/kinds.ts';
 import { sameAttributes } from '../configuration/same-attributes.ts';
 import { type Address, addressOf, type DeclaredEntry } from './declaration.ts';
 import { referencesOf, resolveReferences } from './references.ts';
@@ -102,9 +102,7 @@ function changeOf(
   const [wanted, present] = [attributes, resource.attributes] as [Members, Members];
   if (replacingAttributes(entry.kind).some((name) => wanted[name] !== present[name])) return 'replace';
   const isKept = !isRenewed && resource.owner === 'file';
-  return isKept && sameAttributes(entry.kind, attributes, resource.attributes as typeof attributes)
-    ? 'none'
-    : 'update';
+  return isKept && sameAttributes(attributes, resource.attributes) ? 'none' : 'update';
 }
 
 type Members = Readonly<Record<string, unknown>>;

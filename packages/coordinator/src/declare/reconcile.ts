@@ -1,6 +1,6 @@
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 import { ConfigurationError } from '../configuration/errors.ts';
-import { type AttributesOf, isMonitorKind } from '../configuration/kinds.ts';
+import { type AttributesOf, isMonitorKind } from '../configuration/kinds/kinds.ts';
 import { ownedByFile, releasedByFile } from '../configuration/owned-by-file.ts';
 import type { AnyStored } from '../configuration/stored.ts';
 import {
@@ -30,7 +30,7 @@ export type Declaration = {
   readonly entries: readonly DeclaredEntry[];
 };
 
-export type ReconcileOptions = ChannelStates & {
+export type ReconcileParts = ChannelStates & {
   readonly secrets: Secrets;
   readonly allowsDelete: boolean;
   readonly signal: AbortSignal;
@@ -53,26 +53,26 @@ export type Reconciled = {
 export async function reconcile(
   change: ConfigurationChange,
   declaration: Declaration,
-  options: ReconcileOptions,
+  parts: ReconcileParts,
 ): Promise<Reconciled> {
   const { entries, sources } = declaration;
   const { workspaceId } = change.context;
-  const owned = await ownedByFile(change.tx, options.secrets, workspaceId);
-  const released = await releasedByFile(change.tx, options.secrets, workspaceId);
+  const owned = await ownedByFile(change.tx, parts.secrets, workspaceId);
+  const released = await releasedByFile(change.tx, parts.secrets, workspaceId);
   const known = [...owned, ...released];
   await change.breathe();
   const plan = await planChanges(entries, known, () => change.breathe());
-  refuseMassDeletion(declaration, plan, owned.length, options.allowsDelete);
+  refuseMassDeletion(declaration, plan, owned.length, parts.allowsDelete);
 
-  await removeAll(change, plan.removals, options.signal);
-  const ids = await writeAll(change, declaration, plan, known, options.signal);
-  await removeMonitors(change, plan.monitorRemovals, options.signal);
+  await removeAll(change, plan.removals, parts.signal);
+  const ids = await writeAll(change, declaration, plan, known, parts.signal);
+  await removeMonitors(change, plan.monitorRemovals, parts.signal);
   await change.breathe();
-  await setStates(change, declaration, plan, known, ids, options);
+  await setStates(change, declaration, plan, known, ids, parts);
   await writeAppliedDeclaration(change.tx, workspaceId, { ...sources, resources: entries.length });
   const { file } = declaration;
   const { digest } = sources;
-  await appendAudit(change.tx, auditLines(workspaceId, { file, digest }, { plan, ids, at: options.at }));
+  await appendAudit(change.tx, auditLines(workspaceId, { file, digest }, { plan, ids, at: parts.at }));
 
   const created = plan.writes.filter(({ id }) => id === null).length;
   return {
@@ -177,7 +177,7 @@ async function createdTogether(
     attributes: entry.attributes as AttributesOf<typeof kind>,
     declared: { localName: entry.name },
   }));
-  return change.createMonitors(kind, entries);
+  return change.createAll(kind, entries);
 }
 
 async function writeOne(
@@ -214,7 +214,7 @@ async function setStates(
   plan: Plan,
   known: readonly AnyStored[],
   ids: ReadonlyMap<Address, number>,
-  options: ReconcileOptions,
+  parts: ReconcileParts,
 ): Promise<void> {
   const written = new Set(plan.writes.map(({ entry }) => entry));
   const reasons = new Map<number, string | null>();
@@ -227,5 +227,5 @@ async function setStates(
     const kind = entry.attributes.provider_type;
     return [{ id, kind, reason: reasons.get(id) ?? null, isWritten: written.has(entry) }];
   });
-  await setChannelStates(change, channels, options);
+  await setChannelStates(change, channels, parts);
 }

@@ -49,7 +49,7 @@ export function referencesOf(
 }
 
 /**
- * What is wrong with a reference at `path` of a resource of `kind`; null when it is right.
+ * The problem of a reference at `path` of a resource of `kind`; null when it is right.
  *
  * @param declared addresses of all entries
  */

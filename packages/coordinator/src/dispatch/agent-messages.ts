@@ -9,7 +9,7 @@ import { isWorthParsing } from './message-outline.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-export type AgentMessagesOptions = {
+export type AgentMessagesParts = {
   clock: Clock;
   log: Logger;
   counters: DispatchCounters;
@@ -20,12 +20,12 @@ export type AgentMessagesOptions = {
  * Reads the messages on the agents' subjects. A message that cannot be read is dropped, counted and logged.
  */
 export class AgentMessages {
-  readonly #options: AgentMessagesOptions;
+  readonly #parts: AgentMessagesParts;
   readonly #log: ThrottledLog;
 
-  constructor(options: AgentMessagesOptions) {
-    this.#options = options;
-    this.#log = new ThrottledLog(options.log, options.clock);
+  constructor(parts: AgentMessagesParts) {
+    this.#parts = parts;
+    this.#log = new ThrottledLog(parts.log, parts.clock);
   }
 
   /** @param region of the message's subject: the accounts of NATS bind an agent to its region's subjects */
@@ -47,12 +47,12 @@ export class AgentMessages {
       return;
     }
     const parsed = agentMessage.safeParse(value);
-    if (parsed.success) this.#options.onMessage(region, parsed.data);
+    if (parsed.success) this.#parts.onMessage(region, parsed.data);
     else this.#drop(message, 'not a known message');
   }
 
   #drop({ subject, data }: BusMessage, reason: string): void {
-    const { counters } = this.#options;
+    const { counters } = this.#parts;
     counters.messagesDropped += 1;
     const details = { subject, bytes: data.length, reason, dropped: counters.messagesDropped };
     this.#log.warn('dropped a message from an agent', details);

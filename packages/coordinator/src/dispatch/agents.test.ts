@@ -128,15 +128,15 @@ describe('whoever invents agents fills no log', () => {
     expect(lines.length).toBeGreaterThan(0);
     expect(lines.length).toBeLessThanOrEqual(5 * 3 * MOST_LINES);
     clock.advance(10_000);
-    const before = said('an agent is there').reduce((sum, { leftOut = 0 }) => sum + 1 + leftOut, 0);
+    const before = said('an agent has connected').reduce((sum, { leftOut = 0 }) => sum + 1 + leftOut, 0);
     beat('invented-last');
-    expect(said('an agent is there').at(-1)?.leftOut).toBe(1_500 - before);
+    expect(said('an agent has connected').at(-1)?.leftOut).toBe(1_500 - before);
   });
 
   test('and hides no agent of another region', () => {
     inventAgain();
     beat('honest', {}, OTHER);
-    expect(said('an agent is there').at(-1)).toEqual(
+    expect(said('an agent has connected').at(-1)).toEqual(
       expect.objectContaining({ agent: 'honest', region: OTHER }),
     );
   });

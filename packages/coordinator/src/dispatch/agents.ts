@@ -26,8 +26,8 @@ const REPLACED_SILENCE_MS = 2 * HEARTBEAT_INTERVAL_MS + 500;
 /** Most agents known in a region. Further ones are dropped, so that no sender can fill the memory. */
 export const MAX_AGENTS_PER_REGION = 1_000;
 /**
- * Log lines of one text about the agents of one region in 10 s. A fleet of twenty agents is told in full, and agents
- * that somebody invents fill no log.
+ * Most log lines of one text about the agents of one region in 10 s. A fleet of twenty agents is logged in full, and
+ * invented agents fill no log.
  */
 export const MOST_LINES = 20;
 /** Least time between two log lines about disowned batches of a region, ms. */
@@ -80,7 +80,7 @@ export class KnownAgent {
   }
 }
 
-export type AgentsOptions = {
+export type AgentsParts = {
   clock: Clock;
   log: Logger;
   counters: DispatchCounters;
@@ -114,7 +114,7 @@ type RegionAgents = {
  * draining agent ends soon and takes none.
  */
 export class Agents {
-  readonly #options: AgentsOptions;
+  readonly #parts: AgentsParts;
   readonly #regions = new Map<Region, RegionAgents>();
   readonly #log: ThrottledLog;
   readonly #sickAgents: SickAgents;
@@ -123,10 +123,10 @@ export class Agents {
   /** Grows with every region that comes to life. */
   liveSerial = 0;
 
-  constructor(options: AgentsOptions) {
-    this.#options = options;
-    const { clock, counters } = options;
-    this.#log = new ThrottledLog(options.log, clock, MOST_LINES);
+  constructor(parts: AgentsParts) {
+    this.#parts = parts;
+    const { clock, counters } = parts;
+    this.#log = new ThrottledLog(parts.log, clock, MOST_LINES);
     this.#sickAgents = new SickAgents({ clock, counters, log: this.#log });
     for (const region of REGIONS) {
       this.#regions.set(region, {
@@ -166,7 +166,7 @@ export class Agents {
 
   /** Whether no region came to life lately, so that the live regions are probably all. */
   isSettled(): boolean {
-    return this.#options.clock.monotonic() - this.#liveSince >= SETTLED_MS;
+    return this.#parts.clock.monotonic() - this.#liveSince >= SETTLED_MS;
   }
 
   /**
@@ -199,7 +199,7 @@ export class Agents {
     let agent = agents.get(key);
     if (agent === undefined) {
       if (agents.size >= MAX_AGENTS_PER_REGION) {
-        this.#options.counters.heartbeatsDropped += 1;
+        this.#parts.counters.heartbeatsDropped += 1;
         return null;
       }
       agent = new KnownAgent(id, region, bootId);
@@ -209,8 +209,8 @@ export class Agents {
     } else if (agent.isReplaced) {
       this.#sharesId(agent);
     }
-    agent.lastSeenAt = this.#options.clock.monotonic();
-    agent.lastSeenWall = this.#options.clock.wall();
+    agent.lastSeenAt = this.#parts.clock.monotonic();
+    agent.lastSeenWall = this.#parts.clock.wall();
     return agent;
   }
 
@@ -257,9 +257,9 @@ export class Agents {
       lastSeenAt = Math.max(lastSeenAt, agent.lastSeenWall);
       agents.delete(keyOf(agent.id, agent.bootId));
       this.#sickAgents.gone(agent);
-      this.#options.counters.agentsGone += 1;
+      this.#parts.counters.agentsGone += 1;
       this.#log.warn(GONE, { region, agent: agent.id, jobs: agent.jobs.size }, region);
-      this.#options.onGone(agent);
+      this.#parts.onGone(agent);
     }
     if (lastSeenAt === 0) return;
     this.#compareCapabilities(region);
@@ -268,7 +268,7 @@ export class Agents {
 
   /** Restarts the count of silence: without a connection no agent of the region could be heard. */
   excuse(region: Region): void {
-    const now = this.#options.clock.monotonic();
+    const now = this.#parts.clock.monotonic();
     for (const agent of this.#of(region).agents.values()) agent.lastSeenAt = now;
   }
 
@@ -278,7 +278,7 @@ export class Agents {
     const { sharedIds } = this.#of(agent.region);
     if (sharedIds.has(agent.id) || sharedIds.size >= MAX_AGENTS_PER_REGION) return;
     sharedIds.add(agent.id);
-    this.#options.counters.sharedAgentIds += 1;
+    this.#parts.counters.sharedAgentIds += 1;
     const { region, id } = agent;
     this.#log.warn(SHARED_ID, { region, agent: id }, region);
   }
@@ -287,15 +287,15 @@ export class Agents {
     const further = batches - agent.disownedBatches;
     agent.disownedBatches = batches;
     if (further <= 0) return;
-    this.#options.counters.batchesDisowned += further;
+    this.#parts.counters.batchesDisowned += further;
     const { region, id } = agent;
     // A manipulated stream can report any number, any number of times.
     const state = this.#of(region);
     state.disownedUntold += further;
-    const now = this.#options.clock.monotonic();
+    const now = this.#parts.clock.monotonic();
     if (now < state.tellDisownedAt) return;
     state.tellDisownedAt = now + TELL_DISOWNED_EVERY_MS;
-    this.#options.log.error(
+    this.#parts.log.error(
       { region, agent: id, batches: state.disownedUntold },
       "somebody tampers with a region's stream of results: the stream refused new batches as repetitions",
     );
@@ -335,11 +335,11 @@ export class Agents {
     state.isLive = isLive;
     this.#live = REGIONS.filter((each) => this.#of(each).isLive);
     if (isLive) {
-      this.#liveSince = this.#options.clock.monotonic();
+      this.#liveSince = this.#parts.clock.monotonic();
       this.liveSerial += 1;
-      this.#options.onRegionLive(region);
+      this.#parts.onRegionLive(region);
     } else {
-      this.#options.onRegionLost(region, lastSeenAt);
+      this.#parts.onRegionLost(region, lastSeenAt);
     }
   }
 

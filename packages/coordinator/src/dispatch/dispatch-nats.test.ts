@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type Clock, systemClock } from '@svc/shared/clock.ts';
 import { connectBus, type NatsBus } from '@svc/shared/nats-bus.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/support/configured-store.ts';
 import {
   EAST,
@@ -96,7 +96,7 @@ test('who was there before the coordinator is asked to say so', async () => {
   await agents.flush();
   const late = new Rig({ store, bus, clock: systemClock });
   await late.dispatch.start();
-  await vi.waitFor(() => expect(late.dispatch.agents.isLive(FRA)).toBe(true), 1_000);
+  await expect.poll(() => late.dispatch.agents.isLive(FRA)).toBe(true);
   await late.dispatch.stop();
   agent.close();
 });
@@ -120,7 +120,7 @@ test('a job beyond 256 KiB goes alone, and a batch never exceeds it', async () =
   const padded = (bytes: number) => new Secret(JSON.stringify({ ...check, padding: 'ü'.repeat(bytes / 2) }));
   rig.monitors.set(liveMonitor(1, { checkText: padded(400_000) }));
   for (let id = 2; id <= 8; id += 1) rig.monitors.set(liveMonitor(id, { checkText: padded(100_000) }));
-  await vi.waitFor(() => expect(agent.offers).toHaveLength(8), 5_000);
+  await expect.poll(() => agent.offers).toHaveLength(8);
   await listener.flush();
   expect(sizes.filter((size) => size > 256 * 1_024)).toHaveLength(1);
   await listener.close();
@@ -130,7 +130,7 @@ test('a job that the server does not take is given up at once', async () => {
   await startAgent(FRA);
   const checkText = new Secret(JSON.stringify({ type: 'tcp', padding: 'x'.repeat(2_000_000) }));
   rig.monitors.set(liveMonitor(1, { checkText }));
-  await vi.waitFor(() => expect(rig.sink.abstentions).toMatchObject([{ reason: 'internal-error' }]), 5_000);
+  await expect.poll(() => rig.sink.abstentions).toMatchObject([{ reason: 'internal-error' }]);
 });
 
 test('a region where nobody listens answers at once, and gets its jobs with the next heartbeat', async () => {
@@ -138,7 +138,7 @@ test('a region where nobody listens answers at once, and gets its jobs with the 
   agent.close();
   await agents.flush();
   rig.monitors.set(liveMonitor(1));
-  await vi.waitFor(() => expect(rig.dispatch.counters.messagesUnheard).toBeGreaterThan(0), 5_000);
+  await expect.poll(() => rig.dispatch.counters.messagesUnheard).toBeGreaterThan(0);
   const back = new TestAgent(agents, FRA, 'back');
   await agents.flush();
   const taken = offered(back);
@@ -181,7 +181,7 @@ test('after the server was killed and is back, jobs that waited are offered', as
   await server.kill();
   await gone;
   rig.monitors.set(liveMonitor(1));
-  await vi.waitFor(() => expect(rig.dispatch.inFlight).toBe(1), 5_000);
+  await expect.poll(() => rig.dispatch.inFlight).toBe(1);
   const taken = offered(agent);
   agents.onConnection((isConnected) => {
     if (isConnected) agent.beat();
@@ -190,7 +190,7 @@ test('after the server was killed and is back, jobs that waited are offered', as
   await taken;
   // What the agent says before it is heard again, its next heartbeat says too.
   const accepted = () => [...rig.dispatch.agents.agentsOf(FRA)].map(({ jobs }) => jobs.size);
-  await vi.waitFor(() => expect(accepted()).toEqual([1]), 5_000);
+  await expect.poll(() => accepted()).toEqual([1]);
   expect(rig.sink.abstentions).toEqual([]);
   expect(rig.dispatch.counters.agentsGone).toBe(0);
 });

@@ -9,6 +9,7 @@ import type { Secret } from '@svc/shared/secret.ts';
 import type { Backlog } from '../domain/admission.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { SlotEvents, SlotOutcome, SlotOutcomes, SlotRecovery } from '../domain/slots.ts';
+import { AbsentRegions } from './absent-regions.ts';
 import { AgentMessages } from './agent-messages.ts';
 import { Agents, type KnownAgent } from './agents.ts';
 import { type DispatchCounters, newCounters } from './counters.ts';
@@ -20,13 +21,14 @@ import { Publisher } from './publisher.ts';
 import { Restart } from './recovery.ts';
 import { RegionEars } from './region-ears.ts';
 import type { RegionPresence } from './region-presence.ts';
-import { AHEAD_MS, DeclaredRegions, Scheduler } from './scheduler.ts';
+import { AHEAD_MS, Scheduler } from './scheduler.ts';
+import { SilenceJudge } from './silence-judge.ts';
 import type { SlotClock } from './slot-clock.ts';
 import { SlowChecks } from './slow-checks.ts';
 import { isSameToken, type JobTokens } from './tokens.ts';
 
 /** Interval at which slots are opened and jobs are published, ms. */
-export const TICK_MS = 50;
+const TICK_MS = 50;
 /**
  * Delay of a tick after which the process counts as having stood still, ms: messages may then wait in the
  * socket, and silence means nothing.
@@ -40,10 +42,8 @@ const HEARTBEAT_ROUND_MS = HEARTBEAT_INTERVAL_MS + 500;
 const EXPIRE_EVERY_MS = 500;
 /** Time by which the slots that were missed over a restart are caught up, ms. */
 const FORGET_REPORTS_MS = 60_000;
-/** Interval at which declared regions without an agent are checked, ms. */
-const MISS_EVERY_MS = 60_000;
 
-export type DispatchOptions = {
+export type DispatchParts = {
   bus: Bus;
   clock: Clock;
   log: Logger;
@@ -72,7 +72,7 @@ export type DispatchOptions = {
 export class Dispatch implements SlotOutcomes {
   readonly counters: DispatchCounters = newCounters();
   readonly agents: Agents;
-  readonly #options: DispatchOptions;
+  readonly #parts: DispatchParts;
   readonly #overload: Overload;
   readonly #inFlight: InFlight;
   readonly #scheduler: Scheduler;
@@ -81,7 +81,8 @@ export class Dispatch implements SlotOutcomes {
   readonly #runs: ManualRuns;
   readonly #restart: Restart;
   readonly #slowChecks = new SlowChecks();
-  readonly #declared = new DeclaredRegions();
+  readonly #absent: AbsentRegions;
+  readonly #silence: SilenceJudge;
   /** Regions in which the server said that nobody listens. */
   readonly #deaf = new Set<Region>();
   readonly #stopping = new AbortController();
@@ -95,23 +96,20 @@ export class Dispatch implements SlotOutcomes {
   #hearing: Promise<void> = Promise.resolve();
   #isDispatching = false;
   #tickDueAt = 0;
-  #judgeFrom = 0;
-  /** Regions for which a check is under way whether all arrived messages are handled. */
-  readonly #judging = new Set<Region>();
   #expireAt = 0;
-  #missAt = 0;
 
-  constructor(options: DispatchOptions) {
-    this.#options = options;
+  constructor(parts: DispatchParts) {
+    this.#parts = parts;
     const { clock, log, events, presence, readerCaughtUp, bus, tokens, monitors, slotClock, newestSlot } =
-      options;
+      parts;
     const { counters } = this;
+    this.#absent = new AbsentRegions({ log, counters, presence });
     this.agents = new Agents({
       clock,
       log,
       counters,
       onRegionLive: (region) => presence.came(region),
-      onRegionLost: (region, lastSeenAt) => this.#regionLost(region, lastSeenAt),
+      onRegionLost: (region, lastSeenAt) => this.#absent.lost(region, lastSeenAt),
       onGone: (agent) => this.#inFlight.agentGone(agent),
     });
     this.#overload = new Overload({
@@ -119,7 +117,7 @@ export class Dispatch implements SlotOutcomes {
       log,
       agents: this.agents,
       counters,
-      backlog: options.backlog,
+      backlog: parts.backlog,
       isDeaf: (region) => this.#deaf.has(region),
     });
     this.#inFlight = new InFlight({ events, counters, readerCaughtUp, overload: this.#overload });
@@ -158,9 +156,17 @@ export class Dispatch implements SlotOutcomes {
       onMessage: (region, message) => messages.handle(region, message),
       onHearing: (region) => this.#hears(region),
     });
+    this.#silence = new SilenceJudge({
+      bus,
+      log,
+      ears: this.#ears,
+      agents: this.agents,
+      inFlight: this.#inFlight,
+      signal: this.#stopping.signal,
+    });
     this.#runs = new ManualRuns({ bus, clock });
     this.#restart = new Restart({
-      recovery: options.recovery,
+      recovery: parts.recovery,
       unrecorded: () => this.#earlyReports?.unrecorded() ?? [],
       monitors,
       regions: this.agents,
@@ -191,13 +197,13 @@ export class Dispatch implements SlotOutcomes {
   }
 
   async #listen(): Promise<void> {
-    const { bus, monitors, presence } = this.#options;
+    const { bus, monitors, presence } = this.#parts;
     this.#publisher.start();
     this.#runs.start();
     presence.start();
     this.#stops.push(bus.onConnection((isConnected) => this.#connectionChanged(isConnected)));
     for (const monitor of monitors.values()) {
-      this.#declared.changed(null, monitor);
+      this.#absent.changed(null, monitor);
       this.#overload.changed(null, monitor);
     }
     this.#stops.push(monitors.onChange((before, after) => this.#declarationChanged(before, after)));
@@ -211,7 +217,7 @@ export class Dispatch implements SlotOutcomes {
    * Resolves when it has begun, or was stopped before.
    */
   async start(): Promise<void> {
-    const { clock, slotClock } = this.#options;
+    const { clock, slotClock } = this.#parts;
     await this.listen();
     await this.#hearing;
     if (this.#stopping.signal.aborted) return;
@@ -220,7 +226,7 @@ export class Dispatch implements SlotOutcomes {
     this.#isDispatching = true;
     this.#scheduler.start();
     this.#tickDueAt = clock.monotonic();
-    this.#missAt = clock.monotonic() + MISS_EVERY_MS;
+    this.#absent.start(clock.monotonic());
     this.#stops.push(clock.every(TICK_MS, () => this.#tick()));
     this.#tick();
   }
@@ -233,7 +239,7 @@ export class Dispatch implements SlotOutcomes {
     await this.#ears.close();
     this.#publisher.stop();
     this.#runs.stop();
-    await this.#options.presence.stop();
+    await this.#parts.presence.stop();
   }
 
   /** Resolves when all messages that agents had sent are handled, in all regions that can be heard. */
@@ -248,12 +254,12 @@ export class Dispatch implements SlotOutcomes {
   isValidToken(token: string, monitorId: number, region: Region, slot: number): boolean {
     const job = this.#inFlight.get(monitorId, region);
     if (job?.slot === slot && job.token !== null) return isSameToken(token, job.token);
-    return this.#options.tokens.isValid(token, monitorId, region, slot);
+    return this.#parts.tokens.isValid(token, monitorId, region, slot);
   }
 
   isOfferedAgain(monitorId: number, slot: number, region: Region, reason: NotRunReason): boolean {
     if (reason !== 'shutting-down') return false;
-    return this.#inFlight.isOfferedAgain(monitorId, slot, region, this.#options.clock.monotonic());
+    return this.#inFlight.isOfferedAgain(monitorId, slot, region, this.#parts.clock.monotonic());
   }
 
   arrived(monitorId: number, slot: number, region: Region, tookMs: number | null): void {
@@ -262,7 +268,7 @@ export class Dispatch implements SlotOutcomes {
     // Only agents that took the job at once count: an offer without an answer delays a job for other reasons.
     // Checks that timed out before wait for their half of the agents' places, while the others begin in time.
     if (tookMs !== null && job?.slot === slot && job.offers === 1 && !this.#slowChecks.has(job.key)) {
-      const delayMs = this.#options.clock.monotonic() - job.startAt - tookMs;
+      const delayMs = this.#parts.clock.monotonic() - job.startAt - tookMs;
       this.#overload.arrived(region, job.agent, delayMs);
     }
     this.#inFlight.recorded(monitorId, slot, region);
@@ -278,7 +284,7 @@ export class Dispatch implements SlotOutcomes {
         this.#overload.reported(region, reason !== 'overloaded');
         return;
       case 'given-back':
-        this.#inFlight.givenBack(monitorId, slot, region, this.#options.clock.monotonic());
+        this.#inFlight.givenBack(monitorId, slot, region, this.#parts.clock.monotonic());
         return;
       default:
         is satisfies never;
@@ -298,13 +304,13 @@ export class Dispatch implements SlotOutcomes {
 
   /** The one place that handles dispatch's failures: they are logged, and tried again with the next tick. */
   #tick(): void {
-    const { clock, log } = this.#options;
+    const { clock, log } = this.#parts;
     const now = clock.monotonic();
     const lateMs = now - this.#tickDueAt;
     this.#tickDueAt = now + TICK_MS;
     if (lateMs > LATE_TICK_MS) {
       this.counters.ticksLate += 1;
-      this.#judgeFrom = Math.max(this.#judgeFrom, now + AFTER_LATE_MS);
+      this.#silence.waitUntil(now + AFTER_LATE_MS);
     }
     try {
       this.#overload.tick(now, lateMs);
@@ -313,51 +319,15 @@ export class Dispatch implements SlotOutcomes {
       this.#inFlight.loseMissing(now);
       this.#expire(now);
       this.#publisher.publish(now);
-      this.#miss(now);
+      this.#absent.tick(now);
     } catch (error) {
       log.error({ error }, 'dispatch failed in a tick');
     }
-    this.#judge(now);
-  }
-
-  /**
-   * Asks only regions with something to judge, and judges each by itself: a region that floods delays no
-   * other.
-   */
-  #judge(asOf: number): void {
-    const { bus } = this.#options;
-    if (asOf < this.#judgeFrom || !bus.isConnected) return;
-    const concerned = REGIONS.filter(
-      (region) =>
-        !this.#judging.has(region) &&
-        (this.#inFlight.hasOverdue(region, asOf) || this.agents.hasSilent(region, asOf)),
-    );
-    if (concerned.length === 0) return;
-    const flushed = bus.flush();
-    for (const region of concerned) void this.#judgeRegion(region, asOf, flushed);
-  }
-
-  /**
-   * Judges a region's silence. Silence counts only when all arrived messages were handled, hence the round
-   * trip before the verdict.
-   */
-  async #judgeRegion(region: Region, asOf: number, flushed: Promise<void>): Promise<void> {
-    const { bus, log } = this.#options;
-    this.#judging.add(region);
-    try {
-      const [hasCaughtUp] = await Promise.all([this.#ears.caughtUp(region), flushed]);
-      if (!hasCaughtUp || this.#stopping.signal.aborted || asOf < this.#judgeFrom) return;
-      this.agents.judge(region, asOf);
-      this.#inFlight.judge(region, asOf);
-    } catch (error) {
-      if (bus.isConnected) log.error({ error, region }, 'cannot judge the silence of a region');
-    } finally {
-      this.#judging.delete(region);
-    }
+    this.#silence.judge(now);
   }
 
   #onMessage(region: Region, message: AgentMessage): void {
-    const now = this.#options.clock.monotonic();
+    const now = this.#parts.clock.monotonic();
     switch (message.kind) {
       case 'heartbeat': {
         const agent = this.agents.heartbeat(region, message);
@@ -388,15 +358,15 @@ export class Dispatch implements SlotOutcomes {
    */
   #heldUnknown(agent: KnownAgent, monitorId: number, slot: number, now: number): void {
     if (!this.#isHearingAgents) return;
-    const monitor = this.#options.monitors.get(monitorId);
-    if (monitor === undefined || slot > this.#options.slotClock.now() + AHEAD_MS) return;
+    const monitor = this.#parts.monitors.get(monitorId);
+    if (monitor === undefined || slot > this.#parts.slotClock.now() + AHEAD_MS) return;
     if (monitor.regions !== null && !monitor.regions.includes(agent.region)) return;
     if (this.#earlyReports?.has({ monitorId, slot, region: agent.region }) === true) return;
     this.#inFlight.adopt(monitor, slot, agent, now);
   }
 
   #mayHaveJobs(): boolean {
-    const { monitors, newestSlot, recovery } = this.#options;
+    const { monitors, newestSlot, recovery } = this.#parts;
     for (const monitor of monitors.values()) {
       if (newestSlot(monitor.id) !== null) return true;
     }
@@ -406,7 +376,7 @@ export class Dispatch implements SlotOutcomes {
 
   async #hearAgents(): Promise<void> {
     this.#isHearingAgents = true;
-    await pause(this.#options.clock, HEARTBEAT_ROUND_MS, this.#stopping.signal);
+    await pause(this.#parts.clock, HEARTBEAT_ROUND_MS, this.#stopping.signal);
     // Parts that start meanwhile may have held the thread: arrived heartbeats are handled first.
     await this.allHeard();
     this.#isHearingAgents = false;
@@ -418,7 +388,7 @@ export class Dispatch implements SlotOutcomes {
   }
 
   #declarationChanged(before: LiveMonitor | null, after: LiveMonitor | null): void {
-    this.#declared.changed(before, after);
+    this.#absent.changed(before, after);
     this.#overload.changed(before, after);
     // Before its start the scheduler plans nothing; then it takes the monitors as they are.
     if (this.#isDispatching) this.#scheduler.changed(before, after);
@@ -434,9 +404,9 @@ export class Dispatch implements SlotOutcomes {
 
   #connectionChanged(isConnected: boolean): void {
     if (!isConnected) return;
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     for (const region of REGIONS) this.#hears(region);
-    this.#judgeFrom = clock.monotonic() + HEARTBEAT_ROUND_MS;
+    this.#silence.waitUntil(clock.monotonic() + HEARTBEAT_ROUND_MS);
     this.#overload.excuse(2 * HEARTBEAT_ROUND_MS);
   }
 
@@ -446,28 +416,9 @@ export class Dispatch implements SlotOutcomes {
     this.#publisher.callRoll(region);
   }
 
-  #regionLost(region: Region, lastSeenAt: number): void {
-    this.#options.presence.went(region, lastSeenAt);
-    this.#alarm(region, 'a region that monitors declare has lost its last agent');
-  }
-
-  #alarm(region: Region, message: string): void {
-    const monitors = this.#declared.count(region);
-    if (monitors === 0) return;
-    this.counters.regionsLost += 1;
-    this.#options.log.error({ region, monitors }, message);
-  }
-
   #expire(now: number): void {
     if (now < this.#expireAt) return;
     this.#expireAt = now + EXPIRE_EVERY_MS;
     this.#inFlight.expireQueued(now);
-  }
-
-  #miss(now: number): void {
-    if (now < this.#missAt) return;
-    this.#missAt = now + MISS_EVERY_MS;
-    const missed = this.#options.presence.missAbsent((region) => this.#declared.count(region) > 0);
-    for (const region of missed) this.#alarm(region, 'a region that monitors declare has no agent');
   }
 }

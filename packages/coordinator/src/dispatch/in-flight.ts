@@ -23,7 +23,7 @@ export interface OfferSigns {
   refused(region: Region): void;
 }
 
-export type InFlightOptions = {
+export type InFlightParts = {
   events: SlotEvents;
   counters: DispatchCounters;
   /** Gets the answers to offers. */
@@ -51,7 +51,7 @@ export type InFlightOptions = {
  * expireQueued}; there are no timers here.
  */
 export class InFlight {
-  readonly #options: InFlightOptions;
+  readonly #parts: InFlightParts;
   /** The awaited jobs, by key. */
   readonly #jobs = new Map<number, Job>();
   /** Jobs that their agents hold and that are no longer awaited, by key. */
@@ -66,8 +66,8 @@ export class InFlight {
    */
   readonly #missing = new Set<Job>();
 
-  constructor(options: InFlightOptions) {
-    this.#options = options;
+  constructor(parts: InFlightParts) {
+    this.#parts = parts;
   }
 
   /** Number of all jobs, including those that are no longer awaited. */
@@ -131,9 +131,9 @@ export class InFlight {
     this.#unqueue(job);
     job.state = 'offered';
     job.isAnswered = false;
-    this.#options.overload.offered(job.region);
+    this.#parts.overload.offered(job.region);
     job.offers += 1;
-    const { offers } = this.#options.counters;
+    const { offers } = this.#parts.counters;
     if (job.offers > 1) offers.repeated += 1;
     else offers.first += 1;
     const dueAt = Math.min(job.boundAt, now + FIRST_REOFFER_MS * 2 ** (job.offers - 1));
@@ -145,13 +145,13 @@ export class InFlight {
     for (const [monitorId, slot] of accepted) {
       const job = this.#find(monitorId, slot, agent.region);
       if (job === null) continue;
-      this.#options.counters.answers.accepted += 1;
+      this.#parts.counters.answers.accepted += 1;
       this.#accept(job, agent, now);
     }
     for (const [monitorId, slot, reason] of refused) {
       const job = this.#find(monitorId, slot, agent.region);
       if (job === null) continue;
-      this.#options.counters.answers.refused += 1;
+      this.#parts.counters.answers.refused += 1;
       if (job.state === 'accepted') continue;
       switch (reason) {
         case 'held':
@@ -164,7 +164,7 @@ export class InFlight {
           this.#declined(job, now);
           break;
         case 'full':
-          this.#options.overload.refused(job.region);
+          this.#parts.overload.refused(job.region);
           this.#declined(job, now);
           break;
         case 'draining':
@@ -218,7 +218,7 @@ export class InFlight {
     if (this.#missing.size === 0) return;
     const isCaughtUp = new Map<Region, boolean>();
     for (const { region } of this.#missing) {
-      if (!isCaughtUp.has(region)) isCaughtUp.set(region, this.#options.readerCaughtUp(region));
+      if (!isCaughtUp.has(region)) isCaughtUp.set(region, this.#parts.readerCaughtUp(region));
     }
     for (const job of this.#missing) if (isCaughtUp.get(job.region) === true) this.#lose(job, now);
   }
@@ -287,7 +287,7 @@ export class InFlight {
   judge(region: Region, asOf: number): void {
     const offered = this.#offeredIn(regionIndex(region));
     for (let job = offered.peek(); job !== undefined && job.dueAt <= asOf; job = offered.peek()) {
-      if (!job.isAnswered) this.#options.overload.unanswered(job.region);
+      if (!job.isAnswered) this.#parts.overload.unanswered(job.region);
       if (asOf >= job.boundAt) this.#giveUp(job);
       else this.#queue(job);
     }
@@ -353,7 +353,7 @@ export class InFlight {
   }
 
   #lose(job: Job, now: number): void {
-    this.#options.counters.jobsLost += 1;
+    this.#parts.counters.jobsLost += 1;
     job.wasLost = true;
     if (now < job.boundAt && job.isAwaited) this.#queue(job);
     else this.#giveUp(job);
@@ -367,9 +367,9 @@ export class InFlight {
   }
 
   #abstain(job: Job, reason: keyof DispatchCounters['abstained']): void {
-    this.#options.counters.abstained[reason] += 1;
+    this.#parts.counters.abstained[reason] += 1;
     this.#end(job);
-    this.#options.events.abstained(job.monitor, job.slot, job.region, reason);
+    this.#parts.events.abstained(job.monitor, job.slot, job.region, reason);
   }
 
   #end(job: Job): void {

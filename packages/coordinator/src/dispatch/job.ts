@@ -8,7 +8,7 @@ const MAX_OFFER_MS = 10_000;
 /** More than there are regions. */
 const KEYS_PER_MONITOR = 32;
 
-export const JOB_STATES = [
+const JOB_STATES = [
   /** Waits to be published: it was just opened, it was lost, or there is no connection. */
   'queued',
   /** Published; no agent has accepted it. */

@@ -18,7 +18,7 @@ export type RunNowResult = RunOutcome['result'];
 export type RegionAnswer = { region: Region; agent: string | null; result: RunNowResult | null };
 
 /** Too many checks are run by hand at the moment. */
-export class TooManyRuns extends SvcError {
+class TooManyRuns extends SvcError {
   readonly retryable = true;
 
   constructor() {

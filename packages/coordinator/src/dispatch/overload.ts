@@ -51,7 +51,7 @@ const SKIPPED_BY = {
   lateness: 'lateness-overloaded',
 } as const;
 
-export type OverloadOptions = {
+export type OverloadParts = {
   clock: Clock;
   log: Logger;
   agents: Agents;
@@ -71,7 +71,7 @@ type Signs = { offers: Recent; unanswered: Recent; turnedAway: Recent; done: Rec
  * admitted; this class counts.
  */
 export class Overload {
-  readonly #options: OverloadOptions;
+  readonly #parts: OverloadParts;
   readonly #demand = new Demand();
   readonly #lateness = new Lateness();
   readonly #gate = new Gate();
@@ -89,9 +89,9 @@ export class Overload {
   #steppedAt: number;
   #excusedUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(options: OverloadOptions) {
-    this.#options = options;
-    this.#steppedAt = options.clock.monotonic();
+  constructor(parts: OverloadParts) {
+    this.#parts = parts;
+    this.#steppedAt = parts.clock.monotonic();
   }
 
   changed(before: LiveMonitor | null, after: LiveMonitor | null): void {
@@ -104,7 +104,7 @@ export class Overload {
   /** Whether the slot is run at all. To be called once per slot; it counts skipped jobs. */
   admitsSlot({ id, workspaceId }: LiveMonitor, jobs: number): boolean {
     if (this.#gate.isOpen || this.#gate.admits(id, workspaceId)) return true;
-    this.#options.counters.jobsSkipped[SKIPPED_BY[this.#cause]] += jobs;
+    this.#parts.counters.jobsSkipped[SKIPPED_BY[this.#cause]] += jobs;
     return false;
   }
 
@@ -112,7 +112,7 @@ export class Overload {
   admits({ id, workspaceId }: LiveMonitor, region: Region): boolean {
     const { gate } = this.#of(region);
     if (gate.isOpen || gate.admits(id, workspaceId)) return true;
-    this.#options.counters.jobsSkipped['region-overloaded'] += 1;
+    this.#parts.counters.jobsSkipped['region-overloaded'] += 1;
     return false;
   }
 
@@ -154,7 +154,7 @@ export class Overload {
 
   /** Ignores silence for this long. */
   excuse(ms: number): void {
-    this.#excusedUntil = this.#options.clock.monotonic() + ms;
+    this.#excusedUntil = this.#parts.clock.monotonic() + ms;
   }
 
   /**
@@ -175,7 +175,7 @@ export class Overload {
   #stepWhole(elapsedMs: number): void {
     const donePerSecond = this.#done.last(SHORT_STEPS) / SHORT_S;
     const isSteady = this.#done.isSteady(STEADY_STEPS);
-    const recording = recordingPressure(this.#options.backlog(), {
+    const recording = recordingPressure(this.#parts.backlog(), {
       donePerSecond,
       openedPerSecond: this.#opened.last(SHORT_STEPS) / SHORT_S,
       isSteady,
@@ -186,7 +186,7 @@ export class Overload {
     this.#lateness.step(standsStill || this.#isExcused);
     const lateness = this.#lateness.everywhere(this.#gate.isOpen);
     const pressure = worst(recording, scheduling, lateness);
-    const asked = () => this.#demand.askedIn(this.#options.agents.live());
+    const asked = () => this.#demand.askedIn(this.#parts.agents.live());
     const hasClosed = this.#gate.step(pressure, donePerSecond, asked, elapsedMs);
     if (hasClosed) {
       this.#cause =
@@ -197,7 +197,7 @@ export class Overload {
   }
 
   #stepRegion(region: Region, now: number, elapsedMs: number): void {
-    const { agents, isDeaf } = this.#options;
+    const { agents, isDeaf } = this.#parts;
     const { gate, signs } = this.#of(region);
     const load = agents.loadOf(region);
     const isHeard = now - load.silentSince <= HEARD_WITHIN_MS && !this.#isExcused && !isDeaf(region);
@@ -222,18 +222,18 @@ export class Overload {
 
   /** The region's requested jobs that the gate of the whole leaves. */
   #askedIn(region: Region): Map<number, number> {
-    const asked = this.#demand.askedIn(this.#options.agents.isLive(region) ? [region] : []);
+    const asked = this.#demand.askedIn(this.#parts.agents.isLive(region) ? [region] : []);
     if (this.#gate.isOpen) return asked;
     for (const [workspaceId, rate] of asked) asked.set(workspaceId, rate * this.#gate.partOf(workspaceId));
     return asked;
   }
 
   get #isExcused(): boolean {
-    return this.#options.clock.monotonic() < this.#excusedUntil;
+    return this.#parts.clock.monotonic() < this.#excusedUntil;
   }
 
   #alarm(kind: keyof typeof ADVICE, details: { perSecond: number; region?: Region }): void {
-    const { clock, counters, log } = this.#options;
+    const { clock, counters, log } = this.#parts;
     counters.overloads[kind] += 1;
     const key = `${kind} ${details.region ?? ''}`;
     const now = clock.monotonic();

@@ -14,7 +14,7 @@ import type { JobTokens } from './tokens.ts';
 /** Bytes around the jobs of a batch, with room to spare. */
 const ENVELOPE_BYTES = 256;
 
-export type PublisherOptions = {
+export type PublisherParts = {
   bus: Bus;
   log: Logger;
   agents: Pick<Agents, 'understand'>;
@@ -49,25 +49,25 @@ const newBatch = (): Batch => ({ jobs: [], text: '', bytes: ENVELOPE_BYTES });
  * region has no agent.
  */
 export class Publisher {
-  readonly #options: PublisherOptions;
+  readonly #parts: PublisherParts;
   readonly #subjects = REGIONS.map(jobsSubject);
   #replies: readonly string[] = [];
   #nextBatch = 1;
   #stopListening: () => void = () => {};
 
-  constructor(options: PublisherOptions) {
-    this.#options = options;
+  constructor(parts: PublisherParts) {
+    this.#parts = parts;
   }
 
   start(): void {
-    const { bus } = this.#options;
+    const { bus } = this.#parts;
     const inbox = bus.inbox();
     this.#replies = REGIONS.map((_, index) => `${inbox}.${index}`);
     const subscription = bus.subscribe(`${inbox}.*`, (message) => {
       const region = REGIONS[Number(message.subject.slice(inbox.length + 1))];
       if (region === undefined || !message.isNoResponders) return;
-      this.#options.counters.messagesUnheard += 1;
-      this.#options.onNoResponders(region);
+      this.#parts.counters.messagesUnheard += 1;
+      this.#parts.onNoResponders(region);
     });
     this.#stopListening = () => subscription.close();
   }
@@ -78,13 +78,13 @@ export class Publisher {
 
   /** Asks the agents of the region to report; they answer with heartbeats. Does nothing while disconnected. */
   callRoll(region: Region): void {
-    const { bus } = this.#options;
+    const { bus } = this.#parts;
     if (bus.isConnected) bus.publish(this.#subjects[regionIndex(region)] as string, ROLL_CALL);
   }
 
   /** Publishes queued jobs. Does nothing while disconnected: the jobs wait within their bounds. */
   publish(now: number): void {
-    const { bus, inFlight } = this.#options;
+    const { bus, inFlight } = this.#parts;
     for (const region of REGIONS) {
       if (!bus.isConnected) return;
       if (inFlight.queued(region).size > 0) this.#publishRegion(region, now);
@@ -92,7 +92,7 @@ export class Publisher {
   }
 
   #publishRegion(region: Region, now: number): void {
-    const { agents, inFlight } = this.#options;
+    const { agents, inFlight } = this.#parts;
     const mostJobs = agents.understand(region, 'large-batches')
       ? LIMITS.jobsPerMessage
       : LIMITS.smallJobsPerMessage;
@@ -121,7 +121,7 @@ export class Publisher {
 
   /** @returns false when the connection is gone; the jobs stay queued */
   #send(region: Region, { jobs, text }: Batch, now: number): boolean {
-    const { bus, log, agents, inFlight, counters } = this.#options;
+    const { bus, log, agents, inFlight, counters } = this.#parts;
     const index = regionIndex(region);
     const results = agents.understand(region, 'results-subject')
       ? `"results":"${resultsSubject(region)}",`
@@ -145,7 +145,7 @@ export class Publisher {
   /** The part of the job's text before the monitor's part. */
   #headOf(job: Job, now: number): string {
     const { monitor, region, slot, key, startAt, boundAt } = job;
-    const { tokens, slowChecks } = this.#options;
+    const { tokens, slowChecks } = this.#parts;
     job.token ??= tokens.tokenOf(monitor.id, region, slot);
     const slow = slowChecks.has(key) ? ',"slow":true' : '';
     // Rounded up: a check never starts before its slot.

@@ -6,7 +6,7 @@ import type { InFlight } from './in-flight.ts';
 import { offerBoundMs } from './job.ts';
 import type { LiveRegions } from './scheduler.ts';
 
-export type RecoverOptions = {
+export type RecoverParts = {
   recovery: SlotRecovery;
   /** Reports that were read; the evaluation takes them up before the events from here. */
   unrecorded: Iterable<Reported>;
@@ -29,33 +29,33 @@ export type RecoverOptions = {
  * To be called after the in-flight table was rebuilt from heartbeats, for monitors whose regions' streams are
  * read: a result that waits in a stream must not count as a lost job.
  */
-export function recover(options: RecoverOptions): void {
-  const { recovery, monitors, isReady } = options;
+export function recover(parts: RecoverParts): void {
+  const { recovery, monitors, isReady } = parts;
   const waited = new WaitedFor();
-  for (const { monitor, slot, region } of options.inFlight.values()) {
+  for (const { monitor, slot, region } of parts.inFlight.values()) {
     if (isReady(monitor)) waited.add(monitor, slot, region);
   }
-  for (const { monitorId, slot, region } of options.unrecorded) {
+  for (const { monitorId, slot, region } of parts.unrecorded) {
     const monitor = monitors.get(monitorId);
     if (monitor?.active === true && isReady(monitor)) waited.add(monitor, slot, region);
   }
   for (const { monitorId, slot, answered } of recovery.undecidedSlots()) {
     const monitor = monitors.get(monitorId);
     if (monitor === undefined || !monitor.active || !isReady(monitor)) continue;
-    const declared = monitor.regions ?? options.regions.live();
+    const declared = monitor.regions ?? parts.regions.live();
     const missing = declared.filter((region) => !answered.includes(region));
     waited.touch(monitor, slot);
     for (const region of missing) {
       if (waited.has(monitor, slot, region)) continue;
-      if (isOfferedAgain(options, monitor, slot, region)) waited.add(monitor, slot, region);
+      if (isOfferedAgain(parts, monitor, slot, region)) waited.add(monitor, slot, region);
     }
   }
   for (const { monitor, slot, regions } of waited.slots()) recovery.resume(monitor, slot, regions);
 }
 
-export type RestartOptions = Pick<RecoverOptions, 'recovery' | 'regions' | 'inFlight' | 'events'> & {
+export type RestartParts = Pick<RecoverParts, 'recovery' | 'regions' | 'inFlight' | 'events'> & {
   monitors: LiveMonitors;
-  /** See {@link RecoverOptions.unrecorded}. */
+  /** See {@link RecoverParts.unrecorded}. */
   unrecorded: () => Iterable<Reported>;
   /** Whether all that the region's stream held at the start is recorded. Asked in every tick until it is. */
   readerCaughtUp: (region: Region) => boolean;
@@ -67,18 +67,18 @@ export type RestartOptions = Pick<RecoverOptions, 'recovery' | 'regions' | 'inFl
  * others.
  */
 export class Restart {
-  readonly #options: RestartOptions;
+  readonly #parts: RestartParts;
   readonly #read = new Set<Region>();
   readonly #recovered = new Set<number>();
 
-  constructor(options: RestartOptions) {
-    this.#options = options;
+  constructor(parts: RestartParts) {
+    this.#parts = parts;
   }
 
   /** To be called in every tick, once the in-flight table was rebuilt. */
   tick(now: number): void {
     if (this.#read.size === REGIONS.length) return;
-    const { readerCaughtUp, recovery, unrecorded, slotClock, ...rest } = this.#options;
+    const { readerCaughtUp, recovery, unrecorded, slotClock, ...rest } = this.#parts;
     const before = this.#read.size;
     for (const region of REGIONS) {
       if (!this.#read.has(region) && readerCaughtUp(region)) this.#read.add(region);
@@ -100,7 +100,7 @@ export class Restart {
 
   #newlyReady(): ReadonlySet<number> {
     const ready = new Set<number>();
-    for (const { id, regions } of this.#options.monitors.values()) {
+    for (const { id, regions } of this.#parts.monitors.values()) {
       const isReady = (regions ?? REGIONS).every((region) => this.#read.has(region));
       if (isReady && !this.#recovered.has(id)) ready.add(id);
     }
@@ -110,7 +110,7 @@ export class Restart {
 
 /** @returns whether the region may still report the slot by a new offer */
 function isOfferedAgain(
-  { regions, inFlight, events, slotNow, monotonic }: RecoverOptions,
+  { regions, inFlight, events, slotNow, monotonic }: RecoverParts,
   monitor: LiveMonitor,
   slot: number,
   region: Region,

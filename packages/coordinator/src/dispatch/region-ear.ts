@@ -27,7 +27,7 @@ const FENCE_MS = 1_000;
 /** Cost of messages handled in one turn of the event loop, so that they do not hold the thread for long. */
 const TURN_COST = 128 * 1_024;
 
-export type RegionEarOptions = {
+export type RegionEarParts = {
   readonly region: Region;
   readonly bus: Pick<Bus, 'isConnected' | 'subscribeApart'>;
   readonly clock: Clock;
@@ -51,7 +51,7 @@ export type RegionEarOptions = {
  *                          └── 10 s, 20 s … 10 min ──────────────────────────────┘
  */
 export class RegionEar {
-  readonly #options: RegionEarOptions;
+  readonly #parts: RegionEarParts;
   readonly #allowance = new RegionAllowance();
   #state: 'closed' | 'opening' | 'hearing' | 'lost' | 'muted' = 'closed';
   /** Grows with every change of the connection; events of an earlier connection are ignored. */
@@ -71,8 +71,8 @@ export class RegionEar {
   #waiting: (BusMessage | (() => void))[] = [];
   #turnCost = 0;
 
-  constructor(options: RegionEarOptions) {
-    this.#options = options;
+  constructor(parts: RegionEarParts) {
+    this.#parts = parts;
   }
 
   get isMuted(): boolean {
@@ -81,7 +81,7 @@ export class RegionEar {
 
   /** Resolves when the first attempt to connect has succeeded or failed. */
   async open(): Promise<void> {
-    this.#deafSince = this.#options.clock.monotonic();
+    this.#deafSince = this.#parts.clock.monotonic();
     await this.#connect();
   }
 
@@ -104,7 +104,7 @@ export class RegionEar {
         return true;
       case 'opening':
       case 'lost':
-        return this.#options.clock.monotonic() - (this.#deafSince ?? 0) >= EXCUSED_MS;
+        return this.#parts.clock.monotonic() - (this.#deafSince ?? 0) >= EXCUSED_MS;
       default:
         return this.#state satisfies never;
     }
@@ -112,7 +112,7 @@ export class RegionEar {
 
   /** Notes that this process stood still for `ms` until now. */
   stood(ms: number): void {
-    this.#allowance.stood(ms, this.#options.clock.monotonic());
+    this.#allowance.stood(ms, this.#parts.clock.monotonic());
   }
 
   async close(): Promise<void> {
@@ -120,7 +120,7 @@ export class RegionEar {
   }
 
   async #connect(): Promise<void> {
-    const { region, bus, clock, log, onHearing } = this.#options;
+    const { region, bus, clock, log, onHearing } = this.#parts;
     void this.#leave('opening');
     const attempt = this.#attempt;
     const isOver = () => attempt !== this.#attempt;
@@ -158,7 +158,7 @@ export class RegionEar {
 
   /** The bus itself reports that NATS cannot be reached; any other cause is logged once. */
   #failed(error: unknown): void {
-    const { region, bus, clock, log } = this.#options;
+    const { region, bus, clock, log } = this.#parts;
     const deafMs = clock.monotonic() - (this.#deafSince ?? 0);
     if (this.#hasToldDeaf || !bus.isConnected || deafMs < EXCUSED_MS) return;
     this.#hasToldDeaf = true;
@@ -166,8 +166,8 @@ export class RegionEar {
   }
 
   #hear(message: BusMessage): void {
-    this.#options.onArrival();
-    if (!this.#allowance.message(message.bytes, this.#options.clock.monotonic())) {
+    this.#parts.onArrival();
+    if (!this.#allowance.message(message.bytes, this.#parts.clock.monotonic())) {
       this.#mute();
       return;
     }
@@ -177,7 +177,7 @@ export class RegionEar {
 
   /** Handles waiting messages up to the cost of one turn of the event loop, and the rest in the next turns. */
   #work(): void {
-    const { region, onMessage } = this.#options;
+    const { region, onMessage } = this.#parts;
     while (this.#turnCost < TURN_COST) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
@@ -198,7 +198,7 @@ export class RegionEar {
 
   async #fence(): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const cancel = this.#options.clock.after(FENCE_MS, () => resolve(false));
+    const cancel = this.#parts.clock.after(FENCE_MS, () => resolve(false));
     this.#fences.add(resolve);
     this.#subscription?.flush().then(
       () => {
@@ -216,18 +216,18 @@ export class RegionEar {
   }
 
   #lost(): void {
-    const { bus, clock } = this.#options;
+    const { bus, clock } = this.#parts;
     const now = clock.monotonic();
     const wasConnected = this.#subscription !== null;
     this.#deafSince ??= now;
-    this.#options.onArrival();
+    this.#parts.onArrival();
     void this.#leave('lost');
     if (wasConnected && bus.isConnected && !this.#allowance.cutOff(now)) this.#mute();
     else this.#connectIn(RETRY_MS);
   }
 
   #connectIn(ms: number): void {
-    const { region, bus, clock } = this.#options;
+    const { region, bus, clock } = this.#parts;
     this.#cancelTimer();
     this.#cancelTimer = clock.after(ms + regionIndex(region) * STAGGER_MS, () => {
       // Without the bus there is no server either; the bus reports when it is back.
@@ -236,7 +236,7 @@ export class RegionEar {
   }
 
   #mute(): void {
-    const { region, clock, log, counters } = this.#options;
+    const { region, clock, log, counters } = this.#parts;
     const now = clock.monotonic();
     const wasCalm = this.#deafSince === null && now - this.#hearingSince >= CALM_MS;
     this.#muteMs =

@@ -1,26 +1,26 @@
 import type { Bus } from '@svc/shared/bus.ts';
 import { REGIONS, type Region } from '@svc/shared/regions.ts';
-import { RegionEar, type RegionEarOptions } from './region-ear.ts';
+import { RegionEar, type RegionEarParts } from './region-ear.ts';
 import { Standstill } from './standstill.ts';
 
-export type RegionEarsOptions = Omit<RegionEarOptions, 'region' | 'bus' | 'onArrival'> & {
+export type RegionEarsParts = Omit<RegionEarParts, 'region' | 'bus' | 'onArrival'> & {
   readonly bus: Pick<Bus, 'isConnected' | 'subscribeApart' | 'onConnection'>;
 };
 
 /** Listens to the agents of all regions, each region over a connection of its own ({@link RegionEar}). */
 export class RegionEars {
-  readonly #bus: RegionEarsOptions['bus'];
+  readonly #bus: RegionEarsParts['bus'];
   readonly #ears: ReadonlyMap<Region, RegionEar>;
   readonly #standstill: Standstill;
   #stopListening: () => void = () => {};
 
-  constructor(options: RegionEarsOptions) {
-    this.#bus = options.bus;
-    this.#standstill = new Standstill(options.clock, (ms) => {
+  constructor(parts: RegionEarsParts) {
+    this.#bus = parts.bus;
+    this.#standstill = new Standstill(parts.clock, (ms) => {
       for (const ear of this.#ears.values()) ear.stood(ms);
     });
     const onArrival = () => this.#standstill.look();
-    this.#ears = new Map(REGIONS.map((region) => [region, new RegionEar({ ...options, region, onArrival })]));
+    this.#ears = new Map(REGIONS.map((region) => [region, new RegionEar({ ...parts, region, onArrival })]));
   }
 
   /** Regions that send more than is read, and are not heard for a while. */

@@ -1,4 +1,4 @@
-import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import {
   dueSlot,
@@ -50,7 +50,7 @@ export interface Shedding {
   opened(jobs: number): void;
 }
 
-export type SchedulerOptions = {
+export type SchedulerParts = {
   monitors: LiveMonitors;
   slotClock: SlotClock;
   regions: LiveRegions;
@@ -87,7 +87,7 @@ type Plan = Due & {
  * to life for half a second. Later slots go to the regions that are live.
  */
 export class Scheduler {
-  readonly #options: SchedulerOptions;
+  readonly #parts: SchedulerParts;
   readonly #plans = new Map<number, Plan>();
   readonly #due = new DueQueue<Plan>();
   /** First slots that wait for a live region. */
@@ -106,12 +106,12 @@ export class Scheduler {
   #allowance = 0;
   #tickedAt: number | null = null;
 
-  constructor(options: SchedulerOptions) {
-    this.#options = options;
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts;
     // Slots recorded under a clock that was ahead must not come again: results of a recorded slot would count
     // as repeated. So the grid is shifted by some seconds, by the same amount at every start, until the last
     // of those slots is past.
-    const { aheadSlot } = options.slotClock;
+    const { aheadSlot } = parts.slotClock;
     this.#phaseShift = aheadSlot === null ? 0 : 1 + (aheadSlot % 9_973);
   }
 
@@ -122,8 +122,8 @@ export class Scheduler {
 
   /** Plans all active monitors, each after its newest slot. */
   start(): void {
-    const now = this.#options.slotClock.now();
-    for (const monitor of this.#options.monitors.values()) {
+    const now = this.#parts.slotClock.now();
+    for (const monitor of this.#parts.monitors.values()) {
       if (monitor.active) this.#planAtStart(monitor, now);
     }
   }
@@ -136,7 +136,7 @@ export class Scheduler {
     const id = (before ?? after)?.id;
     if (id === undefined) return;
     const plan = this.#plans.get(id);
-    const now = this.#options.slotClock.now();
+    const now = this.#parts.slotClock.now();
     if (after === null || !after.active) {
       if (plan !== undefined) this.#end(plan, now);
       return;
@@ -167,7 +167,7 @@ export class Scheduler {
    * @param monotonic for the bounds of the jobs, ms
    */
   tick(monotonic: number): void {
-    const { slotClock, regions } = this.#options;
+    const { slotClock, regions } = this.#parts;
     const now = slotClock.now();
     if (slotClock.takeJump()) this.#skipTo(now);
     this.#earnAllowance(now);
@@ -184,7 +184,7 @@ export class Scheduler {
 
   /** Where no agent takes jobs ahead, slots are opened when they have come. */
   #openUntil(now: number): number {
-    if (!this.#options.regions.takeJobsAhead()) return now;
+    if (!this.#parts.regions.takeJobsAhead()) return now;
     if (this.#aheadUntil - now < LEAST_AHEAD_MS) this.#aheadUntil = now + AHEAD_MS;
     return this.#aheadUntil;
   }
@@ -194,7 +194,7 @@ export class Scheduler {
     const { periodMs } = plan.monitor;
     const due = dueSlot(plan.dueAt, now, periodMs, plan.phase);
     if (due.is === 'missed') {
-      this.#options.counters.slots.missed += 1;
+      this.#parts.counters.slots.missed += 1;
       this.#due.set(plan, due.next);
       return 0;
     }
@@ -215,7 +215,7 @@ export class Scheduler {
    * @returns the number of opened jobs
    */
   #open(monitor: LiveMonitor, slot: number, startAt: number): number {
-    const { regions, inFlight, events, counters, overload, hasReported } = this.#options;
+    const { regions, inFlight, events, counters, overload, hasReported } = this.#parts;
     const live =
       monitor.regions === null ? regions.live() : monitor.regions.filter((region) => regions.isLive(region));
     if (live.length === 0) {
@@ -244,7 +244,7 @@ export class Scheduler {
   }
 
   #skips(monitor: LiveMonitor, slot: number, live: readonly Region[]): readonly Skip[] {
-    const { inFlight, overload, counters } = this.#options;
+    const { inFlight, overload, counters } = this.#parts;
     const skips: Skip[] = [];
     for (const region of live) {
       const job = inFlight.get(monitor.id, region);
@@ -260,7 +260,7 @@ export class Scheduler {
   }
 
   #planAtStart(monitor: LiveMonitor, now: number): void {
-    const newest = this.#options.newestSlot(monitor.id);
+    const newest = this.#parts.newestSlot(monitor.id);
     const plan = this.#add(monitor, newest ?? 0);
     // An activation in the future was written under a clock that was ahead.
     const isActivatedSince = newest !== null && newest < monitor.activatedAt && monitor.activatedAt <= now;
@@ -324,7 +324,7 @@ export class Scheduler {
 
   /** Whether all its regions are live, or some are and no region came to life just now. */
   #hasItsRegions({ regions: declared }: LiveMonitor): boolean {
-    const { regions } = this.#options;
+    const { regions } = this.#parts;
     if (declared?.every((region) => regions.isLive(region)) === true) return true;
     if (!regions.isSettled()) return false;
     return declared === null ? regions.live().length > 0 : declared.some((region) => regions.isLive(region));
@@ -334,12 +334,12 @@ export class Scheduler {
     this.#due.delete(plan);
     this.#parked.add(plan);
     // Checked again even if no further region comes to life: the set may just not be settled yet.
-    if (!this.#options.regions.isSettled()) this.#parkedSerial = -1;
+    if (!this.#parts.regions.isSettled()) this.#parkedSerial = -1;
   }
 
   /** Opens first slots that waited for regions which came to life. */
   #unpark(now: number): void {
-    const { regions } = this.#options;
+    const { regions } = this.#parts;
     if (regions.isSettled()) this.#parkedSerial = regions.liveSerial;
     for (const plan of this.#parked) {
       if (!this.#hasItsRegions(plan.monitor)) continue;
@@ -355,7 +355,7 @@ export class Scheduler {
         this.#planFirst(plan, now);
         continue;
       }
-      this.#options.counters.slots.missed += 1;
+      this.#parts.counters.slots.missed += 1;
       this.#due.set(plan, this.#gridFrom(plan, now));
     }
   }
@@ -372,23 +372,4 @@ export class Scheduler {
 /** Whether `after` was activated, or changed in its probed attributes, since `before`. */
 function isCheckedAnew(before: LiveMonitor, after: LiveMonitor): boolean {
   return after.activatedAt !== before.activatedAt || after.version !== before.version;
-}
-
-/** The regions that active monitors declare, with the number of monitors; `null` counts for none. */
-export class DeclaredRegions {
-  readonly #counts = new Map<Region, number>(REGIONS.map((region) => [region, 0]));
-
-  count(region: Region): number {
-    return this.#counts.get(region) ?? 0;
-  }
-
-  changed(before: LiveMonitor | null, after: LiveMonitor | null): void {
-    this.#add(before, -1);
-    this.#add(after, 1);
-  }
-
-  #add(monitor: LiveMonitor | null, by: 1 | -1): void {
-    if (monitor === null || !monitor.active) return;
-    for (const region of monitor.regions ?? []) this.#counts.set(region, this.count(region) + by);
-  }
 }

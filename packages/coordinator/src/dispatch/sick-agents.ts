@@ -26,7 +26,7 @@ export type SickAgent = {
   readonly sicknesses: readonly Sickness[];
 };
 
-export type SickAgentsOptions = {
+export type SickAgentsParts = {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: ThrottledLog;
   readonly counters: Pick<DispatchCounters, 'sicknesses'>;
@@ -34,13 +34,13 @@ export type SickAgentsOptions = {
 
 /** Tracks agents that report a sickness, and alerts the operator when an agent becomes sick. */
 export class SickAgents {
-  readonly #options: SickAgentsOptions;
+  readonly #parts: SickAgentsParts;
   /** The sicknesses in each sick agent's last heartbeat. */
   readonly #sick = new Map<string, readonly Sickness[]>();
   readonly #alarmedAt = new Map<string, number>();
 
-  constructor(options: SickAgentsOptions) {
-    this.#options = options;
+  constructor(parts: SickAgentsParts) {
+    this.#parts = parts;
   }
 
   /** To be called with each heartbeat. */
@@ -56,7 +56,7 @@ export class SickAgents {
     }
     this.#sick.delete(key);
     const details = { region, agent: id, machine, was: before, event: 'recovered' };
-    this.#options.log.info('an agent has recovered', details, region);
+    this.#parts.log.info('an agent has recovered', details, region);
   }
 
   gone(agent: SickAgent): void {
@@ -70,7 +70,7 @@ export class SickAgents {
   }
 
   #alarm({ id, region, machine }: SickAgent, sickness: Sickness): void {
-    const { clock, log, counters } = this.#options;
+    const { clock, log, counters } = this.#parts;
     counters.sicknesses[sickness] += 1;
     const now = clock.monotonic();
     const key = `${region} ${id} ${sickness}`;

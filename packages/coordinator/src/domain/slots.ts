@@ -3,7 +3,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import type { LiveMonitor } from './monitor.ts';
 
 /** Why a region is given no job of a slot that other regions get. */
-export const SKIP_REASONS = [
+const SKIP_REASONS = [
   /** The region's check of an earlier slot of the same version still runs. */
   'predecessor-running',
   /** The region's agents cannot run all of its checks. */

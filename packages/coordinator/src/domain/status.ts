@@ -37,7 +37,7 @@ export type Vote = {
 };
 
 /** Why the votes result in their status. */
-export const VERDICT_REASONS = [
+const VERDICT_REASONS = [
   /** More than half of the votes failed, and their failures shared a moment: `error`. */
   'majority-failed',
   /** More than half of the votes failed, but never more than half at one moment: the status stays. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MONITOR_STATUSES, type MonitorStatus } from './monitor.ts';
-import { type Announced, announcement, incidentChange, isKept } from './transition.ts';
+import { type Announced, announcement, incidentChange } from './transition.ts';
 
 describe('announcements', () => {
   test.each<[Announced, MonitorStatus, string | null]>([
@@ -47,13 +47,4 @@ test('an incident runs from the first error or degraded to the recovery', () => 
     return change;
   });
   expect(changes).toEqual(['keep', 'open', 'keep', 'keep', 'keep', 'close', 'keep']);
-});
-
-test('a verdict is kept when its status or the reason of a known status changes', () => {
-  const active = { status: 'active', reason: 'all-passed' } as const;
-  expect(isKept(active, { status: 'active', reason: 'all-passed' })).toBe(false);
-  expect(isKept(active, { status: 'active', reason: 'minority-failed' })).toBe(true);
-  expect(isKept(active, { status: 'error', reason: 'majority-failed' })).toBe(true);
-  const unknown = { status: 'unknown', reason: 'probe-changed' } as const;
-  expect(isKept(unknown, { status: 'unknown', reason: 'too-few-votes' })).toBe(false);
 });

@@ -40,16 +40,3 @@ export function announcement(announced: Announced, status: MonitorStatus): Alert
   if (status === 'unknown' || status === announced) return null;
   return status === 'active' ? 'recovered' : status;
 }
-
-/**
- * Whether a verdict is kept in the history: at every change of status, and when an unchanged status gets
- * another reason ("one of three regions fails"), so that people can see why nothing was announced.
- */
-export function isKept(
-  before: { status: MonitorStatus; reason: TransitionReason },
-  after: { status: MonitorStatus; reason: TransitionReason },
-): boolean {
-  if (before.status !== after.status) return true;
-  // An unknown monitor stays unknown for its first reason.
-  return after.status !== 'unknown' && before.reason !== after.reason;
-}

@@ -1,8 +1,7 @@
-import type { LiveMonitor, MonitorStatus } from '../domain/monitor.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
 import type { RegionSet } from '../domain/region-set.ts';
-import type { TransitionReason } from '../domain/transition.ts';
 import type { MonitorState } from './state.ts';
-import type { CountedVote, Writes } from './writes.ts';
+import type { ChangeOfStatus, Writes } from './writes.ts';
 
 /** The instants of one evaluation. Everything in it happens at one moment. */
 export type Instants = {
@@ -21,18 +20,8 @@ export type Instants = {
   readonly jumpedAt: number | null;
 };
 
-/** A change of status, reported after its commit. */
-export type StatusChange = {
-  readonly monitor: LiveMonitor;
-  readonly from: MonitorStatus;
-  readonly to: MonitorStatus;
-  readonly reason: TransitionReason;
-  /** Epoch ms. */
-  readonly at: number;
-  /** The slot that caused it; null when none did (ageing, a changed declaration). */
-  readonly slot: number | null;
-  readonly votes: readonly CountedVote[];
-};
+/** A change of status, told after its commit. */
+export type StatusChange = ChangeOfStatus & { readonly monitor: LiveMonitor };
 
 /** The data that the parts of one evaluation share. */
 export type Frame = {

@@ -31,17 +31,20 @@ export type MonitorSlot = { readonly monitorId: number; readonly slot: number };
 /** A vote with whether it counted for the verdict. */
 export type CountedVote = Vote & { readonly counted: boolean };
 
-/** A change of status. */
-export type NewTransition = {
-  readonly monitorId: number;
+export type ChangeOfStatus = {
   readonly from: MonitorStatus;
   readonly to: MonitorStatus;
   readonly reason: TransitionReason;
   /** Epoch ms. */
   readonly at: number;
-  /** The slot that made it; null when none did. */
+  /** The slot that made it; null when none did (ageing, a changed declaration). */
   readonly slot: number | null;
   readonly votes: readonly CountedVote[];
+};
+
+/** A change of status, as it is stored. */
+export type NewTransition = ChangeOfStatus & {
+  readonly monitorId: number;
   readonly incident: string | null;
 };
 

@@ -39,9 +39,6 @@ export type SendResult =
 
 export type SendOutcome = SendResult['outcome'];
 
-/** Longest `error` of a {@link SendResult}, UTF-16 code units. */
-export const SEND_ERROR_LENGTH = 1_024;
-
 /** A settings table without a setting. */
 export type NoSettings = Readonly<Record<never, never>>;
 

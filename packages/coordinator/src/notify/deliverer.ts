@@ -19,7 +19,7 @@ export interface ChannelSource {
   find(notificationId: number): Promise<StoredChannel | null>;
 }
 
-export type DelivererOptions = {
+export type DelivererParts = {
   store: Store;
   /** Opens the secret parts of queued alerts. */
   secrets: Secrets;
@@ -82,7 +82,7 @@ export type DelivererGauges = {
 export class Deliverer {
   /** Counts since the deliverer was created. */
   readonly counters = createTotals(DELIVERY_COUNTERS);
-  readonly #options: DelivererOptions;
+  readonly #parts: DelivererParts;
   readonly #random: () => number;
   readonly #ledger: Ledger;
   readonly #queues = new Map<number, ChannelQueue>();
@@ -94,10 +94,10 @@ export class Deliverer {
   readonly #listeners = new Set<(attempt: FinishedAttempt) => void>();
   #state: 'new' | 'loading' | 'running' | 'stopped' = 'new';
 
-  constructor(options: DelivererOptions) {
-    this.#options = options;
-    this.#random = options.random ?? Math.random;
-    this.#ledger = new Ledger(options);
+  constructor(parts: DelivererParts) {
+    this.#parts = parts;
+    this.#random = parts.random ?? Math.random;
+    this.#ledger = new Ledger(parts);
   }
 
   get gauges(): DelivererGauges {
@@ -109,7 +109,7 @@ export class Deliverer {
   /** Starts all pending deliveries. Deliveries that are queued meanwhile are started too. */
   async start(): Promise<void> {
     this.#state = 'loading';
-    const now = this.#options.clock.wall();
+    const now = this.#parts.clock.wall();
     for await (const page of this.#ledger.pendingLanes()) {
       for (const { notificationId, monitorId, nextAttemptAt: at } of page) {
         // The lane may exist already, because a delivery was queued behind its older ones during loading.
@@ -132,7 +132,7 @@ export class Deliverer {
     for (const queue of this.#queues.values()) {
       for (const lane of queue.lanes.values()) lane.cancelTimer?.();
     }
-    const cancelGrace = this.#options.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
+    const cancelGrace = this.#parts.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
     await Promise.all(this.#sends);
     cancelGrace();
     await this.#ledger.close();
@@ -180,7 +180,7 @@ export class Deliverer {
 
   /** Makes one attempt outside of any queue. Never rejects. */
   async attempt(notificationId: number, alert: Alert | null, context: SendContext): Promise<SendResult> {
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     const startedAt = clock.monotonic();
     const result = await this.#attempt(notificationId, alert, context);
     this.counters.attempts[result.outcome] += 1;
@@ -189,7 +189,7 @@ export class Deliverer {
   }
 
   async #attempt(notificationId: number, alert: Alert | null, context: SendContext): Promise<SendResult> {
-    const { source, send, log } = this.#options;
+    const { source, send, log } = this.#parts;
     if (alert === null)
       return { outcome: 'permanent-message', error: 'this version of svc cannot read the stored alert' };
     try {
@@ -206,7 +206,7 @@ export class Deliverer {
   #lane(notificationId: number, monitorId: number): Lane {
     let queue = this.#queues.get(notificationId);
     if (queue === undefined) {
-      const workspaceId = this.#options.workspaceOf(monitorId);
+      const workspaceId = this.#parts.workspaceOf(monitorId);
       const empty = { lanes: new Map(), ready: new Set<Lane>(), sending: 0, isFailing: false };
       queue = { notificationId, workspaceId, ...empty };
       this.#queues.set(notificationId, queue);
@@ -234,8 +234,8 @@ export class Deliverer {
   #wait(lane: Lane, until: number): void {
     // `until` may come from a time before the system's clock was set back. No wait is longer than the
     // schedule's.
-    const wait = Math.min(until - this.#options.clock.wall(), LONGEST_WAIT_MS);
-    lane.cancelTimer = this.#options.clock.after(wait, () => {
+    const wait = Math.min(until - this.#parts.clock.wall(), LONGEST_WAIT_MS);
+    lane.cancelTimer = this.#parts.clock.after(wait, () => {
       lane.cancelTimer = null;
       this.#makeReady(lane, null);
     });
@@ -275,7 +275,7 @@ export class Deliverer {
 
   /** Makes one attempt for the lane's head and records it. All errors of this loop end here. */
   async #send(lane: Lane): Promise<void> {
-    const { clock, log } = this.#options;
+    const { clock, log } = this.#parts;
     try {
       const delivery = lane.loaded ?? (await this.#head(lane));
       lane.loaded = null;
@@ -334,7 +334,7 @@ export class Deliverer {
   }
 
   #nextAttempt(delivery: QueuedDelivery, result: SendResult): number | null {
-    const { clock, log } = this.#options;
+    const { clock, log } = this.#parts;
     if (result.outcome === 'delivered') return null;
     const next =
       result.outcome === 'retry'

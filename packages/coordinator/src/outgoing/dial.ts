@@ -8,7 +8,7 @@ import { buildConnector } from 'undici';
 import type { Resolve } from './names.ts';
 import { connectBy } from './tunnel.ts';
 
-/** As undici's connectors; `signal` ends what does not wait for an answer any more. */
+/** A connector like undici's. `signal` ends a dial whose caller no longer waits. */
 export type GuardedConnector = (
   options: buildConnector.Options,
   signal: AbortSignal,
@@ -72,7 +72,7 @@ function connectTo(dialled: Dialled, done: (error: Error | null, socket: Socket 
   const failed = (error: Error) => done(error, null);
   socket.once('error', failed);
   socket.once('connect', () => {
-    // From here on what uses the socket is told by its own end.
+    // From here on the user of the socket learns of its end from the socket itself.
     socket.off('error', failed).on('error', () => {});
     done(null, socket);
   });

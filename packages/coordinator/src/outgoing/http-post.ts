@@ -41,7 +41,7 @@ export type PostReply = {
 };
 
 /** Why there was no answer. */
-export const POST_FAILURES = [
+const POST_FAILURES = [
   'invalid-request',
   'egress-denied',
   'unresolved',
@@ -58,7 +58,7 @@ export type PostResult = PostReply | { kind: 'unanswered'; failure: PostFailure;
 /** Makes one POST. It follows no redirect, does not retry and never rejects. */
 export type HttpPost = (request: PostRequest) => Promise<PostResult>;
 
-export type HttpPostOptions = {
+export type HttpPostParts = {
   clock: Clock;
   guard: EgressGuard;
   resolve?: Resolve;
@@ -82,7 +82,7 @@ export function createHttpPost({
   lookups,
   ca = [],
   proxyFor,
-}: HttpPostOptions): HttpPost {
+}: HttpPostParts): HttpPost {
   // With further authorities this takes long, so it is done before any alert waits for it.
   const further = ca.length === 0 ? undefined : trustedContext(ca);
   const connect = guardedConnector({

@@ -15,7 +15,7 @@ export class ProxyError extends SvcError {
  * guard, because the operator has set it.
  *
  * @param target its host is a name, which the proxy resolves, or an IP literal without brackets. The signal ends a
- *   dial that nobody waits for any more; the caller keeps the time-out.
+ *   dial whose caller no longer waits. The caller keeps the time-out.
  */
 export function connectBy(
   proxy: HttpProxy,
@@ -29,7 +29,7 @@ export function connectBy(
   };
   socket.once('error', unreachable);
   socket.once('connect', () => {
-    // From here on what uses the socket is told by its own end.
+    // From here on the user of the socket learns of its end from the socket itself.
     socket.off('error', unreachable).on('error', () => {});
     openTunnel(socket, proxy, target, (end) => {
       if (end.kind === 'open') done(null, socket);

@@ -15,7 +15,7 @@ const LONGEST_MS = 60_000;
  */
 const NOT_AGAIN_MS = 600_000;
 
-export type BacklogHoldOptions = {
+export type BacklogHoldParts = {
   readonly clock: Clock;
   readonly slotClock: { now(): number };
   /** Called when the holds of these monitors are over. Their channels must then be told the present status. */
@@ -28,16 +28,16 @@ export type BacklogHoldOptions = {
  * are young enough. Only the status at the end of the backlog is announced.
  */
 export class BacklogHold {
-  readonly #options: BacklogHoldOptions;
+  readonly #parts: BacklogHoldParts;
   /** Holds by monitor: begin, end, and latest end, monotonic ms. */
   readonly #held = new Map<number, { readonly began: number; until: number; readonly latest: number }>();
   /** Recent held time by monitor, ms, and when it is forgotten, monotonic ms. */
   readonly #spent = new Map<number, { readonly heldMs: number; readonly until: number }>();
   readonly #deadlines: Deadlines;
 
-  constructor(options: BacklogHoldOptions) {
-    this.#options = options;
-    this.#deadlines = new Deadlines(options.clock, (monitorId) => this.#lookAt(monitorId));
+  constructor(parts: BacklogHoldParts) {
+    this.#parts = parts;
+    this.#deadlines = new Deadlines(parts.clock, (monitorId) => this.#lookAt(monitorId));
   }
 
   start(): void {
@@ -51,7 +51,7 @@ export class BacklogHold {
   /** A result has come and is evaluated next. */
   read(result: CheckResult): void {
     if (result.outcome === 'not_run') return;
-    const { clock, slotClock } = this.#options;
+    const { clock, slotClock } = this.#parts;
     const slotNow = slotClock.now();
     if (slotNow - result.slot < OLD_MS || slotNow - checkEnd(result, slotNow) < OLD_MS) return;
     const now = clock.monotonic();
@@ -79,7 +79,7 @@ export class BacklogHold {
   #lookAt(monitorId: number): void {
     const held = this.#held.get(monitorId);
     if (held === undefined) return;
-    const now = this.#options.clock.monotonic();
+    const now = this.#parts.clock.monotonic();
     if (held.until > now) {
       this.#deadlines.arm(monitorId, held.until);
       return;
@@ -87,6 +87,6 @@ export class BacklogHold {
     this.#held.delete(monitorId);
     const { heldMs = 0, until = now + NOT_AGAIN_MS } = this.#spentOf(monitorId, now) ?? {};
     this.#spent.set(monitorId, { heldMs: heldMs + now - held.began, until });
-    this.#options.onEnd([monitorId]);
+    this.#parts.onEnd([monitorId]);
   }
 }

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ConfiguredStore, configuredStore } from '../../../../test/support/configured-store.ts';
 import { VALID } from '../../../../test/support/resources.ts';
 import type { Actor, ConfigurationChange } from '../configuration/configuration.ts';
-import type { AttributesOf } from '../configuration/kinds.ts';
+import type { AttributesOf } from '../configuration/kinds/kinds.ts';
 import { StoredConfiguration } from '../configuration/transactions.ts';
 import { type Change, changesAfter, removeChanges } from './changes.ts';
 
@@ -118,7 +118,8 @@ describe('a change of the declaration is logged', () => {
       },
       { kind: 'linked', monitorId: b, notificationId, providerType: 'webhook' },
     ]);
-    expect(await parts.reading.notification(parts.workspaceId, notificationId, 'masked')).toMatchObject({
+    const scope = { workspaceId: parts.workspaceId };
+    expect(await parts.reading.find('notifications', scope, notificationId, 'masked')).toMatchObject({
       attributes: { monitor_ids: [String(b)] },
     });
   });

@@ -1,3 +1,4 @@
+import { checkKind } from '@svc/shared/messages/check.ts';
 import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import { ANNOUNCED } from './links.ts';
@@ -23,7 +24,7 @@ export type RemovedLink = z.infer<typeof linkDetail>;
 
 const monitorDetail = z.object({
   workspaceId: z.number().int(),
-  type: z.enum(['http', 'tcp', 'dns']),
+  type: checkKind,
   name: z.string(),
   /** URL or URI, for alerts. */
   target: z.string(),

@@ -26,10 +26,10 @@ export function sealSettings(secrets: Secrets, settings: object): Uint8Array {
 }
 
 /**
- * A channel's settings in clear, as {@link sealSettings} sealed them.
+ * What a channel's settings are in clear, as {@link sealSettings} sealed them; to be parsed by whoever takes them.
  *
  * @throws StoreError `store-key`
  */
-export function openSettings(secrets: Secrets, sealed: Uint8Array): Secret<object> {
-  return new Secret(JSON.parse(secrets.open(SEAL, sealed).reveal()) as object);
+export function openSettings(secrets: Secrets, sealed: Uint8Array): Secret<unknown> {
+  return new Secret(JSON.parse(secrets.open(SEAL, sealed).reveal()));
 }

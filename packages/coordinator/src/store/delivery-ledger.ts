@@ -11,7 +11,7 @@ const UIDS_PER_READ = 500;
 /** The deliveries of one monitor to one channel: sent one after the other, in order of their ids. */
 export type LaneId = { notificationId: number; monitorId: number };
 
-/** A pending delivery with what is needed to send it. */
+/** A pending delivery with the data needed to send it. */
 export type QueuedDelivery = LaneId & {
   id: number;
   /** The `webhook-id`. */

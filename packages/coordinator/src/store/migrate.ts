@@ -8,10 +8,10 @@ import { type Execute, sqliteDialect } from './sqlite-dialect.ts';
 const MIGRATION_TABLE = 'kysely_migration';
 
 /**
- * Brings the database up to this version of svc; a migration is applied whole or not at all.
+ * Migrates the database to this version of svc; each migration is applied whole or not at all.
  *
  * @returns the names of the migrations that were applied
- * @throws StoreError `store-newer`, `store-foreign`, or what the database answered
+ * @throws StoreError `store-newer`, `store-foreign`, or the database's error
  */
 export async function migrate(execute: Execute, path: string): Promise<string[]> {
   const db = new Kysely<Database>({ dialect: sqliteDialect(execute) });

@@ -1,11 +1,9 @@
 import { z } from 'zod';
+import { idChunks } from './id-chunks.ts';
 import type { Announced } from './links.ts';
 import { type Readable, readingOf } from './reading-of.ts';
-import type { NewRow, Row } from './resources.ts';
+import type { Row } from './resources.ts';
 import type { Store, Transaction } from './store.ts';
-
-/** Ids in one query; SQLite takes at most 32,766 parameters. */
-const IDS_PER_QUERY = 500;
 
 /** The monitors of all workspaces by ascending id: the next `limit` after `afterId`. */
 export function monitorsAfter(store: Store, afterId: number, limit: number): Promise<Row<'monitors'>[]> {
@@ -21,30 +19,11 @@ export function monitorsAfter(store: Store, afterId: number, limit: number): Pro
 /** Those of these monitors that exist, of any workspace, in no order. */
 export async function monitorsOf(source: Readable, ids: readonly number[]): Promise<Row<'monitors'>[]> {
   const rows: Row<'monitors'>[] = [];
-  for (const some of chunks(ids)) {
+  for (const some of idChunks(ids)) {
     const query = readingOf(source).selectFrom('monitors').selectAll().where('id', 'in', some);
     rows.push(...(await query.execute()));
   }
   return rows;
-}
-
-/** Which of these ids are monitors of the workspace. */
-export async function existingMonitors(
-  source: Readable,
-  workspaceId: number,
-  ids: readonly number[],
-): Promise<ReadonlySet<number>> {
-  const found = new Set<number>();
-  for (const some of chunks(ids)) {
-    const rows = await readingOf(source)
-      .selectFrom('monitors')
-      .select('id')
-      .where('workspace_id', '=', workspaceId)
-      .where('id', 'in', some)
-      .execute();
-    for (const { id } of rows) found.add(id);
-  }
-  return found;
 }
 
 /** Epoch ms at which the monitor was declared; null when it does not exist or belongs to another workspace. */
@@ -67,7 +46,7 @@ const publicity = z.object({ public: z.boolean().default(false) });
 /** Which of these monitors are not public. */
 export async function hiddenMonitors(store: Store, ids: readonly number[]): Promise<ReadonlySet<number>> {
   const hidden = new Set<number>();
-  for (const some of chunks(ids)) {
+  for (const some of idChunks(ids)) {
     const rows = await store.read
       .selectFrom('monitors')
       .select(['id', 'attributes'])
@@ -97,7 +76,7 @@ export async function standingsOf(
   monitorIds: readonly number[],
 ): Promise<ReadonlyMap<number, AlertedState>> {
   const standings = new Map<number, AlertedState & { links: AlertedState['links'][number][] }>();
-  for (const some of chunks(monitorIds)) {
+  for (const some of idChunks(monitorIds)) {
     const rows = await db
       .selectFrom('monitors as m')
       .leftJoin('monitor_states as s', 's.monitor_id', 'm.id')
@@ -117,46 +96,4 @@ export async function standingsOf(
     }
   }
   return standings;
-}
-
-/** Columns of a new monitor; the others begin with their defaults. */
-const COLUMNS = [
-  'workspace_id',
-  'type',
-  'name',
-  'active',
-  'attributes',
-  'secrets_sealed',
-  'activated_at',
-  'owner',
-  'local_name',
-  'created_at',
-  'updated_at',
-] as const satisfies (keyof NewRow<'monitors'>)[];
-
-export type NewMonitor = Pick<NewRow<'monitors'>, (typeof COLUMNS)[number]>;
-
-const INSERT = `INSERT INTO monitors (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`;
-
-/** Answers the new ids, in the order of the rows. */
-export async function insertMonitors(tx: Transaction, rows: readonly NewMonitor[]): Promise<number[]> {
-  const written = await tx.runEach(
-    INSERT,
-    rows.map((row) => COLUMNS.map((column) => row[column] ?? null)),
-  );
-  return written.map(({ lastInsertRowid }) => lastInsertRowid);
-}
-
-/** Removes monitors with their links and states. No component may show them. */
-export async function removeMonitors(tx: Transaction, ids: readonly number[]): Promise<void> {
-  await tx.runEach(
-    'DELETE FROM monitors WHERE id = ?',
-    ids.map((id) => [id]),
-  );
-}
-
-function* chunks(ids: readonly number[]): Generator<readonly number[]> {
-  for (let start = 0; start < ids.length; start += IDS_PER_QUERY) {
-    yield ids.slice(start, start + IDS_PER_QUERY);
-  }
 }

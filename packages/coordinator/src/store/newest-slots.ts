@@ -8,30 +8,23 @@ const CHUNK = 2_000;
 /** A slot (epoch ms) that the monitor `id` was given. */
 export type GivenSlot = { readonly id: number; readonly slot: number };
 
-/** The slot that each monitor decided last, by id; 0: none. */
-export async function* decidedSlots({ read }: Store): AsyncGenerator<GivenSlot> {
-  for (let after = 0; ; ) {
-    const rows = await read
+/** The slot that each monitor decided last; 0: none. By id. */
+export function decidedSlots({ read }: Store): AsyncGenerator<GivenSlot> {
+  return inPages((after) =>
+    read
       .selectFrom('monitor_states')
       .select(['monitor_id as id', 'decided_slot as slot'])
       .where('monitor_id', '>', after)
       .orderBy('monitor_id')
       .limit(CHUNK)
-      .execute();
-    yield* rows;
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    after = last.id;
-  }
+      .execute(),
+  );
 }
 
-/**
- * The newest slot off the grid, up to `until`, of each monitor that has one, deleted monitors included; by
- * id.
- */
-export async function* newestOffGridSlots({ read }: Store, until: number): AsyncGenerator<GivenSlot> {
-  for (let after = 0; ; ) {
-    const rows = await read
+/** The newest slot off the grid, up to `until`, of each monitor that has one, deleted monitors' included. By id. */
+export function newestOffGridSlots({ read }: Store, until: number): AsyncGenerator<GivenSlot> {
+  return inPages((after) =>
+    read
       .selectFrom('off_grid_slots')
       .select(({ fn }) => ['monitor_id as id', fn.max('slot').as('slot')])
       .where('monitor_id', '>', after)
@@ -39,7 +32,14 @@ export async function* newestOffGridSlots({ read }: Store, until: number): Async
       .groupBy('monitor_id')
       .orderBy('monitor_id')
       .limit(CHUNK)
-      .execute();
+      .execute(),
+  );
+}
+
+/** @param page rows by ascending id, those after this one */
+async function* inPages(page: (after: number) => Promise<GivenSlot[]>): AsyncGenerator<GivenSlot> {
+  for (let after = 0; ; ) {
+    const rows = await page(after);
     yield* rows;
     const last = rows.at(-1);
     if (last === undefined) return;

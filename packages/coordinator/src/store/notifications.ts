@@ -1,5 +1,5 @@
 import { type Readable, readingOf } from './reading-of.ts';
-import type { Store, Transaction } from './store.ts';
+import type { Transaction } from './store.ts';
 
 /** Sets a channel's state. Answers false when the workspace has no such channel. The row version stays. */
 export async function setChannelState(
@@ -41,18 +41,4 @@ export async function reviseChannels(tx: Transaction, ids: readonly number[], no
     'UPDATE notifications SET row_version = row_version + 1, updated_at = ? WHERE id = ?',
     ids.map((id) => [now, id]),
   );
-}
-
-/** `provider_type` of these channels; those that are gone are missing. */
-export async function channelKindsOf(
-  store: Store,
-  ids: readonly number[],
-): Promise<ReadonlyMap<number, string>> {
-  if (ids.length === 0) return new Map();
-  const rows = await store.read
-    .selectFrom('notifications')
-    .select(['id', 'provider_type'])
-    .where('id', 'in', ids)
-    .execute();
-  return new Map(rows.map(({ id, provider_type }) => [id, provider_type]));
 }

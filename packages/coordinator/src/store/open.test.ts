@@ -168,3 +168,25 @@ describe('opening', () => {
     expect(rows.length).toBeGreaterThanOrEqual(17);
   });
 });
+
+test('a database whose table names the types of monitor keeps its rows, and takes further types', async () => {
+  await store.close();
+  const former = new DatabaseSync(path);
+  former.exec(`
+    ALTER TABLE monitors ADD COLUMN former TEXT NOT NULL DEFAULT 'http' CHECK (former IN ('http', 'tcp', 'dns'));
+    DROP INDEX monitors_names;
+    ALTER TABLE monitors DROP COLUMN type;
+    ALTER TABLE monitors RENAME COLUMN former TO type;
+    CREATE INDEX monitors_names ON monitors (workspace_id, id, name, type);
+    DELETE FROM kysely_migration WHERE name = '0012-monitor-types';
+    INSERT INTO workspaces (id, name, created_at) VALUES (1, 'a', 1);
+    INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)
+      VALUES (7, 1, 'tcp', 'a', 1, '{}', 1, 1, 1);
+    INSERT INTO monitor_states (monitor_id, status, since) VALUES (7, 'error', 1);`);
+  former.close();
+  store = await openStore({ path, log: silentLog });
+  const rows = await store.read.selectFrom('monitors').select(['id', 'type']).execute();
+  expect(rows).toEqual([{ id: 7, type: 'tcp' }]);
+  expect(await store.read.selectFrom('monitor_states').select('status').execute()).toHaveLength(1);
+  await store.transaction((tx) => tx.query("UPDATE monitors SET type = 'ping' WHERE id = 7"));
+});

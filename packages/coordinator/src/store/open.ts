@@ -12,7 +12,7 @@ import { Writer } from './writer.ts';
 type Options = {
   readonly path: string;
   readonly log: Logger;
-  /** What writes and reads the file; threads, unless said otherwise. */
+  /** The writer and the reader of the file; threads by default. */
   readonly workers?: StoreWorkers;
 };
 

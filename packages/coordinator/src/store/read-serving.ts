@@ -5,10 +5,10 @@ import { Statements } from './statements.ts';
 import { type Numbered, replyTo, type ServedPort } from './thread-protocol.ts';
 
 /**
- * Answers what comes to `port` on one read-only connection. It writes nothing, not even temporary
+ * Answers the requests of `port` on one read-only connection. It writes nothing, not even temporary
  * files, so that a disk that takes no writes delays no read.
  *
- * @returns closes the connection
+ * @returns a function that closes the connection
  */
 export function serveReads(port: ServedPort, { path }: ReaderData): () => void {
   const sqlite = new DatabaseSync(path, { readOnly: true, timeout: 5_000 });

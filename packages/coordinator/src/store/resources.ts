@@ -1,7 +1,8 @@
 import type { Insertable, Selectable, Updateable } from 'kysely';
+import { idChunks } from './id-chunks.ts';
 import { type Readable, readingOf } from './reading-of.ts';
 import type { Database } from './schema.ts';
-import type { Transaction } from './store.ts';
+import type { SqlValue, Transaction } from './store.ts';
 
 /** Tables that keep declared resources. */
 export type ResourceTable = 'monitors' | 'notifications' | 'status_pages' | 'component_groups' | 'components';
@@ -14,7 +15,16 @@ export const RESOURCE_TABLES: readonly ResourceTable[] = [
   'components',
 ];
 
-export type Row<T extends ResourceTable> = Selectable<Database[T]>;
+/** Not a mapped type: what is said of all tables can then be said of any. */
+interface Rows {
+  monitors: Selectable<Database['monitors']>;
+  notifications: Selectable<Database['notifications']>;
+  status_pages: Selectable<Database['status_pages']>;
+  component_groups: Selectable<Database['component_groups']>;
+  components: Selectable<Database['components']>;
+}
+
+export type Row<T extends ResourceTable> = Rows[T];
 export type NewRow<T extends ResourceTable> = Insertable<Database[T]>;
 export type RowChange<T extends ResourceTable> = Updateable<Database[T]>;
 
@@ -43,34 +53,68 @@ export async function findResource<T extends ResourceTable>(
   return row as Row<T> | undefined;
 }
 
-export async function hasResource(
+/** The rows of these ids that the workspace has, in no order. */
+export async function findResources<T extends ResourceTable>(
+  source: Readable,
+  table: T,
+  workspaceId: number,
+  ids: readonly number[],
+): Promise<Row<T>[]> {
+  const found: Row<T>[] = [];
+  for (const some of idChunks(ids)) {
+    const rows = await readingOf(source)
+      .selectFrom<ResourceTable>(table)
+      .selectAll()
+      .where('workspace_id', '=', workspaceId)
+      .where('id', 'in', some)
+      .execute();
+    found.push(...(rows as Row<T>[]));
+  }
+  return found;
+}
+
+/** Which of these ids the workspace has. */
+export async function existingResources(
   source: Readable,
   table: ResourceTable,
   workspaceId: number,
-  id: number,
-): Promise<boolean> {
-  const row = await readingOf(source)
-    .selectFrom(table)
-    .select('id')
-    .where('id', '=', id)
-    .where('workspace_id', '=', workspaceId)
-    .executeTakeFirst();
-  return row !== undefined;
+  ids: readonly number[],
+): Promise<ReadonlySet<number>> {
+  const found = new Set<number>();
+  for (const some of idChunks(ids)) {
+    const rows = await readingOf(source)
+      .selectFrom(table)
+      .select('id')
+      .where('workspace_id', '=', workspaceId)
+      .where('id', 'in', some)
+      .execute();
+    for (const { id } of rows) found.add(id);
+  }
+  return found;
 }
 
-/** Answers the new id. */
-export async function insertResource<T extends ResourceTable>(
-  { db }: Transaction,
+/**
+ * Inserts rows. Returns the new ids in the order of the rows.
+ *
+ * @param rows all with the same columns; the others begin with their defaults
+ */
+export async function insertResources<T extends ResourceTable>(
+  tx: Transaction,
   table: T,
-  row: NewRow<T>,
-): Promise<number> {
-  const { id } = await db
-    .insertInto<ResourceTable>(table)
-    // The compiler does not know that the columns fit when the table is any of several.
-    .values(row as NewRow<ResourceTable>)
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  return id;
+  rows: readonly NewRow<T>[],
+): Promise<number[]> {
+  const [first] = rows;
+  if (first === undefined) return [];
+  const columns = Object.keys(first);
+  const sql = `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
+  const written = await tx.runEach(
+    sql,
+    rows.map((row) => {
+      const values = new Map<string, SqlValue | undefined>(Object.entries(row));
+      return columns.map((column) => values.get(column) ?? null);
+    }),
+  );
+  return written.map(({ lastInsertRowid }) => lastInsertRowid);
 }
 
 export async function updateResource<T extends ResourceTable>(
@@ -87,11 +131,18 @@ export async function updateResource<T extends ResourceTable>(
 }
 
 /**
- * Removes a row. Rows that refer to it must be gone, except links, states and deliveries: the database
- * removes those with it.
+ * Removes rows. Rows that refer to them must be gone, except links, states and deliveries: the database
+ * removes those with them.
  */
-export async function removeResource({ db }: Transaction, table: ResourceTable, id: number): Promise<void> {
-  await db.deleteFrom(table).where('id', '=', id).execute();
+export async function removeResources(
+  tx: Transaction,
+  table: ResourceTable,
+  ids: readonly number[],
+): Promise<void> {
+  await tx.runEach(
+    `DELETE FROM ${table} WHERE id = ?`,
+    ids.map((id) => [id]),
+  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { CheckKind } from '@svc/shared/messages/check.ts';
 import type { Generated } from 'kysely';
 
 type RollupRow = {
@@ -11,7 +12,18 @@ type RollupRow = {
   latency: Uint8Array | null;
 };
 
-/** Row types of the tables; the comments in `migrations/` explain them. Booleans are 0 or 1. */
+/** Of a resource that is declared, whoever declares it. */
+type DeclaredRow = {
+  id: Generated<number>;
+  workspace_id: number;
+  owner: string | null;
+  local_name: string | null;
+  row_version: Generated<number>;
+  created_at: number;
+  updated_at: number;
+};
+
+/** Row types of the tables; `migrations/` says what they mean. Booleans are 0 or 1. */
 export interface Database {
   workspaces: { id: Generated<number>; name: string; created_at: number };
   tokens: {
@@ -27,35 +39,21 @@ export interface Database {
     last_used_at: number | null;
     revoked_at: number | null;
   };
-  monitors: {
-    id: Generated<number>;
-    workspace_id: number;
-    type: 'http' | 'tcp' | 'dns';
+  monitors: DeclaredRow & {
+    type: CheckKind;
     name: string;
     active: number;
     attributes: string;
     secrets_sealed: Uint8Array | null;
     probe_version: Generated<number>;
     activated_at: number;
-    owner: string | null;
-    local_name: string | null;
-    row_version: Generated<number>;
-    created_at: number;
-    updated_at: number;
   };
-  notifications: {
-    id: Generated<number>;
-    workspace_id: number;
+  notifications: DeclaredRow & {
     name: string | null;
     provider_type: string;
     settings_sealed: Uint8Array;
     state: Generated<'ok' | 'failing'>;
     state_reason: string | null;
-    owner: string | null;
-    local_name: string | null;
-    row_version: Generated<number>;
-    created_at: number;
-    updated_at: number;
   };
   links: {
     monitor_id: number;
@@ -63,44 +61,23 @@ export interface Database {
     announced: Generated<'active' | 'degraded' | 'error'>;
     incident: string | null;
   };
-  status_pages: {
-    id: Generated<number>;
-    workspace_id: number;
+  status_pages: DeclaredRow & {
     slug: string;
     custom_domain: string | null;
     attributes: string;
     secrets_sealed: Uint8Array | null;
     published: Generated<number>;
     theme: Generated<'system' | 'light' | 'dark'>;
-    owner: string | null;
-    local_name: string | null;
-    row_version: Generated<number>;
-    created_at: number;
-    updated_at: number;
   };
-  component_groups: {
-    id: Generated<number>;
-    workspace_id: number;
+  component_groups: DeclaredRow & {
     page_id: number;
     attributes: string;
-    owner: string | null;
-    local_name: string | null;
-    row_version: Generated<number>;
-    created_at: number;
-    updated_at: number;
   };
-  components: {
-    id: Generated<number>;
-    workspace_id: number;
+  components: DeclaredRow & {
     page_id: number;
     group_id: number | null;
     monitor_id: number | null;
     attributes: string;
-    owner: string | null;
-    local_name: string | null;
-    row_version: Generated<number>;
-    created_at: number;
-    updated_at: number;
   };
   monitor_states: {
     monitor_id: number;

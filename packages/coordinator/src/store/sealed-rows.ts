@@ -1,7 +1,7 @@
 import { readFact, writeFact } from './facts.ts';
-import type { Row } from './resources.ts';
+import type { ResourceTable, Row } from './resources.ts';
 import type { SealPurpose, Secrets } from './secrets.ts';
-import type { Store } from './store.ts';
+import type { SqlValue, Store } from './store.ts';
 
 /*
  * Pages of sealed values, so that they can be sealed anew. The versions of the rows stay: users see no
@@ -32,62 +32,31 @@ export async function overwritingFreedPages(store: Store, work: () => Promise<vo
   }
 }
 
-export type SealedMonitor = Pick<
-  Row<'monitors'>,
-  'id' | 'type' | 'name' | 'active' | 'attributes' | 'secrets_sealed'
->;
-
-/** By ascending id, after this one. */
-export function monitorsAfter({ read }: Store, id: number): Promise<SealedMonitor[]> {
-  return read
-    .selectFrom('monitors')
-    .select(['id', 'type', 'name', 'active', 'attributes', 'secrets_sealed'])
+/** Rows of a table after this id, ascending. */
+export async function rowsAfter<T extends ResourceTable>(
+  { read }: Store,
+  table: T,
+  id: number,
+): Promise<Row<T>[]> {
+  const rows = await read
+    .selectFrom<ResourceTable>(table)
+    .selectAll()
     .where('id', '>', id)
     .orderBy('id')
     .limit(PAGE_ROWS)
     .execute();
+  return rows as Row<T>[];
 }
 
-export async function resealMonitors(
+/** Replaces these columns of rows. @param rows by id, the values in the order of the columns */
+export async function replaceColumns(
   store: Store,
-  rows: readonly Pick<SealedMonitor, 'id' | 'attributes' | 'secrets_sealed'>[],
+  table: ResourceTable,
+  columns: readonly string[],
+  rows: ReadonlyMap<number, readonly SqlValue[]>,
 ): Promise<void> {
-  await store.commit([
-    {
-      sql: 'UPDATE monitors SET attributes = ?, secrets_sealed = ? WHERE id = ?',
-      rows: rows.map(({ id, attributes, secrets_sealed }) => [attributes, secrets_sealed, id]),
-    },
-  ]);
-}
-
-const SEALED_COLUMNS = { notifications: 'settings_sealed', status_pages: 'secrets_sealed' } as const;
-export type SealedTable = keyof typeof SEALED_COLUMNS;
-
-/**
- * Seals a page of a table's rows anew, after the id `afterId`. Answers the last id of the page; null: there
- * are no more.
- */
-export async function resealPage(
-  store: Store,
-  { table, afterId }: { table: SealedTable; afterId: number },
-  reseal: (sealed: Uint8Array) => Uint8Array,
-): Promise<number | null> {
-  const column = SEALED_COLUMNS[table];
-  const rows = await store.read
-    .selectFrom(table)
-    .select((select) => ['id', select.ref(column as never).as('sealed')])
-    .where('id', '>', afterId)
-    .orderBy('id')
-    .limit(PAGE_ROWS)
-    .execute();
-  const sealed = rows as unknown as readonly { id: number; sealed: Uint8Array | null }[];
-  await store.commit([
-    {
-      sql: `UPDATE ${table} SET ${column} = ? WHERE id = ?`,
-      rows: sealed.flatMap((row) => (row.sealed === null ? [] : [[reseal(row.sealed), row.id]])),
-    },
-  ]);
-  return sealed.at(-1)?.id ?? null;
+  const sql = `UPDATE ${table} SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
+  await store.commit([{ sql, rows: [...rows].map(([id, values]) => [...values, id]) }]);
 }
 
 export type StoredAlertRow = { readonly id: number; readonly alert: string };

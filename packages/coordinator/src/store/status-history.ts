@@ -35,6 +35,7 @@ export async function statusHistories(
  * @param changes JSON of the later instants and statuses
  */
 export function historyOf(from: number, before: MonitorStatus | null, changes: string): StatusSince[] {
+  // Made by the query, of columns with these types.
   const list = (JSON.parse(changes) as [number, MonitorStatus][]).map(([at, status]) => ({ at, status }));
   return before === null ? list : [{ at: from, status: before }, ...list];
 }

@@ -3,16 +3,16 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 import type { ReaderData } from './read-protocol.ts';
 import type { WriterData } from './write-protocol.ts';
 
-/** What the store uses of a `Worker`. */
+/** The part of a `Worker` that the store uses. */
 export type StoreWorker = Pick<Worker, 'postMessage' | 'ref' | 'unref'> & {
   on(event: 'message', listener: (message: unknown) => void): unknown;
   on(event: 'error', listener: (error: unknown) => void): unknown;
   on(event: 'exit', listener: () => void): unknown;
-  /** Waits for the statement in progress, which cannot be interrupted. */
+  /** Ends the thread; waits for the running statement, which cannot be interrupted. */
   terminate(): Promise<unknown>;
 };
 
-/** Starts what writes and what reads one database file. */
+/** Starts the writer and the reader of one database file. */
 export type StoreWorkers = {
   readonly writer: (data: WriterData) => StoreWorker;
   readonly reader: (data: ReaderData) => StoreWorker;
@@ -24,7 +24,7 @@ export type StoreWorkers = {
  */
 const LIMITS = { maxYoungGenerationSizeMb: 4 };
 
-/** A thread each. */
+/** Starts a thread for each. */
 export const STORE_THREADS: StoreWorkers = {
   writer: (workerData) =>
     start(new URL('./write-worker.ts', import.meta.url), { name: 'store-writer', workerData }),

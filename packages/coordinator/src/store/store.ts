@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from './schema.ts';
 
-/** What a parameter of a hand-written statement may be. */
+/** A parameter of a hand-written statement. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
 /** The effect of a statement for one row of parameters. */

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { SqliteFailure } from './errors.ts';
 
-/** A request to a thread of the store; answered in the order of asking. */
+/** A request to a thread of the store. Requests are answered in their order. */
 export type Numbered<Request> = { readonly id: number; readonly request: Request };
 
 export type Reply<Answer> =

@@ -70,6 +70,7 @@ export async function recentDays(
   return rows.map(({ id, since, days, before, changes }) => ({
     id,
     since,
+    // Made by the query, of columns with these types.
     rolledUp: (JSON.parse(days) as StoredDay[]).map(([at, active, degraded, error]) => ({
       at,
       times: { active, degraded, error, unknown: DAY_MS - active - degraded - error },

@@ -7,7 +7,7 @@ import type { Database } from './schema.ts';
 import type { Store, Transaction } from './store.ts';
 import { wholeMs } from './whole-ms.ts';
 
-export const DEFAULT_WORKSPACE = 'default';
+const DEFAULT_WORKSPACE = 'default';
 
 export type Workspace = Selectable<Database['workspaces']>;
 

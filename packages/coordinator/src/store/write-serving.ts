@@ -4,9 +4,9 @@ import type { WriterData, WriterNotice, WriterRequest } from './write-protocol.t
 import { WriteRequests } from './write-requests.ts';
 
 /**
- * Answers what comes to `port` on one connection that writes, in the order of coming.
+ * Answers the requests of `port`, in their order, on one connection that writes.
  *
- * @returns closes the connection
+ * @returns a function that closes the connection
  */
 export function serveWrites(port: ServedPort, { path, commits }: WriterData, clock: Clock): () => void {
   const durable = new Int32Array(commits);

@@ -36,7 +36,7 @@ export function problemOf(text: string): (z.infer<typeof problemDocument> & { co
 
 type Answered = { readonly status: number; readonly headers: AnswerHeaders };
 
-type Parts = {
+type Details = {
   readonly request: string;
   readonly answered?: Answered;
   readonly errors?: readonly ProblemDetail[];
@@ -62,7 +62,7 @@ export class ApiError extends SvcError {
   constructor(
     code: ApiErrorCode,
     message: string,
-    { request, answered, errors = [], requestId, cause }: Parts,
+    { request, answered, errors = [], requestId, cause }: Details,
   ) {
     super(code, `${request}: ${message}`, cause === undefined ? {} : { cause });
     this.request = request;

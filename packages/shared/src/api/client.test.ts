@@ -154,7 +154,7 @@ describe('errors', () => {
     const error = await failure(client().put('/v1/notifications/5', { secret: 'hidden' }));
     expect(error).toMatchObject({ code: 'invalid', status: 422, errors, requestId: 'r-1' });
     expect(error.message).toBe(
-      'PUT /v1/notifications/5: one thing is wrong; /webhook/endpoint: is not a valid URL (422)',
+      'PUT /v1/notifications/5: the body has 1 error; /webhook/endpoint: is not a valid URL (422)',
     );
   });
 

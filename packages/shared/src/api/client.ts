@@ -20,7 +20,7 @@ export type ApiLimits = Patience & {
   readonly answerBytes: number;
 };
 
-export const API_LIMITS: ApiLimits = {
+const API_LIMITS: ApiLimits = {
   attemptMs: 30_000,
   deadlineMs: 300_000,
   finishMs: 30_000,

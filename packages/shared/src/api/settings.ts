@@ -1,4 +1,4 @@
-/** What is wrong with an address of the API, as text that follows its name; null when the address is good. */
+/** The problem of an address of the API, as text that follows its name; null when the address is good. */
 export function baseUrlProblem(text: string): string | null {
   if (/[\u0000-\u0020\u007f]/.test(text)) return 'must not contain blanks or control characters';
   const url = URL.parse(text);
@@ -33,7 +33,7 @@ export function firstToken(text: string): string {
 }
 
 /**
- * What is wrong with a token, as text that follows its name; null when the token is good. The text never
+ * The problem of a token, as text that follows its name; null when the token is good. The text never
  * contains the token.
  */
 export function tokenProblem(token: string): string | null {

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { LIMITS } from '../limits.ts';
+import { checkKind } from '../messages/check.ts';
 import { OUTCOMES } from '../messages/check-result.ts';
 import { REGIONS } from '../regions.ts';
 
-export const ALERT_STATUSES = ['error', 'degraded', 'recovered'] as const;
+const ALERT_STATUSES = ['error', 'degraded', 'recovered'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
 /** Why an incident was closed without a recovery; told to incident kinds only. */
-export const CLOSURES = ['monitor-deleted', 'monitor-deactivated', 'channel-unlinked'] as const;
+const CLOSURES = ['monitor-deleted', 'monitor-deactivated', 'channel-unlinked'] as const;
 export type Closure = (typeof CLOSURES)[number];
 
 /**
@@ -21,7 +22,7 @@ export const alert = z.object({
     id: z.number().int(),
     name: z.string(),
     url: z.string(),
-    type: z.enum(['http', 'tcp', 'dns']),
+    type: checkKind,
   }),
   status: z.enum(ALERT_STATUSES),
   /** Slot of the check, epoch ms. */

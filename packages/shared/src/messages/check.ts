@@ -41,17 +41,17 @@ export type StringComparator = (typeof STRING_COMPARATORS)[number];
 export type RecordComparator = (typeof RECORD_COMPARATORS)[number];
 export type RecordType = (typeof RECORD_TYPES)[number];
 
-export const statusCodeAssertion = z.object({
+const statusCodeAssertion = z.object({
   target: z.number().int(),
   comparator: z.enum(NUMBER_COMPARATORS),
 });
-export const bodyAssertion = z.object({ target: z.string(), comparator: z.enum(STRING_COMPARATORS) });
-export const headerAssertion = z.object({
+const bodyAssertion = z.object({ target: z.string(), comparator: z.enum(STRING_COMPARATORS) });
+const headerAssertion = z.object({
   key: z.string(),
   target: z.string(),
   comparator: z.enum(STRING_COMPARATORS),
 });
-export const recordAssertion = z.object({
+const recordAssertion = z.object({
   record: z.enum(RECORD_TYPES),
   target: z.string(),
   comparator: z.enum(RECORD_COMPARATORS),
@@ -91,4 +91,9 @@ export type HttpCheck = z.infer<typeof httpCheck>;
 export type TcpCheck = z.infer<typeof tcpCheck>;
 export type DnsCheck = z.infer<typeof dnsCheck>;
 export type Check = z.infer<typeof check>;
-export type CheckKind = Check['type'];
+/** `type` of a check, and of the monitor that it is a check of. */
+export const checkKind = z.enum(check.options.map(({ shape }) => shape.type.value));
+export type CheckKind = z.infer<typeof checkKind>;
+export type CheckOf<T extends CheckKind> = Extract<Check, { type: T }>;
+/** What checks of all kinds have in common. */
+export type Attempts = Pick<Check, keyof typeof attempts>;

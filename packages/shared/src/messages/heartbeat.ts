@@ -137,7 +137,7 @@ export const acceptance = z.object({
 export type Acceptance = z.infer<typeof acceptance>;
 
 /** `svc.agents.<region>`: the answer to `run_now`. */
-export const runOutcome = z.object({
+const runOutcome = z.object({
   v: messageVersion,
   kind: z.literal('run_outcome'),
   agent: agentId,

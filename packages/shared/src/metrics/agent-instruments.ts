@@ -38,7 +38,7 @@ export const AGENT_COUNTERS = {
       values: {
         oversized: 'It is larger than any message of svc.',
         'not-json': 'It is not JSON.',
-        invalid: 'It is none of the messages that an agent knows.',
+        invalid: 'It is not a message that the agent knows.',
         'foreign-results': "It names a subject for results that is not the region's own.",
       },
     },

@@ -2,18 +2,21 @@ import { counter, gauge, histogram } from './instrument.ts';
 
 /** The counters of the delivery of alerts. They count from the moment when the coordinator began to lead. */
 export const DELIVERY_COUNTERS = {
-  attempts: counter('svc_delivery_attempts_total', 'Attempts to deliver an alert.', {
+  /** The outcomes are those that the ledger keeps of each attempt, and the API answers. */
+  attempts: counter('svc_delivery_attempts_total', 'Attempts to deliver an alert, or a test of a channel.', {
     label: {
       name: 'outcome',
       values: {
         delivered: 'The receiver took it.',
-        retry: 'It failed and is tried again.',
-        'permanent-message': 'The receiver refused this alert for good.',
-        'permanent-channel': 'The receiver refuses every alert of this channel, or the channel cannot send.',
+        retry:
+          'It failed in a way that may pass. An alert is tried again until it is a day old, a test is not.',
+        'permanent-message': 'The receiver refused this alert for good; others may pass.',
+        'permanent-channel':
+          'The receiver refuses all of this channel until its settings are changed, or the channel cannot send.',
       },
     },
     advice:
-      'Where any outcome but `delivered` grows, `GET /v1/notifications/{id}/deliveries` has the answers of the receiver.',
+      'Where anything but `delivered` grows: `GET /v1/notifications/{id}/deliveries` has every attempt with its `outcome` and the answer of the receiver.',
   }),
   attemptDuration: histogram(
     'svc_delivery_attempt_duration_seconds',

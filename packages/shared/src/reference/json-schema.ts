@@ -13,7 +13,7 @@ export function declaredFileSchema(): object {
   });
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
-    title: 'svc.yaml: resources by type and local name',
+    title: 'Declared file of svc: resources by type and local name',
     type: 'object',
     properties: Object.fromEntries(kinds),
     additionalProperties: false,

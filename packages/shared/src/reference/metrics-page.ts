@@ -20,7 +20,7 @@ export function metricsPage(): string {
     '',
     'Every series exists from the start, with the value 0. Labels have only the values that are listed here, so the number of series is',
     'bounded. A counter starts at 0 again with its process. The counters of the leader start at 0 again each time that a coordinator begins',
-    'to lead. `rate()` and `increase()` allow for both. Where a metric has an alarm, its line says when somebody should look at it, and what',
+    'to lead. `rate()` and `increase()` allow for both. Where a metric has an alarm, its line says when an operator should look at it, and what',
     'to do then. This page does not cover the metrics of the monitored targets: the API has them under `/v1/monitors`.',
     ...INSTRUMENT_GROUPS.flatMap(section),
   ]);

@@ -1,50 +1,29 @@
-import { domainToASCII } from 'node:url';
 import { LIMITS } from '../limits.ts';
-import type { Check } from '../messages/check.ts';
+import type { Check, CheckKind } from '../messages/check.ts';
+import { MONITORS, type Monitors } from './monitors.ts';
 import type { Monitor } from './registry.ts';
-import { splitHostAndPort } from './texts.ts';
 
 /**
  * The part of a monitor that probes need, as it travels in jobs. The default time-out is resolved, and
  * international names are in their ASCII form. It holds header values in clear text.
  */
 export function toCheck(monitor: Monitor): Check {
-  const attempts = {
-    timeout: monitor.timeout === 0 ? LIMITS.defaultTimeoutMs : monitor.timeout,
-    retry: monitor.retry,
-    degraded_at: monitor.degraded_at,
-  };
-  switch (monitor.type) {
-    case 'http':
-      return {
-        type: 'http',
-        url: monitor.url,
-        method: monitor.method,
-        headers: monitor.headers,
-        body: monitor.body,
-        follow_redirects: monitor.follow_redirects,
-        status_code_assertions: monitor.status_code_assertions,
-        body_assertions: monitor.body_assertions,
-        header_assertions: monitor.header_assertions,
-        // The member is left out when it is off: a monitor that never had it is probed as before and keeps
-        // its votes.
-        ...(monitor.certificate_expiry_days === 0
-          ? {}
-          : { certificate_expiry_days: monitor.certificate_expiry_days }),
-        ...attempts,
-      };
-    case 'tcp':
-      return { type: 'tcp', uri: asciiHostAndPort(monitor.uri), ...attempts };
-    case 'dns':
-      return {
-        type: 'dns',
-        uri: asciiName(monitor.uri),
-        record_assertions: monitor.record_assertions,
-        ...attempts,
-      };
-    default:
-      return monitor satisfies never;
-  }
+  return checkOf(monitor.type, monitor);
+}
+
+function checkOf<T extends CheckKind>(type: T, monitor: Monitors[T]): Check {
+  const { timeout, retry, degraded_at } = monitor;
+  const attempts = { timeout: timeout === 0 ? LIMITS.defaultTimeoutMs : timeout, retry, degraded_at };
+  return MONITORS[type].checkOf(monitor, attempts);
+}
+
+/** URL, without user information, or URI: what a monitor is known by in alerts. */
+export function targetOf(monitor: Monitor): string {
+  return targetOfType(monitor.type, monitor);
+}
+
+function targetOfType<T extends CheckKind>(type: T, monitor: Monitors[T]): string {
+  return MONITORS[type].targetOf(monitor);
 }
 
 /**
@@ -56,18 +35,4 @@ export function toCheck(monitor: Monitor): Check {
  */
 export function probeFingerprint(monitor: Monitor): string {
   return JSON.stringify(toCheck(monitor));
-}
-
-function asciiHostAndPort(uri: string): string {
-  const parts = splitHostAndPort(uri);
-  if (parts === null || parts.isBracketed) return uri;
-  return `${asciiName(parts.host)}:${parts.port}`;
-}
-
-/**
- * Converts only names with other characters, because `domainToASCII` would also change ASCII names to lower
- * case.
- */
-function asciiName(name: string): string {
-  return /^[\u0000-\u007f]*$/.test(name) ? name : domainToASCII(name);
 }

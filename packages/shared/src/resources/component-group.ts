@@ -6,6 +6,8 @@ import { reference, text } from './values.ts';
 
 export const componentGroup = {
   kind: 'svc_status_page_component_group',
+  noun: 'component group',
+  path: '/v1/status-pages/{page_id}/component-groups',
   title: 'Status page component group',
   description: marked('svc_status_page_component_group', 'A named group of components of one status page.'),
   constants: {},

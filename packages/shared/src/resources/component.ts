@@ -8,6 +8,7 @@ import {
   type Rule,
   required,
 } from './definition.ts';
+import { MONITOR_KINDS } from './monitors.ts';
 import { oneLine } from './texts.ts';
 import { choice, number, reference, text } from './values.ts';
 
@@ -32,6 +33,8 @@ const monitorOfType: Rule = {
 
 export const component = {
   kind: 'svc_status_page_component',
+  noun: 'component',
+  path: '/v1/status-pages/{page_id}/components',
   title: 'Status page component',
   description: marked(
     'svc_status_page_component',
@@ -46,7 +49,7 @@ export const component = {
       replaces: true,
     }),
     monitor_id: optional(
-      reference('svc_http_monitor', 'svc_tcp_monitor', 'svc_dns_monitor'),
+      reference(...MONITOR_KINDS),
       'Monitor that the component shows. It is required when `type` is `monitor`.',
     ),
     name: optional(

@@ -7,6 +7,10 @@ import type { z } from 'zod';
 export type ResourceDefinition = {
   /** Name in Terraform and in the declared file: `svc_http_monitor`. */
   readonly kind: string;
+  /** Noun for messages: `monitor`. */
+  readonly noun: string;
+  /** Path of the list in the API; a single object is under `/{id}`. */
+  readonly path: `/v1/${string}`;
   /** Title for headings: `HTTP monitor`. */
   readonly title: string;
   readonly description: string;
@@ -23,6 +27,13 @@ export type ResourceDefinition = {
   readonly rules: readonly Rule[];
   /** Last step of normalization, for a resource whose normalized form differs from its members by name. */
   arrange?(members: Readonly<Record<string, unknown>>): Record<string, unknown>;
+  /** The inverse of {@link arrange}. */
+  present?(normalized: Readonly<Record<string, unknown>>): Record<string, unknown>;
+  /**
+   * Warnings about attributes that have no effect beside the other attributes, without a full stop. Nobody who sets
+   * a password means a page that everybody can see.
+   */
+  withoutEffect?(normalized: Readonly<Record<string, unknown>>): readonly string[];
 };
 
 export type Attributes = Readonly<Record<string, Attribute>>;

@@ -1,12 +1,14 @@
 import { LIMITS } from '../limits.ts';
-import { RECORD_COMPARATORS, RECORD_TYPES } from '../messages/check.ts';
+import { type Attempts, type DnsCheck, RECORD_COMPARATORS, RECORD_TYPES } from '../messages/check.ts';
 import { type Normalized, type ResourceDefinition, repeatedBlock, required } from './definition.ts';
 import { MONITOR_API_MEMBERS, naming, running } from './monitor-common.ts';
-import { domainName } from './texts.ts';
+import { asciiName, domainName } from './texts.ts';
 import { choice, text } from './values.ts';
 
 export const dnsMonitor = {
-  kind: 'svc_dns_monitor',
+  kind: 'svc_dns_monitor' as const,
+  noun: 'monitor',
+  path: '/v1/monitors',
   title: 'DNS monitor',
   description:
     'Resolves a domain name and judges the records. Only the record types of the assertions are asked for. Without assertions, A and AAAA are asked for, and one of them must have a record. A name that does not exist is a failure, whatever is asserted.',
@@ -37,3 +39,7 @@ export const dnsMonitor = {
 } satisfies ResourceDefinition;
 
 export type DnsMonitor = Normalized<typeof dnsMonitor>;
+
+export function dnsCheckOf({ uri, record_assertions }: DnsMonitor, attempts: Attempts): DnsCheck {
+  return { type: 'dns', uri: asciiName(uri), record_assertions, ...attempts };
+}

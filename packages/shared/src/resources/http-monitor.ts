@@ -1,5 +1,11 @@
 import { LIMITS } from '../limits.ts';
-import { HTTP_METHODS, NUMBER_COMPARATORS, STRING_COMPARATORS } from '../messages/check.ts';
+import {
+  type Attempts,
+  HTTP_METHODS,
+  type HttpCheck,
+  NUMBER_COMPARATORS,
+  STRING_COMPARATORS,
+} from '../messages/check.ts';
 import { urlSecrets } from '../url-secrets.ts';
 import {
   type Normalized,
@@ -40,7 +46,9 @@ const fitsAJob: Rule = {
 };
 
 export const httpMonitor = {
-  kind: 'svc_http_monitor',
+  kind: 'svc_http_monitor' as const,
+  noun: 'monitor',
+  path: '/v1/monitors',
   title: 'HTTP monitor',
   description:
     'Sends an HTTP request and judges the response. All assertions must hold. Without a status code assertion, a status from 200 to 299 is required.',
@@ -105,3 +113,21 @@ export const httpMonitor = {
 } satisfies ResourceDefinition;
 
 export type HttpMonitor = Normalized<typeof httpMonitor>;
+
+export function httpCheckOf(monitor: HttpMonitor, attempts: Attempts): HttpCheck {
+  const { certificate_expiry_days } = monitor;
+  return {
+    type: 'http',
+    url: monitor.url,
+    method: monitor.method,
+    headers: monitor.headers,
+    body: monitor.body,
+    follow_redirects: monitor.follow_redirects,
+    status_code_assertions: monitor.status_code_assertions,
+    body_assertions: monitor.body_assertions,
+    header_assertions: monitor.header_assertions,
+    // The member is left out when it is off: a monitor that never had it is probed as before and keeps its votes.
+    ...(certificate_expiry_days === 0 ? {} : { certificate_expiry_days }),
+    ...attempts,
+  };
+}

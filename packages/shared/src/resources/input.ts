@@ -1,19 +1,12 @@
 import { z } from 'zod';
 import { nearest } from '../nearest.ts';
-import type {
-  Attribute,
-  Attributes,
-  Block,
-  NormalizedAttributes,
-  ResourceDefinition,
-  Rule,
-} from './definition.ts';
-import { expected, listOf, quoted } from './wording.ts';
+import type { Attribute, Attributes, Block, NormalizedAttributes, ResourceDefinition } from './definition.ts';
+import { expected, listOf, notOneOf, quoted } from './wording.ts';
 
 /**
- * The surface that the input came from. The API ignores read-only members, so that an answer can be sent
- * back. In the declared file they are unknown members, and ids may be references
- * (`${svc_http_monitor.api.id}`) that are resolved when the declaration is applied.
+ * Who wrote the input. Over the API, read-only members are ignored, so that an answer can be sent
+ * back; in the declared file they are refused, and ids may be references (`${svc_http_monitor.api.id}`)
+ * that are resolved when the declaration is applied.
  */
 export type Surface = 'api' | 'file';
 
@@ -21,7 +14,9 @@ export type Surface = 'api' | 'file';
 export type Issue = {
   readonly path: readonly (string | number)[];
   readonly message: string;
-  /** Set when the member itself should not be there. Otherwise its value is wrong. */
+  /** The message without the value, where it repeats that. For values that nobody may be shown. */
+  readonly unquoted?: string;
+  /** The member itself should not be there; else its value is wrong. */
   readonly isUnknown?: true;
 };
 
@@ -39,10 +34,10 @@ export function inputSchema<T>(definition: ResourceDefinition, surface: Surface)
   };
   const members = [...Object.keys(written), ...Object.keys(definition.constants)];
   const readOnly = surface === 'api' ? readOnlyShape(definition) : {};
-  return strictObject({ ...readOnly, ...written }, Object.keys(written))
+  return strictObject({ ...readOnly, ...written }, Object.keys(written), readOnlyNames(definition))
     .superRefine(
       (value, context) => {
-        for (const breach of breaches(definition.rules, value)) {
+        for (const breach of breaches(definition, value)) {
           context.addIssue({ code: 'custom', path: [...breach.path], message: breach.message });
         }
       },
@@ -98,12 +93,10 @@ function blockSchema(block: Block, surface: Surface): z.ZodType {
 }
 
 function readOnlyShape(definition: ResourceDefinition): z.ZodRawShape {
-  const computed = Object.entries(definition.attributes).filter(
-    ([, { presence }]) => presence === 'computed',
-  );
-  const ignored = [...computed.map(([name]) => name), ...definition.apiMembers];
   return {
-    ...Object.fromEntries(ignored.map((name) => [name, z.unknown().optional().meta({ readOnly: true })])),
+    ...Object.fromEntries(
+      readOnlyNames(definition).map((name) => [name, z.unknown().optional().meta({ readOnly: true })]),
+    ),
     ...Object.fromEntries(
       Object.entries(definition.constants).map(([name, constant]) => [
         name,
@@ -118,20 +111,26 @@ function readOnlyShape(definition: ResourceDefinition): z.ZodRawShape {
   };
 }
 
+/** What the service sets: the computed attributes, and what only the API answers. */
+function readOnlyNames({ attributes, apiMembers }: ResourceDefinition): string[] {
+  const computed = Object.entries(attributes).filter(([, { presence }]) => presence === 'computed');
+  return [...computed.map(([name]) => name), ...apiMembers];
+}
+
+/** Of a member that nobody may set. */
+export const SET_BY_THE_SERVICE = 'is set by the service: remove it';
 const NOT_KNOWN = 'is unknown';
-/** Most unknown members that get a suggestion, because the search takes time. */
+/** Unknown members that are told what was probably meant: looking for that takes its time. */
 const MOST_HINTS = 20;
 
-/**
- * An object schema that refuses unknown members. They make one issue with a line for each of them, which
- * {@link issuesOf} takes apart.
- */
-function strictObject(shape: z.ZodRawShape, known: readonly string[]) {
+/** Unknown members make one issue with a line for each of them; {@link issuesOf} takes it apart. */
+function strictObject(shape: z.ZodRawShape, known: readonly string[], readOnly: readonly string[] = []) {
+  const wrong = (name: string) => (readOnly.includes(name) ? SET_BY_THE_SERVICE : unknownMember(name, known));
   return z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
         ? (issue.keys as string[])
-            .map((name, index) => (index < MOST_HINTS ? unknownMember(name, known) : NOT_KNOWN))
+            .map((name, index) => (index < MOST_HINTS ? wrong(name) : NOT_KNOWN))
             .join('\n')
         : expected('a mapping')(issue),
   });
@@ -144,15 +143,19 @@ function unknownMember(name: string, known: readonly string[]): string {
     : `is unknown: did you mean "${meant}"?`;
 }
 
-function breaches(rules: readonly Rule[], value: unknown) {
+/** The rules see the constants wherever the resource was written: the API has them in the body, the file has not. */
+function breaches({ rules, constants }: ResourceDefinition, value: unknown) {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
-  return rules.flatMap((rule) => [...rule.check(value as Record<string, unknown>)]);
+  return rules.flatMap((rule) => [...rule.check({ ...value, ...constants })]);
 }
 
 /** The problems of an input, one issue for each member, in the order in which they were found. */
 export function issuesOf(error: z.ZodError): Issue[] {
   return error.issues.flatMap((issue): Issue[] => {
     const path = issue.path.map((step) => (typeof step === 'number' ? step : String(step)));
+    if (issue.code === 'invalid_value') {
+      return [{ path, message: issue.message, unquoted: notOneOf(issue.values) }];
+    }
     if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
     const messages = issue.message.split('\n');
     return issue.keys.map((key, index) => ({

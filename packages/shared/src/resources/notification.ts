@@ -13,6 +13,7 @@ import {
   required,
   withDefault,
 } from './definition.ts';
+import { MONITOR_KINDS } from './monitors.ts';
 import { oneLine } from './texts.ts';
 import { choice, referenceSet, text } from './values.ts';
 
@@ -44,6 +45,8 @@ const oneMatchingBlock: Rule = {
 
 export const notification = {
   kind: 'svc_notification',
+  noun: 'notification',
+  path: '/v1/notifications',
   title: 'Notification channel',
   description: 'A channel that receives the alerts of the monitors in `monitor_ids`.',
   constants: {},
@@ -51,7 +54,7 @@ export const notification = {
     name: optional(text({ max: LIMITS.channelName, check: oneLine }), 'Name that people see.'),
     provider_type: required(choice(CHANNEL_KINDS), 'Kind of the channel.'),
     monitor_ids: withDefault(
-      referenceSet('svc_http_monitor', 'svc_tcp_monitor', 'svc_dns_monitor'),
+      referenceSet(...MONITOR_KINDS),
       [],
       'Monitors whose alerts the channel receives.',
     ),
@@ -68,6 +71,7 @@ export const notification = {
     monitor_ids,
     settings: blocks[provider_type as ChannelKind],
   }),
+  present: ({ settings, ...rest }) => ({ ...rest, [String(rest.provider_type)]: settings }),
 } satisfies ResourceDefinition;
 
 /** A normalized channel. `settings` are those of its kind; in the API they have the name of the kind. */

@@ -1,4 +1,4 @@
-import type { Notification, ResourceKind, Resources } from './registry.ts';
+import { DEFINITIONS, type ResourceKind, type Resources } from './registry.ts';
 
 /**
  * Normalized attributes as users write and read them. The settings of a channel stand under the name of its
@@ -8,7 +8,6 @@ export function presented<K extends ResourceKind>(
   kind: K,
   attributes: Resources[K],
 ): Record<string, unknown> {
-  if (kind !== 'svc_notification') return { ...attributes };
-  const { settings, ...rest } = attributes as Notification;
-  return { ...rest, [rest.provider_type]: settings };
+  const members = { ...attributes };
+  return DEFINITIONS[kind].present?.(members) ?? members;
 }

@@ -1,6 +1,7 @@
 import { MASK } from '../secret.ts';
 import type { Attributes, SecretPart } from './definition.ts';
-import { DEFINITIONS, type ResourceKind } from './registry.ts';
+import { DEFINITIONS, type ResourceKind } from './definitions.ts';
+import type { Issue } from './input.ts';
 
 /** A secret of a resource and its place. */
 export type SecretPlace = {
@@ -12,6 +13,8 @@ export type SecretPlace = {
   /** The secret part of the value; undefined when all of it is secret. */
   readonly part: SecretPart | undefined;
 };
+
+type MaskIssue = Issue & Pick<SecretPlace, 'isMember'>;
 
 /**
  * The secrets that are set in a resource as users write it; the resource need not be valid. A single block
@@ -76,7 +79,18 @@ export function isMask({ value, part }: Pick<SecretPlace, 'value' | 'part'>): bo
   return value === maskOf({ value, part });
 }
 
-/** Copies a resource as users write it (blocks under their names) and masks its secrets. Null stays null. */
+/** Every secret of a resource, as users write it, that is the mask: somebody sends back what was shown to a read token. */
+export function maskIssues(kind: ResourceKind, resource: unknown): MaskIssue[] {
+  return secretsIn(kind, resource)
+    .filter(isMask)
+    .map(({ path, isMember, part }) => ({
+      path,
+      isMember,
+      message: `${part === undefined ? 'is' : 'contains'} the mask that read tokens see: write the secret itself`,
+    }));
+}
+
+/** A copy of a resource as users write it (blocks under their names) with its secrets masked; null stays null. */
 export function masked<T extends object>(kind: ResourceKind, resource: T): T {
   return SECRETS[kind].reduce<unknown>((value, { path, part }) => maskAt(value, path, part), resource) as T;
 }

@@ -12,7 +12,7 @@ import {
 import { contactUrl, customDomain, emailDomain, httpUrl, oneLine, slug } from './texts.ts';
 import { bool, choice, text, textList } from './values.ts';
 
-export const ACCESS_TYPES = ['public', 'password', 'email-domain'] as const;
+const ACCESS_TYPES = ['public', 'password', 'email-domain'] as const;
 export const THEMES = ['system', 'light', 'dark'] as const;
 
 const passwordOfAccess: Rule = {
@@ -41,6 +41,8 @@ const link = text({ min: 1, max: LIMITS.target, check: httpUrl, form: 'http(s) U
 
 export const statusPage = {
   kind: 'svc_status_page',
+  noun: 'status page',
+  path: '/v1/status-pages',
   title: 'Status page',
   description: marked('svc_status_page', 'A page that publishes the state of monitors.'),
   constants: {},
@@ -75,7 +77,7 @@ export const statusPage = {
         form: 'domain names',
         maximumItems: LIMITS.emailDomains,
       }),
-      'E-mail domains: whoever has an address at one of them may see the page. They are required when `access_type` is `email-domain`.',
+      'E-mail domains: people with an address at one of them may see the page. They are required when `access_type` is `email-domain`.',
     ),
     id: computed(text(), 'Id: a decimal number as a string.'),
     published: computed(
@@ -92,6 +94,16 @@ export const statusPage = {
   blocks: {},
   rules: [passwordOfAccess, domainsOfAccess],
   apiMembers: ['warnings'],
+  withoutEffect({ access_type, password, auth_email_domains: domains }) {
+    const found: string[] = [];
+    if (password !== null && access_type !== 'password') {
+      found.push(`password has no effect: access_type is ${access_type}, not password`);
+    }
+    if (Array.isArray(domains) && domains.length > 0 && access_type !== 'email-domain') {
+      found.push(`auth_email_domains has no effect: access_type is ${access_type}, not email-domain`);
+    }
+    return found;
+  },
 } satisfies ResourceDefinition;
 
 export type StatusPage = Normalized<typeof statusPage>;

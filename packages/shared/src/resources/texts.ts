@@ -3,8 +3,9 @@ import { domainToASCII } from 'node:url';
 import { userInfo } from '../user-info.ts';
 
 /**
- * Checks of text values. A check returns what is wrong and what to do, as text that follows the attribute's
- * name, or null. Texts are kept as they were written: no check trims them or changes their case.
+ * Forms of text values. Each function answers what is wrong with the text and what to do, or null when
+ * nothing is. The answer never repeats the text or a part of it, which may be a secret. Texts are kept as
+ * they were written: nothing here trims or changes case.
  */
 export type TextCheck = (text: string) => string | null;
 
@@ -95,15 +96,23 @@ export const hostAndPort: TextCheck = (text) => {
       : 'must be host:port, like example.com:443';
   }
   if (!/^\d{1,5}$/.test(parts.port) || Number(parts.port) < 1 || Number(parts.port) > 65_535) {
-    return `has the port "${parts.port}": ports are whole numbers from 1 to 65535`;
+    return 'has a port that is none: ports are whole numbers from 1 to 65535';
   }
   if (parts.isBracketed) {
-    return isIPv6(parts.host) ? null : `has "${parts.host}" in brackets, which is not an IPv6 address`;
+    return isIPv6(parts.host) ? null : 'has brackets around what is not an IPv6 address';
   }
   return isIPv4(parts.host) || isHostName(parts.host)
     ? null
-    : `has the host "${parts.host}", which is neither a host name nor an IP address`;
+    : 'has a host that is neither a host name nor an IP address';
 };
+
+/**
+ * The name as name servers are asked for it. Converts only names with other characters, because `domainToASCII`
+ * would also change ASCII names to lower case.
+ */
+export function asciiName(name: string): string {
+  return /^[\u0000-\u007f]*$/.test(name) ? name : domainToASCII(name);
+}
 
 /** Splits at the last colon outside brackets; null when there is none. It does not judge the parts. */
 export function splitHostAndPort(text: string): { host: string; port: string; isBracketed: boolean } | null {
@@ -211,22 +220,16 @@ const FRAMING_HEADERS = new Set([
   'upgrade',
 ]);
 
-/**
- * A header name of a probe's request. `Host` may be set there, to reach one of several sites at an address.
- */
+const OF_THE_CONNECTION = 'names a header that the connection itself sets';
+
+/** For requests that probe: `Host` may be set there, to reach one of several sites of an address. */
 export const probeHeaderName: TextCheck = (text) => {
-  // This comes first, because a text that is not a name is not repeated: it may be a header's value in the
-  // wrong place.
   const wrong = headerName(text);
   if (wrong !== null) return wrong;
   const name = text.toLowerCase();
-  return FRAMING_HEADERS.has(name) || name.startsWith('proxy-')
-    ? `must not be "${text}": that header is set by the connection itself`
-    : null;
+  return FRAMING_HEADERS.has(name) || name.startsWith('proxy-') ? OF_THE_CONNECTION : null;
 };
 
 /** A header name of a request to a channel or an exporter. */
 export const outgoingHeaderName: TextCheck = (text) =>
-  text.toLowerCase() === 'host'
-    ? `must not be "${text}": that header is set by the connection itself`
-    : probeHeaderName(text);
+  text.toLowerCase() === 'host' ? OF_THE_CONNECTION : probeHeaderName(text);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Attributes, SecretPart, Value } from './definition.ts';
 import { attributesSchema } from './input.ts';
 import { declaredIdentifier, identifier, type TextCheck, wellFormed } from './texts.ts';
-import { expected, listOf, quoted, tooMany } from './wording.ts';
+import { expected, listOf, tooMany, wrongChoice } from './wording.ts';
 
 /**
  * The types of values that definitions are made of. Messages follow the attribute's name (`periodicity: "2m"
@@ -72,9 +72,7 @@ export function text(bounds: TextBounds = {}): Value<string> {
 function choiceSchema<const T extends readonly [string, ...string[]]>(options: T) {
   return z.enum(options, {
     error: ({ input }) =>
-      typeof input === 'string'
-        ? `${quoted(input)} is not one of ${options.join(', ')}`
-        : expected('a string')({ input }),
+      typeof input === 'string' ? wrongChoice(input, options) : expected('a string')({ input }),
   });
 }
 
@@ -86,7 +84,7 @@ type NumberBounds = { min: number; max: number; unit?: 'ms' | 'days'; fraction?:
 
 export function number({ min, max, unit, fraction = false }: NumberBounds): Value<number> {
   const outside = ({ input }: { input?: unknown }) =>
-    max === Number.MAX_SAFE_INTEGER
+    max === Number.MAX_SAFE_INTEGER && Number(input) < min
       ? `is ${input}, but must be ${min} or more`
       : `is ${input}, but must be from ${min} to ${max}`;
   const base = z.number({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nearest } from '../nearest.ts';
 
 /**
  * Messages about values of the wrong type. They follow the attribute's name: `timeout: must be a number, not
@@ -32,7 +33,18 @@ export function tooMany(count: number, maximum: number): string {
   return `has ${count} entries, but at most ${maximum} are allowed`;
 }
 
-/** A value as messages repeat it, shortened; not for secrets. */
+/** Follows a value that is none of these, or a name. */
+export function notOneOf(options: readonly unknown[]): string {
+  return `is not one of ${options.join(', ')}`;
+}
+
+/** For a text that is none of these: what was given, what is allowed, and what was probably meant. */
+export function wrongChoice(given: string, options: readonly string[]): string {
+  const meant = nearest(given, options);
+  return `${quoted(given)} ${notOneOf(options)}${meant === null ? '' : `: did you mean "${meant}"?`}`;
+}
+
+/** A value as it is repeated in a message; not for secrets. */
 export function quoted(value: string): string {
   return `"${value.length > 60 ? `${value.slice(0, 60)}…` : value}"`;
 }

@@ -1,7 +1,7 @@
 import { computed } from '@svc/shared/resources/definition.ts';
 import { dnsMonitor } from '@svc/shared/resources/dns-monitor.ts';
 import { httpMonitor } from '@svc/shared/resources/http-monitor.ts';
-import { MONITOR_KINDS } from '@svc/shared/resources/registry.ts';
+import { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { tcpMonitor } from '@svc/shared/resources/tcp-monitor.ts';
 import { choice, text } from '@svc/shared/resources/values.ts';
 import type { ObjectKind } from './object-data-source.ts';
@@ -18,12 +18,7 @@ const {
   status,
 } = httpMonitor.attributes;
 
-export const MONITOR_TYPES = Object.keys(MONITOR_KINDS) as [
-  keyof typeof MONITOR_KINDS,
-  ...(keyof typeof MONITOR_KINDS)[],
-];
-
-export const type = computed(choice(MONITOR_TYPES), 'Type of the monitor.');
+const type = computed(choice(MONITOR_TYPES), 'Type of the monitor.');
 
 export const monitorDataSource: ObjectKind = {
   name: 'svc_monitor',

@@ -1,5 +1,6 @@
 import { foreignAnswer } from '@svc/shared/api/api-error.ts';
 import { LIMITS } from '@svc/shared/limits.ts';
+import { MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
 import { z } from 'zod';
 import { apiDiagnostics } from '../api-diagnostics.ts';
 import type { Connection } from '../connection.ts';
@@ -7,7 +8,6 @@ import { diagnosticOf } from '../planning/diagnostic-text.ts';
 import type { DataSource, Diagnostic, Outcome } from '../provider.ts';
 import type { Schema } from '../schema.ts';
 import { type TerraformObject, type TerraformValue, UNKNOWN } from '../value.ts';
-import { MONITOR_TYPES } from './monitor.ts';
 
 /** Largest offset that the API takes. */
 const OFFSET_MAXIMUM = 999_999_999_999_999;

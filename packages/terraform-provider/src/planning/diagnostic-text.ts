@@ -14,7 +14,7 @@ export function diagnosticOf({ path, message, isMissing = false, subject }: Attr
   return {
     severity: 'error',
     summary: `${isMissing ? 'Missing' : 'Invalid'} ${nameOf(path)}`,
-    detail: `${about}${/^(?:"|there is |status page )/.test(message) ? ':' : ''} ${message}${/[.?]$/.test(message) ? '' : '.'}`,
+    detail: `${about}${/^(?:"|there is |another |status page )/.test(message) ? ':' : ''} ${message}${/[.?]$/.test(message) ? '' : '.'}`,
     ...(path.length === 0 ? {} : { path }),
   };
 }

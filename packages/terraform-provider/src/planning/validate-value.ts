@@ -1,4 +1,3 @@
-import { nearest } from '@svc/shared/nearest.ts';
 import type { Attribute, Value } from '@svc/shared/resources/definition.ts';
 import { type Issue, issuesOf } from '@svc/shared/resources/input.ts';
 import { quoted } from '@svc/shared/resources/wording.ts';
@@ -6,14 +5,16 @@ import type { AttributePath } from '../provider.ts';
 import { ExactNumber, isObject, type TerraformValue, UNKNOWN } from '../value.ts';
 import type { AttributeProblem } from './diagnostic-text.ts';
 
-/** Problems of an attribute's value by the definition's own schema; paths start at the attribute. */
+/** Of a number that is within its bounds and that a double does not hold. */
+const INEXACT = 'has too many digits: write at most 15';
+
+/** What is wrong with the value of an attribute by the definition's own schema; paths start at the attribute. */
 export function valueProblems({ value, secret }: Attribute, given: TerraformValue): AttributeProblem[] {
   if (given === UNKNOWN) return [];
-  if (given instanceof ExactNumber && value.type === 'number') {
-    return [{ path: [], message: inexact(value, given) }];
-  }
   const parsed = value.schema.safeParse(withStandIns(given));
-  if (parsed.success) return [];
+  if (parsed.success) {
+    return value.type === 'number' && given instanceof ExactNumber ? [{ path: [], message: INEXACT }] : [];
+  }
   return issuesOf(parsed.error).flatMap((issue) => {
     const at = memberAt(given, issue.path);
     return at === UNKNOWN && value.type !== 'map' ? [] : [problemOf(value, issue, at, secret)];
@@ -52,11 +53,9 @@ function problemOf(
       : { path, message: 'has a member that is null: remove it' };
   }
   if (isSecret || typeof at !== 'string') return { path, message: issue.message };
-  const meant = value.oneOf === undefined ? null : nearest(at, value.oneOf);
-  const message = meant === null ? issue.message : `${issue.message}. Did you mean "${meant}"?`;
-  // A member of a set has no index that a path could name.
-  const isNamed = value.type !== 'set' || message.startsWith('"');
-  return { path, message: isNamed ? message : `${quoted(at)} ${message}` };
+  // A member of a set has no place that a path could lead to.
+  const isNamed = value.type !== 'set' || issue.message.startsWith('"');
+  return { path, message: isNamed ? issue.message : `${quoted(at)} ${issue.message}` };
 }
 
 /** Terraform's path for a path of the schema's. */
@@ -64,20 +63,4 @@ function pathIn({ type }: Value, path: Issue['path']): AttributePath {
   const [first, ...rest] = path;
   if (first === undefined || type === 'set') return [];
   return type === 'map' ? [{ key: String(first) }, ...rest] : path;
-}
-
-/** Explains why a number that does not fit a double is refused. */
-function inexact(
-  { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER }: Value,
-  { text }: ExactNumber,
-): string {
-  const number = Number(text);
-  if (number >= minimum && number <= maximum) {
-    return `is ${shortened(text)}, which has too many digits: write at most 15`;
-  }
-  return `is ${shortened(text)}, but must be from ${minimum} to ${maximum}`;
-}
-
-function shortened(text: string): string {
-  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }

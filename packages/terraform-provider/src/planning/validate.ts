@@ -1,4 +1,5 @@
 import type { Attribute, Attributes, ResourceDefinition } from '@svc/shared/resources/definition.ts';
+import { SET_BY_THE_SERVICE } from '@svc/shared/resources/input.ts';
 import type { AttributePath, Diagnostic, TerraformClient } from '../provider.ts';
 import { isObject, type TerraformObject, type TerraformValue } from '../value.ts';
 import { type AttributeProblem, diagnosticOf } from './diagnostic-text.ts';
@@ -60,7 +61,7 @@ function attributeDiagnostics(
  */
 function problemsOf(attribute: Attribute, value: TerraformValue): AttributeProblem[] {
   if (attribute.presence === 'computed') {
-    return value === null ? [] : [{ path: [], message: 'is set by the service: remove it' }];
+    return value === null ? [] : [{ path: [], message: SET_BY_THE_SERVICE }];
   }
   if (value !== null) return valueProblems(attribute, value);
   if (attribute.presence !== 'required') return [];

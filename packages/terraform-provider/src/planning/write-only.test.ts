@@ -86,7 +86,7 @@ describe('what is refused', () => {
     [
       'a rule that it breaks, at its place',
       { password_wo: '********', password_wo_version: 1 },
-      ['password_wo: password is "********", the mask that read tokens see: write the secret itself.'],
+      ['password_wo: password is the mask that read tokens see: write the secret itself.'],
     ],
     ['neither form', {}, ['password: password is required when access_type is password.']],
   ])('%s', (_name, given, expected) => {

@@ -24,7 +24,7 @@ type Answer = {
 
 const NOTHING_SAID: Answer = { diagnostics: [] };
 
-export type CallsOptions = {
+export type CallsParts = {
   /** Called with every request; answers the same provider until it was stopped. */
   load(): Promise<Provider>;
   readonly log: PluginLog;
@@ -33,17 +33,17 @@ export type CallsOptions = {
 
 /** Answers the calls of Terraform for one provider. Calls share nothing and may overlap freely. */
 export class ProviderCalls implements Calls {
-  readonly #options: CallsOptions;
+  readonly #parts: CallsParts;
 
-  constructor(options: CallsOptions) {
-    this.#options = options;
+  constructor(parts: CallsParts) {
+    this.#parts = parts;
   }
 
   async GetMetadata(): Promise<Response<'GetMetadata'>> {
     const names = (all: object) => Object.keys(all).map((name) => ({ type_name: name }));
     let found: Response<'GetMetadata'> = {};
-    const answer = await this.#attempt('Listing what the provider has', async () => {
-      const { resources, dataSources } = await this.#options.load();
+    const answer = await this.#attempt('Listing the contents of the provider', async () => {
+      const { resources, dataSources } = await this.#parts.load();
       found = { resources: names(resources), data_sources: names(dataSources) };
       return NOTHING_SAID;
     });
@@ -55,7 +55,7 @@ export class ProviderCalls implements Calls {
       Object.fromEntries(Object.entries(all).map(([name, { schema }]) => [name, schemaMessage(schema)]));
     let found: Response<'GetProviderSchema'> = {};
     const answer = await this.#attempt('Describing the provider', async () => {
-      const { schema, resources, dataSources } = await this.#options.load();
+      const { schema, resources, dataSources } = await this.#parts.load();
       found = {
         provider: schemaMessage(schema),
         resource_schemas: messages(resources),
@@ -68,7 +68,7 @@ export class ProviderCalls implements Calls {
 
   async ValidateProviderConfig({ config }: Request<'ValidateProviderConfig'>) {
     const answer = await this.#attempt('Checking the provider configuration', async () => {
-      const provider = await this.#options.load();
+      const provider = await this.#parts.load();
       return { diagnostics: provider.validate(configOf(provider.schema, config)) };
     });
     return said(answer);
@@ -76,7 +76,7 @@ export class ProviderCalls implements Calls {
 
   async ConfigureProvider({ config, terraform_version: version = '' }: Request<'ConfigureProvider'>) {
     const answer = await this.#attempt('Configuring the provider', async () => {
-      const provider = await this.#options.load();
+      const provider = await this.#parts.load();
       return { diagnostics: provider.configure(configOf(provider.schema, config), version) };
     });
     return said(answer);
@@ -84,8 +84,8 @@ export class ProviderCalls implements Calls {
 
   async StopProvider(): Promise<Response<'StopProvider'>> {
     const { diagnostics } = await this.#attempt('Stopping the provider', async () => {
-      const provider = await this.#options.load();
-      this.#options.onStopped();
+      const provider = await this.#parts.load();
+      this.#parts.onStopped();
       provider.stop();
       return NOTHING_SAID;
     });
@@ -204,11 +204,11 @@ export class ProviderCalls implements Calls {
   }
 
   async #resource(typeName = ''): Promise<ManagedResource> {
-    return named((await this.#options.load()).resources, typeName, 'resource');
+    return named((await this.#parts.load()).resources, typeName, 'resource');
   }
 
   async #dataSource(typeName = ''): Promise<DataSource> {
-    return named((await this.#options.load()).dataSources, typeName, 'data source');
+    return named((await this.#parts.load()).dataSources, typeName, 'data source');
   }
 
   /** Turns any thrown error into a diagnostic for the user, with its place in the configuration. */
@@ -217,7 +217,7 @@ export class ProviderCalls implements Calls {
       return await work();
     } catch (error) {
       if (error instanceof ValueError) return { diagnostics: [unreadable(action, error)] };
-      this.#options.log('error', `${action} failed unexpectedly`, { frames: framesOf(error) });
+      this.#parts.log('error', `${action} failed unexpectedly`, { frames: framesOf(error) });
       return { diagnostics: [unexpected(action, error)] };
     }
   }

@@ -1,7 +1,7 @@
 import { isStartedByTerraform } from './handshake.ts';
-import type { PluginOptions } from './process.ts';
+import type { PluginParts } from './process.ts';
 
-export type CommandOptions = Omit<PluginOptions, 'isDebug'> & {
+export type CommandParts = Omit<PluginParts, 'isDebug'> & {
   readonly args: readonly string[];
   /** Of the executable. */
   readonly name: string;
@@ -9,8 +9,8 @@ export type CommandOptions = Omit<PluginOptions, 'isDebug'> & {
 };
 
 /** Runs the executable of a provider: it serves Terraform, or explains why it does not. */
-export async function runPlugin(options: CommandOptions): Promise<void> {
-  const { args, environment, name, version, address, loadProvider } = options;
+export async function runPlugin(parts: CommandParts): Promise<void> {
+  const { args, environment, name, version, address, loadProvider } = parts;
   if (args.includes('--help')) return say(helpText(name, address));
   if (args.includes('--version')) return say(`${name} ${version}`);
   const isDebug = args.includes('--debug');

@@ -2,7 +2,7 @@
 const COOKIE_NAME = 'TF_PLUGIN_MAGIC_COOKIE';
 const COOKIE = 'd602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2';
 
-/** Of go-plugin itself, and of Terraform's provider protocol. */
+/** Versions of go-plugin itself, and of Terraform's provider protocol. */
 const CORE_PROTOCOL = 1;
 const PROTOCOL = 6;
 

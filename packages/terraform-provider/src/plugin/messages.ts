@@ -5,7 +5,7 @@ import protobuf from 'protobufjs/light.js';
  * with `list` or `map` (keys are strings) for repeated fields. The wire has only numbers and types. A field
  * of the other side that this table lacks is skipped on reading.
  */
-export const MESSAGES = {
+const MESSAGES = {
   Empty: {},
   DynamicValue: { msgpack: [1, 'bytes'], json: [2, 'bytes'] },
   RawState: { json: [1, 'bytes'] },

@@ -10,7 +10,7 @@ import { createPluginLog, framesOf, type PluginLog, panicText } from './log.ts';
 import { watchParent } from './parent.ts';
 import { PluginServer } from './server.ts';
 
-export type PluginOptions = {
+export type PluginParts = {
   /** The address as Terraform resolves it: `registry.terraform.io/svc/svc`. */
   readonly address: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -33,25 +33,25 @@ const SHUTDOWN_LIMIT_MS = 1_500;
 const CRASH_LIMIT_MS = 500;
 
 /** Serves a provider for the life of this process. From here on, standard output belongs to Terraform. */
-export async function servePlugin(options: PluginOptions): Promise<void> {
+export async function servePlugin(parts: PluginParts): Promise<void> {
   // A thousand objects leave much garbage in a short time. With the young generation at its initial size the
   // process stays at 120 to 130 MB instead of 180 (plan of 1,000 monitors), for the same CPU time.
   setFlagsFromString('--semi-space-growth-factor=1');
-  const plugin = new PluginProcess(options);
+  const plugin = new PluginProcess(parts);
   await plugin.start();
 }
 
 class PluginProcess {
-  readonly #options: PluginOptions;
+  readonly #parts: PluginParts;
   readonly #log = createPluginLog((line) => process.stderr.write(line));
   readonly #address: PluginAddress;
   readonly #server: PluginServer;
   #provider: Promise<Provider> | null = null;
   #isEnding = false;
 
-  constructor(options: PluginOptions) {
-    this.#options = options;
-    const clientCertificate = options.isDebug ? null : clientCertificateOf(options.environment);
+  constructor(parts: PluginParts) {
+    this.#parts = parts;
+    const clientCertificate = parts.isDebug ? null : clientCertificateOf(parts.environment);
     this.#address = chooseAddress({ hasClientCertificate: clientCertificate !== null });
     this.#server = new PluginServer({
       clientCertificate,
@@ -61,11 +61,11 @@ class PluginProcess {
         // A stopped provider does nothing any more: the next command of a debugging session needs another
         // one.
         onStopped: () => {
-          if (options.isDebug) this.#provider = null;
+          if (parts.isDebug) this.#provider = null;
         },
       }),
       onShutdown: () => {
-        if (!options.isDebug) this.#end('Terraform is done', SHUTDOWN_LIMIT_MS);
+        if (!parts.isDebug) this.#end('Terraform is done', SHUTDOWN_LIMIT_MS);
       },
     });
   }
@@ -76,8 +76,8 @@ class PluginProcess {
     this.#catchEnds();
     const port = await this.#server.listen(this.#address.target);
     const listening = { network: this.#address.network, address: this.#address.address(port) };
-    if (this.#options.isDebug) {
-      const value = reattachValue(this.#options.address, listening, process.pid);
+    if (this.#parts.isDebug) {
+      const value = reattachValue(this.#parts.address, listening, process.pid);
       process.stdout.write(`${debugText(value)}\n`);
     } else {
       process.stdout.write(handshakeLine(listening, this.#server.certificate?.der ?? null));
@@ -87,7 +87,7 @@ class PluginProcess {
   }
 
   #load(): Promise<Provider> {
-    this.#provider ??= this.#options.loadProvider(this.#log);
+    this.#provider ??= this.#parts.loadProvider(this.#log);
     return this.#provider;
   }
 
@@ -98,7 +98,7 @@ class PluginProcess {
   }
 
   #catchEnds(): void {
-    const { isDebug } = this.#options;
+    const { isDebug } = this.#parts;
     process.on('exit', () => this.#address.remove());
     process.on('SIGTERM', () => this.#end('SIGTERM', SIGNAL_LIMIT_MS));
     process.on('SIGHUP', () => this.#end('SIGHUP', SIGNAL_LIMIT_MS));

@@ -13,7 +13,7 @@ import { decodeMessage, encodeMessage, type MessageName } from './messages.ts';
 import { type Calls, METHODS, type MethodName, type Request } from './methods.ts';
 import { OpenCalls } from './open-calls.ts';
 
-export type PluginServerOptions = {
+export type PluginServerParts = {
   readonly calls: Calls;
   /**
    * PEM of the only certificate that may connect. Null: no TLS, and any process that reaches the address may
@@ -36,12 +36,12 @@ type Handler = (request: Buffer) => Promise<Buffer>;
 export class PluginServer {
   readonly openCalls = new OpenCalls();
   readonly certificate: ServerCertificate | null;
-  readonly #options: PluginServerOptions;
+  readonly #parts: PluginServerParts;
   readonly #server: Server;
 
-  constructor(options: PluginServerOptions) {
-    this.#options = options;
-    this.certificate = options.clientCertificate === null ? null : createServerCertificate();
+  constructor(parts: PluginServerParts) {
+    this.#parts = parts;
+    this.certificate = parts.clientCertificate === null ? null : createServerCertificate();
     this.#server = new Server({
       // States may have any size; Terraform sets no bound either.
       'grpc.max_receive_message_length': -1,
@@ -77,7 +77,7 @@ export class PluginServer {
   }
 
   #credentials(): ServerCredentials {
-    const { clientCertificate } = this.#options;
+    const { clientCertificate } = this.#parts;
     if (clientCertificate === null || this.certificate === null) return ServerCredentials.createInsecure();
     const pair = {
       private_key: Buffer.from(this.certificate.key),
@@ -87,7 +87,7 @@ export class PluginServer {
   }
 
   #addServices(): void {
-    const { calls, onShutdown } = this.#options;
+    const { calls, onShutdown } = this.#parts;
     const methods = Object.keys(METHODS) as MethodName[];
     this.#addService(
       'tfplugin6.Provider',

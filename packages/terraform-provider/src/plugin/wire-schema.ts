@@ -1,9 +1,9 @@
 import type { Schema, SchemaAttribute, SetBy } from '../schema.ts';
 import type { Message } from './messages.ts';
 
-/** Of descriptions: 0 plain, 1 Markdown. */
+/** Kind of a description: 0 plain, 1 Markdown. */
 const MARKDOWN = 1;
-/** Of nested blocks: 1 single, 2 list, 3 set, 4 map, 5 group. */
+/** Nesting of a block: 1 single, 2 list, 3 set, 4 map, 5 group. */
 const LIST = 2;
 
 const FLAGS: Readonly<Record<SetBy, Message<'Attribute'>>> = {

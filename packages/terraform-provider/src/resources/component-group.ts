@@ -4,7 +4,6 @@ import type { ResourceAtApi } from './resource-at-api.ts';
 export const componentGroupAtApi: ResourceAtApi = {
   definition: componentGroup,
   noun: 'component group',
-  collection: ({ page_id: pageId }) => `/v1/status-pages/${pageId}/component-groups`,
   idAttributes: ['page_id', 'id'],
   importShape: '<page_id>/<group_id>',
 };

@@ -4,7 +4,6 @@ import { type ResourceAtApi, warningsOf } from './resource-at-api.ts';
 export const componentAtApi: ResourceAtApi = {
   definition: component,
   noun: 'component',
-  collection: ({ page_id: pageId }) => `/v1/status-pages/${pageId}/components`,
   idAttributes: ['page_id', 'id'],
   importShape: '<page_id>/<component_id>',
   warnings: warningsOf,

@@ -23,7 +23,7 @@ import type {
 import type { Schema } from '../schema.ts';
 import type { TerraformObject } from '../value.ts';
 import { importedState } from './import.ts';
-import { type Answered, idsOf, isId, type ResourceAtApi } from './resource-at-api.ts';
+import { type Answered, idsOf, isId, listPath, type ResourceAtApi } from './resource-at-api.ts';
 
 const answeredObject = z.looseObject({ id: z.string().refine(isId) });
 
@@ -169,12 +169,13 @@ export class ResourceOverApi implements ManagedResource {
   #declaredWarning({ headers }: ApiAnswer, { id }: Answered): Diagnostic[] {
     const name = headers.get('svc-declared-as');
     if (name === null) return [];
+    const file = fileNamed(headers.get('svc-declared-in'));
     const { definition, noun } = this.#kind;
     return [
       {
         severity: 'warning',
         summary: `A ${noun} belongs to the declared file`,
-        detail: `${sentence(`${noun} ${id}`).slice(0, -1)} is declared in svc.yaml as "${name}", and every change by Terraform will be refused. Keep it in one place: remove it there, or take it out of Terraform with a removed block for ${definition.kind}.`,
+        detail: `${sentence(`${noun} ${id}`).slice(0, -1)} is declared in ${file} as "${name}", and every change by Terraform will be refused. Keep it in one place: remove it there, or take it out of Terraform with a removed block for ${definition.kind}.`,
       },
     ];
   }
@@ -222,13 +223,13 @@ export class ResourceOverApi implements ManagedResource {
   /** @throws ExplainedError for an invalid id */
   #collection(values: TerraformObject): string {
     const names = this.#kind.idAttributes.filter((name) => name !== 'id');
-    return this.#kind.collection(this.#ids(names, values));
+    return listPath(this.#kind.definition, this.#ids(names, values));
   }
 
   /** @throws ExplainedError for an invalid id */
   #member(state: TerraformObject): string {
     const ids = this.#ids(this.#kind.idAttributes, state);
-    return `${this.#kind.collection(ids)}/${ids.id}`;
+    return `${listPath(this.#kind.definition, ids)}/${ids.id}`;
   }
 
   #ids(names: readonly string[], values: TerraformObject): Readonly<Record<string, string>> {
@@ -278,4 +279,13 @@ function workspaceOf({ headers }: ApiAnswer): string | null {
 
 function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'not-found';
+}
+
+/** A coordinator before 0.2 does not say it, and the header may be another program's. */
+function fileNamed(header: string | null): string {
+  try {
+    return header === null ? 'the declared file' : decodeURIComponent(header);
+  } catch {
+    return 'the declared file';
+  }
 }

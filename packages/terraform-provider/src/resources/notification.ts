@@ -4,7 +4,6 @@ import type { Answered, ResourceAtApi } from './resource-at-api.ts';
 export const notificationAtApi: ResourceAtApi = {
   definition: notification,
   noun: 'notification channel',
-  collection: () => '/v1/notifications',
   idAttributes: ['id'],
   importShape: '<notification_id>',
   warnings: failing,

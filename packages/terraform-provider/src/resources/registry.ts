@@ -1,19 +1,18 @@
+import { forMonitors } from '@svc/shared/resources/monitors.ts';
 import type { ResourceKind } from '@svc/shared/resources/registry.ts';
 import type { Connection } from '../connection.ts';
 import type { ManagedResource } from '../provider.ts';
 import { componentAtApi } from './component.ts';
 import { componentGroupAtApi } from './component-group.ts';
 import { ResourceOverApi } from './managed-resource.ts';
-import { dnsMonitorAtApi, httpMonitorAtApi, tcpMonitorAtApi } from './monitors.ts';
+import { monitorAtApi } from './monitors.ts';
 import { notificationAtApi } from './notification.ts';
 import type { ResourceAtApi } from './resource-at-api.ts';
 import { statusPageAtApi } from './status-page.ts';
 
 /** All kinds, one line each. */
 export const RESOURCES_AT_API = {
-  svc_http_monitor: httpMonitorAtApi,
-  svc_tcp_monitor: tcpMonitorAtApi,
-  svc_dns_monitor: dnsMonitorAtApi,
+  ...forMonitors(monitorAtApi),
   svc_notification: notificationAtApi,
   svc_status_page: statusPageAtApi,
   svc_status_page_component: componentAtApi,

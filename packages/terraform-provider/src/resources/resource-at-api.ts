@@ -6,12 +6,6 @@ export type ResourceAtApi = {
   readonly definition: ResourceDefinition;
   /** For messages: `monitor`. */
   readonly noun: string;
-  /**
-   * The list that contains it; members are at `/{id}`.
-   *
-   * @param ids the attributes of {@link idAttributes} except `id`, all valid
-   */
-  collection(ids: Readonly<Record<string, string>>): string;
   /** Parts of an import's id, in their order and separated by slashes; the last one is `id`. */
   readonly idAttributes: readonly ['id'] | readonly ['page_id', 'id'];
   /** Names of the parts of an import's id: `<page_id>/<component_id>`. */
@@ -43,7 +37,16 @@ export function idsOf(
   return ids;
 }
 
-/** An id in the API's form. */
+/**
+ * The list that a resource is a member of; members stand under `/{id}`.
+ *
+ * @param ids the attributes that its path names, all of them valid
+ */
+export function listPath({ path }: ResourceDefinition, ids: Readonly<Record<string, string>>): string {
+  return path.replace(/\{(\w+)\}/g, (_all, name: string) => ids[name] ?? '');
+}
+
+/** As the API numbers its objects. */
 export function isId(text: string): boolean {
   return /^[1-9]\d{0,14}$/.test(text);
 }

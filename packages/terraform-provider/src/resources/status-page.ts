@@ -4,7 +4,6 @@ import { type ResourceAtApi, warningsOf } from './resource-at-api.ts';
 export const statusPageAtApi: ResourceAtApi = {
   definition: statusPage,
   noun: 'status page',
-  collection: () => '/v1/status-pages',
   idAttributes: ['id'],
   importShape: '<page_id>',
   warnings: warningsOf,

@@ -8,7 +8,7 @@ import type { HttpCheck } from '@svc/shared/messages/check.ts';
 import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import { onAbort } from '@svc/shared/on-abort.ts';
 import type { HttpProxy, ProxyFor } from '@svc/shared/proxy/proxy.ts';
-import { afterReading } from '../../after-reading.ts';
+import { type Bounded, Deadline } from '../../deadline.ts';
 import { noIpv6For } from '../../network/local-route.ts';
 import { type ResolvedAddress, ResolveError, type Resolver } from '../../resolve/resolver.ts';
 import type { ProbeContext, ProbeOutcome } from '../probe.ts';
@@ -40,13 +40,13 @@ export type AttemptParts = {
  * `#settle` ends it exactly once, whatever happens first: verdict, failure, time-out or abort. Nothing of the
  * attempt is left behind then.
  */
-export class HttpAttempt implements ExchangeListener, BodyListener {
+export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   readonly #check: HttpCheck;
   readonly #context: ProbeContext;
   readonly #parts: AttemptParts;
   readonly #resolve: (outcome: ProbeOutcome) => void;
   readonly #deadlineAt: number;
-  readonly #timer: NodeJS.Timeout;
+  readonly #deadline: Deadline;
   #unregister: (() => void) | undefined;
   readonly #stopwatch = new Stopwatch();
   #hop: Hop | undefined;
@@ -73,7 +73,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener {
     this.#parts = parts;
     this.#resolve = resolve;
     this.#deadlineAt = performance.now() + context.timeoutMs;
-    this.#timer = setTimeout(afterReading, context.timeoutMs, this.#timedOut);
+    this.#deadline = new Deadline(this, context.timeoutMs);
   }
 
   start(): void {
@@ -315,8 +315,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener {
     }
   }
 
-  readonly #timedOut = (): void => {
-    if (this.#isSettled) return;
+  onDeadline(): void {
     const after = this.#redirects === 0 ? '' : ` after ${this.#redirects} redirects`;
     const phase = this.#stopwatch.phase ?? 'connect';
     const message = `timed out after ${this.#context.timeoutMs} ms ${WAITED_FOR[phase]}${after}`;
@@ -329,7 +328,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener {
     outcome.timedOut = true;
     if (this.#measured !== undefined) outcome.hasWholeAnswer = true;
     this.#settle(outcome);
-  };
+  }
 
   readonly #aborted = (): void => {
     this.#notRun('shutting-down');
@@ -376,7 +375,7 @@ export class HttpAttempt implements ExchangeListener, BodyListener {
   #settle(outcome: ProbeOutcome): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    clearTimeout(this.#timer);
+    this.#deadline.end();
     this.#unregister?.();
     this.#lookup?.abort();
     this.#exchange?.close();

@@ -25,7 +25,7 @@ export type ProxyDialResult =
   | { kind: 'unable'; message: string; reason: NotRunReason }
   | { kind: 'aborted' };
 
-type DialByOptions = {
+type DialByParts = {
   /** Resolves the proxy's own name. */
   resolver: Resolver;
   /** Remaining time of the attempt, ms. */
@@ -45,7 +45,7 @@ const ANY_ADDRESS = { verdict: () => ({ allowed: true }) as const };
 export async function dialBy(
   proxy: HttpProxy,
   target: { host: string; port: number },
-  { resolver, remainingMs, signal }: DialByOptions,
+  { resolver, remainingMs, signal }: DialByParts,
 ): Promise<ProxyDialResult> {
   const timeoutMs = Math.max(1, Math.min(REACH_PROXY_MS, remainingMs * SHARE_OF_ATTEMPT));
   const reached = await dial(proxy.host, proxy.port, { resolver, egress: ANY_ADDRESS, timeoutMs, signal });

@@ -5,17 +5,18 @@ import type { NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { HttpProxy } from '@svc/shared/proxy/proxy.ts';
 import { noLocalRoute } from '../../network/local-route.ts';
 import type { ResolvedAddress, Resolver } from '../../resolve/resolver.ts';
-import { type DialOptions, type DialResult, dial } from '../dial.ts';
+import { type DialParts, type DialResult, dial } from '../dial.ts';
 import { dialBy, type ProxyDialResult } from './dial-by-proxy.ts';
 import { type Hop, hostOf, portOf, serverNameOf } from './hop.ts';
 import { Http2Conversation } from './http2-conversation.ts';
 import { isHttp2 } from './http2-frame.ts';
 import { http2RequestOf } from './http2-request.ts';
 import { type KeptBodies, NoRoomError } from './kept-bodies.ts';
-import { READ_BUFFER_BYTES, readBuffer } from './read-buffer.ts';
+import { READ_BUFFER_BYTES } from './read-buffer.ts';
 import { ResponseError } from './response-error.ts';
 import { type ResponseListener, ResponseParser } from './response-parser.ts';
 import { describeSocketError, isOfConnection, localFailureIn } from './socket-failure.ts';
+import { SocketLink, type SocketListener } from './socket-link.ts';
 import type { Phase } from './stopwatch.ts';
 import { openTls, type Protocol, type Secured } from './tls.ts';
 
@@ -42,7 +43,7 @@ export type ExchangeFailure =
   /** svc's own code threw the error. */
   | { kind: 'defect'; error: unknown };
 
-export type ExchangeOptions = {
+export type ExchangeParts = {
   hop: Hop;
   /** The request as {@link renderRequest} made it. */
   request: string;
@@ -68,11 +69,13 @@ export type ExchangeOptions = {
  * The code does as little work per check as it can: no streams between the socket and the parser, one read
  * buffer for all plain sockets, and four listeners. The listener hears nothing after {@link close}.
  */
-export class Exchange {
-  readonly #options: ExchangeOptions;
+export class Exchange implements SocketListener {
+  readonly #parts: ExchangeParts;
   readonly #listener: ExchangeListener;
   readonly #parser: ResponseParser;
   #socket: Socket | undefined;
+  /** Of that socket, and of those that may become it. */
+  #link = new SocketLink(this);
   #offers: Protocol = 'http/1.1';
   #agreedOn: Protocol | undefined;
   /** How the target failed to answer a request of HTTP/1.1, while HTTP/2 is tried because of that. */
@@ -86,14 +89,14 @@ export class Exchange {
   /** Whether the connection has failed and its reason is not known yet. */
   #isAskingForRoute = false;
 
-  constructor(options: ExchangeOptions, listener: ExchangeListener) {
-    this.#options = options;
+  constructor(parts: ExchangeParts, listener: ExchangeListener) {
+    this.#parts = parts;
     this.#listener = listener;
-    this.#parser = new ResponseParser(options.hop.method, listener, options.keptBodies);
+    this.#parser = new ResponseParser(parts.hop.method, listener, parts.keptBodies);
   }
 
   start(): void {
-    const { addresses, by } = this.#options;
+    const { addresses, by } = this.#parts;
     const [only] = addresses;
     if (by !== undefined) this.#openBy(by);
     else if (only !== undefined && addresses.length === 1) this.#openDirectly(only.address);
@@ -104,6 +107,7 @@ export class Exchange {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#link.cut();
     this.#parser.stop();
     this.#wait?.abort();
     this.#conversation?.close();
@@ -111,25 +115,22 @@ export class Exchange {
   }
 
   get #isTls(): boolean {
-    return this.#options.hop.url.protocol === 'https:';
+    return this.#parts.hop.url.protocol === 'https:';
   }
 
   #openDirectly(address: string): void {
-    const port = portOf(this.#options.hop.url);
+    const port = portOf(this.#parts.hop.url);
     if (this.#isTls) {
-      const socket = this.#openTls(
-        this.#offers === 'h2' ? { address, port } : { address, port, onread: this.#onread() },
+      this.#openTls(
+        this.#offers === 'h2' ? { address, port } : { address, port, onread: this.#link.onread() },
       );
-      socket.on('connect', this.#handshaking);
       return;
     }
-    const socket = connect({ host: address, port, autoSelectFamily: false, onread: this.#onread() });
-    this.#listenTo(socket);
-    socket.on('connect', this.#connected);
+    this.#listenTo(connect({ host: address, port, autoSelectFamily: false, onread: this.#link.onread() }));
   }
 
-  #openBy({ proxy, resolver }: NonNullable<ExchangeOptions['by']>): void {
-    const { hop, remainingMs } = this.#options;
+  #openBy({ proxy, resolver }: NonNullable<ExchangeParts['by']>): void {
+    const { hop, remainingMs } = this.#parts;
     const target = { host: hostOf(hop.url), port: portOf(hop.url) };
     // A proxy that never answers is waited for no longer than this exchange lasts.
     this.#wait = new AbortController();
@@ -139,20 +140,16 @@ export class Exchange {
   }
 
   #openBestOf(addresses: readonly ResolvedAddress[]): void {
-    const { hop, egress, remainingMs: timeoutMs, signal } = this.#options;
+    const { hop, egress, remainingMs: timeoutMs, signal } = this.#parts;
     const host = addresses[0]?.address ?? '';
-    const options: DialOptions = {
+    const dialParts: DialParts = {
       resolver: { resolve: () => [...addresses], isSilentSince: () => false, close: async () => {} },
       egress,
       timeoutMs,
       signal,
     };
-    if (!this.#isTls) options.socketOptions = { onread: this.#onread() };
-    dial(host, portOf(hop.url), options).then((result) => this.#guarded(() => this.#dialled(result)));
-  }
-
-  #onread(): OnReadOpts {
-    return { buffer: readBuffer(), callback: this.#received };
+    if (!this.#isTls) dialParts.socketOptions = { onread: this.#link.onread() };
+    dial(host, portOf(hop.url), dialParts).then((result) => this.#guarded(() => this.#dialled(result)));
   }
 
   #dialled(result: DialResult | ProxyDialResult): void {
@@ -168,47 +165,41 @@ export class Exchange {
     if (this.#isTls) {
       // TLS over an existing socket has no onread.
       this.#openTls({ socket });
-      this.#handshaking();
     } else {
       this.#listenTo(socket);
-      if (this.#options.by !== undefined) this.#readFrom(socket);
-      this.#connected();
+      if (this.#parts.by !== undefined) this.#link.readFrom(socket);
     }
+    this.onConnect();
   }
 
-  /** Reads from a socket without `onread`, which may have been paused. */
-  #readFrom(socket: Socket): void {
-    socket.on('data', (bytes: Buffer) => this.#received(bytes.length, bytes));
-    socket.resume();
-  }
-
-  #openTls(via: { address: string; port: number; onread?: OnReadOpts } | { socket: Socket }): Socket {
+  #openTls(via: { address: string; port: number; onread?: OnReadOpts } | { socket: Socket }): void {
     const readsItself = 'onread' in via;
+    const link = this.#link;
     const socket = openTls({
-      serverName: serverNameOf(hostOf(this.#options.hop.url)),
-      context: this.#options.secureContext(),
+      serverName: serverNameOf(hostOf(this.#parts.hop.url)),
+      context: this.#parts.secureContext(),
       offers: this.#offers,
       via,
-      onSecured: (secured) => this.#guarded(() => this.#secured(secured, socket, readsItself)),
+      onSecured: (secured) => link.secured(secured, socket, readsItself),
     });
     this.#listenTo(socket);
-    return socket;
   }
 
   #listenTo(socket: Socket): void {
     this.#socket = socket;
-    // The listener stays on the socket for its life: an error after the end must not crash the process.
-    socket.on('error', this.#errored);
-    socket.on('end', this.#ended);
-    socket.on('close', this.#ended);
+    this.#link.listenTo(socket);
   }
 
-  readonly #handshaking = (): void => {
-    if (!this.#isClosed) this.#listener.onPhase('tls');
-  };
+  onConnect(): void {
+    if (this.#isTls) this.#listener.onPhase('tls');
+    else this.#send();
+  }
+
+  onSecured(secured: Secured, socket: TLSSocket, readsItself: boolean): void {
+    this.#guarded(() => this.#secured(secured, socket, readsItself));
+  }
 
   #secured(secured: Secured, socket: TLSSocket, readsItself: boolean): void {
-    if (this.#isClosed) return;
     if (secured.certificateExpiresAt !== undefined)
       this.#listener.onCertificate(secured.certificateExpiresAt);
     if (secured.kind === 'untrusted') {
@@ -221,18 +212,18 @@ export class Exchange {
       this.#converse(socket).catch((error) => this.#thrown(error));
     } else if (this.#unanswered !== undefined) this.#fail(this.#unanswered);
     else {
-      if (!readsItself) this.#readFrom(socket);
-      this.#connected();
+      if (!readsItself) this.#link.readFrom(socket);
+      this.#send();
     }
   }
 
   async #converse(socket: TLSSocket): Promise<void> {
     // The conversation listens from now on. Here, the end of the connection is not the end of a response.
-    this.#leave(socket);
+    this.#link.cut();
     const http2 = await import('node:http2');
     if (this.#isClosed) return;
     if (socket.destroyed) throw new ResponseError('the target closed the connection without an answer');
-    const { hop, request } = this.#options;
+    const { hop, request } = this.#parts;
     const { origin } = hop.url;
     this.#conversation = new Http2Conversation(
       { http2, socket, origin, request: http2RequestOf(request) },
@@ -245,7 +236,7 @@ export class Exchange {
         onBody: (bytes, start, end) => this.#listener.onBody(bytes, start, end),
         onComplete: () => this.#listener.onComplete(),
         onError: (error) => {
-          if (!(error instanceof ResponseError) && isOfConnection(error)) this.#errored(error);
+          if (!(error instanceof ResponseError) && isOfConnection(error)) this.onError(error);
           else this.#thrown(error);
         },
       },
@@ -253,40 +244,30 @@ export class Exchange {
     this.#conversation.start();
   }
 
-  /** Stops listening to the socket. A later error must not crash the process. */
-  #leave(socket: Socket): void {
-    socket.removeListener('error', this.#errored);
-    socket.removeListener('end', this.#ended);
-    socket.removeListener('close', this.#ended);
-    socket.on('error', () => {});
-  }
-
   #startAgainOverHttp2(socket: Socket): void {
-    this.#leave(socket);
+    this.#link.cut();
     socket.destroy();
+    this.#link = new SocketLink(this);
     this.#offers = 'h2';
     this.#hasSent = false;
     this.#listener.onPhase('connect');
     this.#guarded(() => this.start());
   }
 
-  readonly #connected = (): void => {
-    if (this.#isClosed) return;
+  #send(): void {
     this.#listener.onPhase('first_byte');
-    const { request } = this.#options;
+    const { request } = this.#parts;
     this.#hasSent = true;
     // Nagle's algorithm would delay the last packet of a request that needs several.
     if (request.length > ONE_PACKET) this.#socket?.setNoDelay();
     this.#socket?.write(request, 'utf8');
-  };
+  }
 
-  /** Handles `count` bytes that were just read into `bytes`, the shared buffer. */
-  readonly #received = (count: number, bytes: Uint8Array): boolean => {
-    if (this.#isClosed) return true;
+  onBytes(count: number, bytes: Uint8Array): void {
     if (!this.#hasFirstByte) {
       if (bytes[0] === 0 && isHttp2(bytes.subarray(0, count))) {
         this.#metHttp2();
-        return true;
+        return;
       }
       this.#hasFirstByte = true;
       this.#listener.onPhase('transfer');
@@ -297,8 +278,7 @@ export class Exchange {
       this.#thrown(error);
     }
     if (count >= READ_BUFFER_BYTES) this.#letOthersRead();
-    return true;
-  };
+  }
 
   /** The target answered a request of HTTP/1.1 with HTTP/2. */
   #metHttp2(): void {
@@ -316,31 +296,28 @@ export class Exchange {
   #letOthersRead(): void {
     if (this.#isClosed) return;
     this.#socket?.pause();
-    setImmediate(this.#readOn);
+    setImmediate(() => {
+      if (!this.#isClosed) this.#socket?.resume();
+    });
   }
 
-  readonly #readOn = (): void => {
-    if (!this.#isClosed) this.#socket?.resume();
-  };
-
-  readonly #ended = (): void => {
-    if (this.#isClosed || this.#isAskingForRoute) return;
+  onEnd(): void {
+    if (this.#isAskingForRoute) return;
     if (this.#hasSent) this.#guarded(() => this.#parser.end());
     else this.#fail({ kind: 'failed', message: 'the target closed the connection during the TLS handshake' });
-  };
+  }
 
-  readonly #errored = (error: NodeJS.ErrnoException): void => {
-    if (this.#isClosed) return;
+  onError(error: NodeJS.ErrnoException): void {
     if (error.code === NO_SUCH_PROTOCOL) {
       this.#refusedProtocol();
       return;
     }
-    const message = describeSocketError(error, this.#options.hop.url.host);
+    const message = describeSocketError(error, this.#parts.hop.url.host);
     const local = localFailureIn(error);
     if (local === 'used-up') this.#fail({ kind: 'unable', message, reason: 'network-down' });
     else if (local === 'no-route') void this.#askForRoute(message);
     else this.#fail({ kind: 'failed', message, notConnected: this.#isCut(error) });
-  };
+  }
 
   #refusedProtocol(): void {
     if (this.#offers === 'http/1.1' && this.#socket !== undefined) this.#startAgainOverHttp2(this.#socket);
@@ -353,7 +330,7 @@ export class Exchange {
   }
 
   async #askForRoute(message: string): Promise<void> {
-    const { addresses, by } = this.#options;
+    const { addresses, by } = this.#parts;
     if (by !== undefined) {
       this.#fail({ kind: 'no-proxy', message });
       return;

@@ -26,7 +26,7 @@ const SESSION_OPTIONS: ClientSessionOptions & { strictSingleValueFields: boolean
   settings: { enablePush: false, maxHeaderListSize: MAX_HEAD_BYTES },
 };
 
-export type Http2ConversationOptions = {
+export type Http2ConversationParts = {
   /**
    * The module, passed in by the caller: loading it takes memory that agents without such targets do not
    * need.
@@ -46,15 +46,15 @@ export interface Http2Listener extends ResponseListener {
 
 /** One request and its response over HTTP/2. The listener hears nothing after {@link close}. */
 export class Http2Conversation {
-  readonly #options: Http2ConversationOptions;
+  readonly #parts: Http2ConversationParts;
   readonly #listener: Http2Listener;
   #session: ClientHttp2Session | undefined;
   #look: NodeJS.Timeout | undefined;
   #hasHead = false;
   #isClosed = false;
 
-  constructor(options: Http2ConversationOptions, listener: Http2Listener) {
-    this.#options = options;
+  constructor(parts: Http2ConversationParts, listener: Http2Listener) {
+    this.#parts = parts;
     this.#listener = listener;
   }
 
@@ -68,11 +68,11 @@ export class Http2Conversation {
     this.#isClosed = true;
     clearInterval(this.#look);
     this.#session?.destroy();
-    this.#options.socket.destroy();
+    this.#parts.socket.destroy();
   }
 
   #open(): void {
-    const { http2, socket, origin, request } = this.#options;
+    const { http2, socket, origin, request } = this.#parts;
     this.#listener.onPhase('first_byte');
     const session = http2.connect(origin, { ...SESSION_OPTIONS, createConnection: () => socket });
     this.#session = session;
@@ -90,7 +90,7 @@ export class Http2Conversation {
       this.#guarded(() => this.#answered(headers[':status'] ?? 0, rawHeaders)),
     );
     stream.on('data', (bytes: Buffer) => this.#guarded(() => this.#listener.onBody(bytes, 0, bytes.length)));
-    const { http2 } = this.#options;
+    const { http2 } = this.#parts;
     // Node cancels the streams of a lost connection, and then the code is not the target's.
     const isBrokenOff = () => !session.destroyed && stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR;
     stream.on('aborted', () => {
@@ -115,7 +115,7 @@ export class Http2Conversation {
   }
 
   #ended({ rstCode }: ClientHttp2Stream, { destroyed }: ClientHttp2Session): void {
-    const { http2 } = this.#options;
+    const { http2 } = this.#parts;
     const isWhole = rstCode === http2.constants.NGHTTP2_NO_ERROR;
     // The session's `error` or `close` comes next, and says why the connection ended.
     if (!isWhole && destroyed) return;
@@ -126,7 +126,7 @@ export class Http2Conversation {
   }
 
   readonly #lookAtBytes = (): void => {
-    if (this.#options.socket.bytesRead > MAX_BYTES) {
+    if (this.#parts.socket.bytesRead > MAX_BYTES) {
       this.#failed(new ResponseError('the target sends too many HTTP/2 frames without content'));
     }
   };

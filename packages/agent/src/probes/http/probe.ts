@@ -12,7 +12,7 @@ import { KeptBodies } from './kept-bodies.ts';
 import { Semaphore } from './semaphore.ts';
 import type { TlsOptions } from './tls.ts';
 
-export type HttpProbeOptions = {
+export type HttpProbeParts = {
   resolver: Resolver;
   egress: EgressGuard;
   /** Default: 64 MiB for all attempts of this probe together. */
@@ -25,18 +25,18 @@ export type HttpProbeOptions = {
 };
 
 /** Creates the probe of HTTP monitors. It uses svc's own HTTP/1.1 client (decision 0020). */
-export function createHttpProbe(options: HttpProbeOptions): Probe<HttpCheck> {
-  const { ca = [] } = options.tlsOptions ?? {};
+export function createHttpProbe(parts: HttpProbeParts): Probe<HttpCheck> {
+  const { ca = [] } = parts.tlsOptions ?? {};
   // Further authorities are loaded now, because doing it later would delay checks. Without them the context
   // is created when it is needed.
   let context: SecureContext | undefined = ca.length === 0 ? undefined : trustedContext(ca);
-  const parts: AttemptParts = {
-    resolver: options.resolver,
-    egress: options.egress,
-    keptBodies: options.keptBodies ?? new KeptBodies(),
+  const attemptParts: AttemptParts = {
+    resolver: parts.resolver,
+    egress: parts.egress,
+    keptBodies: parts.keptBodies ?? new KeptBodies(),
     heavyDecoders: new Semaphore(HEAVY_DECODERS),
-    userAgent: options.userAgent ?? `svc/${VERSION}`,
-    proxyFor: options.proxyFor,
+    userAgent: parts.userAgent ?? `svc/${VERSION}`,
+    proxyFor: parts.proxyFor,
     secureContext: () => {
       context ??= trustedContext();
       return context;
@@ -44,7 +44,9 @@ export function createHttpProbe(options: HttpProbeOptions): Probe<HttpCheck> {
   };
   return {
     run: (check, probeContext) =>
-      new Promise<ProbeOutcome>((resolve) => new HttpAttempt(check, probeContext, parts, resolve).start()),
+      new Promise<ProbeOutcome>((resolve) =>
+        new HttpAttempt(check, probeContext, attemptParts, resolve).start(),
+      ),
     async close() {},
   };
 }

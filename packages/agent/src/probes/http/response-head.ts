@@ -52,7 +52,7 @@ export function parseHead(text: string): ResponseHead {
   const statusLine = text.slice(0, withoutReturn(text, 0, lineFeed));
   const status = STATUS_LINE.exec(statusLine);
   if (status === null) {
-    // All of it is there: what is shorter than "HTTP/" is none.
+    // The whole line is there: a line shorter than "HTTP/" is not a status line.
     if (text.length < HTTP.length || !beginsAsHttp(text)) throw notHttp(text);
     throw new ResponseError(`the answer's status line is malformed: ${excerpt(statusLine)}`);
   }

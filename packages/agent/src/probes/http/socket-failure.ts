@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { type LocalFailure, localFailureOf } from '../../local-failure.ts';
+import { CONNECT_FAILURES } from '../connect-failures.ts';
 import { ResponseError } from './response-error.ts';
 import { describeTlsFailure } from './tls-failure.ts';
 
@@ -41,16 +42,9 @@ function placeOf({ address, port }: SocketError): string | undefined {
 
 const PLAIN: Readonly<Record<string, string>> = {
   __proto__: null as never,
-  ECONNREFUSED: 'connection refused',
+  ...CONNECT_FAILURES,
   ECONNRESET: 'the target reset the connection',
-  ECONNABORTED: 'connection aborted',
   EPIPE: 'the target closed the connection before it had the whole request',
-  ETIMEDOUT: 'connection timed out',
-  EHOSTUNREACH: 'no route to host',
-  EHOSTDOWN: 'host is down',
-  ENETUNREACH: 'network unreachable',
-  ENETDOWN: 'network is down',
-  EADDRNOTAVAIL: 'no local address',
   EACCES: 'connecting is not permitted',
   EPERM: 'connecting is not permitted',
 };

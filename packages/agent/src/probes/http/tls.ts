@@ -23,7 +23,7 @@ export type Secured =
     }
   | { kind: 'untrusted'; certificateExpiresAt: number | undefined; message: string };
 
-export type SecureOptions = {
+export type SecureParts = {
   /** Name or IP literal that the certificate must be for. */
   serverName: string;
   context: SecureContext;
@@ -37,7 +37,7 @@ export type SecureOptions = {
 };
 
 /** Opens a verified TLS connection. A failure before the end of the handshake is the socket's `error`. */
-export function openTls({ serverName, context, offers, via, onSecured }: SecureOptions): TLSSocket {
+export function openTls({ serverName, context, offers, via, onSecured }: SecureParts): TLSSocket {
   let certificate: PeerCertificate | undefined;
   const socket = connect({
     ...('socket' in via

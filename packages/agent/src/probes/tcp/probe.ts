@@ -7,16 +7,16 @@ import { type DialResult, dial } from '../dial.ts';
 import type { Probe, ProbeContext, ProbeOutcome } from '../probe.ts';
 import { parseHostPort } from './host-port.ts';
 
-export type TcpProbeOptions = { resolver: Resolver; egress: EgressGuard };
+export type TcpProbeParts = { resolver: Resolver; egress: EgressGuard };
 
 /**
  * Creates the TCP probe. It passes when a connection is established within the time-out. The connection is
  * then closed at once, and nothing is sent or read. Latency runs from the start to the connection, name
  * look-up included.
  */
-export function createTcpProbe(options: TcpProbeOptions): Probe<TcpCheck> {
+export function createTcpProbe(parts: TcpProbeParts): Probe<TcpCheck> {
   return {
-    run: (check, context) => run(check, context, options),
+    run: (check, context) => run(check, context, parts),
     close: async () => {},
   };
 }
@@ -24,7 +24,7 @@ export function createTcpProbe(options: TcpProbeOptions): Probe<TcpCheck> {
 async function run(
   check: TcpCheck,
   { timeoutMs, signal }: ProbeContext,
-  { resolver, egress }: TcpProbeOptions,
+  { resolver, egress }: TcpProbeParts,
 ): Promise<ProbeOutcome> {
   const target = parseHostPort(check.uri);
   if (target === null) {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AUDIT_OUTCOMES, type AuditRow, newestAudit } from '../../store/audit.ts';
 import { type AuditView, auditView, id } from '../answers.ts';
+import type { ApiParts } from '../api-parts.ts';
 import type { AuditTrail } from '../audit.ts';
-import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, ok, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
 
@@ -16,12 +16,12 @@ const filters = {
   token_id: id.optional().meta({ description: 'Only lines of this token.' }),
   object: z.string().max(300, 'may have at most 300 characters').optional().meta({
     description:
-      'Only lines about this object and what lies below it, for example `monitors/12` or `monitors`.',
+      'Only lines about this object and the objects below it, for example `monitors/12` or `monitors`.',
   }),
 };
 
 export function auditEndpoints(
-  { store }: Pick<ApiDependencies, 'store'>,
+  { store }: Pick<ApiParts, 'store'>,
   trail: Pick<AuditTrail, 'settled'>,
 ): Endpoint[] {
   return [

@@ -2,12 +2,12 @@ import { SvcError } from '@svc/shared/errors.ts';
 import { check } from '@svc/shared/messages/check.ts';
 import type { RunNowResult } from '../../dispatch/manual-runs.ts';
 import { checkView } from '../answers.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
-import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { Problem } from '../problem.ts';
 
-type Parts = Pick<ApiDependencies, 'monitors' | 'agents' | 'checks'>;
+type Parts = Pick<ApiParts, 'monitors' | 'agents' | 'checks'>;
 
 /** Most simultaneous runs of one workspace, of the 32 that all workspaces share. */
 const RUNS_PER_WORKSPACE = 8;

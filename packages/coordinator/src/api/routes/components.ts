@@ -1,35 +1,27 @@
 import { COMPONENT_TYPES } from '@svc/shared/resources/component.ts';
-import type { StoredComponent, StoredGroup } from '../../configuration/stored.ts';
+import type { StoredComponent } from '../../configuration/stored.ts';
 import { hiddenMonitors as idsOfHidden } from '../../store/monitors.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { type Collection, type CollectionScope, collectionEndpoints } from '../collection.ts';
-import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, idOf } from '../endpoint.ts';
 import { typeFilter } from '../filters.ts';
 import { invalid, Problem } from '../problem.ts';
 import { componentView, groupView } from '../views.ts';
 
 /** The endpoints of the components and groups of status pages. */
-export function componentEndpoints(dependencies: ApiDependencies): Endpoint[] {
-  return [
-    ...collectionEndpoints(components(dependencies), dependencies),
-    ...collectionEndpoints(groups(dependencies), dependencies),
-  ];
+export function componentEndpoints(parts: ApiParts): Endpoint[] {
+  return [...collectionEndpoints(components(parts), parts), ...collectionEndpoints(groups(parts), parts)];
 }
 
-function components({ reading, store }: ApiDependencies): Collection<StoredComponent> {
+function components({ reading, store }: ApiParts): Collection<'components'> {
   return {
-    path: '/v1/status-pages/{page_id}/components',
+    table: 'components',
     tag: 'Status pages',
-    noun: 'component',
     kinds: ['svc_status_page_component'],
     named: 'own name',
     type: typeFilter(COMPONENT_TYPES),
     requireParent: (scope) => requirePage(reading, scope),
-    kindFor: () => 'svc_status_page_component',
     completed: onPage,
-    find: ({ workspaceId, ids }, id) => reading.component(workspaceId, pageOf(ids), id),
-    page: ({ workspaceId, ids }, page, _shown, filter) =>
-      reading.components(workspaceId, pageOf(ids), page, filter),
     async present(stored) {
       const hidden = await hiddenMonitors(store, reading, stored);
       return stored.map((component) => {
@@ -41,20 +33,15 @@ function components({ reading, store }: ApiDependencies): Collection<StoredCompo
   };
 }
 
-function groups({ reading }: ApiDependencies): Collection<StoredGroup> {
+function groups({ reading }: ApiParts): Collection<'component_groups'> {
   return {
-    path: '/v1/status-pages/{page_id}/component-groups',
+    table: 'component_groups',
     tag: 'Status pages',
-    noun: 'component group',
     kinds: ['svc_status_page_component_group'],
     named: 'name',
     removal: 'The components of the group stay on the page, without a group.',
     requireParent: (scope) => requirePage(reading, scope),
-    kindFor: () => 'svc_status_page_component_group',
     completed: onPage,
-    find: ({ workspaceId, ids }, id) => reading.group(workspaceId, pageOf(ids), id),
-    page: ({ workspaceId, ids }, page, _shown, filter) =>
-      reading.groups(workspaceId, pageOf(ids), page, filter),
     present: (stored) => stored.map(groupView),
   };
 }
@@ -64,24 +51,24 @@ const SHOWS_NOTHING = 'the page does not show this component: its monitor was re
 
 /** Ids of monitors that components of a public page show and that are not public themselves. */
 async function hiddenMonitors(
-  store: ApiDependencies['store'],
-  reading: ApiDependencies['reading'],
+  store: ApiParts['store'],
+  reading: ApiParts['reading'],
   components: readonly StoredComponent[],
 ): Promise<ReadonlySet<number>> {
   const [first] = components;
   const shown = components.flatMap(({ attributes }) => attributes.monitor_id ?? []);
   if (first === undefined || shown.length === 0) return new Set();
-  const page = await reading.statusPage(first.workspaceId, Number(first.attributes.page_id), 'masked');
+  const page = await reading.find('status_pages', first, Number(first.attributes.page_id), 'masked');
   if (page?.attributes.access_type !== 'public') return new Set();
   return idsOfHidden(store, shown.map(Number));
 }
 
 /** @throws Problem when it does not exist or belongs to another workspace */
 async function requirePage(
-  reading: ApiDependencies['reading'],
+  reading: ApiParts['reading'],
   { workspaceId, ids }: CollectionScope,
 ): Promise<void> {
-  const page = await reading.statusPage(workspaceId, pageOf(ids), 'masked');
+  const page = await reading.find('status_pages', { workspaceId }, pageOf(ids), 'masked');
   if (page === null) throw new Problem('not-found', `there is no status page ${pageOf(ids)}`);
 }
 

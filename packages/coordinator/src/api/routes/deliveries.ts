@@ -1,6 +1,6 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { z } from 'zod';
-import type { SecretsShown } from '../../configuration/rows.ts';
+import type { SecretsShown } from '../../configuration/stored.ts';
 import {
   type AttemptRow,
   attemptsOf,
@@ -8,13 +8,13 @@ import {
   findDelivery,
   newestDeliveries,
 } from '../../store/deliveries.ts';
-import { hasResource } from '../../store/resources.ts';
+import { existingResources } from '../../store/resources.ts';
 import type { Store } from '../../store/store.ts';
 import { openAlert, readMasked } from '../../store/stored-alerts.ts';
 import { type DeliveryView, deliveryView, testView } from '../answers.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
 import { shownTo } from '../collection.ts';
-import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
 import { Problem } from '../problem.ts';
@@ -34,7 +34,7 @@ export function deliveryEndpoints({
   store,
   secrets,
   deliveries,
-}: Pick<ApiDependencies, 'store' | 'secrets' | 'deliveries'>): Endpoint[] {
+}: Pick<ApiParts, 'store' | 'secrets' | 'deliveries'>): Endpoint[] {
   const alertFor = (shown: SecretsShown) => (text: string) =>
     shown === 'open' ? openAlert(secrets, text) : readMasked(text);
   const atOnce = new AtOnce();
@@ -128,7 +128,7 @@ export function deliveryEndpoints({
 
 /** @throws Problem when it does not exist or belongs to another workspace */
 async function requireNotification(store: Store, workspaceId: number, id: number): Promise<number> {
-  if (await hasResource(store, 'notifications', workspaceId, id)) return id;
+  if ((await existingResources(store, 'notifications', workspaceId, [id])).has(id)) return id;
   throw new Problem('not-found', `there is no notification ${id}`);
 }
 

@@ -2,8 +2,8 @@ import { SvcError } from '@svc/shared/errors.ts';
 import type { EndpointState } from '../../export/protocol.ts';
 import type { Token } from '../../store/tokens.ts';
 import { type EndpointView, otlpTestView, type SystemView, systemView } from '../answers.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
-import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { Problem } from '../problem.ts';
 
@@ -11,10 +11,7 @@ import { Problem } from '../problem.ts';
 const TESTS_PER_MONITOR = 2;
 const TESTS_PER_WORKSPACE = 8;
 
-export function exportEndpoints({
-  exports,
-  monitors,
-}: Pick<ApiDependencies, 'exports' | 'monitors'>): Endpoint[] {
+export function exportEndpoints({ exports, monitors }: Pick<ApiParts, 'exports' | 'monitors'>): Endpoint[] {
   const atOnce = new AtOnce();
   return [
     endpoint({

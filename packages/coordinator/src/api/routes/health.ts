@@ -1,8 +1,8 @@
 import { PROMETHEUS_TYPE, prometheusText } from '@svc/shared/metrics/prometheus.ts';
 import { z } from 'zod';
 import { healthView } from '../answers.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { carriesSecret } from '../auth.ts';
-import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, ok } from '../endpoint.ts';
 import { Problem } from '../problem.ts';
 
@@ -12,7 +12,7 @@ export function healthEndpoints({
   readiness,
   measurements,
   metricsToken,
-}: Pick<ApiDependencies, 'readiness' | 'measurements' | 'metricsToken'>): Endpoint[] {
+}: Pick<ApiParts, 'readiness' | 'measurements' | 'metricsToken'>): Endpoint[] {
   return [
     endpoint({
       method: 'GET',

@@ -1,26 +1,21 @@
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import type { Notification } from '@svc/shared/resources/registry.ts';
-import type { StoredNotification } from '../../configuration/stored.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { type Collection, collectionEndpoints } from '../collection.ts';
-import type { ApiDependencies } from '../dependencies.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { typeFilter } from '../filters.ts';
 import { invalid } from '../problem.ts';
 import { notificationView } from '../views.ts';
 
-export function notificationEndpoints(dependencies: ApiDependencies): Endpoint[] {
-  const { reading, channelProblem } = dependencies;
-  const collection: Collection<StoredNotification> = {
-    path: '/v1/notifications',
+export function notificationEndpoints(parts: ApiParts): Endpoint[] {
+  const { channelProblem } = parts;
+  const collection: Collection<'notifications'> = {
+    table: 'notifications',
     tag: 'Notifications',
-    noun: 'notification',
     kinds: ['svc_notification'],
     named: 'name',
     type: typeFilter(CHANNEL_KINDS),
     removal: 'The deliveries of the channel are removed with it, also those that are pending.',
-    kindFor: () => 'svc_notification',
-    find: ({ workspaceId }, id, shown) => reading.notification(workspaceId, id, shown),
-    page: ({ workspaceId }, page, shown, filter) => reading.notifications(workspaceId, page, shown, filter),
     present: (stored) => stored.map(notificationView),
     async written(change, id, attributes) {
       const problem = channelProblem((attributes as Notification).provider_type);
@@ -30,5 +25,5 @@ export function notificationEndpoints(dependencies: ApiDependencies): Endpoint[]
       await change.setChannelState(id, 'failing', message);
     },
   };
-  return collectionEndpoints(collection, dependencies);
+  return collectionEndpoints(collection, parts);
 }

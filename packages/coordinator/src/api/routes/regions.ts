@@ -3,14 +3,14 @@ import { REGIONS } from '@svc/shared/regions.ts';
 import { z } from 'zod';
 import { regionsLastSeen } from '../../store/regions-seen.ts';
 import { type RegionView, regionView } from '../answers.ts';
-import type { ApiDependencies, LiveAgent } from '../dependencies.ts';
+import type { ApiParts, LiveAgent } from '../api-parts.ts';
 import { type Endpoint, endpoint, ok } from '../endpoint.ts';
 
 const regionsView = z
   .object({ data: z.array(regionView) })
   .meta({ examples: [{ data: regionView.meta()?.examples }] });
 
-export function regionEndpoints({ store, agents }: Pick<ApiDependencies, 'store' | 'agents'>): Endpoint[] {
+export function regionEndpoints({ store, agents }: Pick<ApiParts, 'store' | 'agents'>): Endpoint[] {
   return [
     endpoint({
       method: 'GET',

@@ -5,7 +5,7 @@ import { monitorCreatedAt } from '../../store/monitors.ts';
 import { newestResults, type ResultRow } from '../../store/newest-results.ts';
 import { readResultDetail } from '../../store/result-detail.ts';
 import { type ResultView, resultView } from '../answers.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
 import { Problem } from '../problem.ts';
@@ -18,7 +18,7 @@ const CLOCK_ERROR_MS = 24 * 3_600_000;
 
 const cursorKeys = z.tuple([z.number().int(), z.string()]);
 
-export function resultEndpoints({ store }: Pick<ApiDependencies, 'store'>): Endpoint[] {
+export function resultEndpoints({ store }: Pick<ApiParts, 'store'>): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -55,7 +55,7 @@ export function resultEndpoints({ store }: Pick<ApiDependencies, 'store'>): Endp
  * workspace
  */
 export async function requireMonitor(
-  store: ApiDependencies['store'],
+  store: ApiParts['store'],
   workspaceId: number,
   id: number,
 ): Promise<{ id: number; createdAt: number }> {

@@ -1,28 +1,22 @@
 import { THEMES } from '@svc/shared/resources/status-page.ts';
 import { z } from 'zod';
-import type { StoredPage } from '../../configuration/stored.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { type Collection, collectionEndpoints, scopeOf, versionOptions } from '../collection.ts';
-import type { ApiDependencies } from '../dependencies.ts';
 import { type Endpoint, endpoint, idOf, ok } from '../endpoint.ts';
 import { entityTag } from '../entity-tag.ts';
 import { Problem } from '../problem.ts';
 import { pageView } from '../views.ts';
 
-export function statusPageEndpoints(dependencies: ApiDependencies): Endpoint[] {
-  const { reading } = dependencies;
-  const collection: Collection<StoredPage> = {
-    path: '/v1/status-pages',
+export function statusPageEndpoints(parts: ApiParts): Endpoint[] {
+  const collection: Collection<'status_pages'> = {
+    table: 'status_pages',
     tag: 'Status pages',
-    noun: 'status page',
     kinds: ['svc_status_page'],
     named: 'title or slug',
     removal: 'The components and component groups of the page are removed with it.',
-    kindFor: () => 'svc_status_page',
-    find: ({ workspaceId }, id, shown) => reading.statusPage(workspaceId, id, shown),
-    page: ({ workspaceId }, page, shown, filter) => reading.statusPages(workspaceId, page, shown, filter),
     present: (stored) => stored.map(pageView),
   };
-  return [...collectionEndpoints(collection, dependencies), appearanceEndpoint(dependencies)];
+  return [...collectionEndpoints(collection, parts), appearanceEndpoint(parts)];
 }
 
 const appearance = z
@@ -32,7 +26,7 @@ const appearance = z
   })
   .meta({ examples: [{ published: true, theme: 'dark' }] });
 
-function appearanceEndpoint({ reading, configuration }: ApiDependencies): Endpoint {
+function appearanceEndpoint({ reading, configuration }: ApiParts): Endpoint {
   return endpoint({
     method: 'PATCH',
     path: '/v1/status-pages/{id}/appearance',
@@ -60,7 +54,7 @@ function appearanceEndpoint({ reading, configuration }: ApiDependencies): Endpoi
         await change.setAppearance(id, appearance, versionOptions(request));
         await request.audit.write(change.tx);
       });
-      const page = await reading.statusPage(workspaceId, id, 'open');
+      const page = await reading.find('status_pages', { workspaceId }, id, 'open');
       if (page === null) throw new Problem('not-found', `there is no status page ${id}`);
       const view = pageView(page);
       return ok(view, { etag: entityTag(page.rowVersion, view) });

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { readSummary } from '../../rollups/summary.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { RANGE_NAMES, summaryAnswer, summaryView } from '../summary-answer.ts';
 import { requireMonitor } from './results.ts';
 
-export function summaryEndpoints({ store, slotNow }: Pick<ApiDependencies, 'store' | 'slotNow'>): Endpoint[] {
+export function summaryEndpoints({ store, slotNow }: Pick<ApiParts, 'store' | 'slotNow'>): Endpoint[] {
   return [
     endpoint({
       method: 'GET',

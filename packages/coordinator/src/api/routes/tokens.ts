@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { TOKEN_SCOPES, type Token, type Tokens } from '../../store/tokens.ts';
 import { findWorkspace } from '../../store/workspaces.ts';
 import { createdTokenView, tokenView } from '../answers.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { type ApiRequest, type Endpoint, endpoint, idOf, NO_CONTENT, ok, workspaceOf } from '../endpoint.ts';
 import { nameFilter } from '../filters.ts';
 import { idempotencyKey, makeOnce } from '../idempotency.ts';
@@ -17,7 +17,7 @@ const newToken = z
     name: nameSchema('Purpose of the token.'),
     scope: z.enum(TOKEN_SCOPES, SCOPE_MESSAGE).meta({
       description:
-        '`read` sees everything but secrets. `write` sees secrets too, and changes what is declared. `admin` also manages tokens and reads the audit trail.',
+        '`read` sees everything but secrets. `write` sees secrets too, and changes the declarations. `admin` also manages tokens and reads the audit trail.',
     }),
     expires_at: z.iso
       .datetime({ offset: true, error: 'must be an instant as in 2027-01-01T00:00:00Z' })
@@ -46,7 +46,7 @@ export function tokenEndpoints({
   tokens,
   clock,
   secrets,
-}: Pick<ApiDependencies, 'store' | 'tokens' | 'clock' | 'secrets'>): Endpoint[] {
+}: Pick<ApiParts, 'store' | 'tokens' | 'clock' | 'secrets'>): Endpoint[] {
   return [
     endpoint({
       method: 'GET',
@@ -160,7 +160,7 @@ function shownBefore(id: number): never {
 
 /** @throws Problem when the workspace does not exist, or the caller may not create tokens for it */
 async function grantedWorkspace(
-  store: ApiDependencies['store'],
+  store: ApiParts['store'],
   { token, body }: ApiRequest<unknown, z.infer<typeof newToken>>,
 ): Promise<number> {
   const own = workspaceOf({ token });

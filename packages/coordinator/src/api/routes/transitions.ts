@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { transitionVotes } from '../../store/stored-votes.ts';
 import { newestTransitions, type TransitionRow } from '../../store/transition-history.ts';
 import { type TransitionView, transitionView } from '../answers.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import { cursorPage, decodeCursor, historyOf, historyPage } from '../paging.ts';
 import { requireMonitor } from './results.ts';
 
 const cursorKeys = z.tuple([z.number().int()]);
 
-export function transitionEndpoints({ store }: Pick<ApiDependencies, 'store'>): Endpoint[] {
+export function transitionEndpoints({ store }: Pick<ApiParts, 'store'>): Endpoint[] {
   return [
     endpoint({
       method: 'GET',

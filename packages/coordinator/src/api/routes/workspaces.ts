@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Transaction } from '../../store/store.ts';
 import { findWorkspace, insertWorkspace, listWorkspaces, type Workspace } from '../../store/workspaces.ts';
 import { workspaceView } from '../answers.ts';
-import type { ApiDependencies } from '../dependencies.ts';
+import type { ApiParts } from '../api-parts.ts';
 import { type Endpoint, endpoint, ok, workspaceOf } from '../endpoint.ts';
 import { nameFilter } from '../filters.ts';
 import { idempotencyKey, makeOnce } from '../idempotency.ts';
@@ -20,7 +20,7 @@ export function workspaceEndpoints({
   store,
   clock,
   secrets,
-}: Pick<ApiDependencies, 'store' | 'clock' | 'secrets'>): Endpoint[] {
+}: Pick<ApiParts, 'store' | 'clock' | 'secrets'>): Endpoint[] {
   return [
     endpoint({
       method: 'GET',

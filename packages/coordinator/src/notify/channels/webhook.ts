@@ -42,7 +42,7 @@ export const webhook: Channel<'webhook'> = {
 };
 
 /** The body: exactly these members, the optional ones when they apply. */
-export function renderWebhook(alert: Alert) {
+function renderWebhook(alert: Alert) {
   return {
     monitor: { id: alert.monitor.id, name: alert.monitor.name, url: alert.monitor.url },
     cronTimestamp: alert.cronTimestamp,

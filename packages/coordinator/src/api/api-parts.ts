@@ -21,7 +21,7 @@ import type { Rate } from './rate-limit.ts';
 import type { TlsFiles } from './tls-files.ts';
 
 /** What the API needs from the other parts of the coordinator. */
-export type ApiDependencies = {
+export type ApiParts = {
   /** `host:port`. Port 0 takes a free port. */
   readonly listen: { readonly host: string; readonly port: number };
   /** Files for TLS; null: no TLS. */
@@ -35,6 +35,8 @@ export type ApiDependencies = {
   readonly secrets: Secrets;
   readonly reading: Reading;
   readonly tokens: Tokens;
+  /** Name of the declared file; left out: there is none. */
+  readonly declaredFile?: string | undefined;
   readonly configuration: Configuration;
   readonly monitors: Pick<LiveMonitors, 'get'>;
   readonly states: MonitorStates;

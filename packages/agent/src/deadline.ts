@@ -1,0 +1,32 @@
+import { afterReading } from './after-reading.ts';
+
+/** Has to end by some time. */
+export interface Bounded {
+  /** Its time is up, and what had arrived by then has been read. */
+  onDeadline(): void;
+}
+
+/**
+ * The time-out of one attempt. It lets go of the attempt when it is ended: Node's timers may live on until the next full
+ * collection of garbage (decision 0230).
+ */
+export class Deadline {
+  #bounded: Bounded | undefined;
+  readonly #timer: NodeJS.Timeout;
+
+  /** @param ms from now, > 0 */
+  constructor(bounded: Bounded, ms: number) {
+    this.#bounded = bounded;
+    this.#timer = setTimeout(Deadline.#due, ms, this);
+  }
+
+  /** May be called twice. */
+  end(): void {
+    this.#bounded = undefined;
+    clearTimeout(this.#timer);
+  }
+
+  static #due(deadline: Deadline): void {
+    afterReading(() => deadline.#bounded?.onDeadline());
+  }
+}

@@ -1,0 +1,25 @@
+import { findResource, updateResource } from '../store/resources.ts';
+import type { PageTheme } from './configuration.ts';
+import { NotFound } from './errors.ts';
+import { type ChangeScope, requireVersion, revision } from './scope.ts';
+
+/**
+ * Sets the appearance, which is not part of the declaration: pages of the declared file accept it too.
+ *
+ * @throws NotFound, PreconditionFailed
+ */
+export async function setPageAppearance(
+  scope: ChangeScope,
+  id: number,
+  appearance: { published?: boolean; theme?: PageTheme },
+  { expectedVersions }: { expectedVersions?: readonly number[] },
+): Promise<void> {
+  const row = await findResource(scope.tx, 'status_pages', scope.context.workspaceId, id);
+  if (row === undefined) throw new NotFound(`there is no status page ${id}`);
+  requireVersion(`status page ${id}`, row.row_version, expectedVersions);
+  const published = appearance.published === undefined ? row.published : Number(appearance.published);
+  const theme = appearance.theme ?? row.theme;
+  if (published === row.published && theme === row.theme) return;
+  const change = { published, theme, ...revision(scope, row, {}) };
+  await updateResource(scope.tx, 'status_pages', id, change);
+}

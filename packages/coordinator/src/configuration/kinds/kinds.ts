@@ -1,0 +1,73 @@
+import { forMonitors, type MonitorKind } from '@svc/shared/resources/monitors.ts';
+import {
+  DEFINITIONS,
+  type Monitor,
+  type Notification,
+  RESOURCE_KINDS,
+  type ResourceKind,
+  type Resources,
+  type StatusPage,
+  type StatusPageComponent,
+  type StatusPageComponentGroup,
+} from '@svc/shared/resources/registry.ts';
+import type { ResourceTable } from '../../store/resources.ts';
+
+export type { MonitorKind } from '@svc/shared/resources/monitors.ts';
+export type { ResourceKind } from '@svc/shared/resources/registry.ts';
+
+/** Normalized attributes of one kind. */
+export type AttributesOf<K extends ResourceKind> = Resources[K];
+
+/** Which table keeps the resources of each kind. */
+export type TableOf = { readonly [K in MonitorKind]: 'monitors' } & {
+  readonly svc_notification: 'notifications';
+  readonly svc_status_page: 'status_pages';
+  readonly svc_status_page_component_group: 'component_groups';
+  readonly svc_status_page_component: 'components';
+};
+
+export const TABLE_OF: TableOf = {
+  ...forMonitors(() => 'monitors' as const),
+  svc_notification: 'notifications',
+  svc_status_page: 'status_pages',
+  svc_status_page_component_group: 'component_groups',
+  svc_status_page_component: 'components',
+} satisfies { [K in ResourceKind]: ResourceTable };
+
+interface KindsByTable {
+  monitors: MonitorKind;
+  notifications: 'svc_notification';
+  status_pages: 'svc_status_page';
+  component_groups: 'svc_status_page_component_group';
+  components: 'svc_status_page_component';
+}
+
+interface AttributesByTable {
+  monitors: Monitor;
+  notifications: Notification;
+  status_pages: StatusPage;
+  component_groups: StatusPageComponentGroup;
+  components: StatusPageComponent;
+}
+
+/** The kinds that a table keeps, and their attributes. */
+export type KindIn<T extends ResourceTable> = KindsByTable[T];
+export type AttributesIn<T extends ResourceTable> = AttributesByTable[T];
+
+/** A kind as one of its table's, with its attributes: the compiler follows neither where the kind is a type parameter. */
+export function attributesIn<K extends ResourceKind>(kind: K, attributes: AttributesOf<K>) {
+  return { kind: kindIn(kind), attributes: attributes as unknown as AttributesIn<TableOf[K]> };
+}
+
+export function kindIn<K extends ResourceKind>(kind: K): KindIn<TableOf[K]> {
+  return kind as unknown as KindIn<TableOf[K]>;
+}
+
+export function isMonitorKind(kind: ResourceKind): kind is MonitorKind {
+  return TABLE_OF[kind] === 'monitors';
+}
+
+/** For messages: `monitor 12`. */
+export const NOUN_OF = Object.fromEntries(
+  RESOURCE_KINDS.map((kind) => [TABLE_OF[kind], DEFINITIONS[kind].noun]),
+) as { readonly [T in ResourceTable]: string };

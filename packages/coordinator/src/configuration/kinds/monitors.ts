@@ -1,0 +1,115 @@
+import { probeFingerprint, targetOf } from '@svc/shared/resources/check.ts';
+import { kindOfType, MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
+import { componentsOfMonitors, removeComponents, showNothing } from '../../store/components.ts';
+import { StoreError } from '../../store/errors.ts';
+import { standingsOf } from '../../store/monitors.ts';
+import { reviseChannels } from '../../store/notifications.ts';
+import type { Row } from '../../store/resources.ts';
+import type { SealPurpose, Secrets } from '../../store/secrets.ts';
+import type { ShownBy } from '../configuration.ts';
+import { Conflict } from '../errors.ts';
+import { type ChangeScope, refuseDeclared } from '../scope.ts';
+import { metadataOf, type SecretsShown, type StoredIn } from '../stored.ts';
+import { openedAttributesOf, sealedJson } from '../stored-json.ts';
+import type { Kind } from './kind.ts';
+import type { AttributesIn } from './kinds.ts';
+
+type Monitor = AttributesIn<'monitors'>;
+
+/** Most components that a refusal names, of those that keep a monitor from being removed. */
+const COMPONENTS_NAMED = 5;
+
+/** Monitors of every type. */
+export const monitors: Kind<'monitors'> = {
+  kindOf: ({ type }) => kindOfType(type),
+  columns(secrets, { type, name, active, ...rest }) {
+    const json = sealedJson(secrets, sealOf(type), kindOfType(type), rest);
+    return { type, name, active: active ? 1 : 0, ...json };
+  },
+  sealed: ['attributes', 'secrets_sealed'],
+  stored(secrets, row, shown) {
+    const attributes = monitorAttributes(secrets, row, shown);
+    return { kind: kindOfType(row.type), ...metadataOf(row), attributes } as StoredIn<'monitors'>;
+  },
+  begun: ({ now }) => ({ activated_at: now }),
+  revised({ now }, { probe_version, activated_at }, before, after) {
+    const isSameProbe = probeFingerprint(before) === probeFingerprint(after);
+    // A monitor with changed probed attributes is checked at once too, even by a coordinator that starts
+    // meanwhile.
+    const isCheckedAnew = !isSameProbe || (after.active && !before.active);
+    return {
+      probe_version: probe_version + (isSameProbe ? 0 : 1),
+      activated_at: isCheckedAnew ? now : activated_at,
+    };
+  },
+  written(scope, id) {
+    scope.changed({ kind: 'monitor', monitorId: id, removed: null });
+  },
+  async removing(scope, rows, shownBy) {
+    const ids = rows.map(({ id }) => id);
+    await settleComponents(scope, ids, shownBy);
+    const standings = await standingsOf(scope.tx, ids);
+    const channels = new Set<number>();
+    for (const row of rows) {
+      await scope.breathe();
+      const { incident = null, links = [] } = standings.get(row.id) ?? {};
+      const target = targetOf(monitorAttributes(scope.secrets, row, 'masked'));
+      const { workspace_id: workspaceId, type, name } = row;
+      const removed = { workspaceId, type, name, target, incident, links: [...links] };
+      scope.changed({ kind: 'monitor', monitorId: row.id, removed });
+      for (const { notificationId } of links) channels.add(notificationId);
+    }
+    if (channels.size > 0) await reviseChannels(scope.tx, [...channels], scope.now);
+  },
+};
+
+/** @throws StoreError `store-key`, `store-unreadable` */
+export function monitorAttributes(secrets: Secrets, row: Row<'monitors'>, shown: SecretsShown): Monitor {
+  const { type, name, active } = row;
+  if (!MONITOR_TYPES.includes(type)) throw unknownType(row);
+  const opening = { secrets, purpose: sealOf(type), shown };
+  return openedAttributesOf(opening, kindOfType(type), row, { type, name, active: active === 1 });
+}
+
+function unknownType({ id, type }: Pick<Row<'monitors'>, 'id' | 'type'>): StoreError {
+  return new StoreError(
+    'store-unreadable',
+    `database: monitor ${id} is of the type "${type}", which this version of svc does not know`,
+  );
+}
+
+function sealOf(type: Row<'monitors'>['type']): SealPurpose {
+  return `monitors.${type}`;
+}
+
+/** Removes the components that show monitors which are removed, or lets them show nothing. */
+async function settleComponents(
+  scope: ChangeScope,
+  monitorIds: readonly number[],
+  shownBy: ShownBy,
+): Promise<void> {
+  const components = await componentsOfMonitors(scope.tx, monitorIds);
+  const [first] = components;
+  if (first === undefined) return;
+  if (shownBy === 'refuse') {
+    throw new Conflict(
+      'in-use',
+      `monitor ${first.monitor_id} is shown by ${named(components)}: remove the components first, or repeat with ?cascade=true to remove them too, or with ?components=keep to leave it in place, showing nothing`,
+    );
+  }
+  for (const component of components) {
+    refuseDeclared(scope, 'components', component, `monitor ${component.monitor_id}`);
+  }
+  const ids = components.map(({ id }) => id);
+  if (shownBy === 'remove') await removeComponents(scope.tx, ids);
+  else await showNothing(scope.tx, ids, scope.now);
+}
+
+/** `component 3 of status page 2, component 4 of status page 2 and 5 more`. */
+function named(components: readonly { id: number; page_id: number }[]): string {
+  const shown = components
+    .slice(0, COMPONENTS_NAMED)
+    .map(({ id, page_id }) => `component ${id} of status page ${page_id}`);
+  const others = components.length - shown.length;
+  return `${shown.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
+}

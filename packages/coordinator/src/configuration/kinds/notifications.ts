@@ -1,0 +1,62 @@
+import { masked } from '@svc/shared/resources/secrets.ts';
+import { openSettings, sealSettings } from '../../store/channels.ts';
+import { insertLinks, linkedMonitors, linksOfChannel, removeLinks } from '../../store/links.ts';
+import type { ChangeScope } from '../scope.ts';
+import { metadataOf } from '../stored.ts';
+import { formed } from '../stored-json.ts';
+import type { Kind } from './kind.ts';
+
+const KIND = 'svc_notification';
+
+/** Channels. Their settings are sealed as a whole: addresses of most channels are secrets themselves. */
+export const notifications: Kind<'notifications'> = {
+  kindOf: () => KIND,
+  columns(secrets, { name, provider_type, settings }) {
+    return { name, provider_type, settings_sealed: sealSettings(secrets, settings) };
+  },
+  sealed: ['settings_sealed'],
+  linked: linkedMonitors,
+  stored(secrets, row, shown, linked) {
+    const { name, provider_type: type, state, state_reason: stateReason } = row;
+    const block = { [type]: openSettings(secrets, row.settings_sealed).reveal() };
+    const { [type]: settings } = shown === 'open' ? block : masked(KIND, block);
+    const columns = { name, provider_type: type, monitor_ids: linked.map(String) };
+    const attributes = formed(KIND, row.id, { settings }, columns);
+    return { kind: KIND, ...metadataOf(row), attributes, state, stateReason };
+  },
+  // The cause of failed deliveries may be fixed now; if not, the next delivery finds it again.
+  revised: () => ({ state: 'ok', state_reason: null }),
+  async written(scope, id, before, { monitor_ids }) {
+    const isLinked = new Set(monitor_ids);
+    const wasLinked = new Set(before?.attributes.monitor_ids ?? []);
+    if (before !== null) await unlink(scope, { id, providerType: before.row.provider_type }, isLinked);
+    await link(scope, id, monitor_ids.filter((monitorId) => !wasLinked.has(monitorId)).map(Number));
+  },
+  // The database removes its links and deliveries with it.
+  removing(scope, rows) {
+    for (const { id } of rows) scope.changed({ kind: 'channel-removed', notificationId: id });
+  },
+};
+
+async function link(scope: ChangeScope, notificationId: number, monitorIds: readonly number[]) {
+  if (monitorIds.length === 0) return;
+  await insertLinks(scope.tx, notificationId, monitorIds);
+  for (const monitorId of monitorIds) scope.changed({ kind: 'linked', monitorId, notificationId });
+}
+
+/** Ends the links to monitors that are not among the kept ones. */
+async function unlink(
+  scope: ChangeScope,
+  { id, providerType }: { id: number; providerType: string },
+  kept: ReadonlySet<string>,
+): Promise<void> {
+  const links = await linksOfChannel(scope.tx, id);
+  const ended = links.filter(({ monitorId }) => !kept.has(String(monitorId)));
+  if (ended.length === 0) return;
+  for (const { monitorId, announced, incident } of ended) {
+    const told = { providerType, announced, incident };
+    scope.changed({ kind: 'unlinked', monitorId, notificationId: id, link: told });
+  }
+  const ids = ended.map(({ monitorId }) => monitorId);
+  await removeLinks(scope.tx, id, ids);
+}

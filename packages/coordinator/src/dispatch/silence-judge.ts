@@ -1,0 +1,75 @@
+import type { Bus } from '@svc/shared/bus.ts';
+import type { Logger } from '@svc/shared/log.ts';
+import { REGIONS, type Region } from '@svc/shared/regions.ts';
+import type { Agents } from './agents.ts';
+import type { InFlight } from './in-flight.ts';
+import type { RegionEars } from './region-ears.ts';
+
+export type SilenceJudgeParts = {
+  readonly bus: Pick<Bus, 'isConnected' | 'flush'>;
+  readonly log: Logger;
+  readonly ears: Pick<RegionEars, 'caughtUp'>;
+  readonly agents: Agents;
+  readonly inFlight: InFlight;
+  /** Aborts when dispatch stops: no verdict is made any more. */
+  readonly signal: AbortSignal;
+};
+
+/**
+ * Decides what follows from silence: that an agent is gone, and that an offer was not accepted. It judges
+ * only messages that did not come, so it waits until all messages that have arrived are handled.
+ */
+export class SilenceJudge {
+  readonly #parts: SilenceJudgeParts;
+  /** Monotonic instant before which silence means nothing, ms. */
+  #from = 0;
+  /** Regions for which a check is under way whether all arrived messages are handled. */
+  readonly #judging = new Set<Region>();
+
+  constructor(parts: SilenceJudgeParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Judges no silence before `from`, because this process stood still or was not connected.
+   *
+   * @param from monotonic instant, ms; an earlier one than before changes nothing
+   */
+  waitUntil(from: number): void {
+    this.#from = Math.max(this.#from, from);
+  }
+
+  /**
+   * Judges the silence of the regions that have something to judge, each by itself: a region that floods
+   * delays no other. To be called in every tick.
+   *
+   * @param asOf monotonic instant, ms
+   */
+  judge(asOf: number): void {
+    const { bus, inFlight, agents } = this.#parts;
+    if (asOf < this.#from || !bus.isConnected) return;
+    const concerned = REGIONS.filter(
+      (region) =>
+        !this.#judging.has(region) && (inFlight.hasOverdue(region, asOf) || agents.hasSilent(region, asOf)),
+    );
+    if (concerned.length === 0) return;
+    const flushed = bus.flush();
+    for (const region of concerned) void this.#judgeRegion(region, asOf, flushed);
+  }
+
+  /** The round trip comes before the verdict: afterwards every message that was sent in time is handled. */
+  async #judgeRegion(region: Region, asOf: number, flushed: Promise<void>): Promise<void> {
+    const { bus, log, ears, agents, inFlight, signal } = this.#parts;
+    this.#judging.add(region);
+    try {
+      const [hasCaughtUp] = await Promise.all([ears.caughtUp(region), flushed]);
+      if (!hasCaughtUp || signal.aborted || asOf < this.#from) return;
+      agents.judge(region, asOf);
+      inFlight.judge(region, asOf);
+    } catch (error) {
+      if (bus.isConnected) log.error({ error, region }, 'cannot judge the silence of a region');
+    } finally {
+      this.#judging.delete(region);
+    }
+  }
+}

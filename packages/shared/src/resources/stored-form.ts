@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import {
+  CHANNEL_BLOCKS,
+  CHANNEL_KINDS,
+  type ChannelKind,
+  type ChannelSettings,
+} from '../channels/settings.ts';
+import { Secret } from '../secret.ts';
+import type { Attribute, Attributes, Block, ResourceDefinition, Value } from './definition.ts';
+import { isFormed } from './is-formed.ts';
+import { DEFINITIONS, RESOURCE_KINDS, type ResourceKind, type Resources } from './registry.ts';
+
+/*
+ * Normalized attributes as they come back from where they were stored. They were validated when they were written,
+ * and a bound that has become narrower since does not make them wrong. So only their form is checked, which is what
+ * the rest of the code relies on. A text may be the mask of a secret. What is missing was written before its
+ * attribute came to be, and gets what an attribute gets that is left out. Members that are not known are left out:
+ * a newer version wrote them.
+ */
+
+type Forms = { readonly [K in ResourceKind]: z.ZodType<Resources[K]> };
+
+/** A resource's normalized attributes, as they were stored. */
+export function parseStored<K extends ResourceKind>(
+  kind: K,
+  value: object,
+): z.ZodSafeParseResult<Resources[K]> {
+  return isFormedAs(kind, value) ? { success: true, data: value } : FORMS[kind].safeParse(value);
+}
+
+const TESTS = new Map(RESOURCE_KINDS.map((kind) => [kind, isFormed(DEFINITIONS[kind])]));
+
+function isFormedAs<K extends ResourceKind>(kind: K, value: unknown): value is Resources[K] {
+  return TESTS.get(kind)?.(value) === true;
+}
+
+const FORMS = Object.fromEntries(RESOURCE_KINDS.map((kind) => [kind, formOf(DEFINITIONS[kind])])) as Forms;
+
+function formOf({ attributes, blocks, constants, arrange }: ResourceDefinition): z.ZodType {
+  const members = shapeOf(attributes);
+  // Arranged otherwise: the one block that is given stands under `settings`.
+  if (arrange !== undefined) return channelForm('provider_type', members, (settings) => settings);
+  return z.object({
+    ...members,
+    ...Object.fromEntries(Object.entries(blocks).map(([name, block]) => [name, formOfBlock(block)])),
+    ...Object.fromEntries(Object.entries(constants).map(([name, constant]) => [name, z.literal(constant)])),
+  });
+}
+
+type OpenedChannel = {
+  [K in ChannelKind]: { readonly kind: K; readonly settings: Secret<ChannelSettings[K]> };
+}[ChannelKind];
+
+/** A channel's kind with its normalized settings. */
+export const storedChannel = channelForm('kind', {}, (settings) =>
+  settings.transform((opened) => new Secret(opened)),
+) as z.ZodType<OpenedChannel>;
+
+/** A form with settings for each kind of channel, told apart by this member. */
+function channelForm(
+  discriminator: string,
+  members: z.ZodRawShape,
+  of: (settings: z.ZodObject) => z.ZodType,
+) {
+  const [first, ...others] = CHANNEL_KINDS.map((kind) => {
+    const settings = of(z.object(shapeOf(CHANNEL_BLOCKS[kind].attributes)));
+    return z.object({ ...members, [discriminator]: z.literal(kind), settings });
+  });
+  return first === undefined ? z.never() : z.discriminatedUnion(discriminator, [first, ...others]);
+}
+
+function formOfBlock({ nesting, attributes }: Block): z.ZodType {
+  const one = z.object(shapeOf(attributes));
+  return nesting === 'list' ? z.array(one).default([]) : one.nullable().default(null);
+}
+
+function shapeOf(attributes: Attributes): z.ZodRawShape {
+  const stored = Object.entries(attributes).filter(([, { presence }]) => presence !== 'computed');
+  return Object.fromEntries(stored.map(([name, attribute]) => [name, formOfAttribute(attribute)]));
+}
+
+function formOfAttribute({ value, presence, default: fallback }: Attribute): z.ZodType {
+  const form = formOfValue(value);
+  switch (presence) {
+    case 'optional':
+      return form.nullable().default(null);
+    case 'default':
+      return form.default(fallback);
+    case 'required':
+    case 'computed':
+      return form;
+  }
+}
+
+function formOfValue({ type, oneOf, attributes = {} }: Value): z.ZodType {
+  const text = oneOf === undefined ? z.string() : z.enum(oneOf);
+  switch (type) {
+    case 'string':
+      return text;
+    case 'number':
+      return z.number();
+    case 'bool':
+      return z.boolean();
+    case 'set':
+    case 'list':
+      return z.array(text);
+    case 'map':
+      return z.record(z.string(), text);
+    case 'objects':
+      return z.array(z.object(shapeOf(attributes)));
+  }
+}

@@ -1,0 +1,73 @@
+import { RESOURCE_KINDS, type ResourceKind } from '@svc/shared/resources/registry.ts';
+import { shown, VALID } from '../support/resources.ts';
+
+/** A way to declare a resource. */
+export type Door = 'api' | 'file' | 'terraform';
+
+/**
+ * What is said: `path: message` each, the path as the API has it, with dots. A regular expression stands for
+ * Terraform's own words about what breaks the schema, which the provider is never asked; null: nothing is said,
+ * as this door takes it, or cannot be given it.
+ */
+export type Said = string | readonly string[] | RegExp | null;
+
+/** One resource, or each of several, with members laid over the smallest valid one; `undefined` takes one away. */
+export type Row = readonly [
+  of: ResourceKind | readonly ResourceKind[],
+  members: Readonly<Record<string, unknown>>,
+  says: string | readonly string[],
+  /** Doors that say something else. */
+  elsewhere?: Readonly<Partial<Record<Door, Said>>>,
+];
+
+/** A resource that is refused, with what each door says of it. */
+export type Refusal = {
+  readonly kind: ResourceKind;
+  /** For the names of tests. */
+  readonly name: string;
+  /** As the API and the declared file have it: a single block is a mapping. */
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly says: Readonly<Record<Door, readonly string[] | RegExp>>;
+};
+
+export const MONITORS = RESOURCE_KINDS.filter((kind) => kind.endsWith('_monitor'));
+
+export function refusalsOf(rows: readonly Row[]): Refusal[] {
+  return rows.flatMap(([of, members, says, elsewhere = {}]) =>
+    [of].flat().map((kind) => {
+      const saidAt = (door: Door) => listed(elsewhere[door] === undefined ? says : elsewhere[door]);
+      return {
+        kind,
+        name: shown(members),
+        body: bodyOf(kind, members),
+        says: { api: saidAt('api'), file: saidAt('file'), terraform: saidAt('terraform') },
+      };
+    }),
+  );
+}
+
+function listed(said: Said): readonly string[] | RegExp {
+  if (said === null) return [];
+  return typeof said === 'string' ? [said] : said;
+}
+
+function bodyOf(kind: ResourceKind, members: Readonly<Record<string, unknown>>) {
+  const entries = Object.entries({ ...VALID[kind], ...members });
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+/** Terraform's own words for a required argument that is not there. */
+export function terraformRequires(name: string): { readonly terraform: RegExp } {
+  return { terraform: new RegExp(`The argument "${name}" is required`) };
+}
+
+/** Of a member that the service sets: the API ignores it, so that an answer can be sent back. */
+export const IGNORED_BY_THE_API = { api: null };
+
+export const MASK_SENT = 'is the mask that read tokens see: write the secret itself';
+
+/** The path and the message of what is said; the path of the resource itself is empty. */
+export function split(said: string): [path: string, message: string] {
+  const at = said.indexOf(': ');
+  return [said.slice(0, at), said.slice(at + 2)];
+}

@@ -1,0 +1,7 @@
+import { CHANNEL_ROWS } from './channels.ts';
+import { MONITOR_ROWS } from './monitors.ts';
+import { PAGE_ROWS } from './pages.ts';
+import { refusalsOf } from './refusal.ts';
+
+/** All that is refused in a resource, whichever way it is declared. */
+export const REFUSALS = refusalsOf([...MONITOR_ROWS, ...CHANNEL_ROWS, ...PAGE_ROWS]);

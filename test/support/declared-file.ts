@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import { DeclaredFile, type DeclaredFileParts } from '@svc/coordinator/declare/declared-file.ts';
+import { readDeclaredFile } from '@svc/coordinator/declare/read-file.ts';
+import { type ConfiguredStore, configuredStore, silentLog, temporaryFolder } from './configured-store.ts';
+import { ScaledClock } from './scaled-clock.ts';
+
+/** A place for declared files over a store of its own, for one test. */
+export type DeclaredFiles = {
+  readonly store: ConfiguredStore;
+  readonly folder: string;
+  /** `svc.yaml` in the folder; nothing is there yet. */
+  readonly path: string;
+  /** A file that is not started; it is stopped with the rest. */
+  declaredFile(changes?: Partial<DeclaredFileParts>): DeclaredFile;
+  dispose(): Promise<void>;
+};
+
+export async function declaredFiles(
+  env: DeclaredFileParts['env'] = { HOOK: 'https://hook.example/a' },
+): Promise<DeclaredFiles> {
+  const [store, folder] = await Promise.all([configuredStore(), temporaryFolder()]);
+  const path = join(folder.path, 'svc.yaml');
+  const running: DeclaredFile[] = [];
+  return {
+    store,
+    folder: folder.path,
+    path,
+    declaredFile(changes = {}) {
+      const file = new DeclaredFile({
+        path,
+        workspaceId: store.workspaceId,
+        configuration: store.configuration,
+        store: store.store,
+        version: '1.0.0',
+        secrets: store.secrets,
+        env,
+        allowsDelete: false,
+        channelProblem: () => null,
+        // 500 ms to settle pass in 25.
+        clock: new ScaledClock(20),
+        log: silentLog,
+        // On this thread: starting one for every case takes its time. One test does it as the service does.
+        read: async (request) => readDeclaredFile(request),
+        ...changes,
+      });
+      running.push(file);
+      return file;
+    },
+    async dispose() {
+      await Promise.all(running.map((file) => file.stop()));
+      await Promise.all([store.dispose(), folder.remove()]);
+    },
+  };
+}
