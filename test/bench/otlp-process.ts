@@ -11,7 +11,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { JobTokens } from '@svc/coordinator/dispatch/tokens.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';
-import { NO_EXPORT_SETTINGS } from '@svc/coordinator/export/export-settings.ts';
 import { MetricsExport } from '@svc/coordinator/export/metrics-export.ts';
 import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
 import { Recorder } from '@svc/coordinator/recording/recorder.ts';
@@ -23,6 +22,7 @@ import { createLogger } from '@svc/shared/log.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
+import { NO_EXPORT_SETTINGS } from '../support/export-settings.ts';
 
 const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
 const ENDPOINTS = 50;

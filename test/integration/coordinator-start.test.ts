@@ -7,13 +7,13 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Coordinator } from '@svc/coordinator/app.ts';
-import { NO_EXPORT_SETTINGS } from '@svc/coordinator/export/export-settings.ts';
 import { systemClock } from '@svc/shared/clock.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
 import { expect, type TestContext, test } from 'vitest';
+import { NO_EXPORT_SETTINGS } from '../support/export-settings.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { type Opened, openedIn } from '../support/opened.ts';
 

@@ -23,17 +23,6 @@ export type ExportSettings = {
   readonly resource: readonly (readonly [name: string, value: string])[];
 };
 
-/** What is without any setting: nothing goes out but where monitors say. */
-export const NO_EXPORT_SETTINGS: ExportSettings = {
-  fallback: null,
-  encoding: 'json',
-  isCompressed: true,
-  histograms: 'exponential',
-  intervalMs: 60_000,
-  saveEveryMs: SAVE_EVERY_MS,
-  resource: [['service.name', 'svc']],
-};
-
 type Config = SettingsOf<typeof OTLP_SETTINGS>;
 
 /** What is set for metrics goes before what is set for all signals, as OpenTelemetry's specification says. */

@@ -7,13 +7,13 @@ import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { silentLog } from '../../../../test/support/configured-store.ts';
 import { DeclaredMonitors, liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
+import { NO_EXPORT_SETTINGS } from '../../../../test/support/export-settings.ts';
 import { OtlpReceiver } from '../../../../test/support/otlp-receiver.ts';
 import { noWrites } from '../evaluation/writes.ts';
 import { openStore } from '../store/open.ts';
 import { createRecordingStore } from '../store/recording-store.ts';
 import { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
-import { NO_EXPORT_SETTINGS } from './export-settings.ts';
 import { MetricsExport } from './metrics-export.ts';
 
 let folder: string;

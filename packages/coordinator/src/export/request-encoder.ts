@@ -39,8 +39,7 @@ export interface RequestEncoder {
   finish(): Uint8Array;
 }
 
-export const ENCODINGS = ['json', 'protobuf'] as const;
-export type Encoding = (typeof ENCODINGS)[number];
+export type Encoding = 'json' | 'protobuf';
 
 export const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
   json: 'application/json',
