@@ -6,7 +6,7 @@ import type { Vote } from '@svc/coordinator/domain/status.ts';
 import { ExportTestError } from '@svc/coordinator/export/metrics-export.ts';
 import type { EndpointState } from '@svc/coordinator/export/protocol.ts';
 import { Deliverer } from '@svc/coordinator/notify/deliverer.ts';
-import { createDeliveries } from '@svc/coordinator/notify/deliveries.ts';
+import { createManualDeliveries } from '@svc/coordinator/notify/manual-deliveries.ts';
 import { channelProblems, createSender } from '@svc/coordinator/notify/sender.ts';
 import { storedChannels } from '@svc/coordinator/notify/stored-channels.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
@@ -91,7 +91,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
       muted: () => ['hosta-ams'],
     },
     checks: { runNow: async () => [] },
-    deliveries: createDeliveries({ store, clock, deliverer, publicUrl }),
+    deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl }),
     exports: {
       endpoints: () => [{ ...ENDPOINT, workspaceId }],
       async test(id) {
