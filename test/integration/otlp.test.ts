@@ -1,6 +1,7 @@
 /** What a receiver of OTLP gets is what the stored results imply, over restarts of coordinator and receiver. */
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { runCommandLine } from '@svc/cli/command-line.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { expect, test } from 'vitest';
 import type { LocalService } from '../support/local-service.ts';
@@ -203,6 +204,15 @@ test('monitors without an endpoint go to the default, and a monitor may get and 
 
   await service.reload(declared({ otlp_endpoint: own.url }));
   await own.until(() => checksIn(own.series) > checksIn(fallback.series));
+  const written = { out: '', err: '' };
+  const code = await runCommandLine(['otlp-test', String(service.idOf('Web'))], {
+    environment: { SVC_BASE_URL: service.url, SVC_API_TOKEN: service.token },
+    out: { write: (text) => (written.out += text) },
+    err: { write: (text) => (written.err += text) },
+  });
+  expect([code, written.err]).toEqual([0, '']);
+  expect(written.out).toMatch(/^\d+ points to http:\S+\/v1\/metrics in [\d.]+ ms\n {2}json: taken\n$/);
+
   await service.reload(declared({ otlp_endpoint: own.url, name: 'Other' }));
   await own.until(() => own.series.some(({ attributes }) => attributes['svc.monitor.name'] === 'Other'));
   await service.reload(declared({}));
