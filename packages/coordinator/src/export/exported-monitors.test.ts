@@ -155,6 +155,16 @@ test('a monitor with another name begins anew, with the same history', () => {
   expect(exported(again, clock.wall())['svc.checks{passed}']).toBe(1);
 });
 
+test('totals that cannot be read begin anew', () => {
+  const clock = new FakeClock();
+  for (const text of ['', '{"v":1', 'null', '{"v":2}']) {
+    const monitors = new ExportedMonitors({ histograms: 'exponential', clock });
+    monitors.put(entry({ totals: { until: 1, text } }), 1);
+    monitors.note(2, noteOf({}));
+    expect(exported(monitors, clock.wall())['svc.checks{passed}'], text).toBe(1);
+  }
+});
+
 test('what is not stored is stored with the next, and notes go only then', () => {
   const monitors = new ExportedMonitors({ histograms: 'exponential', clock: new FakeClock() });
   monitors.put(entry(), 0);

@@ -78,7 +78,7 @@ export class MonitorTotals {
     history: readonly StatusSince[],
     row: { readonly until: number; readonly text: string },
   ): MonitorTotals | null {
-    const { data: stored } = storedTotals.safeParse(JSON.parse(row.text));
+    const { data: stored } = storedTotals.safeParse(parsed(row.text));
     if (stored?.identity !== identityOf(monitor, kind)) return null;
     const { startedAt, regions } = stored;
     const totals = new MonitorTotals(monitor, kind, history, { startedAt, until: row.until });
@@ -169,6 +169,15 @@ function encodeRegion(encoder: RequestEncoder, all: Attributes, totals: RegionTo
   if (certificateExpiresAt !== null) {
     const remaining = (certificateExpiresAt - now) / 1_000;
     encoder.gauge('certificate', { all, own: attributes.region }, remaining);
+  }
+}
+
+/** Undefined: it is no JSON. Nothing else of the export depends on that row. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 
