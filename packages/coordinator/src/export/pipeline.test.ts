@@ -211,6 +211,17 @@ describe('an endpoint that is down', () => {
 });
 
 describe('an endpoint that is hostile', () => {
+  test('and rejects more points than it was sent ruins no sum', async () => {
+    const receiver = await receive();
+    receiver.intercept = (message, response) => {
+      message.resume();
+      response.end(JSON.stringify({ partialSuccess: { rejectedDataPoints: Number.MAX_SAFE_INTEGER } }));
+      return true;
+    };
+    const { pipeline } = pipelineTo(receiver.url);
+    await vi.waitFor(() => expect(pipeline.state).toMatchObject({ taken: 0, rejected: 1 }));
+  });
+
   test('and redirects is not followed', async () => {
     const [receiver, elsewhere] = [await receive(), await receive()];
     receiver.intercept = (_message, response) => {

@@ -211,7 +211,7 @@ export class Pipeline {
     switch (verdict.is) {
       case 'taken':
         this.#taken(request);
-        this.#count({ taken: request.points - verdict.rejected, rejected: verdict.rejected });
+        this.#countTaken(request.points, verdict.rejected);
         this.#state = { ...this.#state, lastSuccessAt: at, isFailing: false };
         return 0;
       case 'retry':
@@ -295,11 +295,17 @@ export class Pipeline {
     return this.target.isCompressed ? gzipSync(body, { level: GZIP_LEVEL }) : body.slice();
   }
 
+  /** What an endpoint says of rejected points is believed up to what it was sent: sums must not be its to ruin. */
+  #countTaken(points: number, said: number): void {
+    const rejected = Math.min(points, said);
+    this.#count({ taken: points - rejected, rejected });
+  }
+
   #count(more: { taken?: number; rejected?: number; dropped?: number }): void {
     const { taken, rejected, dropped } = this.#state;
     this.#state = {
       ...this.#state,
-      taken: taken + Math.max(0, more.taken ?? 0),
+      taken: taken + (more.taken ?? 0),
       rejected: rejected + (more.rejected ?? 0),
       dropped: dropped + (more.dropped ?? 0),
     };
