@@ -139,6 +139,7 @@ export class ExportThread {
       post: target.workspaceId === null ? post.free : post.guarded,
       clock,
       intervalMs: data.intervalMs,
+      endpoints: () => this.#destinations.size,
       collect: (encoding) => this.#collect(monitors, encoding),
     });
     const destination = { pipeline, monitors };

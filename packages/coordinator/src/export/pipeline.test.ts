@@ -56,6 +56,7 @@ function pipelineTo(url: string, more: Partial<ExportTarget> & { requests?: numb
     post: createHttpPost({ clock, guard: createEgressGuard({ base: 'channel', deny: [], allow }) }),
     clock,
     intervalMs: INTERVAL_MS,
+    endpoints: () => 1,
     collect,
   });
   closing.push(() => pipeline.stop());

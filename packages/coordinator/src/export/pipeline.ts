@@ -46,6 +46,8 @@ type Parts = {
   readonly post: HttpPost;
   readonly clock: Clock;
   readonly intervalMs: number;
+  /** How many endpoints there are: their buffers share the memory. */
+  readonly endpoints: () => number;
   /** What is exported at this moment, in requests of a bounded size. */
   readonly collect: (encoding: Encoding) => Iterable<Collected>;
 };
@@ -162,7 +164,7 @@ export class Pipeline {
         at: this.#parts.clock.monotonic(),
         collection: this.#collection,
       };
-      this.#count({ dropped: this.#buffer.push(request) });
+      this.#count({ dropped: this.#buffer.push(request, this.#parts.endpoints()) });
       this.#send();
       await this.#room();
       if (this.#encoding === encoding) continue;

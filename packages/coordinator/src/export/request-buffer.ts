@@ -10,6 +10,8 @@ export type BufferedRequest = {
 
 /** Compressed bytes that an endpoint's requests may take. */
 const MOST_BYTES = 4 * 1_024 * 1_024;
+/** The same of all endpoints, which share it where they are many. */
+const MOST_BYTES_OF_ALL = 256 * 1_024 * 1_024;
 /** Older points are of no use to most receivers, ms. */
 const OLDEST_MS = 3_600_000;
 
@@ -30,13 +32,18 @@ export class RequestBuffer {
     return this.#requests[0] ?? null;
   }
 
-  /** @returns points that were dropped for it */
-  push(request: BufferedRequest): number {
+  /**
+   * @param endpoints how many there are: they share the memory
+   * @returns points that were dropped for it
+   */
+  push(request: BufferedRequest, endpoints: number): number {
     this.#requests.push(request);
     this.points += request.points;
     this.bytes += request.body.length;
+    const mostBytes = Math.min(MOST_BYTES, MOST_BYTES_OF_ALL / endpoints);
     let dropped = 0;
-    while (this.#requests.length > 1 && this.#isBeyond(request.at)) dropped += this.shift()?.points ?? 0;
+    while (this.#requests.length > 1 && this.#isBeyond(request.at, mostBytes))
+      dropped += this.shift()?.points ?? 0;
     return dropped;
   }
 
@@ -62,7 +69,7 @@ export class RequestBuffer {
     return others;
   }
 
-  #isBeyond(now: number): boolean {
-    return this.bytes > MOST_BYTES || now - (this.oldest?.at ?? now) > OLDEST_MS;
+  #isBeyond(now: number, mostBytes: number): boolean {
+    return this.bytes > mostBytes || now - (this.oldest?.at ?? now) > OLDEST_MS;
   }
 }
