@@ -335,7 +335,10 @@ export type SystemView = z.infer<typeof systemView>;
 export const otlpTestView = z
   .object({
     delivered: z.boolean().meta({ description: 'The endpoint took all points.' }),
-    endpoint: z.string().meta({ description: 'Full URL, without its query.' }),
+    endpoint: z.string().meta({
+      description:
+        'Full URL, without its query. The default endpoint of the settings is shown to the token of the operator only.',
+    }),
     points: z.number().int().meta({ description: 'Points that were sent.' }),
     answers: z
       .array(
@@ -363,6 +366,7 @@ export const otlpTestView = z
       },
     ],
   });
+export type OtlpTestView = z.infer<typeof otlpTestView>;
 
 export const regionView = z
   .object({

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type RunningApi, startApi } from '../../../../test/support/api.ts';
+import { EXPORTED_BY_DEFAULT, type RunningApi, startApi } from '../../../../test/support/api.ts';
 
 let api: RunningApi;
 beforeAll(async () => {
@@ -94,4 +94,16 @@ test('a body that ends after its token was revoked makes no other token', async 
   const [answer] = await answered;
   answer.resume();
   expect(answer.statusCode).toBe(401);
+});
+
+test('the test of an export hides the default endpoint from everybody but the operator', async () => {
+  const monitor = { type: 'http', name: EXPORTED_BY_DEFAULT, url: 'https://example.com/', periodicity: '1m' };
+  const { body } = await api.call('POST', '/v1/monitors', monitor);
+  const path = `/v1/monitors/${(body as { id: string }).id}/otlp-test`;
+  const { token } = await made({ name: 'ci', scope: 'write' });
+  const answer = await api.call('POST', path, undefined, bearer(token));
+  expect(answer).toMatchObject({ status: 200, body: { endpoint: 'the default of the coordinator' } });
+  expect(JSON.stringify(answer.body)).not.toContain('otlp.example.com');
+  const shown = await api.call('POST', path);
+  expect(shown).toMatchObject({ status: 200, body: { endpoint: 'https://otlp.example.com/v1/metrics' } });
 });

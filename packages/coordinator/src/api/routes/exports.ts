@@ -1,7 +1,13 @@
 import { SvcError } from '@svc/shared/errors.ts';
-import type { EndpointState } from '../../export/protocol.ts';
+import type { EndpointState, TestAnswer } from '../../export/protocol.ts';
 import type { Token } from '../../store/tokens.ts';
-import { type EndpointView, otlpTestView, type SystemView, systemView } from '../answers.ts';
+import {
+  type EndpointView,
+  type OtlpTestView,
+  otlpTestView,
+  type SystemView,
+  systemView,
+} from '../answers.ts';
 import type { ApiParts } from '../api-parts.ts';
 import { AtOnce } from '../at-once.ts';
 import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
@@ -10,6 +16,9 @@ import { Problem } from '../problem.ts';
 /** At once; one may take 30 s where the endpoint hangs. */
 const TESTS_PER_MONITOR = 2;
 const TESTS_PER_WORKSPACE = 8;
+/** What callers other than the operator are told of the endpoint of the settings. */
+const HIDDEN_ENDPOINT = 'the default of the coordinator';
+const HIDDEN_ERROR = "a request to it with the operator's token says why";
 
 export function exportEndpoints({ exports, monitors }: Pick<ApiParts, 'exports' | 'monitors'>): Endpoint[] {
   const atOnce = new AtOnce();
@@ -27,30 +36,19 @@ export function exportEndpoints({ exports, monitors }: Pick<ApiParts, 'exports' 
       async handle(request) {
         const id = idOf(request);
         const workspaceId = workspaceOf(request);
-        if (monitors.get(id)?.workspaceId !== workspaceId) {
+        const monitor = monitors.get(id);
+        if (monitor?.workspaceId !== workspaceId) {
           throw new Problem('not-found', `there is no monitor ${id}`);
         }
         const bounds = [
           { key: `monitor ${id}`, most: TESTS_PER_MONITOR },
           { key: `workspace ${workspaceId}`, most: TESTS_PER_WORKSPACE },
         ];
-        const { url, points, answers, durationMs } = await atOnce.run(
-          'tests of the monitor or workspace',
-          bounds,
-          () => exports.test(id).catch(refuse),
+        const answer = await atOnce.run('tests of the monitor or workspace', bounds, () =>
+          exports.test(id).catch(refuse),
         );
-        return ok({
-          delivered: answers.some(({ isTaken, rejected }) => isTaken && rejected === 0),
-          endpoint: url,
-          points,
-          answers: answers.map(({ encoding, isTaken, rejected, error }) => ({
-            encoding,
-            taken: isTaken,
-            points_rejected: rejected,
-            error,
-          })),
-          duration: Math.round(durationMs * 10) / 10,
-        });
+        const isDefault = monitor.declaredExport === null;
+        return ok(testViewOf(answer, isDefault && request.token?.isOperator !== true));
       },
     }),
     endpoint({
@@ -69,6 +67,22 @@ export function exportEndpoints({ exports, monitors }: Pick<ApiParts, 'exports' 
       },
     }),
   ];
+}
+
+/** @param isHidden the endpoint is the operator's, and the caller is not: it and its words are not shown */
+function testViewOf({ url, points, answers, durationMs }: TestAnswer, isHidden: boolean): OtlpTestView {
+  return {
+    delivered: answers.some(({ isTaken, rejected }) => isTaken && rejected === 0),
+    endpoint: isHidden ? HIDDEN_ENDPOINT : url,
+    points,
+    answers: answers.map(({ encoding, isTaken, rejected, error }) => ({
+      encoding,
+      taken: isTaken,
+      points_rejected: rejected,
+      error: isHidden && error !== null ? HIDDEN_ERROR : error,
+    })),
+    duration: Math.round(durationMs * 10) / 10,
+  };
 }
 
 function isShownTo({ workspaceId, isOperator }: Token, state: EndpointState): boolean {
