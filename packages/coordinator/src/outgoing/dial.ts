@@ -60,7 +60,7 @@ export function guardedConnector(dial: GuardedDial): GuardedConnector {
       else callback(null, socket);
     };
     const proxy = proxyFor?.(target.host, target.port);
-    if (proxy === undefined) connectTo({ ...target, lookup, signal }, connected);
+    if (proxy === undefined) connectTo({ ...target, lookup: releasedBy(signal, lookup), signal }, connected);
     else connectBy(proxy, { ...target, signal }, connected);
   };
 }
@@ -76,6 +76,21 @@ function connectTo(dialled: Dialled, done: (error: Error | null, socket: Socket 
     socket.off('error', failed).on('error', () => {});
     done(null, socket);
   });
+}
+
+/**
+ * A lookup cannot be ended, and may wait for its turn for an hour: it must not keep the socket, its client and the
+ * body alive so long when nobody waits any more.
+ */
+function releasedBy(signal: AbortSignal, lookup: LookupFunction): LookupFunction {
+  return (hostname, options, callback) => {
+    let waiting: typeof callback | null = callback;
+    const release = () => {
+      waiting = null;
+    };
+    signal.addEventListener('abort', release, { once: true });
+    lookup(hostname, options, (...answer) => waiting?.(...answer));
+  };
 }
 
 function targetOf({ hostname, port, protocol }: buildConnector.Options): { host: string; port: number } {

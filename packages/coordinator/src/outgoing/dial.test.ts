@@ -1,0 +1,34 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { createEgressGuard } from '@svc/shared/egress.ts';
+import { trustedContext } from '@svc/shared/trusted-authorities.ts';
+import { expect, test, vi } from 'vitest';
+import { guardedConnector } from './dial.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+test('a dial that was given up keeps nothing alive while its name is still asked for', async () => {
+  const connect = guardedConnector({
+    guard: createEgressGuard({ base: 'channel', deny: [], allow: [] }),
+    resolve: () => NEVER,
+    secureContext: trustedContext,
+    proxyFor: undefined,
+  });
+  const kept = (() => {
+    const giveUp = new AbortController();
+    const told = () => {};
+    const options = { hostname: 'dead.example', protocol: 'http:', port: '80' };
+    connect(options, giveUp.signal, told);
+    giveUp.abort();
+    return new WeakRef(told);
+  })();
+  await vi.waitFor(() => {
+    collectGarbage();
+    // A failure must not hold what it is about.
+    expect(kept.deref() === undefined).toBe(true);
+  });
+});
+
+/** It has all who wait for the name. */
+const NEVER = new Promise<never>(() => {});
