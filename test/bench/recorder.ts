@@ -10,7 +10,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { JobTokens } from '@svc/coordinator/dispatch/tokens.ts';
+import { JobTokens } from '@svc/coordinator/dispatch/job-tokens.ts';
 import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
 import { gridSlotUntil, phaseOf } from '@svc/coordinator/domain/schedule.ts';
 import { States } from '@svc/coordinator/evaluation/state.ts';

@@ -61,6 +61,14 @@ export const CHANNEL_ROWS: readonly Row[] = [
   ],
   [
     CHANNEL,
+    { email: { email: '' }, sms: { phone_number: '+4915112345678' } },
+    [
+      'email.email: must not be empty',
+      'sms: does not belong to provider_type email: remove it, or set provider_type to sms',
+    ],
+  ],
+  [
+    CHANNEL,
     { email: [{ email: 'a@b.example' }] },
     'email: must be a mapping, not a list',
     // A block may be a list of one.

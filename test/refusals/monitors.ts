@@ -124,6 +124,12 @@ const EVERY_MONITOR: readonly Row[] = [
     // It makes a string of it.
     { terraform: null },
   ],
+  // What is the mask is told only as that.
+  [
+    MONITORS,
+    { otlp_endpoint: 'https://********@example.com/' },
+    'otlp_endpoint: contains the mask that read tokens see: write the secret itself',
+  ],
   [MONITORS, { otlp_headers: { a: '********' } }, `otlp_headers.a: ${MASK_SENT}`],
   [
     MONITORS,

@@ -43,6 +43,12 @@ export const PAGE_ROWS: readonly Row[] = [
   ],
   [PAGE, { access_type: 'password' }, 'password: is required when access_type is password'],
   [PAGE, { access_type: 'password', password: '' }, 'password: must not be empty'],
+  // A rule is told also where another member is wrong.
+  [
+    PAGE,
+    { title: '', access_type: 'password' },
+    ['title: must not be empty', 'password: is required when access_type is password'],
+  ],
   [
     PAGE,
     { access_type: 'password', password: `hunter2${x(250)}` },
@@ -75,6 +81,14 @@ export const PAGE_ROWS: readonly Row[] = [
   [COMPONENT, { type: undefined }, 'type: is required', terraformRequires('type')],
   [COMPONENT, { type: 'group' }, 'type: "group" is not one of monitor, static'],
   [COMPONENT, { type: 'monitor' }, 'monitor_id: is required when type is monitor'],
+  [
+    COMPONENT,
+    { type: 'monitor', order: 1e12 },
+    [
+      'order: is 1000000000000, but must be from -2147483648 to 2147483647',
+      'monitor_id: is required when type is monitor',
+    ],
+  ],
   [COMPONENT, { monitor_id: '1' }, 'monitor_id: is only for type monitor: remove it, or set type to monitor'],
   [
     COMPONENT,

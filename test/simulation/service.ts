@@ -1,7 +1,7 @@
 import { KnownAgent } from '@svc/coordinator/dispatch/agents.ts';
 import { newCounters } from '@svc/coordinator/dispatch/counters.ts';
 import { InFlight } from '@svc/coordinator/dispatch/in-flight.ts';
-import { recover } from '@svc/coordinator/dispatch/recovery.ts';
+import { recover } from '@svc/coordinator/dispatch/restart.ts';
 import { Scheduler } from '@svc/coordinator/dispatch/scheduler.ts';
 import { SlotClock } from '@svc/coordinator/dispatch/slot-clock.ts';
 import type { LiveMonitor, LiveMonitors, MonitorStatus } from '@svc/coordinator/domain/monitor.ts';

@@ -4,7 +4,7 @@ import { type Api, createApi } from '@svc/coordinator/api/server.ts';
 import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { Vote } from '@svc/coordinator/domain/status.ts';
 import { Deliverer } from '@svc/coordinator/notify/deliverer.ts';
-import { createDeliveries } from '@svc/coordinator/notify/deliveries.ts';
+import { createManualDeliveries } from '@svc/coordinator/notify/manual-deliveries.ts';
 import { channelProblems, createSender } from '@svc/coordinator/notify/sender.ts';
 import { storedChannels } from '@svc/coordinator/notify/stored-channels.ts';
 import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
@@ -70,7 +70,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
       muted: () => ['hosta-ams'],
     },
     checks: { runNow: async () => [] },
-    deliveries: createDeliveries({ store, clock, deliverer, publicUrl }),
+    deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl }),
     channelProblem: channelProblems({}),
     readiness: () => ({ database: true }),
     counters,

@@ -84,7 +84,7 @@ export function flood(start: string, piece: string | Buffer): Behaviour {
 }
 
 /** Sends this and resets the connection, which loses nothing that was sent before. */
-export function sendAndReset(bytes: string): Behaviour {
+export function sendAndReset(bytes: string | Buffer): Behaviour {
   return (socket) => {
     socket.write(bytes, () => setImmediate(() => socket.resetAndDestroy()));
   };

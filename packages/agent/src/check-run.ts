@@ -2,9 +2,9 @@ import { LIMITS } from '@svc/shared/limits.ts';
 import type { Check } from '@svc/shared/messages/check.ts';
 import type { Attempt, CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Secret } from '@svc/shared/secret.ts';
+import type { AttemptVerdict } from './attempt-verdict.ts';
 import type { ProbeOutcome } from './probes/probe.ts';
 import { roundMs, roundPhases } from './rounding.ts';
-import type { AttemptVerdict } from './verdict.ts';
 
 /** The result of a check, without the job that it was for. */
 export type RunResult = Omit<CheckResult, 'monitor' | 'version' | 'slot' | 'token'>;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { CpuSample } from './cpu-waiting.ts';
 import { freeMs, isSilenceProvenBy, isSlownessProvenBy } from './free-time.ts';
-import type { CpuSample } from './waiting.ts';
 
 /** What an agent did for some time, ms each: slept, waited for a CPU to wake up, and ran, held up on the way. */
 type Turn = {

@@ -1,4 +1,4 @@
-import type { CpuSample } from './waiting.ts';
+import type { CpuSample } from './cpu-waiting.ts';
 
 /** Part of the time-out that must be free. A target that took less than this part is never called silent. */
 const FREE_PART = 0.5;

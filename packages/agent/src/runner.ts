@@ -7,6 +7,7 @@ import type { Check } from '@svc/shared/messages/check.ts';
 import type { CheckJob } from '@svc/shared/messages/check-job.ts';
 import type { CheckResult, NotRunReason } from '@svc/shared/messages/check-result.ts';
 import type { Secret } from '@svc/shared/secret.ts';
+import { type AttemptVerdict, judgeAttempt } from './attempt-verdict.ts';
 import { backoffMs } from './backoff.ts';
 import { Bag } from './bag.ts';
 import { addAttempt, type CheckRun, notAttempted, type RunResult, resultOf } from './check-run.ts';
@@ -15,7 +16,6 @@ import type { NetworkWatch } from './network/watch.ts';
 import type { ProbeOutcome } from './probes/probe.ts';
 import { type Probes, runProbe } from './probes/registry.ts';
 import type { Starvation } from './starvation.ts';
-import { type AttemptVerdict, judgeAttempt } from './verdict.ts';
 
 /** Interval at which the queue is searched for checks that came too late, and attempts for stuck ones, ms. */
 const SWEEP_MS = 250;

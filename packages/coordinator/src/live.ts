@@ -3,7 +3,7 @@ import type { Measurement } from '@svc/shared/metrics/measurement.ts';
 import type { AgentDirectory, CheckRunner, MonitorStates } from './api/api-parts.ts';
 import { NotLeading } from './api/not-leading.ts';
 import type { LiveMonitors } from './domain/monitor.ts';
-import type { Deliveries } from './notify/deliveries.ts';
+import type { ManualDeliveries } from './notify/manual-deliveries.ts';
 
 /** State that exists only where checks are dispatched and results are recorded. */
 export type Live = {
@@ -11,7 +11,7 @@ export type Live = {
   readonly states: MonitorStates;
   readonly agents: AgentDirectory;
   readonly checks: CheckRunner;
-  readonly deliveries: Deliveries;
+  readonly deliveries: ManualDeliveries;
   /** The slots' clock, epoch ms. */
   readonly slotNow: () => number;
   /** Whether the database accepts the records. */

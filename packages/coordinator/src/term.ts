@@ -6,7 +6,7 @@ import { StoredConfiguration } from './configuration/transactions.ts';
 import { DeclaredFile } from './declare/declared-file.ts';
 import type { Live } from './live.ts';
 import { leadingMeasurements } from './metrics.ts';
-import { createDeliveries } from './notify/deliveries.ts';
+import { createManualDeliveries } from './notify/manual-deliveries.ts';
 import { channelProblems } from './notify/sender.ts';
 import { logTransitions } from './recording/transition-log.ts';
 import { StartedParts } from './started-parts.ts';
@@ -185,7 +185,7 @@ export class Term {
         muted: () => dispatch.muted,
       },
       checks: dispatch,
-      deliveries: createDeliveries({ store, clock, deliverer, publicUrl: config.publicUrl }),
+      deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl: config.publicUrl }),
       slotNow: () => slotClock.now(),
       isRecording: () => !recorder.isFailing,
       measurements: () => leadingMeasurements(built, startedAt),

@@ -62,6 +62,12 @@ AiEA3l0JN4OqNfUso/A3aUsot7GmuXExCM40lYuRlnjlbWQCIQD7C+jAQ+Vck3VH
 `,
 };
 
+/** Like {@link EXPIRED}, but its expiry lies in a 99th month, which nobody can read. */
+export const UNREADABLE_EXPIRY: TestCertificate = {
+  key: KEY,
+  cert: withExpiry(EXPIRED.cert, '209901000000Z'),
+};
+
 /** For localhost and 127.0.0.1, from 2100 on. */
 export const NOT_YET_VALID: TestCertificate = {
   key: KEY,
@@ -164,3 +170,10 @@ rq/GmGwVgsJ1/YwnDw0qUwvxzHOMuA==
 -----END CERTIFICATE-----
 `,
 };
+
+/** The certificate with another end of its life, of the same length. Its signature does not fit any more. */
+function withExpiry(pem: string, utcTime: string): string {
+  const bytes = Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64');
+  bytes.write(utcTime, bytes.indexOf('200201000000Z'), 'latin1');
+  return `-----BEGIN CERTIFICATE-----\n${bytes.toString('base64')}\n-----END CERTIFICATE-----\n`;
+}

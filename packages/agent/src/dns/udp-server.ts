@@ -62,7 +62,14 @@ export class UdpServer {
   }
 }
 
-type Pending = { query: Query; packet: Buffer };
+type Pending = {
+  /**
+   * Undefined once it has ended. Outgrown tables of a `Map` may live until the next full collection and keep what
+   * they held, which would be the attempt (decision 0230).
+   */
+  query: Query | undefined;
+  readonly packet: Buffer;
+};
 
 /** One connected socket and the queries that wait for an answer on it. */
 class Port {
@@ -100,7 +107,7 @@ class Port {
     this.#sent += 1;
     if (this.#isConnected) this.#socket.send(packet, this.#sendDone);
     return () => {
-      if (this.#pending.get(id)?.query === query) this.#forget(id);
+      if (this.#pending.get(id)?.query === query) this.#take(id);
     };
   }
 
@@ -129,15 +136,15 @@ class Port {
   #received(data: Buffer): void {
     if (data.length < 2) return;
     const id = data.readUInt16BE(0);
-    const pending = this.#pending.get(id);
-    if (pending === undefined) return;
+    const query = this.#pending.get(id)?.query;
+    if (query === undefined) return;
     const message = decodeOrNull(data);
-    if (message === null || !isAnswerTo(message, pending.query.question)) {
-      pending.query.garbage();
+    if (message === null || !isAnswerTo(message, query.question)) {
+      query.garbage();
       return;
     }
-    this.#forget(id);
-    pending.query.answered(message);
+    this.#take(id);
+    query.answered(message);
   }
 
   /**
@@ -165,13 +172,20 @@ class Port {
   };
 
   #failAll(code: string): void {
-    const queries = [...this.#pending.values()];
+    const all = [...this.#pending.values()];
     this.#pending.clear();
-    for (const { query } of queries) query.failed(code);
+    for (const pending of all) {
+      const { query } = pending;
+      pending.query = undefined;
+      query?.failed(code);
+    }
     this.#checkIdle();
   }
 
-  #forget(id: number): void {
+  /** Ends the wait of a query. */
+  #take(id: number): void {
+    const pending = this.#pending.get(id);
+    if (pending !== undefined) pending.query = undefined;
     this.#pending.delete(id);
     this.#checkIdle();
   }

@@ -181,6 +181,7 @@ class Dialling implements Bounded {
 
   #failed(socket: Socket, address: ResolvedAddress, error: NodeJS.ErrnoException): void {
     if (!this.#open.delete(socket)) return;
+    leave(socket);
     this.#failures.push({ address, code: error.code ?? 'EUNKNOWN', text: error.message });
     clearTimeout(this.#stagger);
     this.#dialNext();

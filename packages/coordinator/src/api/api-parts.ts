@@ -9,7 +9,7 @@ import type { Reading } from '../configuration/reading.ts';
 import type { RegionAnswer } from '../dispatch/manual-runs.ts';
 import type { LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
-import type { Deliveries } from '../notify/deliveries.ts';
+import type { ManualDeliveries } from '../notify/manual-deliveries.ts';
 import type { ChannelProblems } from '../notify/sender.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
@@ -41,7 +41,7 @@ export type ApiParts = {
   readonly states: MonitorStates;
   readonly agents: AgentDirectory;
   readonly checks: CheckRunner;
-  readonly deliveries: Deliveries;
+  readonly deliveries: ManualDeliveries;
   readonly channelProblem: ChannelProblems;
   /** Parts by name, with whether they work now. The coordinator is ready when all do. */
   readonly readiness: () => Readonly<Record<string, boolean>>;

@@ -1,7 +1,7 @@
 import { DEFINITIONS, type ResourceKind } from '@svc/shared/resources/registry.ts';
 import { z } from 'zod';
 import type { ConfigurationChange, ShownBy } from '../configuration/configuration.ts';
-import type { AttributesOf } from '../configuration/kinds/kinds.ts';
+import type { AttributesOf, KindIn } from '../configuration/kinds/kinds.ts';
 import type { Metadata, SecretsShown, StoredIn } from '../configuration/stored.ts';
 import type { ListScope } from '../store/resource-lists.ts';
 import type { ResourceTable } from '../store/resources.ts';
@@ -234,7 +234,7 @@ function replaceEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoi
     async handle(request) {
       const scope = scopeOf(request);
       const id = idOf(request);
-      const { kind } = await existing(collection, scope, id, 'masked');
+      const kind = await kindOf(collection, scope, id);
       const body = collection.completed?.(request.body, scope) ?? request.body;
       const attributes = await request.attributes(kind, body);
       const options = versionOptions(request);
@@ -264,7 +264,7 @@ function removeEndpoint<T extends ResourceTable>(collection: Listed<T>): Endpoin
     async handle(request) {
       const scope = scopeOf(request);
       const id = idOf(request);
-      const { kind } = await existing(collection, scope, id, 'masked');
+      const kind = await kindOf(collection, scope, id);
       const options = { shownBy: shownByOf(request.query as Removal), ...versionOptions(request) };
       await collection.parts.configuration.transaction(contextOf(scope), async (change) => {
         await change.remove(kind, id, options);
@@ -305,14 +305,18 @@ async function requireMember<T extends ResourceTable>(
   return answered ?? missing(collection, idOf(request));
 }
 
-async function existing<T extends ResourceTable>(
+/**
+ * The kind of an existing member. Nothing of it is opened: a member that cannot be read can be removed.
+ *
+ * @throws Problem `not-found`
+ */
+async function kindOf<T extends ResourceTable>(
   collection: Listed<T>,
   scope: CollectionScope,
   id: number,
-  shown: SecretsShown,
-): Promise<StoredIn<T>> {
+): Promise<KindIn<T>> {
   const { table, parts } = collection;
-  return (await parts.reading.find(table, rowsOf(scope), id, shown)) ?? missing(collection, id);
+  return (await parts.reading.kindOf(table, rowsOf(scope), id)) ?? missing(collection, id);
 }
 
 function missing({ noun }: { readonly noun: string }, id: number): never {

@@ -8,7 +8,7 @@ function wholeNumber(minimum: number, maximum: number) {
   return (
     z
       .string()
-      .regex(/^\d{1,15}$/, message)
+      .regex(/^\d{1,16}$/, message)
       // A query is text; to those who read the document it is a number.
       .meta({ type: 'integer', pattern: undefined, minimum, maximum })
       .transform(Number)

@@ -8,6 +8,7 @@ import { parsePrometheus } from '../../../../test/support/prometheus-text.ts';
 import { type Receiver, startReceiver } from '../../../../test/support/receiver.ts';
 import { addRows, addWorkspace, changeRow } from '../../../../test/support/store-rows.ts';
 import { gridSlotFrom, phaseOf } from '../domain/schedule.ts';
+import { sealSettings } from '../store/channels.ts';
 
 /** What every page warns of until pages are served. */
 const NOT_SERVED = notYet('svc_status_page', {});
@@ -82,6 +83,8 @@ describe('monitors', () => {
       updated_at: '2026-01-01T00:00:00.000Z',
     });
     expect((await api.call('GET', `/v1/monitors/${id}`)).body).toEqual(answer.body);
+    const beyond = await api.call('GET', '/v1/monitors?offset=9007199254740991');
+    expect(beyond.body).toMatchObject({ data: [], total: 1 });
     const list = await api.call('GET', '/v1/monitors?limit=1&offset=0');
     expect(list.body).toMatchObject({ data: [{ id }], total: 1, limit: 1, offset: 0 });
 
@@ -271,6 +274,18 @@ describe('notifications', () => {
         })),
       },
     });
+  });
+
+  test('one that cannot be read can be removed, so that the list can be read again', async () => {
+    const made = await created('/v1/notifications', webhook('/a'));
+    const settings_sealed = sealSettings(api.secrets, { unknown: 1 });
+    await changeRow(api.store, 'notifications', Number(made.id), { settings_sealed });
+    expect(await api.call('GET', '/v1/notifications')).toMatchObject({ status: 500 });
+    const etag = { 'if-match': '"1-anything"' };
+    expect(await api.call('DELETE', `/v1/notifications/${made.id}`, undefined, etag)).toMatchObject({
+      status: 204,
+    });
+    expect(await api.call('GET', '/v1/notifications')).toMatchObject({ status: 200 });
   });
 
   test('the user information of an address is a secret, the rest of it is not', async () => {

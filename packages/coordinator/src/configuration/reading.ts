@@ -4,6 +4,7 @@ import { type Filter, type ListScope, listResources, type Page } from '../store/
 import { findResource, type ResourceTable, type Row } from '../store/resources.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
+import type { KindIn } from './kinds/kinds.ts';
 import { KINDS } from './kinds/registry.ts';
 import type { SecretsShown, StoredIn } from './stored.ts';
 
@@ -25,17 +26,32 @@ export class Reading {
   /** Null also when it is on another page than the scope's. */
   async find<T extends ResourceTable>(
     table: T,
-    { workspaceId, pageId }: ListScope,
+    scope: ListScope,
     id: number,
     shown: SecretsShown,
   ): Promise<StoredIn<T> | null> {
-    const row = await findResource(this.#store, table, workspaceId, id);
-    if (row === undefined) return null;
-    if (pageId !== undefined && 'page_id' in row && row.page_id !== pageId) return null;
+    const row = await this.#row(table, scope, id);
+    if (row === null) return null;
     const [found = null] = await storedIn({ source: this.#store, secrets: this.#secrets, shown }, table, [
       row,
     ]);
     return found;
+  }
+
+  /** Null where {@link find} is. It is known also where nothing else of the row can be read. */
+  async kindOf<T extends ResourceTable>(table: T, scope: ListScope, id: number): Promise<KindIn<T> | null> {
+    const row = await this.#row(table, scope, id);
+    return row === null ? null : KINDS[table].kindOf(row);
+  }
+
+  async #row<T extends ResourceTable>(
+    table: T,
+    { workspaceId, pageId }: ListScope,
+    id: number,
+  ): Promise<Row<T> | null> {
+    const row = await findResource(this.#store, table, workspaceId, id);
+    if (row === undefined) return null;
+    return pageId !== undefined && 'page_id' in row && row.page_id !== pageId ? null : row;
   }
 
   /** By ascending id. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { parseResource } from '@svc/shared/resources/registry.ts';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -8,7 +9,9 @@ import {
   configuredStore,
   silentLog,
 } from '../../../../test/support/configured-store.ts';
+import { makeOldDatabase } from '../../../../test/support/coordinator/old-database.ts';
 import { VALID } from '../../../../test/support/resources.ts';
+import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import { changeRow, rowsOf } from '../../../../test/support/store-rows.ts';
 import { insertDeliveries } from '../store/delivery-ledger.ts';
 import { checkSecretKey, Secrets } from '../store/secrets.ts';
@@ -143,4 +146,20 @@ test('nothing of what is sealed stays in the database file', async () => {
   expect(await attributesOf(id, parts.secrets, 'open')).toMatchObject({ body });
   await parts.store.close();
   expect((await readFile(parts.file)).includes('hush')).toBe(false);
+});
+
+test('nothing of what an older version left in clear stays in a page that a migration has freed', async () => {
+  const path = join(dirname(parts.file), 'old.db');
+  await makeOldDatabase(path, '0011-stream-positions', ({ runEach }) => {
+    runEach('INSERT INTO workspaces (id, name, created_at) VALUES (1, ?, 1)', [['a']]);
+    // It nearly fills its pages. While it has one column more, it takes another page, which is then freed.
+    const attributes = { ...VALID.svc_http_monitor, url: URL, body: 'hush'.repeat(2_040) };
+    const sql = `INSERT INTO monitors (workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)
+      VALUES (1, 'http', 'a', 1, ?, 1, 1, 1)`;
+    runEach(sql, [[JSON.stringify(attributes)]]);
+  });
+  const store = await openStoreInProcess(path, silentLog);
+  await resealWhereDue(store, parts.secrets, silentLog);
+  await store.close();
+  expect((await readFile(path)).includes('hush')).toBe(false);
 });

@@ -15,17 +15,17 @@ import { Agents, type KnownAgent } from './agents.ts';
 import { type DispatchCounters, newCounters } from './counters.ts';
 import { EarlyReports } from './early-reports.ts';
 import { InFlight } from './in-flight.ts';
+import { isSameToken, type JobTokens } from './job-tokens.ts';
 import { ManualRuns, type RegionAnswer } from './manual-runs.ts';
 import { Overload } from './overload.ts';
 import { Publisher } from './publisher.ts';
-import { Restart } from './recovery.ts';
 import { RegionEars } from './region-ears.ts';
 import type { RegionPresence } from './region-presence.ts';
+import { Restart } from './restart.ts';
 import { AHEAD_MS, Scheduler } from './scheduler.ts';
 import { SilenceJudge } from './silence-judge.ts';
 import type { SlotClock } from './slot-clock.ts';
 import { SlowChecks } from './slow-checks.ts';
-import { isSameToken, type JobTokens } from './tokens.ts';
 
 /** Interval at which slots are opened and jobs are published, ms. */
 const TICK_MS = 50;

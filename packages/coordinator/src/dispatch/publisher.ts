@@ -8,8 +8,8 @@ import type { Agents } from './agents.ts';
 import type { DispatchCounters } from './counters.ts';
 import type { InFlight } from './in-flight.ts';
 import { type Job, regionIndex } from './job.ts';
+import type { JobTokens } from './job-tokens.ts';
 import type { SlowChecks } from './slow-checks.ts';
-import type { JobTokens } from './tokens.ts';
 
 /** Bytes around the jobs of a batch, with room to spare. */
 const ENVELOPE_BYTES = 256;

@@ -6,7 +6,7 @@ import {
   monitorDeclared,
   monitorRemoved,
   type RemovedMonitor,
-} from './declaration.ts';
+} from './declared-effects.ts';
 import type { Evaluation } from './evaluation.ts';
 import type { Link } from './state.ts';
 

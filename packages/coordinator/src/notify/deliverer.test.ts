@@ -17,7 +17,7 @@ import { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { FinishedAttempt } from './attempts.ts';
 import { Deliverer } from './deliverer.ts';
-import { createDeliveries } from './deliveries.ts';
+import { createManualDeliveries } from './manual-deliveries.ts';
 import { SENDS_PER_WORKSPACE } from './places.ts';
 import { createSender, type StoredChannel } from './sender.ts';
 
@@ -522,7 +522,7 @@ describe('the clock', () => {
 
 describe('by hand', () => {
   const byHand = () =>
-    createDeliveries({ store, clock, deliverer: bench.deliverer, publicUrl: 'http://svc.example' });
+    createManualDeliveries({ store, clock, deliverer: bench.deliverer, publicUrl: 'http://svc.example' });
 
   test('a dead delivery is replayed with the same id and a fresh schedule, but only a dead one', async () => {
     let status = 410;

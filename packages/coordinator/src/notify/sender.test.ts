@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { COORDINATOR_SETTINGS } from '../config.ts';
 import type { Channel } from './channel.ts';
-import { testAlert } from './deliveries.ts';
+import { testAlert } from './manual-deliveries.ts';
 import { CHANNEL_OPERATOR_SETTINGS, CHANNELS, type Channels, closesIncidents } from './registry.ts';
 import { channelProblems, createSender } from './sender.ts';
 

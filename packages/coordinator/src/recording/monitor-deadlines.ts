@@ -1,4 +1,4 @@
-import { isDue, nextInstant } from '../evaluation/instants.ts';
+import { isDue, nextInstant } from '../evaluation/next-instant.ts';
 import type { MonitorState } from '../evaluation/state.ts';
 import { Deadlines } from './deadlines.ts';
 import type { RecorderParts } from './recorder-parts.ts';

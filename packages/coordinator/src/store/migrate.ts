@@ -21,7 +21,10 @@ export async function migrate(execute: Execute, path: string): Promise<string[]>
     migrationTableName: MIGRATION_TABLE,
     provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
   });
+  // A migration that writes rows anew frees their former pages. Versions before 0.2 left secrets there in clear.
+  await execute('PRAGMA secure_delete = ON', []);
   const { error, results } = await migrator.migrateToLatest();
+  await execute('PRAGMA secure_delete = FAST', []);
   if (error instanceof StoreError) throw error;
   if (error !== undefined) {
     throw new StoreError('store-error', `${path}: cannot migrate the database to this version of svc`, {

@@ -21,16 +21,11 @@ type TextBounds = {
 };
 
 function textSchema({ min = 0, max, maxBytes, check }: TextBounds): z.ZodType<string, string> {
-  let schema = z.string({ error: expected('a string') });
-  if (min > 0) {
-    schema = schema.min(min, {
-      error: min === 1 ? 'must not be empty' : `must have at least ${min} characters`,
-      abort: true,
-    });
-  }
-  return schema
+  return z
+    .string({ error: expected('a string') })
     .superRefine((text, context) => {
       const wrong =
+        tooFewCharacters(text, min) ??
         tooManyCharacters(text, max) ??
         wellFormed(text) ??
         tooManyBytes(text, maxBytes) ??
@@ -38,7 +33,15 @@ function textSchema({ min = 0, max, maxBytes, check }: TextBounds): z.ZodType<st
         null;
       if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
     })
-    .meta(max === undefined ? {} : { maxLength: max });
+    .meta({
+      ...(min === 0 ? {} : { minLength: min }),
+      ...(max === undefined ? {} : { maxLength: max }),
+    });
+}
+
+function tooFewCharacters(text: string, min: number): string | null {
+  if (text.length >= min) return null;
+  return min === 1 ? 'must not be empty' : `must have at least ${min} characters`;
 }
 
 /**
@@ -91,16 +94,27 @@ export function number({ min, max, unit, fraction = false }: NumberBounds): Valu
     error: (issue) =>
       typeof issue.input === 'number' ? 'must be a finite number' : expected('a number')(issue),
   });
-  const bounded = base.min(min, { error: outside, abort: true }).max(max, { error: outside, abort: true });
+  const bounded = base.min(min, { error: outside }).max(max, { error: outside });
   return {
     type: 'number',
-    schema: fraction
-      ? bounded
-      : bounded.multipleOf(1, { error: ({ input }) => `is ${input}, but must be a whole number` }),
+    schema: fraction ? bounded : whole(bounded, { min, max }),
     minimum: min,
     ...(max === Number.MAX_SAFE_INTEGER ? {} : { maximum: max }),
     ...(unit === undefined ? {} : { unit }),
   };
+}
+
+/** A number that is outside the bounds is told only that. */
+function whole(
+  bounded: z.ZodNumber,
+  { min, max }: Pick<NumberBounds, 'min' | 'max'>,
+): z.ZodType<number, number> {
+  return bounded
+    .superRefine((value, context) => {
+      if (value < min || value > max || Number.isInteger(value)) return;
+      context.addIssue({ code: 'custom', message: `is ${value}, but must be a whole number` });
+    })
+    .meta({ multipleOf: 1 });
 }
 
 export const bool: Value<boolean> = {

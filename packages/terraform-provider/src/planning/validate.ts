@@ -21,7 +21,9 @@ export function validateConfig(
   { allowsWriteOnly }: TerraformClient,
 ): Diagnostic[] {
   const given = definitionForm(definition, config);
-  const problems = [
+  const masks = maskProblems(definition, given);
+  const masked = new Set(masks.map(placeOf));
+  const others = [
     ...attributeDiagnostics(definition.attributes, given, []),
     ...Object.entries(definition.blocks).flatMap(([name, block]) =>
       membersOf(given[name]).flatMap((member, index) =>
@@ -29,14 +31,19 @@ export function validateConfig(
       ),
     ),
     ...ruleProblems(definition, given),
-    ...maskProblems(definition, given),
   ];
+  // What is the mask is told only as that, as the API does.
+  const problems = [...others.filter((problem) => !masked.has(placeOf(problem))), ...masks];
   return [
     ...writeOnlyProblems(definition, config, allowsWriteOnly),
     ...problems.map((problem) =>
       problem.path === undefined ? problem : { ...problem, path: terraformPath(config, problem.path) },
     ),
   ];
+}
+
+function placeOf({ path = [] }: Diagnostic): string {
+  return JSON.stringify(path);
 }
 
 function membersOf(value: TerraformValue | undefined): readonly TerraformValue[] {

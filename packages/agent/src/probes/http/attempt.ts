@@ -250,8 +250,10 @@ export class HttpAttempt implements ExchangeListener, BodyListener, Bounded {
   }
 
   onComplete(): void {
-    // Decoding and judging come after the last byte and do not count as latency.
+    // Decoding and judging come after the last byte and do not count as latency. Decoding may go on for a while.
+    // What becomes of the connection meanwhile (many servers reset it) does not matter any more.
     this.#measured = this.#stopwatch.read();
+    this.#exchange?.hangUp();
     this.#body?.end();
   }
 

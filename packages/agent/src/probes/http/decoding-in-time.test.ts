@@ -3,11 +3,12 @@ import { closeSync, openSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import { fixedResolver, httpCheck } from '../../../../../test/support/http-check.ts';
-import { startRawTarget } from '../../../../../test/support/raw-target.ts';
+import { sendAndReset, startRawTarget } from '../../../../../test/support/raw-target.ts';
 import { createHttpProbe } from './probe.ts';
 
 /** Of libuv, unless UV_THREADPOOL_SIZE says otherwise. */
@@ -27,29 +28,44 @@ function holdThreads(): () => Promise<void> {
   };
 }
 
-test('a time-out tells whether the whole answer had come, and only the agent was not through with it', async () => {
-  const body = gzipSync('up');
-  const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
-  const target = await startRawTarget((socket, request) => {
-    if (request.startsWith('GET /all')) socket.write(Buffer.concat([Buffer.from(head), body]));
-    else socket.write(Buffer.concat([Buffer.from(head), body.subarray(0, 5)]));
-  });
-  onTestFinished(target.close);
-  onTestFinished(holdThreads());
+const BODY = gzipSync('up');
+const HEAD = Buffer.from(
+  `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${BODY.length}\r\n\r\n`,
+);
+
+function run(url: string, timeoutMs: number) {
   const probe = createHttpProbe({
     resolver: fixedResolver({}),
     egress: createEgressGuard({ base: 'agent', deny: [], allow: [] }),
   });
-  const run = (path: string) =>
-    probe.run(
-      httpCheck({
-        url: `${target.url}${path}`,
-        body_assertions: [{ comparator: 'contains', target: 'up' }],
-      }),
-      { timeoutMs: 1_000, signal: new AbortController().signal },
-    );
-  const [all, part] = await Promise.all([run('/all'), run('/part')]);
+  return probe.run(httpCheck({ url, body_assertions: [{ comparator: 'contains', target: 'up' }] }), {
+    timeoutMs,
+    signal: new AbortController().signal,
+  });
+}
+
+test('a time-out tells whether the whole answer had come, and only the agent was not through with it', async () => {
+  const target = await startRawTarget((socket, request) => {
+    if (request.startsWith('GET /all')) socket.write(Buffer.concat([HEAD, BODY]));
+    else socket.write(Buffer.concat([HEAD, BODY.subarray(0, 5)]));
+  });
+  onTestFinished(target.close);
+  onTestFinished(holdThreads());
+  const [all, part] = await Promise.all([run(`${target.url}/all`, 1_000), run(`${target.url}/part`, 1_000)]);
   expect(all).toMatchObject({ outcome: 'failed', timedOut: true, hasWholeAnswer: true });
   expect(part).toMatchObject({ outcome: 'failed', timedOut: true });
   expect(part.hasWholeAnswer).toBeUndefined();
+});
+
+test('a connection that is reset behind the whole answer does not matter, however long the body is decoded', async () => {
+  const target = await startRawTarget(sendAndReset(Buffer.concat([HEAD, BODY])));
+  onTestFinished(target.close);
+  const letGo = holdThreads();
+  const found = run(target.url, 30_000);
+  while (target.requests.length === 0) await nextTurn();
+  // The other end is gone only when both are.
+  await target.idle();
+  await nextTurn();
+  await letGo();
+  expect(await found).toMatchObject({ outcome: 'passed' });
 });

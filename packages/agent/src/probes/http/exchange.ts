@@ -114,6 +114,15 @@ export class Exchange implements SocketListener {
     this.#socket?.destroy();
   }
 
+  /**
+   * Drops the connection, because the response is complete. The memory of its head stays charged until
+   * {@link close}.
+   */
+  hangUp(): void {
+    this.#link.cut();
+    this.#socket?.destroy();
+  }
+
   get #isTls(): boolean {
     return this.#parts.hop.url.protocol === 'https:';
   }

@@ -47,7 +47,8 @@ export interface Http2Listener extends ResponseListener {
 /** One request and its response over HTTP/2. The listener hears nothing after {@link close}. */
 export class Http2Conversation {
   readonly #parts: Http2ConversationParts;
-  readonly #listener: Http2Listener;
+  /** Undefined once it is closed: the session outlives that, and keeps no attempt (decision 0230). */
+  #listener: Http2Listener | undefined;
   #session: ClientHttp2Session | undefined;
   #look: NodeJS.Timeout | undefined;
   #hasHead = false;
@@ -66,6 +67,7 @@ export class Http2Conversation {
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    this.#listener = undefined;
     clearInterval(this.#look);
     this.#session?.destroy();
     this.#parts.socket.destroy();
@@ -73,7 +75,7 @@ export class Http2Conversation {
 
   #open(): void {
     const { http2, socket, origin, request } = this.#parts;
-    this.#listener.onPhase('first_byte');
+    this.#listener?.onPhase('first_byte');
     const session = http2.connect(origin, { ...SESSION_OPTIONS, createConnection: () => socket });
     this.#session = session;
     this.#look = setInterval(this.#lookAtBytes, LOOK_MS);
@@ -89,7 +91,7 @@ export class Http2Conversation {
     stream.on('response', (headers, _flags, rawHeaders) =>
       this.#guarded(() => this.#answered(headers[':status'] ?? 0, rawHeaders)),
     );
-    stream.on('data', (bytes: Buffer) => this.#guarded(() => this.#listener.onBody(bytes, 0, bytes.length)));
+    stream.on('data', (bytes: Buffer) => this.#guarded(() => this.#listener?.onBody(bytes, 0, bytes.length)));
     const { http2 } = this.#parts;
     // Node cancels the streams of a lost connection, and then the code is not the target's.
     const isBrokenOff = () => !session.destroyed && stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR;
@@ -104,14 +106,14 @@ export class Http2Conversation {
   /** @param rawHeaders names and values in turns, as they came. Node's object drops some that occur twice */
   #answered(statusCode: number, rawHeaders: readonly string[]): void {
     this.#hasHead = true;
-    this.#listener.onPhase('transfer');
+    this.#listener?.onPhase('transfer');
     const fields = new HeaderFields();
     for (let index = 0; index < rawHeaders.length; index += 2) {
       const [name = '', value = ''] = rawHeaders.slice(index, index + 2);
       if (!name.startsWith(':')) fields.add(name, value);
     }
     const { values: headers, setCookies, hasSeveralLocations } = fields;
-    this.#listener.onHead({ statusCode, headers, setCookies, hasSeveralLocations });
+    this.#listener?.onHead({ statusCode, headers, setCookies, hasSeveralLocations });
   }
 
   #ended({ rstCode }: ClientHttp2Stream, { destroyed }: ClientHttp2Session): void {
@@ -121,8 +123,9 @@ export class Http2Conversation {
     if (!isWhole && destroyed) return;
     if (!isWhole || !this.#hasHead) throw brokenOff(http2, rstCode);
     // Decoding may go on for a while, and the connection is not needed any more.
+    const listener = this.#listener;
     this.close();
-    this.#listener.onComplete();
+    listener?.onComplete();
   }
 
   readonly #lookAtBytes = (): void => {
@@ -151,7 +154,7 @@ export class Http2Conversation {
   }
 
   readonly #failed = (error: unknown): void => {
-    if (!this.#isClosed) this.#listener.onError(isOfProtocol(error) ? asResponseError(error) : error);
+    this.#listener?.onError(isOfProtocol(error) ? asResponseError(error) : error);
   };
 }
 

@@ -24,6 +24,7 @@ import {
   TEST_AUTHORITY,
   type TestCertificate,
   TRUSTED,
+  UNREADABLE_EXPIRY,
   WITHOUT_ALTERNATIVE_NAME,
   WRONG_HOST,
 } from '../../../../../test/support/tls/certificates.ts';
@@ -423,6 +424,13 @@ describe('TLS', () => {
       expect(seen).toEqual([]);
     },
   );
+
+  test('an expiry that cannot be read fails the check, and is not in its result', async () => {
+    const { port } = await mirror(UNREADABLE_EXPIRY);
+    const outcome = await run(`https://127.0.0.1:${port}/`);
+    expect(outcome).toMatchObject({ outcome: 'failed', errorMessage: expect.stringMatching(/not trusted/) });
+    expect(outcome.certificateExpiresAt).toBeUndefined();
+  });
 
   test('an authority that is not trusted fails', async () => {
     const { port } = await mirror(TRUSTED);

@@ -59,8 +59,7 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureP
     // Node checks the name only when the chain is trusted. Otherwise it returns the certificate here, but
     // only once.
     const peer = certificate === undefined ? socket.getPeerX509Certificate() : undefined;
-    const validTo = certificate?.valid_to ?? peer?.validTo;
-    const certificateExpiresAt = validTo === undefined ? undefined : Date.parse(validTo);
+    const certificateExpiresAt = instantOf(certificate?.valid_to ?? peer?.validTo);
     if (socket.authorized) {
       const protocol = socket.alpnProtocol === offers ? offers : undefined;
       onSecured({ kind: 'trusted', certificateExpiresAt, protocol });
@@ -68,7 +67,7 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureP
     }
     const message = describeDistrust(String(socket.authorizationError), serverName, {
       expiresAt: certificateExpiresAt,
-      beginsAt: peer === undefined ? undefined : Date.parse(peer.validFrom),
+      beginsAt: instantOf(peer?.validFrom),
       names: certificate?.subjectaltname,
       keyBits: peer?.publicKey.asymmetricKeyDetails?.modulusLength,
       signature: peer?.signatureAlgorithm,
@@ -76,6 +75,15 @@ export function openTls({ serverName, context, offers, via, onSecured }: SecureP
     onSecured({ kind: 'untrusted', certificateExpiresAt, message });
   });
   return socket;
+}
+
+/**
+ * The instant that OpenSSL writes, epoch ms. Undefined when there is none, or when the certificate has one that
+ * cannot be read (`Bad time value`): JSON has no NaN, and the coordinator would refuse the whole result.
+ */
+function instantOf(text: string | undefined): number | undefined {
+  const instant = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(instant) ? undefined : instant;
 }
 
 function onreadOf(onread: OnReadOpts | undefined): { onread?: OnReadOpts } {

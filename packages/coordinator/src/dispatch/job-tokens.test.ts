@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { Secret } from '@svc/shared/secret.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { JobTokens } from './tokens.ts';
+import { JobTokens } from './job-tokens.ts';
 
 const key = randomBytes(32);
 const tokens = new JobTokens(new Secret(key));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { outcomeOf, timedOut } from '../../../test/support/scripted-probe.ts';
+import { judgeAttempt } from './attempt-verdict.ts';
 import type { HeldBack } from './starvation.ts';
-import { judgeAttempt } from './verdict.ts';
 
 const durationMs = 9_000;
 const stalled = (loopDelayMs: number) => (): HeldBack => ({

@@ -8,7 +8,7 @@ import type { SendResult } from './channel.ts';
 import type { Deliverer } from './deliverer.ts';
 
 /** Operations on deliveries that people start by hand. */
-export interface Deliveries {
+export interface ManualDeliveries {
   /**
    * Queues a dead delivery again, with the same id for the receiver and a fresh schedule of 24 h, before
    * younger deliveries of its monitor and channel. Returns `not-dead` for one that is pending or delivered.
@@ -23,13 +23,13 @@ export interface Deliveries {
 
 export type TestOutcome = { deliveryId: number; at: number; durationMs: number; result: SendResult };
 
-export function createDeliveries(options: {
+export function createManualDeliveries(options: {
   store: Store;
   clock: Clock;
   deliverer: Deliverer;
   /** Address that the test alert shows in place of a monitor's address. */
   publicUrl: string;
-}): Deliveries {
+}): ManualDeliveries {
   const { store, clock, deliverer, publicUrl } = options;
   return {
     replay(deliveryId) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CpuSample, isStarvedBy, waitingParts } from './waiting.ts';
+import { type CpuSample, isStarvedBy, waitingParts } from './cpu-waiting.ts';
 
 /** Samples every 250 ms of an agent that waits for `waited` of the time on a machine pressed for `pressed` of it. */
 function samples(count: number, waited: number, pressed: number, throttled = 0): CpuSample[] {

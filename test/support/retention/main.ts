@@ -1,0 +1,95 @@
+/**
+ * Makes attempts that end in every way and says, in a line of JSON for each way, what is left of them:
+ *
+ *     node --expose-gc --min-semi-space-size=16 test/support/retention/main.ts
+ *
+ * It is a process of its own. What watches over the tests (decision 0232) keeps the stack of each timer and socket
+ * until the next turn, and with the stack the attempt that made them.
+ */
+import { randomBytes } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import { getHeapSpaceStatistics } from 'node:v8';
+import { type Ballast, type Ending, startEndings } from './endings.ts';
+
+/** What is left of attempts that have all ended. */
+export type Left = {
+  readonly name: string;
+  /** Those that were met. */
+  readonly outcomes: readonly string[];
+  /** Share of the attempts that outlived collections of the young generation, with all that they hold. */
+  readonly moved: number;
+  /** Number of attempts that outlive full collections. */
+  readonly kept: number;
+};
+
+const ATTEMPTS = 32;
+const AT_ONCE = 8;
+/** So much hangs on each attempt. What is much larger does not begin its life in the young generation. */
+const BALLAST_BYTES = 100 * 1_024;
+/** Full collections, each a turn after the last one, until what is alive counts as kept. */
+const COLLECTIONS = 10;
+
+const gc = globalThis.gc;
+if (gc === undefined) throw new TypeError('needs --expose-gc');
+
+/** Makes `count` attempts, some at once, and calls `ended` after those. */
+async function attempt(
+  end: Ending,
+  count: number,
+  { began, ended }: { began?: (ballast: Ballast) => void; ended?: () => void } = {},
+): Promise<Set<string>> {
+  const outcomes = new Set<string>();
+  const one = async () => {
+    const ballast = { text: randomBytes(BALLAST_BYTES).toString('latin1') };
+    began?.(ballast);
+    const { outcome, timedOut } = await end(ballast);
+    outcomes.add(timedOut === true ? 'timed out' : outcome);
+  };
+  for (let made = 0; made < count; made += AT_ONCE) {
+    await Promise.all(Array.from({ length: AT_ONCE }, one));
+    // What was destroyed closes in the next turn.
+    await turn();
+    ended?.();
+  }
+  return outcomes;
+}
+
+/** What outlives two collections of the young generation moves to the old one. */
+async function shareMoved(end: Ending): Promise<number> {
+  gc?.();
+  const before = oldGenerationBytes();
+  await attempt(end, ATTEMPTS, { ended: () => gc?.({ type: 'minor' }) });
+  gc?.({ type: 'minor' });
+  return (oldGenerationBytes() - before) / (ATTEMPTS * BALLAST_BYTES);
+}
+
+function oldGenerationBytes(): number {
+  return getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')?.space_used_size ?? 0;
+}
+
+/** The young generation's collections do not clear such references, so this takes attempts of its own. */
+async function countKept(end: Ending): Promise<{ kept: number; outcomes: Set<string> }> {
+  const references: WeakRef<Ballast>[] = [];
+  const outcomes = await attempt(end, ATTEMPTS, {
+    began: (ballast) => references.push(new WeakRef(ballast)),
+  });
+  let kept = ATTEMPTS;
+  for (let count = 0; count < COLLECTIONS && kept > 0; count += 1) {
+    // A reference that was looked at holds until the end of the turn.
+    await turn();
+    gc?.();
+    kept = references.filter((reference) => reference.deref() !== undefined).length;
+  }
+  return { kept, outcomes };
+}
+
+const endings = await startEndings();
+for (const [name, end] of Object.entries(endings.byName)) {
+  // The first ones load modules and authorities.
+  await attempt(end, AT_ONCE);
+  const moved = await shareMoved(end);
+  const { kept, outcomes } = await countKept(end);
+  const left: Left = { name, outcomes: [...outcomes], moved, kept };
+  process.stdout.write(`${JSON.stringify(left)}\n`);
+}
+await endings.close();
