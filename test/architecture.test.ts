@@ -225,7 +225,7 @@ test('what a file exports, another one uses', () => {
  * files beside the folders wire the parts, and no folder imports them.
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
-  api: ['configuration', 'rollups', 'dispatch', 'notify', 'store', 'domain'],
+  api: ['configuration', 'rollups', 'dispatch', 'notify', 'export', 'store', 'domain'],
   declare: ['configuration', 'store'],
   configuration: ['store', 'evaluation', 'domain'],
   rollups: ['store', 'domain'],
@@ -233,6 +233,7 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   recording: ['store', 'evaluation', 'domain'],
   dispatch: ['store', 'domain'],
   notify: ['outgoing', 'store', 'domain'],
+  export: ['outgoing', 'store', 'domain'],
   outgoing: [],
   store: ['evaluation', 'domain'],
   evaluation: ['domain'],

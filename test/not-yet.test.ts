@@ -54,16 +54,9 @@ describe('the list of what has no effect yet', () => {
 });
 
 describe('warnings', () => {
-  const EXPORT = 'this version exports no metrics over OTLP';
-
   test.each([
     ['svc_tcp_monitor', {}, []],
-    ['svc_tcp_monitor', { otlp_endpoint: null, otlp_headers: null }, []],
-    [
-      'svc_http_monitor',
-      { otlp_endpoint: 'https://otlp.example.com', otlp_headers: { key: 'secret' } },
-      [`otlp_endpoint has no effect yet: ${EXPORT}`, `otlp_headers has no effect yet: ${EXPORT}`],
-    ],
+    ['svc_http_monitor', { otlp_endpoint: 'https://otlp.example.com', otlp_headers: { key: 'secret' } }, []],
     ['svc_status_page', {}, ['svc_status_page has no effect yet: this version serves no status pages']],
     ['svc_status_page_component', {}, []],
     ['svc_notification', { name: 'Ops' }, []],
@@ -79,10 +72,7 @@ describe('warnings', () => {
       { SVC_SMTP_URL_FILE: '/run/secrets/smtp' },
       ['SVC_SMTP_URL_FILE has no effect yet: this version sends no e-mail'],
     ],
-    [
-      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://a' },
-      [`OTEL_EXPORTER_OTLP_ENDPOINT has no effect yet: ${EXPORT}`],
-    ],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://a' }, []],
   ])('of the settings %j', (environment, warnings) => {
     expect(settingsNotYet(environment)).toEqual(warnings);
   });

@@ -15,6 +15,7 @@ export const AREAS = [
   'Agent',
   'Probes',
   'Alerts',
+  'Export',
   'Terraform',
   'Tests',
 ] as const;

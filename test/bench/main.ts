@@ -12,6 +12,7 @@ const BENCHMARKS: readonly { title: string; file: string; args: string[]; isLong
   { title: 'HTTP client: ours, undici, bare sockets', file: 'http-client.ts', args: [], isLong: false },
   { title: 'Agent: CPU per check', file: 'agent-cost.ts', args: [], isLong: false },
   { title: 'Recorder: CPU per result', file: 'recorder.ts', args: [], isLong: false },
+  { title: 'Export over OTLP: CPU per check', file: 'otlp.ts', args: ['1000', '60', '3', '4'], isLong: true },
   { title: 'Roll-ups: CPU per result', file: 'rollups.ts', args: ['2000'], isLong: false },
   { title: 'Dispatch: CPU per job', file: 'dispatch.ts', args: [], isLong: false },
   { title: 'API among 10,000 monitors', file: 'api.ts', args: [], isLong: false },

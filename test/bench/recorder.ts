@@ -123,6 +123,7 @@ function monitorOf(id: number): LiveMonitor {
     longestCheckMs: 46_000,
     activatedAt: 0,
     checkText: new Secret('{}'),
+    declaredExport: null,
   };
 }
 

@@ -34,6 +34,7 @@ const MONITOR: LiveMonitor = {
   longestCheckMs: 10_000,
   activatedAt: NOW,
   checkText: new Secret('{}'),
+  declaredExport: null,
 };
 
 let sqlite: SqliteWorldStore;
@@ -59,7 +60,8 @@ describe.each([
   });
 
   function write(writes: Partial<Writes>, changesUntil: number | null = null) {
-    return store.recording.record({ writes: { ...noWrites(NOW), ...writes }, positions: [], changesUntil });
+    const batch = { writes: { ...noWrites(NOW), ...writes }, positions: [], changesUntil, exportNote: null };
+    return store.recording.record(batch);
   }
 
   const outcomes = (...regions: Region[]) =>
@@ -95,7 +97,7 @@ describe.each([
     const other = { stream: 'b', created: 'other', sequence: 9, messageId: 'm9', time: NOW };
     const position = { stream: 'a', created: 'stream', sequence: 5, messageId: 'm5', time: NOW };
     const move = (...positions: StreamPosition[]) =>
-      store.recording.record({ writes: noWrites(NOW), positions, changesUntil: null });
+      store.recording.record({ writes: noWrites(NOW), positions, changesUntil: null, exportNote: null });
     await move(position, other);
     await write({});
     expect(await store.recording.positions()).toEqual([position, other]);
@@ -211,7 +213,12 @@ describe.each([
       deliveries: [delivery('u1', 10)],
     };
     const position = { stream: 'a', created: 'stream', sequence: 1, messageId: 'm1', time: NOW };
-    const failing = store.recording.record({ writes, positions: [position], changesUntil: change });
+    const failing = store.recording.record({
+      writes,
+      positions: [position],
+      changesUntil: change,
+      exportNote: null,
+    });
     await expect(failing).rejects.toMatchObject({ code: 'store-constraint' });
     expect(await outcomes(A)).toEqual([null]);
     expect(await states()).toEqual([]);

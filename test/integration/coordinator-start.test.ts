@@ -13,6 +13,7 @@ import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
 import { expect, type TestContext, test } from 'vitest';
+import { NO_EXPORT_SETTINGS } from '../support/export-settings.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { type Opened, openedIn } from '../support/opened.ts';
 
@@ -53,6 +54,7 @@ async function placeFor(context: TestContext) {
           previousSecretKey: null,
         },
         operator: {},
+        exports: NO_EXPORT_SETTINGS,
         bus,
         streams: new NatsResultStreams(bus),
         clock: systemClock,

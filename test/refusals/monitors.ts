@@ -6,6 +6,8 @@ const TCP = 'svc_tcp_monitor';
 const DNS = 'svc_dns_monitor';
 
 const REGIONS = REGION_NAMES.join(', ');
+const OTLP_OVER_HTTP =
+  'metrics go out by OTLP over HTTP only. Use the HTTP endpoint of the same receiver, most often port 4318, like https://collector.example.com:4318';
 const OF_THE_CONNECTION = 'names a header that the connection itself sets';
 const NO_PORT = 'uri: has a port that is none: ports are whole numbers from 1 to 65535';
 const status = { target: 200, comparator: 'eq' };
@@ -100,10 +102,11 @@ const EVERY_MONITOR: readonly Row[] = [
     { otlp_endpoint: 'collector:4318' },
     'otlp_endpoint: must be a URL that starts with https:// or http://',
   ],
+  [MONITORS, { otlp_endpoint: 'grpc://a' }, `otlp_endpoint: is an address of gRPC: ${OTLP_OVER_HTTP}`],
   [
     MONITORS,
-    { otlp_endpoint: 'grpc://a' },
-    'otlp_endpoint: must be a URL that starts with https:// or http://',
+    { otlp_endpoint: 'http://a:4317' },
+    `otlp_endpoint: has port 4317, which is gRPC: ${OTLP_OVER_HTTP}`,
   ],
   [
     MONITORS,

@@ -226,6 +226,7 @@ function aMonitor(): LiveMonitor {
     longestCheckMs: 10_000,
     activatedAt: 0,
     checkText: new Secret('{}'),
+    declaredExport: null,
   };
 }
 

@@ -339,6 +339,7 @@ function monitorOf({ id, periodMs, regions, timeoutMs, retry }: World): LiveMoni
     longestCheckMs: longestCheckMs(timeoutMs, retry),
     activatedAt: WORLD_BEGINS,
     checkText: new Secret('{}'),
+    declaredExport: null,
   };
 }
 

@@ -3,6 +3,8 @@ import type { ApiParts, LiveAgent } from '@svc/coordinator/api/api-parts.ts';
 import { type Api, createApi } from '@svc/coordinator/api/server.ts';
 import type { MonitorStatus } from '@svc/coordinator/domain/monitor.ts';
 import type { Vote } from '@svc/coordinator/domain/status.ts';
+import { ExportTestError } from '@svc/coordinator/export/metrics-export.ts';
+import type { EndpointState } from '@svc/coordinator/export/protocol.ts';
 import { Deliverer } from '@svc/coordinator/notify/deliverer.ts';
 import { createManualDeliveries } from '@svc/coordinator/notify/manual-deliveries.ts';
 import { channelProblems, createSender } from '@svc/coordinator/notify/sender.ts';
@@ -29,6 +31,25 @@ export type RunningApi = ConfiguredStore & {
   /** With the operator's token and JSON, unless said otherwise. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
 };
+
+/** What the export tells, which the API does not run. */
+const ENDPOINT: EndpointState = {
+  key: 'k',
+  url: 'https://otlp.example.com/v1/metrics',
+  workspaceId: 1,
+  monitors: 1,
+  encoding: 'json',
+  lastSuccessAt: Date.UTC(2026, 0, 1),
+  lastError: { at: Date.UTC(2026, 0, 1), message: 'answered 503' },
+  isFailing: false,
+  taken: 8,
+  rejected: 0,
+  dropped: 0,
+  bufferedRequests: 0,
+  bufferedPoints: 0,
+  bufferedBytes: 0,
+};
+const TAKEN = { encoding: 'json', isTaken: true, rejected: 0, error: null } as const;
 
 /** The API on a free port over a new database, with everything behind it but dispatch. */
 export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi> {
@@ -71,6 +92,14 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
     },
     checks: { runNow: async () => [] },
     deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl }),
+    exports: {
+      endpoints: () => [{ ...ENDPOINT, workspaceId }],
+      async test(id) {
+        const isExported = (configured.monitors.get(id)?.declaredExport ?? null) !== null;
+        if (!isExported) throw new ExportTestError('not-exported', 'nothing is exported here');
+        return { url: ENDPOINT.url, points: 8, durationMs: 1, answers: [TAKEN] };
+      },
+    },
     channelProblem: channelProblems({}),
     readiness: () => ({ database: true }),
     counters,

@@ -12,6 +12,7 @@ import { createTcpProbe } from '@svc/agent/probes/tcp/probe.ts';
 import type { Resolver } from '@svc/agent/resolve/resolver.ts';
 import { createSystemResolver } from '@svc/agent/resolve/system-resolver.ts';
 import { Coordinator } from '@svc/coordinator/app.ts';
+import type { ExportSettings } from '@svc/coordinator/export/export-settings.ts';
 import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
@@ -20,6 +21,7 @@ import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { pino } from 'pino';
+import { NO_EXPORT_SETTINGS } from './export-settings.ts';
 import { holdDatabase } from './held-database.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
 import { scrape } from './prometheus-text.ts';
@@ -41,6 +43,8 @@ export type LocalServiceOptions = {
   agentClockOffset?: (region: Region) => number;
   /** Put between the coordinator and its connection and clock, to count what it holds. */
   observe?: { bus(bus: Bus): Bus; clock(clock: Clock): Clock };
+  /** What the operator has set about exports over OTLP. */
+  exports?: Partial<ExportSettings>;
   /** Further configuration of the NATS server, and the nkey seeds with which it is entered then. */
   accounts?: { configuration: string; seedOf: (part: 'coordinator' | Region) => string };
 };
@@ -132,6 +136,7 @@ export class LocalService {
         previousSecretKey: null,
       },
       operator: {},
+      exports: { ...NO_EXPORT_SETTINGS, intervalMs: 1_000, ...this.#options.exports },
       bus: observe?.bus(bus) ?? bus,
       streams: new NatsResultStreams(bus),
       clock: observe?.clock(this.clock) ?? this.clock,

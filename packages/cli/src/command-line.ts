@@ -5,12 +5,14 @@ import { forTerminal } from '@svc/shared/terminal.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { Command, Surroundings } from './command.ts';
 import { exportCommand } from './export/command.ts';
+import { otlpTestCommand } from './otlp-test-command.ts';
 import { secretKeyCommand } from './secret-key-command.ts';
 import { tokenCommand } from './token-command.ts';
 import { UsageError } from './usage-error.ts';
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   export: exportCommand,
+  'otlp-test': otlpTestCommand,
   'secret-key': secretKeyCommand,
   token: tokenCommand,
 };

@@ -7,6 +7,7 @@ import type { Secret } from '@svc/shared/secret.ts';
 import type { TlsFiles } from './api/tls-files.ts';
 import type { CoordinatorConfig } from './config.ts';
 import { resealWhereDue } from './configuration/reseal.ts';
+import type { ExportSettings } from './export/export-settings.ts';
 import { Leading } from './leading.ts';
 import type { OperatorValues } from './notify/sender.ts';
 import { OperatorTokens } from './operator-tokens.ts';
@@ -37,6 +38,8 @@ export type CoordinatorParts = {
     };
   /** Values of the settings that kinds of channel read. */
   operator: OperatorValues;
+  /** What is set about the export of metrics. */
+  exports: ExportSettings;
   /** A connected bus. The coordinator closes it at the end. */
   bus: Bus;
   streams: ResultStreams;
@@ -109,7 +112,7 @@ export class Coordinator {
   }
 
   async #start(): Promise<{ url: string }> {
-    const { config, operator, bus, streams, clock, log, environment } = this.#parts;
+    const { config, operator, exports, bus, streams, clock, log, environment } = this.#parts;
     this.#started.add('bus', () => bus.close());
     const store = await openStore({ path: config.databasePath, log });
     this.#started.add('store', () => store.close());
@@ -137,7 +140,7 @@ export class Coordinator {
     await sayLostAdministration(store, log);
 
     const shared = { config, operator, store, secrets, clock, log };
-    const leading = new Leading({ ...shared, jobKey, workspaceId, bus, streams, environment });
+    const leading = new Leading({ ...shared, exports, jobKey, workspaceId, bus, streams, environment });
     this.#leading = leading;
     this.#started.add('leading', () => leading.stop());
     const { dispatching } = await leading.start();

@@ -1,4 +1,5 @@
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
+import { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
 import { PROCESS_SETTINGS } from '@svc/shared/process-settings.ts';
 import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
 import {
@@ -100,7 +101,7 @@ export const COORDINATOR_SETTINGS = {
   },
   channelEgressAllow: {
     name: 'SVC_CHANNEL_EGRESS_ALLOW',
-    description: 'private CIDRs that channel URLs may reach',
+    description: 'private CIDRs that channel URLs and OTLP endpoints of monitors may reach',
     default: '',
     schema: cidrList,
   },
@@ -108,10 +109,11 @@ export const COORDINATOR_SETTINGS = {
   channelProxy: {
     name: 'SVC_CHANNEL_PROXY',
     description:
-      'HTTP proxy for alerts: http://[user:password@]host:port. The proxy resolves the names of receivers',
+      'HTTP proxy for alerts and exports: http://[user:password@]host:port. The proxy resolves the names of receivers',
     schema: proxyUrl,
   },
   ...NO_PROXY_SETTINGS,
+  ...OTLP_SETTINGS,
   ...CHANNEL_OPERATOR_SETTINGS,
   retentionDays: {
     name: 'SVC_RESULT_RETENTION_DAYS',

@@ -1,6 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import type { Measurement } from '@svc/shared/metrics/measurement.ts';
-import type { AgentDirectory, CheckRunner, MonitorStates } from './api/api-parts.ts';
+import type { AgentDirectory, CheckRunner, ExportDirectory, MonitorStates } from './api/api-parts.ts';
 import { NotLeading } from './api/not-leading.ts';
 import type { LiveMonitors } from './domain/monitor.ts';
 import type { ManualDeliveries } from './notify/manual-deliveries.ts';
@@ -12,6 +12,7 @@ export type Live = {
   readonly agents: AgentDirectory;
   readonly checks: CheckRunner;
   readonly deliveries: ManualDeliveries;
+  readonly exports: ExportDirectory;
   /** The slots' clock, epoch ms. */
   readonly slotNow: () => number;
   /** Whether the database accepts the records. */
@@ -52,6 +53,10 @@ export function servedLive(
     deliveries: {
       replay: async (id) => leader().deliveries.replay(id),
       sendTest: async (id) => leader().deliveries.sendTest(id),
+    },
+    exports: {
+      endpoints: () => (isLeading() ? (current()?.exports.endpoints() ?? []) : []),
+      test: async (id) => leader().exports.test(id),
     },
     slotNow: () => current()?.slotNow() ?? Math.floor(clock.wall()),
     // A stopped recorder says nothing about the database.

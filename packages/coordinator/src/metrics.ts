@@ -1,12 +1,14 @@
 import { DELIVERY_COUNTERS, DELIVERY_GAUGES } from '@svc/shared/metrics/delivery-instruments.ts';
 import { DISPATCH_COUNTERS, DISPATCH_GAUGES } from '@svc/shared/metrics/dispatch-instruments.ts';
 import type { Distribution } from '@svc/shared/metrics/distribution.ts';
+import { EXPORT_COUNTERS, EXPORT_GAUGES } from '@svc/shared/metrics/export-instruments.ts';
 import { type Measurement, measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { RECORDING_COUNTERS, RECORDING_GAUGES } from '@svc/shared/metrics/recording-instruments.ts';
 import type { ValuesOf } from '@svc/shared/metrics/totals.ts';
 import type { Dispatch } from './dispatch/dispatch.ts';
 import type { LiveMonitors } from './domain/monitor.ts';
 import type { States } from './evaluation/state.ts';
+import type { MetricsExport } from './export/metrics-export.ts';
 import type { Deliverer } from './notify/deliverer.ts';
 import type { ResultConsumer } from './recording/consumer.ts';
 import type { Recorder } from './recording/recorder.ts';
@@ -21,6 +23,7 @@ type Sources = {
   consumer: ResultConsumer;
   deliverer: Deliverer;
   rollups: Rollups;
+  metricsExport: MetricsExport;
 };
 
 /**
@@ -29,7 +32,7 @@ type Sources = {
  * @param startedAt when its parts were built, epoch ms
  */
 export function leadingMeasurements(sources: Sources, startedAt: number): Measurement[] {
-  const { dispatch, deliverer } = sources;
+  const { dispatch, deliverer, metricsExport } = sources;
   const { lanes, sending } = deliverer.gauges;
   return [
     ...measurementsOf(DISPATCH_COUNTERS, dispatch.counters, startedAt),
@@ -46,7 +49,15 @@ export function leadingMeasurements(sources: Sources, startedAt: number): Measur
     ...measurementsOf(RECORDING_GAUGES, recordingGauges(sources), startedAt),
     ...measurementsOf(DELIVERY_COUNTERS, deliverer.counters, startedAt),
     ...measurementsOf(DELIVERY_GAUGES, { lanes, sending }, startedAt),
+    ...measurementsOf(EXPORT_COUNTERS, { points: { ...metricsExport.points } }, startedAt),
+    ...measurementsOf(EXPORT_GAUGES, exportGauges(metricsExport), startedAt),
   ];
+}
+
+function exportGauges({ endpoints }: MetricsExport): ValuesOf<typeof EXPORT_GAUGES> {
+  const failing = endpoints.filter(({ isFailing }) => isFailing).length;
+  const buffered = endpoints.reduce((sum, { bufferedBytes }) => sum + bufferedBytes, 0);
+  return { endpoints: { failing, working: endpoints.length - failing }, buffered };
 }
 
 function recordingCounters({

@@ -16,6 +16,7 @@ import type { TlsFiles } from './api/tls-files.ts';
 import { Coordinator, databasePathOf } from './app.ts';
 import { COORDINATOR_SETTINGS, type CoordinatorConfig } from './config.ts';
 import { DeclarationError } from './declare/located-error.ts';
+import { exportSettingsOf } from './export/export-settings.ts';
 import { operatorTokens } from './operator-tokens.ts';
 import {
   API_TOKEN_FILE,
@@ -114,6 +115,7 @@ async function createCoordinator(
         (config.apiToken === undefined ? join(config.dataDir, API_TOKEN_FILE) : null),
     },
     operator: config,
+    exports: exportSettingsOf(config),
     bus,
     streams: new NatsResultStreams(bus),
     clock: systemClock,

@@ -16,6 +16,8 @@ import { RegionPresence } from './dispatch/region-presence.ts';
 import { SlotClock } from './dispatch/slot-clock.ts';
 import type { Backlog } from './domain/admission.ts';
 import { States } from './evaluation/state.ts';
+import type { ExportSettings } from './export/export-settings.ts';
+import { MetricsExport } from './export/metrics-export.ts';
 import { Deliverer } from './notify/deliverer.ts';
 import { closesIncidents } from './notify/registry.ts';
 import { createSender, type OperatorValues } from './notify/sender.ts';
@@ -50,6 +52,7 @@ export type TermParts = {
   readonly config: TermSettings & { readonly publicUrl: string };
   /** Values of the settings that kinds of channel read. */
   readonly operator: OperatorValues;
+  readonly exports: ExportSettings;
   readonly store: Store;
   readonly secrets: Secrets;
   /** Signs the tokens of jobs, 32 bytes. */
@@ -78,6 +81,7 @@ export type BuiltTerm = {
   readonly deliverer: Deliverer;
   readonly rollups: Rollups;
   readonly retention: Retention;
+  readonly metricsExport: MetricsExport;
 };
 
 /** Data that is read from the database before the parts can be built. */
@@ -116,8 +120,10 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
   });
   const backlogHold = new BacklogHold({ clock, slotClock, onEnd: (ids) => told().announce(ids) });
   const transactionDuration = new Distribution(RECORDING_COUNTERS.transactionDuration.bounds);
+  const metricsExport = createMetricsExport(parts, monitors);
   const recorder = createRecorder(parts, loaded, {
     states,
+    metricsExport,
     transactionDuration,
     rollups,
     deliverer,
@@ -155,6 +161,7 @@ export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
     deliverer,
     rollups,
     retention,
+    metricsExport,
   };
 }
 
@@ -177,6 +184,7 @@ function createRecorder(
     readonly rollups: Rollups;
     readonly deliverer: Deliverer;
     readonly backlogHold: BacklogHold;
+    readonly metricsExport: MetricsExport;
     readonly transactionDuration: Distribution;
     /** Dispatch, which itself needs the recorder. */
     readonly slots: () => Dispatch;
@@ -200,6 +208,7 @@ function createRecorder(
     log,
     newKey: randomUUID,
     closesIncidents,
+    exports: parts.metricsExport,
     onRead: (result) => backlogHold.read(result),
     isHeld: (monitorId) => backlogHold.isHeld(monitorId),
     onDeclared: (id, monitor) => monitors.replace(monitors.get(id) ?? null, monitor),
@@ -254,6 +263,25 @@ function createDeliverer(
     send: createSender({ post, operator }),
     source: storedChannels(store, secrets),
     workspaceOf,
+  });
+}
+
+function createMetricsExport(
+  { config, exports: settings, store, clock, log }: TermParts,
+  monitors: MonitorsInMemory,
+): MetricsExport {
+  const proxy = config.channelProxy?.reveal();
+  return new MetricsExport({
+    store,
+    monitors,
+    settings,
+    thread: {
+      egressAllow: config.channelEgressAllow,
+      ca: config.probeCa ?? [],
+      proxy: proxy === undefined ? null : { ...proxy, authorization: proxy.authorization?.reveal() ?? null },
+    },
+    clock,
+    log,
   });
 }
 

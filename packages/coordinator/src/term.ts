@@ -93,9 +93,12 @@ export class Term {
 
   async #start(): Promise<{ dispatching: Promise<void> }> {
     const built = await buildTerm(this.#parts);
-    const { recorder, backlogHold, deliverer, consumer, rollups, retention, dispatch } = built;
+    const { recorder, backlogHold, deliverer, consumer, rollups, retention, dispatch, metricsExport } = built;
+    await this.#begin('export of metrics', metricsExport, () => metricsExport.load());
     await this.#begin('recorder', recorder, () => recorder.load());
     recorder.onTransition((change) => logTransitions(this.#parts.log, change));
+    recorder.onTransition(({ monitor, at, to }) => metricsExport.statusChanged(monitor.id, at, to));
+    metricsExport.start();
     this.#live = this.#liveOf(built);
     await this.#begin('deliverer', deliverer, () => deliverer.start());
     const applier = this.#createApplier(built);
@@ -175,7 +178,7 @@ export class Term {
   #liveOf(built: BuiltTerm): Live {
     const { store, clock, config } = this.#parts;
     const startedAt = clock.wall();
-    const { monitors, states, dispatch, recorder, deliverer, slotClock } = built;
+    const { monitors, states, dispatch, recorder, deliverer, slotClock, metricsExport } = built;
     return {
       monitors,
       states,
@@ -186,6 +189,10 @@ export class Term {
       },
       checks: dispatch,
       deliveries: createManualDeliveries({ store, clock, deliverer, publicUrl: config.publicUrl }),
+      exports: {
+        endpoints: () => metricsExport.endpoints,
+        test: (monitorId) => metricsExport.test(monitorId),
+      },
       slotNow: () => slotClock.now(),
       isRecording: () => !recorder.isFailing,
       measurements: () => leadingMeasurements(built, startedAt),

@@ -19,6 +19,7 @@ const PROCESS_CODES = {
   'file-not-written': 'A file could not be written. Existing files are never overwritten.',
   'secrets-hidden': 'The export needs secrets, and the token may not read them.',
   'not-exportable': 'The API answered with an object that this version cannot export.',
+  'not-taken': 'An OTLP endpoint did not accept the metrics of a test.',
   'build-failed': 'A bundle or package could not be built.',
 } as const;
 
@@ -57,6 +58,8 @@ const COORDINATOR_CODES = {
   'too-many-runs': 'Too many checks are being run by hand at once.',
   'job-key': 'The key that signs jobs has a wrong length.',
   'post-aborted': 'A request to a receiver of alerts was cancelled.',
+  'not-exported': 'The monitor has no endpoint that its metrics are exported to.',
+  'export-unavailable': 'The export of metrics does not run at this moment.',
   'proxy-failed': 'The proxy for alerts cannot be reached, or opens no tunnel.',
 } as const;
 

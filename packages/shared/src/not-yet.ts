@@ -20,11 +20,6 @@ export type NotYet = {
  */
 export const NOT_YET: readonly NotYet[] = [
   {
-    reason: 'exports no metrics over OTLP',
-    attributes: ['otlp_endpoint', 'otlp_headers'],
-    settings: ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT'],
-  },
-  {
     reason: 'serves no status pages',
     resources: ['svc_status_page', 'svc_status_page_component', 'svc_status_page_component_group'],
   },

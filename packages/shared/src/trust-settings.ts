@@ -6,7 +6,7 @@ export const TRUST_SETTINGS = {
   probeCa: {
     name: 'SVC_PROBE_CA',
     description:
-      "path of a PEM file with further authorities that probes and alerts trust, beside those of Node and the system's store",
+      "path of a PEM file with further authorities that probes, alerts and exports trust, beside those of Node and the system's store",
     schema: certificateFile.optional(),
   },
 } as const satisfies SettingsTable;

@@ -238,20 +238,6 @@ describe('what stands on a page', () => {
     expect(await groups.calls.read(renamed)).toEqual({ state: null, diagnostics: [] });
   });
 
-  test('an export that nothing makes yet is a warning, on every step', async () => {
-    const given = { ...MONITOR_LINES, uri: 'example.com:443', otlp_endpoint: 'https://otlp.example.com' };
-    const { calls, planned } = withPlan('svc_tcp_monitor', given);
-    const created = await calls.create(planned);
-    const warning = {
-      severity: 'warning',
-      summary: 'A monitor is not in full effect',
-      detail: `otlp_endpoint has no effect yet: this version exports no metrics over OTLP (monitor ${String(created.state?.id)}).`,
-    };
-    expect(created.diagnostics).toMatchObject([warning]);
-    expect((await calls.read(created.state!)).diagnostics).toMatchObject([warning]);
-    await calls.remove(created.state!);
-  });
-
   test('a component that is not shown is a warning, on every step', async () => {
     const hidden = await svc
       .resource('svc_tcp_monitor')

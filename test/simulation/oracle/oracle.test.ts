@@ -38,6 +38,7 @@ function monitor(): LiveMonitor {
     longestCheckMs: 181_000,
     activatedAt: 0,
     checkText: new Secret('{}'),
+    declaredExport: null,
   };
 }
 

@@ -6,6 +6,8 @@ import { World } from './world.ts';
 /** Requests that lead to what no mutation does, by operation and status. */
 type Provocation = (world: World) => Promise<Answer>;
 
+const UNEXPORTED = { type: 'tcp', name: 'a', uri: 'a.example:1', periodicity: '1m' };
+
 export const PROVOCATIONS: Readonly<Record<string, Readonly<Record<number, Provocation>>>> = {
   post_monitors: {
     409: usedKey('/v1/monitors', { type: 'tcp', name: 'a', uri: 'a.example:1', periodicity: '1m' }),
@@ -33,6 +35,12 @@ export const PROVOCATIONS: Readonly<Record<string, Readonly<Record<number, Provo
   },
   post_workspaces: {
     409: (world) => world.send({ method: 'POST', path: '/v1/workspaces', body: { name: 'default' } }),
+  },
+  post_monitors_id_otlp_test: {
+    async 409(world) {
+      const path = `/v1/monitors/${await world.made('/v1/monitors', { ...UNEXPORTED })}/otlp-test`;
+      return world.send({ method: 'POST', path });
+    },
   },
   put_monitors_id: { 409: declared('PUT', declaredMonitor) },
   delete_monitors_id: {
@@ -140,6 +148,7 @@ export async function failingApi(error: Error): Promise<RunningApi> {
     deliveries: fails,
     agents: fails,
     checks: fails,
+    exports: fails,
     readiness: fails,
     measurements: fails,
   };

@@ -84,6 +84,11 @@ export class World {
     return this.made('/v1/monitors', { type: 'http', ...VALID.svc_http_monitor, headers: [secret] });
   }
 
+  exportedMonitor(): Promise<string> {
+    const otlp_endpoint = 'https://otlp.example.com';
+    return this.made('/v1/monitors', { type: 'tcp', ...VALID.svc_tcp_monitor, otlp_endpoint });
+  }
+
   /** Delivers to where nobody listens. */
   async notification(): Promise<string> {
     const headers = [{ key: 'X-Key', value: `${SECRET}-header` }];

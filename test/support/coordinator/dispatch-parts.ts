@@ -43,6 +43,7 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
     longestCheckMs: 1_000,
     activatedAt: 0,
     checkText: new Secret(JSON.stringify(CHECK)),
+    declaredExport: null,
     ...changes,
   };
 }

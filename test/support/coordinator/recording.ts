@@ -74,6 +74,7 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
     longestCheckMs: 10_000,
     activatedAt: 0,
     checkText: new Secret('{}'),
+    declaredExport: null,
     ...changes,
   };
 }

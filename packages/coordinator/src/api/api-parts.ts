@@ -9,6 +9,7 @@ import type { Reading } from '../configuration/reading.ts';
 import type { RegionAnswer } from '../dispatch/manual-runs.ts';
 import type { LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
 import type { Vote } from '../domain/status.ts';
+import type { EndpointState, TestAnswer } from '../export/protocol.ts';
 import type { ManualDeliveries } from '../notify/manual-deliveries.ts';
 import type { ChannelProblems } from '../notify/sender.ts';
 import type { Secrets } from '../store/secrets.ts';
@@ -42,6 +43,7 @@ export type ApiParts = {
   readonly agents: AgentDirectory;
   readonly checks: CheckRunner;
   readonly deliveries: ManualDeliveries;
+  readonly exports: ExportDirectory;
   readonly channelProblem: ChannelProblems;
   /** Parts by name, with whether they work now. The coordinator is ready when all do. */
   readonly readiness: () => Readonly<Record<string, boolean>>;
@@ -92,6 +94,18 @@ export interface AgentDirectory {
   live(): readonly Region[];
   /** Regions that are not heard for a while, because their agents send more messages than are read. */
   muted(): readonly Region[];
+}
+
+/** What is exported over OTLP; `MetricsExport` has it. */
+export interface ExportDirectory {
+  /** How it stands with each endpoint, a second ago at most. */
+  endpoints(): readonly EndpointState[];
+  /**
+   * Sends the metrics of the monitor to its endpoint, now.
+   *
+   * @throws SvcError `not-exported`, `export-unavailable`, `not-leading`
+   */
+  test(monitorId: number): Promise<TestAnswer>;
 }
 
 /** Runs checks by hand. `Dispatch` implements this. */

@@ -5,6 +5,7 @@ import { auditEndpoints } from './routes/audit.ts';
 import { checkEndpoints } from './routes/check.ts';
 import { componentEndpoints } from './routes/components.ts';
 import { deliveryEndpoints } from './routes/deliveries.ts';
+import { exportEndpoints } from './routes/exports.ts';
 import { healthEndpoints } from './routes/health.ts';
 import { monitorEndpoints } from './routes/monitors.ts';
 import { notificationEndpoints } from './routes/notifications.ts';
@@ -24,6 +25,7 @@ export function apiEndpoints(parts: ApiParts, trail: AuditTrail): Endpoint[] {
     ...summaryEndpoints(parts),
     ...transitionEndpoints(parts),
     ...checkEndpoints(parts),
+    ...exportEndpoints(parts),
     ...notificationEndpoints(parts),
     ...deliveryEndpoints(parts),
     ...statusPageEndpoints(parts),

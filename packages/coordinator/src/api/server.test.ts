@@ -451,15 +451,18 @@ test('a channel that is removed while its test is under way is not found', async
   expect(answer).toMatchObject({ status: 404, body: { detail: `there is no notification ${id}` } });
 });
 
-test('what of a monitor has no effect yet is a warning, in every answer, and can be sent back', async () => {
-  const monitor = await created('/v1/monitors', { ...MONITOR, otlp_endpoint: 'https://otlp.example.com' });
-  const { id, warnings } = monitor;
-  expect(warnings).toEqual(['otlp_endpoint has no effect yet: this version exports no metrics over OTLP']);
-  expect((await api.call('GET', `/v1/monitors/${id}`)).body).toMatchObject({ warnings });
-  expect((await api.call('PUT', `/v1/monitors/${id}`, monitor)).body).toMatchObject({ warnings });
-  const without = { ...monitor, otlp_endpoint: null };
-  expect((await api.call('PUT', `/v1/monitors/${id}`, without)).body).toMatchObject({ warnings: [] });
+test('the test of an export of a monitor without an endpoint is refused, and of one that is not there', async () => {
+  const { id, warnings } = await created('/v1/monitors', MONITOR);
+  expect(warnings).toEqual([]);
+  expect(await api.call('POST', `/v1/monitors/${id}/otlp-test`)).toMatchObject({
+    status: 409,
+    body: { detail: 'nothing is exported here' },
+  });
   await api.call('DELETE', `/v1/monitors/${id}`);
+  expect((await api.call('POST', `/v1/monitors/${id}/otlp-test`)).status).toBe(404);
+  const { body } = await api.call('GET', '/v1/system');
+  const endpoint = 'https://otlp.example.com/v1/metrics';
+  expect(body).toMatchObject({ export: { endpoints: [{ endpoint, default: false, monitors: 1 }] } });
 });
 
 describe('status pages', () => {

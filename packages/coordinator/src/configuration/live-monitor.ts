@@ -3,7 +3,7 @@ import type { Region } from '@svc/shared/regions.ts';
 import { targetOf, toCheck } from '@svc/shared/resources/check.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { longestCheckMs } from '../domain/longest-check.ts';
-import type { LiveMonitor } from '../domain/monitor.ts';
+import type { DeclaredExport, LiveMonitor } from '../domain/monitor.ts';
 import type { AttributesOf, MonitorKind } from './kinds/kinds.ts';
 
 /** The columns of a monitor's row beside its attributes. */
@@ -30,7 +30,13 @@ export function liveMonitor(metadata: MonitorMetadata, attributes: AttributesOf<
     longestCheckMs: longestCheckMs(check.timeout, check.retry),
     activatedAt: metadata.activatedAt,
     checkText: new Secret(JSON.stringify(check)),
+    declaredExport: exportOf(attributes),
   };
+}
+
+function exportOf({ otlp_endpoint, otlp_headers }: AttributesOf<MonitorKind>): DeclaredExport | null {
+  if (otlp_endpoint === null) return null;
+  return { endpoint: new Secret(otlp_endpoint), headers: new Secret(otlp_headers ?? {}) };
 }
 
 /**

@@ -93,30 +93,32 @@ describe('at start', () => {
   });
 
   test('what has no effect yet is told with its place, in the status and in the log', async () => {
-    const names = Array.from({ length: 12 }, (_, index) => `m${index}`);
-    const exported = names.map((name) => monitor(name, ', otlp_endpoint: "https://otlp.example.com"'));
-    const text = `svc_tcp_monitor:\n${monitor('a')}${exported.join('')}`;
+    const names = Array.from({ length: 12 }, (_, index) => `p${index}`);
+    const pages = names.map((name) => `  ${name}: { title: Page, slug: ${name} }\n`);
+    // More than the pages: a removal of most of what is declared would be refused.
+    const kept = monitors(...names, 'a', 'b');
+    const text = `svc_status_page:\n${pages.join('')}${kept}`;
     const lines: { msg: string }[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) });
     const file = await started(text, { log, read: readDeclaration });
-    const why = 'otlp_endpoint has no effect yet: this version exports no metrics over OTLP';
+    const why = 'svc_status_page has no effect yet: this version serves no status pages';
     const { warnings, errors } = file.status();
     expect(errors).toEqual([]);
     expect(warnings).toHaveLength(12);
     expect(warnings[0]).toEqual({
       file: 'svc.yaml',
-      line: 3,
+      line: 2,
       column: 3,
-      message: `svc_tcp_monitor.m0: ${why}`,
+      message: `svc_status_page.p0: ${why}`,
     });
     expect(lines).toMatchObject([
       {
         msg: 'parts of the declared file have no effect',
-        warnings: expect.arrayContaining([`svc.yaml:3:3: svc_tcp_monitor.m0: ${why}`]),
+        warnings: expect.arrayContaining([`svc.yaml:2:3: svc_status_page.p0: ${why}`]),
         more: 2,
       },
     ]);
-    await writeFile(path, monitors('a', ...names));
+    await writeFile(path, kept);
     await file.reload();
     expect(file.status().warnings).toEqual([]);
     expect(lines).toHaveLength(1);

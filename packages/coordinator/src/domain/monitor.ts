@@ -5,6 +5,13 @@ import type { Secret } from '@svc/shared/secret.ts';
 export const MONITOR_STATUSES = ['active', 'degraded', 'error', 'unknown'] as const;
 export type MonitorStatus = (typeof MONITOR_STATUSES)[number];
 
+/** Where a monitor's metrics go by its declaration. */
+export type DeclaredExport = {
+  /** As it is declared, with its query in clear. */
+  readonly endpoint: Secret;
+  readonly headers: Secret<Readonly<Record<string, string>>>;
+};
+
 /**
  * A declared monitor as scheduling and evaluation see it. It is immutable and replaced as a whole when the
  * declaration changes.
@@ -34,6 +41,8 @@ export type LiveMonitor = {
   readonly activatedAt: number;
   /** JSON text of the {@link Check} that travels in jobs, with its secrets in clear text. */
   readonly checkText: Secret;
+  /** Null: where the operator's settings say, if anywhere. */
+  readonly declaredExport: DeclaredExport | null;
 };
 
 /**

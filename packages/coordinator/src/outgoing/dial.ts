@@ -5,7 +5,7 @@ import { SvcError } from '@svc/shared/errors.ts';
 import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
 import { checkAlternativeNames } from '@svc/shared/server-identity.ts';
 import { buildConnector } from 'undici';
-import { fairly, type Resolve } from './names.ts';
+import type { Resolve } from './names.ts';
 import { connectBy } from './tunnel.ts';
 
 /** A connector like undici's. `signal` ends a dial whose caller no longer waits. */
@@ -17,6 +17,7 @@ export type GuardedConnector = (
 
 export type GuardedDial = {
   readonly guard: EgressGuard;
+  /** Keeps itself from taking all threads that the process has for names: see `fairly`. */
   readonly resolve: Resolve;
   /** Called once, at the first connection. */
   readonly secureContext: () => SecureContext;
@@ -87,9 +88,8 @@ function targetOf({ hostname, port, protocol }: buildConnector.Options): { host:
  * EgressDeniedError}.
  */
 function guardedLookup(guard: EgressGuard, resolve: Resolve): LookupFunction {
-  const lookup = fairly(resolve);
   return (hostname, options, callback) => {
-    lookup(hostname).then(
+    resolve(hostname).then(
       (addresses) => {
         let denied: EgressDeniedError | undefined;
         const allowed = addresses.filter(({ address }) => {

@@ -6,7 +6,7 @@ import { trustedContext } from '@svc/shared/trusted-authorities.ts';
 import { Client, type Dispatcher } from 'undici';
 import { guardedConnector } from './dial.ts';
 import { excerptOf, maskSecrets } from './mask.ts';
-import { type Resolve, resolveAsSystem } from './names.ts';
+import { fairly, type Lookups, type Resolve, resolveAsSystem } from './names.ts';
 import { ProxyError } from './tunnel.ts';
 
 /** Bound on the connection, ms. */
@@ -21,7 +21,7 @@ export type PostRequest = {
   readonly url: string;
   /** Names and values, already merged by {@link mergeHeaders}. */
   readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body: string;
+  readonly body: string | Uint8Array;
   /** Values that must not appear in any message about the attempt, even when the receiver repeats them. */
   readonly secrets: readonly string[];
   readonly signal: AbortSignal;
@@ -34,6 +34,8 @@ export type PostReply = {
   retryAfterMs?: number;
   /** The first 64 KiB, for the channel to read; never for logs. */
   body: string;
+  /** The same, as it came. */
+  bytes: Uint8Array;
   /** The part of the reply that people may see: one masked line, '' when there was no body. */
   excerpt: string;
 };
@@ -60,6 +62,8 @@ export type HttpPostParts = {
   clock: Clock;
   guard: EgressGuard;
   resolve?: Resolve;
+  /** How many of the process's threads for names the lookups may take. */
+  lookups?: Lookups;
   /** PEM certificates of authorities that are trusted in addition to those of this process. */
   ca?: readonly string[];
   /** Undefined: every connection goes directly. */
@@ -75,6 +79,7 @@ export function createHttpPost({
   clock,
   guard,
   resolve = resolveAsSystem,
+  lookups,
   ca = [],
   proxyFor,
 }: HttpPostParts): HttpPost {
@@ -82,7 +87,7 @@ export function createHttpPost({
   const further = ca.length === 0 ? undefined : trustedContext(ca);
   const connect = guardedConnector({
     guard,
-    resolve,
+    resolve: fairly(resolve, lookups),
     proxyFor,
     secureContext: () => further ?? trustedContext(),
   });
@@ -121,13 +126,15 @@ export function createHttpPost({
         reset: true,
         signal: abort.signal,
       });
-      const body = await readReply(response.body, abort.signal);
+      const bytes = await readReply(response.body, abort.signal);
+      const body = bytes.toString('utf8');
       const retryAfterMs = parseRetryAfter(response.headers['retry-after'], clock.wall());
       return {
         kind: 'answered',
         statusCode: response.statusCode,
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
         body,
+        bytes,
         excerpt: excerptOf(maskSecrets(body, request.secrets), EXCERPT_LENGTH),
       };
     } catch (error) {
@@ -156,7 +163,7 @@ class PostAborted extends SvcError {
  * Reads the reply's body. The receiver has already answered with its status, so a body that breaks off or
  * never ends changes nothing.
  */
-async function readReply(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<string> {
+async function readReply(body: Dispatcher.ResponseData['body'], signal: AbortSignal): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   try {
@@ -168,7 +175,7 @@ async function readReply(body: Dispatcher.ResponseData['body'], signal: AbortSig
   } catch {
     // The part that has come is all there is.
   }
-  return Buffer.concat(chunks).subarray(0, REPLY_BYTES).toString('utf8');
+  return Buffer.concat(chunks).subarray(0, REPLY_BYTES);
 }
 
 /** Reads `Retry-After` as ms from now; undefined when it is absent, or neither seconds nor a date. */

@@ -53,3 +53,31 @@ test('a name that answers again is no longer suspect', async () => {
   expect(asked).toEqual(names);
   await Promise.all(running);
 });
+
+test('no more names are asked for at once than there are places', async () => {
+  const { asked, resolve: _any, failOldest, waiting } = zones();
+  const resolve = fairly(
+    (hostname) => {
+      asked.push(hostname);
+      return new Promise((_resolve, reject) => waiting.push(() => reject(new Error('EAI_AGAIN'))));
+    },
+    { atOnce: 2, ofSuspects: 1 },
+  );
+  const first = ['a', 'b', 'c'].map((name) => resolve(name).catch(() => 'failed'));
+  await new Promise((resume) => setImmediate(resume));
+  expect(asked).toEqual(['a', 'b']);
+  for (let failed = 0; failed < 3; failed += 1) {
+    failOldest();
+    await new Promise((resume) => setImmediate(resume));
+  }
+  expect(await Promise.all(first)).toEqual(['failed', 'failed', 'failed']);
+  asked.length = 0;
+  const second = ['a', 'b', 'new'].map((name) => resolve(name).catch(() => 'failed'));
+  await new Promise((resume) => setImmediate(resume));
+  expect(asked).toEqual(['a', 'new']);
+  while (waiting.length > 0) {
+    failOldest();
+    await new Promise((resume) => setImmediate(resume));
+  }
+  await Promise.all(second);
+});

@@ -12,37 +12,33 @@ export const resolveAsSystem: Resolve = (hostname) =>
     });
   });
 
-/** Places for suspects among the four threads that the system's resolver has for the whole process. */
-const PLACES_FOR_SUSPECTS = 2;
+/** Of the four threads that the system's resolver has for the whole process. */
+export type Lookups = {
+  /** At once, of all names. */
+  readonly atOnce: number;
+  /** At once, of names whose last query failed. */
+  readonly ofSuspects: number;
+};
+
+/** For alerts. */
+const LOOKUPS: Lookups = { atOnce: Number.POSITIVE_INFINITY, ofSuspects: 2 };
 /** Most suspects that are remembered. Beyond this all are forgotten, which costs some threads once. */
 const MAX_SUSPECTS = 10_000;
 
 /**
- * Keeps channels with a dead zone from delaying all others: one query for each name at a time, and names
- * whose last query failed share two places.
+ * Keeps receivers with a dead zone from delaying all others: one query for each name at a time, and names
+ * whose last query failed share few places.
  */
-export function fairly(resolve: Resolve): Resolve {
+export function fairly(resolve: Resolve, { atOnce, ofSuspects }: Lookups = LOOKUPS): Resolve {
   const running = new Map<string, Promise<LookupAddress[]>>();
   const suspects = new Set<string>();
-  const queue: (() => void)[] = [];
-  let places = PLACES_FOR_SUSPECTS;
-
-  async function asSuspect(hostname: string): Promise<LookupAddress[]> {
-    // A free place is handed on directly and is not counted as free in between.
-    if (places === 0) await new Promise<void>((resume) => queue.push(resume));
-    else places -= 1;
-    try {
-      return await resolve(hostname);
-    } finally {
-      const next = queue.shift();
-      if (next === undefined) places += 1;
-      else next();
-    }
-  }
+  const all = new Places(atOnce);
+  const forSuspects = new Places(ofSuspects);
 
   async function query(hostname: string): Promise<LookupAddress[]> {
+    const asked = () => all.taken(() => resolve(hostname));
     try {
-      const addresses = await (suspects.has(hostname) ? asSuspect(hostname) : resolve(hostname));
+      const addresses = await (suspects.has(hostname) ? forSuspects.taken(asked) : asked());
       suspects.delete(hostname);
       return addresses;
     } catch (error) {
@@ -59,4 +55,27 @@ export function fairly(resolve: Resolve): Resolve {
     running.set(hostname, started);
     return started;
   };
+}
+
+/** Places that are taken in the order of asking. */
+class Places {
+  readonly #queue: (() => void)[] = [];
+  #free: number;
+
+  constructor(places: number) {
+    this.#free = places;
+  }
+
+  async taken<T>(work: () => Promise<T>): Promise<T> {
+    // A place that becomes free is handed on without being counted as free in between.
+    if (this.#free === 0) await new Promise<void>((resume) => this.#queue.push(resume));
+    else this.#free -= 1;
+    try {
+      return await work();
+    } finally {
+      const next = this.#queue.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
 }

@@ -6,8 +6,10 @@ import type { LiveMonitor, LiveMonitors } from '../domain/monitor.ts';
 import type { SlotOutcomes } from '../domain/slots.ts';
 import type { States } from '../evaluation/state.ts';
 import type { NewDelivery } from '../evaluation/writes.ts';
+import type { ExportNote } from '../store/export-totals.ts';
 import type { RecordingStore } from '../store/recording-store.ts';
 import type { DropLog } from './drop-log.ts';
+import type { RecordedResult } from './result-feed.ts';
 
 /* The parts that the recorder needs. */
 
@@ -34,6 +36,14 @@ export interface TokenCheck {
   isValid(token: string, monitor: number, region: Region, slot: number): boolean;
 }
 
+/** Whoever exports what is recorded; `MetricsExport` is one. */
+export interface ExportNotes {
+  /** What of these results is exported, to be written in their transaction; null: nothing. */
+  noteOf(recorded: readonly RecordedResult[]): ExportNote | null;
+  /** The transaction is committed. Notes come in their order. */
+  noted(note: ExportNote): void;
+}
+
 export type RecorderParts = {
   readonly store: RecordingStore;
   readonly states: States;
@@ -53,6 +63,8 @@ export type RecorderParts = {
   readonly newKey: () => string;
   /** Whether channels of this kind are told of an incident that ends without a recovery. */
   readonly closesIncidents: (providerType: string) => boolean;
+  /** Undefined: nothing is exported. */
+  readonly exports?: ExportNotes | undefined;
   /** Called for a result that will be evaluated. */
   readonly onRead: (result: CheckResult) => void;
   /** Whether announcements about the monitor are held back now. */

@@ -218,12 +218,16 @@ export class Recorder implements SlotEvents, SlotRecovery {
 
   async #record(batch: readonly RecorderEvent[]): Promise<void> {
     const evaluated = await this.#batches.evaluate(batch);
-    const { evaluation, positions, changesUntil } = evaluated;
+    const { evaluation, positions, changesUntil, reported } = evaluated;
+    const { exports } = this.#parts;
+    const exportNote = exports?.noteOf(reported) ?? null;
     const ids = await this.#parts.store.record({
       writes: evaluation.writes,
       positions: [...positions.values()],
       changesUntil,
+      exportNote,
     });
+    if (exportNote !== null) exports?.noted(exportNote);
     this.#after.committed(batch, evaluated, ids);
   }
 

@@ -178,7 +178,9 @@ test('a database whose table names the types of monitor keeps its rows, and take
     ALTER TABLE monitors DROP COLUMN type;
     ALTER TABLE monitors RENAME COLUMN former TO type;
     CREATE INDEX monitors_names ON monitors (workspace_id, id, name, type);
-    DELETE FROM kysely_migration WHERE name = '0012-monitor-types';
+    DROP TABLE export_totals;
+    DROP TABLE export_notes;
+    DELETE FROM kysely_migration WHERE name >= '0012';
     INSERT INTO workspaces (id, name, created_at) VALUES (1, 'a', 1);
     INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at, updated_at)
       VALUES (7, 1, 'tcp', 'a', 1, '{}', 1, 1, 1);

@@ -48,6 +48,7 @@ const batch = (...deliveries: NewDelivery[]) => ({
   writes: { ...noWrites(1), deliveries },
   positions: [],
   changesUntil: null,
+  exportNote: null,
 });
 
 /** The store, whose writing thread dies between each commit and its answer. */

@@ -5,6 +5,7 @@ import type { Writes } from '../evaluation/writes.ts';
 import { removeChanges } from './changes.ts';
 import { deliveryIds, insertDeliveries } from './delivery-ledger.ts';
 import { StoreError } from './errors.ts';
+import { type ExportNote, insertNote } from './export-totals.ts';
 import {
   closeIncidents,
   insertIntervals,
@@ -37,6 +38,8 @@ export type RecordedBatch = {
   readonly positions: readonly StreamPosition[];
   /** This batch applies the changes of the declaration up to this one; null: none. */
   readonly changesUntil: number | null;
+  /** What the export is told of the batch; null: nothing of it is exported. */
+  readonly exportNote: ExportNote | null;
 };
 
 /** The database as the recorder uses it. */
@@ -88,7 +91,7 @@ export function createRecordingStore(store: Store, secrets: Secrets): RecordingS
   };
 }
 
-function stepsOf({ writes, positions, changesUntil }: RecordedBatch): SqlStep[] {
+function stepsOf({ writes, positions, changesUntil, exportNote }: RecordedBatch): SqlStep[] {
   const steps = [
     insertResults(writes.results, writes.recordedAt),
     insertAbstentions(writes.abstentions, writes.recordedAt),
@@ -105,6 +108,7 @@ function stepsOf({ writes, positions, changesUntil }: RecordedBatch): SqlStep[] 
     writePositions(positions),
   ];
   if (changesUntil !== null) steps.push(removeChanges(changesUntil));
+  if (exportNote !== null) steps.push(insertNote(exportNote));
   return steps.filter(({ rows }) => rows.length > 0);
 }
 

@@ -107,6 +107,8 @@ export interface Database {
     recorded_at: number;
     decided_after: number | null;
   };
+  export_totals: { monitor_id: number; until: number; totals: string };
+  export_notes: { id: number; note: Uint8Array };
   off_grid_slots: { monitor_id: number; slot: number };
   transitions: {
     id: Generated<number>;

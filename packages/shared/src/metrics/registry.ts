@@ -1,6 +1,7 @@
 import { AGENT_COUNTERS, AGENT_GAUGES } from './agent-instruments.ts';
 import { DELIVERY_COUNTERS, DELIVERY_GAUGES } from './delivery-instruments.ts';
 import { DISPATCH_COUNTERS, DISPATCH_GAUGES } from './dispatch-instruments.ts';
+import { EXPORT_COUNTERS, EXPORT_GAUGES } from './export-instruments.ts';
 import type { Instrument } from './instrument.ts';
 import { PROCESS_COUNTERS, PROCESS_GAUGES } from './process-instruments.ts';
 import { RECORDING_COUNTERS, RECORDING_GAUGES } from './recording-instruments.ts';
@@ -38,6 +39,13 @@ export const INSTRUMENT_GROUPS: readonly InstrumentGroup[] = [
     'They exist while the coordinator leads, and count from the beginning of its term.',
     DELIVERY_COUNTERS,
     DELIVERY_GAUGES,
+  ),
+  group(
+    'Coordinator: export',
+    'leader',
+    'They are there while the coordinator leads, and count from the beginning of its leading on.',
+    EXPORT_COUNTERS,
+    EXPORT_GAUGES,
   ),
   group(
     'Coordinator: serving',

@@ -1,10 +1,10 @@
 import { LIMITS } from '../limits.ts';
-import { marked } from '../not-yet.ts';
+import { otlpEndpoint } from '../otlp/endpoint.ts';
 import { PERIODICITIES } from '../periodicity.ts';
 import { REGIONS } from '../regions.ts';
 import { urlSecrets } from '../url-secrets.ts';
 import { computed, optional, required, withDefault } from './definition.ts';
-import { headerValue, httpUrl, oneLine, outgoingHeaderName } from './texts.ts';
+import { headerValue, oneLine, outgoingHeaderName } from './texts.ts';
 import { bool, choice, choiceSet, number, text, textMap } from './values.ts';
 
 export const MONITOR_STATUS_VALUES = ['active', 'degraded', 'error', 'unknown'] as const;
@@ -46,15 +46,12 @@ export const running = {
     'Regions that the monitor is checked from. The default is every region that has a live agent.',
   ),
   otlp_endpoint: optional(
-    text({ min: 1, max: LIMITS.target, check: httpUrl, form: 'http(s) URL', secretPart: urlSecrets }),
-    marked(
-      'otlp_endpoint',
-      'OpenTelemetry endpoint (OTLP over HTTP) that the metrics of the monitor are exported to.',
-    ),
+    text({ min: 1, max: LIMITS.target, check: otlpEndpoint, form: 'http(s) URL', secretPart: urlSecrets }),
+    'OpenTelemetry endpoint (OTLP over HTTP, not gRPC) that the metrics of the monitor are exported to. A URL without a path, or with one that ends with `/`, gets `/v1/metrics`; a path is used as it is given.',
   ),
   otlp_headers: optional(
     textMap(LIMITS.headers, outgoingHeaderName, { maxBytes: LIMITS.headerValueBytes, check: headerValue }),
-    marked('otlp_headers', 'Headers sent with exports, for authentication or to name the tenant.'),
+    'Headers sent with exports, for authentication or to name the tenant.',
     { sensitive: true },
   ),
   id: computed(text(), 'Id: a decimal number as a string.'),

@@ -11,6 +11,7 @@ import * as tokens from './0009-tokens.ts';
 import * as audit from './0010-audit.ts';
 import * as streamPositions from './0011-stream-positions.ts';
 import * as monitorTypes from './0012-monitor-types.ts';
+import * as exportTotals from './0013-export-totals.ts';
 
 /**
  * All migrations by name, in the order of their names. They are a list and not a folder, so that bundling
@@ -29,4 +30,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0010-audit': audit,
   '0011-stream-positions': streamPositions,
   '0012-monitor-types': monitorTypes,
+  '0013-export-totals': exportTotals,
 };

@@ -1,0 +1,45 @@
+import { SvcError } from '@svc/shared/errors.ts';
+import { describeSettings } from '@svc/shared/settings.ts';
+import { forTerminal } from '@svc/shared/terminal.ts';
+import { z } from 'zod';
+import { asking, openApi } from './api.ts';
+import type { Command } from './command.ts';
+import { parseOptions } from './options.ts';
+import { CLI_SETTINGS } from './settings.ts';
+import { UsageError } from './usage-error.ts';
+
+export const otlpTestCommand: Command = {
+  summary: "send a monitor's metrics to its OTLP endpoint, and tell what it answers",
+  help: `Usage: npm run svc -- otlp-test MONITOR
+
+MONITOR is the id of a monitor. Its present metrics are sent once, as exports send them. The exit code is 1 where the
+endpoint did not take all of them. Needs a token of scope write.
+
+Settings, from the environment:
+${describeSettings(CLI_SETTINGS)}
+`,
+  async run([id, ...args], surroundings) {
+    if (id === undefined || !/^[1-9]\d{0,14}$/.test(id)) {
+      throw new UsageError('say which monitor by its id, as "otlp-test 12"');
+    }
+    parseOptions(args, {});
+    const api = openApi(surroundings);
+    const { body } = await asking(api, () => api.client.request('POST', `/v1/monitors/${id}/otlp-test`));
+    const { endpoint, points, answers, delivered, duration } = tested.parse(body);
+    const said = answers.map(
+      ({ encoding, error }) => `  ${encoding}: ${error === null ? 'taken' : forTerminal(error)}\n`,
+    );
+    surroundings.out.write(
+      `${points} points to ${forTerminal(endpoint)} in ${duration} ms\n${said.join('')}`,
+    );
+    if (!delivered) throw new SvcError('not-taken', 'the endpoint did not take the metrics');
+  },
+};
+
+const tested = z.object({
+  delivered: z.boolean(),
+  endpoint: z.string(),
+  points: z.number(),
+  answers: z.array(z.object({ encoding: z.string(), error: z.string().nullable() })),
+  duration: z.number(),
+});

@@ -1,0 +1,105 @@
+import { SvcError } from '@svc/shared/errors.ts';
+import type { EndpointState } from '../../export/protocol.ts';
+import type { Token } from '../../store/tokens.ts';
+import { type EndpointView, otlpTestView, type SystemView, systemView } from '../answers.ts';
+import type { ApiParts } from '../api-parts.ts';
+import { AtOnce } from '../at-once.ts';
+import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
+import { Problem } from '../problem.ts';
+
+/** At once; one may take 30 s where the endpoint hangs. */
+const TESTS_PER_MONITOR = 2;
+const TESTS_PER_WORKSPACE = 8;
+
+export function exportEndpoints({ exports, monitors }: Pick<ApiParts, 'exports' | 'monitors'>): Endpoint[] {
+  const atOnce = new AtOnce();
+  return [
+    endpoint({
+      method: 'POST',
+      path: '/v1/monitors/{id}/otlp-test',
+      access: 'write',
+      tag: 'Monitors',
+      summary: 'Export the metrics of the monitor to its OTLP endpoint, now',
+      description:
+        'Sends the present values once and says what the endpoint answered. Where it refuses the encoding (400 or 415), the other one is tried, as exports do.',
+      answers: { 200: { description: 'What the endpoint answered, good or bad.', schema: otlpTestView } },
+      problems: ['conflict'],
+      async handle(request) {
+        const id = idOf(request);
+        const workspaceId = workspaceOf(request);
+        if (monitors.get(id)?.workspaceId !== workspaceId) {
+          throw new Problem('not-found', `there is no monitor ${id}`);
+        }
+        const bounds = [
+          { key: `monitor ${id}`, most: TESTS_PER_MONITOR },
+          { key: `workspace ${workspaceId}`, most: TESTS_PER_WORKSPACE },
+        ];
+        const { url, points, answers, durationMs } = await atOnce.run(
+          'tests of the monitor or workspace',
+          bounds,
+          () => exports.test(id).catch(refuse),
+        );
+        return ok({
+          delivered: answers.some(({ isTaken, rejected }) => isTaken && rejected === 0),
+          endpoint: url,
+          points,
+          answers: answers.map(({ encoding, isTaken, rejected, error }) => ({
+            encoding,
+            taken: isTaken,
+            points_rejected: rejected,
+            error,
+          })),
+          duration: Math.round(durationMs * 10) / 10,
+        });
+      },
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/v1/system',
+      access: 'read',
+      tag: 'System',
+      summary: 'How it stands with the export over OTLP',
+      description:
+        'Has the endpoints of the workspace. The default endpoint of the settings is shown to the token of the operator.',
+      answers: { 200: { description: 'The state of the service.', schema: systemView } },
+      handle(request) {
+        const { token } = request;
+        const shown = exports.endpoints().filter((each) => token !== null && isShownTo(token, each));
+        return ok({ export: { endpoints: shown.map(viewOf) } } satisfies SystemView);
+      },
+    }),
+  ];
+}
+
+function isShownTo({ workspaceId, isOperator }: Token, state: EndpointState): boolean {
+  return state.workspaceId === null ? isOperator : state.workspaceId === workspaceId;
+}
+
+function viewOf(state: EndpointState): EndpointView {
+  const { lastSuccessAt, lastError } = state;
+  return {
+    endpoint: state.url,
+    default: state.workspaceId === null,
+    monitors: state.monitors,
+    encoding: state.encoding,
+    failing: state.isFailing,
+    last_success_at: lastSuccessAt === null ? null : new Date(lastSuccessAt).toISOString(),
+    last_error:
+      lastError === null ? null : { at: new Date(lastError.at).toISOString(), message: lastError.message },
+    points_taken: state.taken,
+    points_rejected: state.rejected,
+    points_dropped: state.dropped,
+    buffered_requests: state.bufferedRequests,
+    buffered_points: state.bufferedPoints,
+    buffered_bytes: state.bufferedBytes,
+  };
+}
+
+function refuse(error: unknown): never {
+  if (error instanceof SvcError && error.code === 'not-exported')
+    throw new Problem('conflict', error.message);
+  if (error instanceof SvcError && error.code === 'export-unavailable') {
+    throw new Problem('unavailable', error.message, { headers: { 'retry-after': '5' } });
+  }
+  throw error;
+}

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import type { PostResult } from '../outgoing/http-post.ts';
+import { verdictOf } from './answers.ts';
+import type { Encoding } from './request-encoder.ts';
+
+function answered(statusCode: number, body: string | Uint8Array = '', more: object = {}): PostResult {
+  const bytes = Buffer.from(body);
+  const text = bytes.toString();
+  return { kind: 'answered', statusCode, body: text, bytes, excerpt: text, ...more };
+}
+
+const of = (result: PostResult, encoding: Encoding = 'json') => verdictOf(result, encoding, ['secret-token']);
+
+describe('what an endpoint answers', () => {
+  test.each([
+    [200, 'taken'],
+    [202, 'taken'],
+    [301, 'refused'],
+    [307, 'refused'],
+    [400, 'other-encoding'],
+    [401, 'refused'],
+    [404, 'refused'],
+    [413, 'refused'],
+    [415, 'other-encoding'],
+    [429, 'retry'],
+    [500, 'refused'],
+    [502, 'retry'],
+    [503, 'retry'],
+    [504, 'retry'],
+  ] as const)('%i: %s', (statusCode, is) => {
+    expect(of(answered(statusCode)).is).toBe(is);
+  });
+
+  test('a wait that is asked for is kept', () => {
+    expect(of(answered(503, '', { retryAfterMs: 7_000 }))).toMatchObject({ is: 'retry', afterMs: 7_000 });
+  });
+
+  test('a redirect is said not to be followed', () => {
+    expect(of(answered(308)).error).toBe('answered 308: redirects are not followed');
+  });
+
+  test.each([
+    ['no connection', 'unreachable', 'retry'],
+    ['no answer', 'timeout', 'retry'],
+    ['a denied address', 'egress-denied', 'refused'],
+    ['a request that cannot be sent', 'invalid-request', 'refused'],
+  ] as const)('%s', (error, failure, is) => {
+    expect(of({ kind: 'unanswered', failure, error })).toMatchObject({ is, error });
+  });
+});
+
+/** Field 1 in field 1: rejected points; field 2 in it: the message. */
+function partialSuccess(rejected: number[], message: string): Uint8Array {
+  const text = Buffer.from(message);
+  const within = Buffer.concat([Buffer.from([0x08, ...rejected, 0x12, text.length]), text]);
+  return Buffer.concat([Buffer.from([0x0a, within.length]), within]);
+}
+
+describe('a partial success', () => {
+  test.each([
+    ['json', '{"partialSuccess":{"rejectedDataPoints":"300","errorMessage":"too old"}}', 300],
+    ['json', '{"partialSuccess":{"rejectedDataPoints":300,"errorMessage":"too old"}}', 300],
+    ['protobuf', partialSuccess([0xac, 0x02], 'too old'), 300],
+  ] as const)('in %s', (encoding, body, rejected) => {
+    const error = '300 points were rejected: too old';
+    expect(of(answered(200, body), encoding)).toEqual({ is: 'taken', rejected, error });
+  });
+
+  test('may be a warning only', () => {
+    const body = '{"partialSuccess":{"errorMessage":"soon too many, secret-token"}}';
+    expect(of(answered(200, body))).toEqual({ is: 'taken', rejected: 0, error: 'soon too many, ********' });
+  });
+
+  test.each([
+    ['json', '{}'],
+    ['json', 'ok'],
+    ['json', 'null'],
+    ['json', '{"partialSuccess":null}'],
+    ['json', '{"partialSuccess":{"rejectedDataPoints":-5}}'],
+    ['protobuf', ''],
+    ['protobuf', '<html>'],
+    ['protobuf', Buffer.from([0x0a, 0x7f, 0x01])],
+    ['protobuf', Buffer.from([0x0a, 0x0b, 0x08, ...Array<number>(10).fill(0xff)])],
+    ['protobuf', Buffer.from([0x08, 0x01])],
+  ] as const)('is none where the answer is none: %s %j', (encoding, body) => {
+    expect(of(answered(200, body), encoding)).toEqual({ is: 'taken', rejected: 0, error: null });
+  });
+});

@@ -1,0 +1,23 @@
+export type AttributeValue = string | number | boolean;
+
+type AttributeList = readonly (readonly [name: string, value: AttributeValue])[];
+
+/** Some attributes of points, with what the encoders make of them: it is the same for every export. */
+export class Attributes {
+  readonly list: AttributeList;
+  /** Set by the encoder of JSON: the members of the list, without what is around it. */
+  json: Uint8Array | null = null;
+  #protobuf: Map<number, Uint8Array> | null = null;
+
+  constructor(list: AttributeList) {
+    this.list = list;
+  }
+
+  /** For the encoder of protobuf: its fields, by the number that they have in their message. */
+  get protobuf(): Map<number, Uint8Array> {
+    this.#protobuf ??= new Map();
+    return this.#protobuf;
+  }
+}
+
+export const NO_ATTRIBUTES = new Attributes([]);

@@ -1,0 +1,41 @@
+/**
+ * Why checks fail, as the attribute `error.type` has it: a closed set, so that the number of time series is
+ * bounded. Their order is stored; add at the end only.
+ */
+export const ERROR_TYPES = [
+  '_OTHER',
+  'timeout',
+  'name_resolution',
+  'connection',
+  'tls',
+  'certificate',
+  'protocol',
+  'redirect',
+  'proxy',
+  'assertion',
+] as const;
+export type ErrorType = (typeof ERROR_TYPES)[number];
+
+/** The beginnings of messages; `docs/failures.md` lists them all, and a test holds both together. */
+const BEGINNINGS: readonly (readonly [RegExp, ErrorType])[] = [
+  [/^(?:timed out|no connection within|.* was not resolved within)/, 'timeout'],
+  [/^asking for .* within \S+ ms/, 'timeout'],
+  [/^(?:cannot resolve|no such name|asking for|not a domain name)/, 'name_resolution'],
+  [/^the certificate/, 'certificate'],
+  [/^the TLS handshake|during the TLS handshake$|\(ALPN\)$/, 'tls'],
+  [/^expected /, 'assertion'],
+  [/^(?:redirected|more than \d+ redirects)/, 'redirect'],
+  [/^the (?:agent cannot reach the )?proxy/, 'proxy'],
+  [
+    /^(?:connection|connecting|no route|host is down|network|no local address|not permitted|the connection to|the target reset|the target closed the connection before it had)/,
+    'connection',
+  ],
+  [/^the (?:answer|target|body|HTTP\/2)/, 'protocol'],
+];
+
+/** Of a failed check. */
+export function errorTypeOf(message: string | undefined, timedOut: boolean): ErrorType {
+  if (timedOut) return 'timeout';
+  if (message === undefined) return '_OTHER';
+  return BEGINNINGS.find(([beginning]) => beginning.test(message))?.[1] ?? '_OTHER';
+}

@@ -1,0 +1,57 @@
+import { belowBase } from '@svc/shared/otlp/endpoint.ts';
+import type { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
+import type { SettingsOf } from '@svc/shared/settings.ts';
+import { VERSION } from '@svc/shared/version.ts';
+import type { HistogramKind } from './histogram.ts';
+import type { ExportTarget } from './pipeline.ts';
+import type { Encoding } from './request-encoder.ts';
+
+const SAVE_EVERY_MS = 300_000;
+
+/** What the operator has set about exports. */
+export type ExportSettings = {
+  /** Where monitors without an endpoint of their own are exported to; null: nowhere. */
+  readonly fallback: Pick<ExportTarget, 'url' | 'headers'> | null;
+  /** That is tried first. */
+  readonly encoding: Encoding;
+  readonly isCompressed: boolean;
+  readonly histograms: HistogramKind;
+  readonly intervalMs: number;
+  /** Between two times that totals are stored, ms: a start reads the notes since then again. */
+  readonly saveEveryMs: number;
+  /** Attributes of the resource. */
+  readonly resource: readonly (readonly [name: string, value: string])[];
+};
+
+type Config = SettingsOf<typeof OTLP_SETTINGS>;
+
+/** What is set for metrics goes before what is set for all signals, as OpenTelemetry's specification says. */
+export function exportSettingsOf(config: Config): ExportSettings {
+  const protocol = config.otlpMetricsProtocol ?? config.otlpProtocol;
+  return {
+    fallback: fallbackOf(config),
+    encoding: protocol === 'http/protobuf' ? 'protobuf' : 'json',
+    isCompressed: (config.otlpMetricsCompression ?? config.otlpCompression) !== 'none',
+    histograms: config.otlpHistograms === 'explicit_bucket_histogram' ? 'explicit' : 'exponential',
+    intervalMs: config.otlpInterval,
+    saveEveryMs: SAVE_EVERY_MS,
+    resource: resourceOf(config),
+  };
+}
+
+function fallbackOf(config: Config): ExportSettings['fallback'] {
+  const { otlpEndpoint: base, otlpMetricsEndpoint: full } = config;
+  const url = full?.reveal() ?? (base === undefined ? undefined : belowBase(base.reveal()));
+  if (url === undefined) return null;
+  return { url, headers: (config.otlpMetricsHeaders ?? config.otlpHeaders)?.reveal() ?? [] };
+}
+
+function resourceOf({ otlpResource, otlpServiceName }: Config): [string, string][] {
+  const attributes = new Map([
+    ['service.name', 'svc'],
+    ['service.version', VERSION],
+    ...otlpResource.map(({ key, value }): [string, string] => [key, value]),
+  ]);
+  if (otlpServiceName !== undefined) attributes.set('service.name', otlpServiceName);
+  return [...attributes];
+}

@@ -1,0 +1,270 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '@svc/shared/clock.ts';
+import { SCOPE_NAME } from '@svc/shared/otlp/scope.ts';
+import { urlSecrets } from '@svc/shared/url-secrets.ts';
+import type { HttpPost } from '../outgoing/http-post.ts';
+import { Attributes } from './attributes.ts';
+import { ExportedMonitors } from './exported-monitors.ts';
+import { JsonEncoder } from './json-encoder.ts';
+import { type Collected, type ExportTarget, Pipeline } from './pipeline.ts';
+import { ProtobufEncoder } from './protobuf-encoder.ts';
+import type {
+  EndpointState,
+  ExportEntry,
+  ExportedPoints,
+  ExportThreadData,
+  FromExportThread,
+  SavedTotals,
+  TestAnswer,
+  ToExportThread,
+} from './protocol.ts';
+import type { Encoding, RequestEncoder } from './request-encoder.ts';
+
+/** What begins anew is stored so soon, ms. */
+const SAVE_NEW_AFTER_MS = 1_000;
+const TELL_EVERY_MS = 1_000;
+/** Between two parts of what is stored, ms: recording goes first. */
+const SAVE_PAUSE_MS = 20;
+/** Of one request; receivers take 4 MiB and more. */
+const MOST_POINTS = 4_000;
+const MOST_BYTES = 3 * 1_024 * 1_024;
+
+type Parts = {
+  readonly data: Pick<ExportThreadData, 'intervalMs' | 'saveEveryMs' | 'histograms' | 'resource' | 'version'>;
+  readonly clock: Clock;
+  /** For endpoints of monitors, which the guard judges, and for the operator's own. */
+  readonly post: { readonly guarded: HttpPost; readonly free: HttpPost };
+  readonly tell: (message: FromExportThread) => void;
+};
+
+type Destination = { readonly pipeline: Pipeline; readonly monitors: Set<number> };
+
+/** What the thread of the export does: keeps totals, sends them to their endpoints, has them stored. */
+export class ExportThread {
+  readonly #parts: Parts;
+  readonly #monitors: ExportedMonitors;
+  readonly #destinations = new Map<string, Destination>();
+  readonly #targets = new Map<number, ExportTarget>();
+  readonly #encoders: Record<Encoding, RequestEncoder | null> = { json: null, protobuf: null };
+  readonly #timers: (() => void)[] = [];
+  #ofClosed: ExportedPoints = { taken: 0, rejected: 0, dropped: 0 };
+  #hasBegun = false;
+  #isSaving = false;
+  #lastSavedAt: number;
+  #onSaved: (isSaved: boolean) => void = () => {};
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    const { clock, data } = parts;
+    this.#monitors = new ExportedMonitors({ histograms: data.histograms, clock });
+    this.#lastSavedAt = clock.monotonic();
+  }
+
+  take(message: ToExportThread): void {
+    switch (message.kind) {
+      case 'entries':
+        for (const entry of message.entries) this.#put(entry, message.lastNote);
+        return;
+      case 'note':
+        this.#monitors.note(message.id, message.bytes);
+        return;
+      case 'begin':
+        this.#begin();
+        return;
+      case 'monitor':
+        if (message.entry === null) this.#remove(message.id);
+        else this.#put(message.entry, this.#monitors.noted);
+        return;
+      case 'history':
+        this.#monitors.knows(message.id, message.history);
+        return;
+      case 'status':
+        this.#monitors.changed(message.id, message.change);
+        return;
+      case 'saved':
+        this.#onSaved(message.isSaved);
+        return;
+      case 'test':
+        void this.#test(message.request, message.monitorId);
+        return;
+      default:
+        message satisfies never;
+    }
+  }
+
+  stop(): void {
+    for (const cancel of this.#timers) cancel();
+    for (const { pipeline } of this.#destinations.values()) pipeline.stop();
+    this.#onSaved(false);
+  }
+
+  #begin(): void {
+    this.#hasBegun = true;
+    for (const { pipeline } of this.#destinations.values()) start(pipeline);
+    const { clock, tell } = this.#parts;
+    this.#timers.push(
+      clock.every(TELL_EVERY_MS, () =>
+        tell({
+          kind: 'state',
+          endpoints: this.#endpoints(),
+          points: this.#points(),
+          noted: this.#monitors.noted,
+        }),
+      ),
+      clock.every(SAVE_NEW_AFTER_MS, () => void this.#saveWhereDue()),
+    );
+  }
+
+  #put(entry: ExportEntry, lastNote: number): void {
+    const { id } = entry.monitor;
+    const { target } = entry;
+    this.#monitors.put(entry, lastNote);
+    if (this.#targets.get(id)?.key === target.key) return;
+    this.#leave(id);
+    this.#targets.set(id, target);
+    const destination = this.#destinations.get(target.key) ?? this.#open(target);
+    destination.monitors.add(id);
+  }
+
+  #remove(id: number): void {
+    this.#leave(id);
+    this.#monitors.remove(id);
+  }
+
+  #open(target: ExportTarget): Destination {
+    const { clock, post, data } = this.#parts;
+    const monitors = new Set<number>();
+    const pipeline = new Pipeline({
+      target,
+      post: target.workspaceId === null ? post.free : post.guarded,
+      clock,
+      intervalMs: data.intervalMs,
+      collect: (encoding) => this.#collect(monitors, encoding),
+    });
+    const destination = { pipeline, monitors };
+    this.#destinations.set(target.key, destination);
+    if (this.#hasBegun) start(pipeline);
+    return destination;
+  }
+
+  /** The last monitor of an endpoint takes the pipeline with it. */
+  #leave(id: number): void {
+    const target = this.#targets.get(id);
+    if (target === undefined) return;
+    this.#targets.delete(id);
+    const destination = this.#destinations.get(target.key);
+    destination?.monitors.delete(id);
+    if (destination?.monitors.size !== 0) return;
+    this.#ofClosed = added(this.#ofClosed, destination.pipeline.state);
+    destination.pipeline.stop();
+    this.#destinations.delete(target.key);
+  }
+
+  *#collect(monitors: ReadonlySet<number>, encoding: Encoding): Generator<Collected> {
+    const at = this.#parts.clock.wall();
+    let encoder = this.#encoder(encoding, at);
+    for (const id of monitors) {
+      this.#monitors.get(id)?.encode(encoder, at);
+      if (encoder.points < MOST_POINTS && encoder.bytes < MOST_BYTES) continue;
+      yield { body: encoder.finish(), points: encoder.points };
+      encoder = this.#encoder(encoding, at);
+    }
+    if (encoder.points > 0) yield { body: encoder.finish(), points: encoder.points };
+  }
+
+  /** The same one each time: a body is compressed, or copied, before the next is begun. */
+  #encoder(encoding: Encoding, at: number): RequestEncoder {
+    const { resource, version, histograms } = this.#parts.data;
+    const scope = { name: SCOPE_NAME, version };
+    const frame = { resource: new Attributes(resource), scope, histograms, at };
+    const known = this.#encoders[encoding];
+    if (known !== null) {
+      known.begin(frame);
+      return known;
+    }
+    const made = encoding === 'json' ? new JsonEncoder(frame) : new ProtobufEncoder(frame);
+    this.#encoders[encoding] = made;
+    return made;
+  }
+
+  #endpoints(): EndpointState[] {
+    return [...this.#destinations].map(([key, { pipeline, monitors }]) => ({
+      ...pipeline.state,
+      key,
+      url: urlSecrets.left(pipeline.target.url),
+      workspaceId: pipeline.target.workspaceId,
+      monitors: monitors.size,
+    }));
+  }
+
+  #points(): ExportedPoints {
+    const open = [...this.#destinations.values()].map(({ pipeline }) => pipeline.state);
+    return open.reduce<ExportedPoints>(added, this.#ofClosed);
+  }
+
+  async #test(request: number, monitorId: number): Promise<void> {
+    const { clock, tell } = this.#parts;
+    const destination = this.#destinations.get(this.#targets.get(monitorId)?.key ?? '');
+    if (destination === undefined) {
+      tell({ kind: 'tested', request, answer: null });
+      return;
+    }
+    const begunAt = clock.monotonic();
+    let points = 0;
+    const answers = await destination.pipeline.test((encoding) => {
+      const encoder = this.#encoder(encoding, clock.wall());
+      this.#monitors.get(monitorId)?.encode(encoder, clock.wall());
+      points = encoder.points;
+      return { body: encoder.finish(), points };
+    });
+    const answer: TestAnswer = {
+      url: urlSecrets.left(destination.pipeline.target.url),
+      points,
+      durationMs: clock.monotonic() - begunAt,
+      answers: answers.map(({ encoding, verdict }) => ({
+        encoding,
+        isTaken: verdict.is === 'taken',
+        rejected: verdict.is === 'taken' ? verdict.rejected : 0,
+        error: verdict.error,
+      })),
+    };
+    tell({ kind: 'tested', request, answer });
+  }
+
+  async #saveWhereDue(): Promise<void> {
+    const { clock, data } = this.#parts;
+    const isDue = this.#monitors.hasNew || clock.monotonic() - this.#lastSavedAt >= data.saveEveryMs;
+    if (this.#isSaving || !isDue) return;
+    this.#isSaving = true;
+    this.#lastSavedAt = clock.monotonic();
+    const parts = this.#monitors.unsaved();
+    let isSaved = true;
+    for (const part of parts) {
+      isSaved = isSaved && (await this.#saved(part));
+      if (!isSaved) this.#monitors.saveFailed(part);
+      else await new Promise<void>((resolve) => clock.after(SAVE_PAUSE_MS, resolve));
+    }
+    this.#isSaving = false;
+  }
+
+  #saved(totals: SavedTotals): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#onSaved = resolve;
+      this.#parts.tell({ kind: 'save', totals });
+    });
+  }
+}
+
+function added(one: ExportedPoints, { taken, rejected, dropped }: ExportedPoints): ExportedPoints {
+  return {
+    taken: one.taken + taken,
+    rejected: one.rejected + rejected,
+    dropped: one.dropped + dropped,
+  };
+}
+
+/** The same place for an endpoint after every start. */
+function start(pipeline: Pipeline): void {
+  const digest = createHash('sha256').update(pipeline.target.key).digest();
+  pipeline.start(digest.readUInt32BE() / 2 ** 32);
+}

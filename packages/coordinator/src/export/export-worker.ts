@@ -1,0 +1,47 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '@svc/shared/clock.ts';
+import { createEgressGuard, type EgressGuard } from '@svc/shared/egress.ts';
+import { parseNoProxy } from '@svc/shared/proxy/no-proxy.ts';
+import { proxyFor } from '@svc/shared/proxy/proxy.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import { createHttpPost } from '../outgoing/http-post.ts';
+import { ExportThread } from './export-thread.ts';
+import type { ExportThreadData, FromExportThread, ToExportThread } from './protocol.ts';
+
+/** The thread of the export: nothing that an endpoint does reaches the thread that schedules. */
+const port = parentPort;
+if (port === null) throw new TypeError('export-worker.ts runs as a worker thread only');
+
+const data = workerData as ExportThreadData;
+
+/** Of the four threads that the process has for names: alerts and NATS need some too. */
+const LOOKUPS = { atOnce: 2, ofSuspects: 1 };
+
+function poster(guard: EgressGuard) {
+  const { proxy, ca } = data;
+  const authorization = proxy?.authorization ?? null;
+  const used =
+    proxy === null
+      ? undefined
+      : { ...proxy, authorization: authorization === null ? null : new Secret(authorization) };
+  return createHttpPost({
+    clock: systemClock,
+    guard,
+    ca,
+    lookups: LOOKUPS,
+    proxyFor: proxyFor(used, parseNoProxy(process.env.NO_PROXY ?? '')),
+  });
+}
+
+const thread = new ExportThread({
+  data,
+  clock: systemClock,
+  post: {
+    guarded: poster(createEgressGuard({ base: 'channel', deny: [], allow: data.egressAllow })),
+    // The operator has set the address himself.
+    free: poster(createEgressGuard({ base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] })),
+  },
+  tell: (message: FromExportThread) => port.postMessage(message),
+});
+
+port.on('message', (message: ToExportThread) => thread.take(message));

@@ -1,0 +1,117 @@
+import type { Clock } from '@svc/shared/clock.ts';
+import type { StatusSince } from '../domain/uptime.ts';
+import type { HistogramKind } from './histogram.ts';
+import { MonitorTotals } from './monitor-totals.ts';
+import { type ReadResult, readNote } from './note.ts';
+import type { ExportEntry, SavedTotals } from './protocol.ts';
+
+/** Rows of one transaction: recording waits for it, some milliseconds. */
+const ROWS_PER_SAVE = 100;
+
+type Parts = {
+  readonly histograms: HistogramKind;
+  readonly clock: Pick<Clock, 'wall'>;
+};
+
+/** The totals of all monitors that are exported, and which of them are not stored as they are. */
+export class ExportedMonitors {
+  readonly #parts: Parts;
+  readonly #totals = new Map<number, MonitorTotals>();
+  readonly #unsaved = new Set<number>();
+  readonly #forgotten = new Set<number>();
+  /** By the note that is read. */
+  readonly #touched: MonitorTotals[] = [];
+  /** Some begin anew: that has to be stored soon, so that a restart knows when they began. */
+  hasNew = false;
+  /** Notes up to this one are in the totals. */
+  noted = 0;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  get(id: number): MonitorTotals | undefined {
+    return this.#totals.get(id);
+  }
+
+  /**
+   * A monitor that is exported, at the start or from now on; or whose declaration has changed.
+   *
+   * @param lastNote the last note there is: what begins anew under other attributes begins after it
+   */
+  put({ monitor, history, totals: row }: ExportEntry, lastNote: number): void {
+    const { id } = monitor;
+    const { histograms, clock } = this.#parts;
+    const known = this.#totals.get(id);
+    if (known?.isOf(monitor)) return;
+    const restored =
+      known === undefined && row !== null ? MonitorTotals.restored(monitor, histograms, history, row) : null;
+    const begin = { startedAt: clock.wall(), until: row === null ? this.noted : lastNote };
+    const kept = known?.history ?? history;
+    this.#totals.set(id, restored ?? new MonitorTotals(monitor, histograms, kept, begin));
+    this.#forgotten.delete(id);
+    if (restored !== null) return;
+    this.#unsaved.add(id);
+    this.hasNew = true;
+  }
+
+  remove(id: number): void {
+    if (!this.#totals.delete(id)) return;
+    this.#unsaved.delete(id);
+    this.#forgotten.add(id);
+    this.hasNew = true;
+  }
+
+  knows(id: number, history: readonly StatusSince[]): void {
+    this.#totals.get(id)?.knows(history);
+  }
+
+  changed(id: number, change: StatusSince): void {
+    this.#totals.get(id)?.changed(change);
+  }
+
+  /** Notes come in the order of their ids; one that came before is passed over. */
+  note(id: number, bytes: Uint8Array): void {
+    if (id <= this.noted) return;
+    readNote(bytes, (result) => this.#add(id, result));
+    // Not before: a note may have several results of a monitor.
+    for (const totals of this.#touched) totals.until = id;
+    this.#touched.length = 0;
+    this.noted = id;
+  }
+
+  /**
+   * What is to be stored, a part at a time, each when the one before is stored. The last part says which notes
+   * nobody needs any more. What is left of it when a part could not be stored goes to {@link saveFailed} too.
+   */
+  *unsaved(): Generator<SavedTotals> {
+    const until = this.noted;
+    const ids = [...this.#unsaved];
+    const forgotten = [...this.#forgotten];
+    this.#unsaved.clear();
+    this.#forgotten.clear();
+    this.hasNew = false;
+    for (let start = 0; start < ids.length; start += ROWS_PER_SAVE) {
+      const rows = ids.slice(start, start + ROWS_PER_SAVE).flatMap((id) => {
+        const totals = this.#totals.get(id);
+        return totals === undefined ? [] : [{ monitorId: id, until: totals.until, text: totals.stored() }];
+      });
+      yield { rows, forgotten: [], notesUntil: null };
+    }
+    yield { rows: [], forgotten, notesUntil: until };
+  }
+
+  /** A part could not be stored: it is stored with the next. */
+  saveFailed({ rows, forgotten }: SavedTotals): void {
+    for (const { monitorId } of rows) if (this.#totals.has(monitorId)) this.#unsaved.add(monitorId);
+    for (const id of forgotten) if (!this.#totals.has(id)) this.#forgotten.add(id);
+  }
+
+  #add(noteId: number, result: ReadResult): void {
+    const totals = this.#totals.get(result.monitorId);
+    if (totals === undefined || noteId <= totals.until) return;
+    totals.add(result);
+    this.#touched.push(totals);
+    this.#unsaved.add(result.monitorId);
+  }
+}

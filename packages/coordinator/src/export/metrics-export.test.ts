@@ -1,0 +1,159 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '@svc/shared/clock.ts';
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { silentLog } from '../../../../test/support/configured-store.ts';
+import { DeclaredMonitors, liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
+import { NO_EXPORT_SETTINGS } from '../../../../test/support/export-settings.ts';
+import { OtlpReceiver } from '../../../../test/support/otlp-receiver.ts';
+import { noWrites } from '../evaluation/writes.ts';
+import { openStore } from '../store/open.ts';
+import { createRecordingStore } from '../store/recording-store.ts';
+import { Secrets } from '../store/secrets.ts';
+import type { Store } from '../store/store.ts';
+import { MetricsExport } from './metrics-export.ts';
+
+let folder: string;
+let store: Store;
+let receiver: OtlpReceiver;
+let monitors: DeclaredMonitors;
+const running = new Set<MetricsExport>();
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'svc-export-'));
+  store = await openStore({ path: join(folder, 'svc.db'), log: silentLog });
+  await store.commit([
+    { sql: "INSERT INTO workspaces (id, name, created_at) VALUES (9, 'test', 0)", rows: [[]] },
+    {
+      sql: `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
+        updated_at) VALUES (?, 9, 'http', 'Web', 1, '{}', 0, 0, 0)`,
+      rows: [[1], [2]],
+    },
+  ]);
+  receiver = await OtlpReceiver.start();
+  monitors = new DeclaredMonitors();
+});
+
+afterEach(async () => {
+  for (const each of running) await each.stop();
+  running.clear();
+  await receiver.close();
+  await store.close();
+  await rm(folder, { recursive: true });
+});
+
+function exported(id: number) {
+  const declaredExport = { endpoint: new Secret(receiver.url), headers: new Secret({}) };
+  return liveMonitor(id, { declaredExport });
+}
+
+async function started(): Promise<MetricsExport> {
+  const made = new MetricsExport({
+    store,
+    monitors,
+    settings: { ...NO_EXPORT_SETTINGS, intervalMs: 50, saveEveryMs: 100 },
+    thread: { egressAllow: ['127.0.0.0/8'], ca: [], proxy: null },
+    clock: systemClock,
+    log: silentLog,
+  });
+  running.add(made);
+  await made.load();
+  made.start();
+  return made;
+}
+
+function resultOf(monitor: number): CheckResult {
+  const attempts: CheckResult['attempts'] = [];
+  return { monitor, version: 1, slot: 1, token: '', outcome: 'passed', started_at: 1, latency: 20, attempts };
+}
+
+/** Records a result of the monitor as the recorder does. `isNoted` false: the process ends right after the commit. */
+async function record(to: MetricsExport, id: number, isNoted = true): Promise<void> {
+  const monitor = monitors.get(id) ?? liveMonitor(id);
+  const exportNote = to.noteOf([{ result: resultOf(id), region: 'hosta-fra', monitor, isNew: true }]);
+  const recording = createRecordingStore(store, new Secrets(Buffer.alloc(32, 1)));
+  await recording.record({ writes: noWrites(0), positions: [], changesUntil: null, exportNote });
+  if (exportNote !== null && isNoted) to.noted(exportNote);
+}
+
+const checksOf = (id: number) =>
+  receiver.series.find(
+    ({ name, attributes: has }) =>
+      name === 'svc.checks' && has['svc.monitor.id'] === String(id) && has['svc.check.outcome'] === 'passed',
+  )?.point;
+
+const counted = (id: number, checks: number) => receiver.until(() => Number(checksOf(id)?.asInt) === checks);
+
+const rows = (table: 'export_notes' | 'export_totals') =>
+  store.read
+    .selectFrom(table)
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+    .then(({ count }) => count);
+
+test('what was committed and not handed over is counted by the next start, once', async () => {
+  monitors.set(exported(1));
+  const first = await started();
+  await record(first, 1);
+  await counted(1, 1);
+  const start = checksOf(1)?.startTimeUnixNano;
+  await vi.waitFor(async () => expect(await rows('export_totals')).toBe(1), { timeout: 5_000 });
+  await record(first, 1, false);
+  await first.stop();
+
+  const second = await started();
+  await counted(1, 2);
+  await record(second, 1);
+  await counted(1, 3);
+  expect(checksOf(1)?.startTimeUnixNano).toBe(start);
+});
+
+test('notes go when the totals that have them are stored', async () => {
+  monitors.set(exported(1));
+  const first = await started();
+  await record(first, 1);
+  await vi.waitFor(async () => expect(await rows('export_notes')).toBe(0), { timeout: 5_000 });
+  await first.stop();
+  const second = await started();
+  await record(second, 1);
+  await counted(1, 2);
+});
+
+test('a monitor that is not exported leaves no note, and what it had is forgotten', async () => {
+  monitors.set(exported(1));
+  monitors.set(liveMonitor(2));
+  const one = await started();
+  await record(one, 2);
+  expect(await rows('export_notes')).toBe(0);
+  await record(one, 1);
+  await vi.waitFor(async () => expect(await rows('export_totals')).toBe(1), { timeout: 5_000 });
+  monitors.set(liveMonitor(1));
+  await vi.waitFor(async () => expect(await rows('export_totals')).toBe(0), { timeout: 5_000 });
+  await one.stop();
+
+  monitors.set(exported(1));
+  const two = await started();
+  await record(two, 1);
+  await receiver.until(() => checksOf(1) !== undefined);
+  await counted(1, 1);
+});
+
+test('the first monitor that is exported starts the thread; another joins it', async () => {
+  monitors.set(liveMonitor(1));
+  const one = await started();
+  await expect(one.test(1)).rejects.toMatchObject({ code: 'not-exported' });
+  monitors.set(exported(1));
+  await record(one, 1);
+  await counted(1, 1);
+  monitors.set(exported(2));
+  await record(one, 2);
+  await counted(2, 1);
+  await vi.waitFor(() => expect(one.endpoints).toMatchObject([{ monitors: 2, isFailing: false }]), {
+    timeout: 5_000,
+  });
+  expect(await one.test(2)).toMatchObject({ answers: [{ encoding: 'json', isTaken: true, error: null }] });
+  expect(one.points.dropped).toBe(0);
+});

@@ -1,0 +1,81 @@
+import type { HistogramKind } from './histogram.ts';
+
+/** A metric that is exported about monitors. `docs/metrics.md` describes it; a test compares both. */
+export type ExportedMetric = {
+  readonly name: string;
+  /** Of UCUM. */
+  readonly unit: string;
+  readonly description: string;
+  readonly kind: 'sum' | 'gauge' | 'histogram';
+};
+
+/** Every metric, in the order in which a request has them. */
+export const EXPORTED_METRICS = {
+  checks: {
+    name: 'svc.checks',
+    unit: '{check}',
+    description: 'Checks that were run, by outcome.',
+    kind: 'sum',
+  },
+  duration: {
+    name: 'svc.check.duration',
+    unit: 's',
+    description: 'How long the last attempt of a check took.',
+    kind: 'histogram',
+  },
+  phase: {
+    name: 'svc.check.phase.duration',
+    unit: 's',
+    description: 'How long the last attempt of a check was in a phase.',
+    kind: 'histogram',
+  },
+  status: {
+    name: 'svc.monitor.status',
+    unit: '1',
+    description: '1 for the status that the monitor has, 0 for the others.',
+    kind: 'gauge',
+  },
+  uptime: {
+    name: 'svc.monitor.uptime',
+    unit: '1',
+    description: 'Share of the known time of the last 24 hours in which the monitor was up; degraded is up.',
+    kind: 'gauge',
+  },
+  certificate: {
+    name: 'svc.monitor.certificate.remaining',
+    unit: 's',
+    description: 'Time until the certificate of the target expires; negative: it has expired.',
+    kind: 'gauge',
+  },
+} as const satisfies Readonly<Record<string, ExportedMetric>>;
+
+export type MetricKey = keyof typeof EXPORTED_METRICS;
+
+export const METRIC_KEYS = Object.keys(EXPORTED_METRICS) as MetricKey[];
+
+/** Names of attributes. What is of OpenTelemetry's semantic conventions has their name. */
+export const ATTRIBUTE = {
+  monitorId: 'svc.monitor.id',
+  monitorName: 'svc.monitor.name',
+  monitorKind: 'svc.monitor.kind',
+  target: 'svc.monitor.target',
+  state: 'svc.monitor.state',
+  region: 'svc.region',
+  outcome: 'svc.check.outcome',
+  phase: 'svc.check.phase',
+  statusCode: 'http.response.status_code',
+  errorType: 'error.type',
+  overflow: 'otel.metric.overflow',
+} as const;
+
+/** Series of durations that a monitor has in a region at most; what is beyond is counted in one more. */
+export const MOST_DURATION_SERIES = 20;
+
+/** The member of OTLP that holds the points of a metric. */
+export function memberOf(
+  { kind }: ExportedMetric,
+  histograms: HistogramKind,
+): 'sum' | 'gauge' | 'histogram' | 'exponentialHistogram' {
+  if (kind !== 'histogram') return kind;
+  return histograms === 'exponential' ? 'exponentialHistogram' : 'histogram';
+}

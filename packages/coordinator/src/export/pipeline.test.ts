@@ -1,0 +1,305 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer as createSocketServer } from 'node:net';
+import { createEgressGuard } from '@svc/shared/egress.ts';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { FakeClock } from '../../../../test/support/fake-clock.ts';
+import { OtlpReceiver } from '../../../../test/support/otlp-receiver.ts';
+import { createHttpPost } from '../outgoing/http-post.ts';
+import { Attributes, NO_ATTRIBUTES } from './attributes.ts';
+import { JsonEncoder } from './json-encoder.ts';
+import { type ExportTarget, Pipeline } from './pipeline.ts';
+import { ProtobufEncoder } from './protobuf-encoder.ts';
+import type { Encoding } from './request-encoder.ts';
+
+const INTERVAL_MS = 60_000;
+const closing: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function receive(): Promise<OtlpReceiver> {
+  const receiver = await OtlpReceiver.start();
+  closing.push(() => receiver.close());
+  return receiver;
+}
+
+/** A pipeline whose collections are `requests` requests of one point each. */
+function pipelineTo(url: string, more: Partial<ExportTarget> & { requests?: number; allow?: string[] } = {}) {
+  const clock = new FakeClock();
+  const { requests = 1, allow = ['127.0.0.0/8'], ...target } = more;
+  const collected: Encoding[] = [];
+  const collect = function* (encoding: Encoding) {
+    for (let index = 0; index < requests; index += 1) {
+      collected.push(encoding);
+      const frame = {
+        resource: new Attributes([]),
+        scope: { name: 's', version: '1' },
+        histograms: 'exponential',
+        at: clock.wall(),
+      } as const;
+      const encoder = encoding === 'json' ? new JsonEncoder(frame) : new ProtobufEncoder(frame);
+      encoder.gauge('uptime', { all: new Attributes([['part', index]]), own: NO_ATTRIBUTES }, 1);
+      yield { body: encoder.finish(), points: 1 };
+    }
+  };
+  const pipeline = new Pipeline({
+    target: {
+      key: 'k',
+      url: `${url}/v1/metrics`,
+      headers: [{ key: 'Authorization', value: 'Bearer secret-token' }],
+      workspaceId: 1,
+      encoding: 'json',
+      isCompressed: true,
+      ...target,
+    },
+    post: createHttpPost({ clock, guard: createEgressGuard({ base: 'channel', deny: [], allow }) }),
+    clock,
+    intervalMs: INTERVAL_MS,
+    collect,
+  });
+  closing.push(() => pipeline.stop());
+  pipeline.start(0);
+  clock.advance(1);
+  return { pipeline, clock, collected };
+}
+
+/** It is so, and the collection has ended: the next interval begins another. */
+async function collected(isSo: () => void): Promise<void> {
+  await vi.waitFor(isSo);
+  for (const _ of [1, 2]) await new Promise((resume) => setImmediate(resume));
+}
+
+describe('an endpoint that works', () => {
+  test('gets gzip with its headers, and its state says so', async () => {
+    const receiver = await receive();
+    const { pipeline, clock } = pipelineTo(receiver.url);
+    await vi.waitFor(() => expect(pipeline.state.taken).toBe(1));
+    expect(receiver.requests[0]).toMatchObject({
+      path: '/v1/metrics',
+      headers: {
+        authorization: 'Bearer secret-token',
+        'content-type': 'application/json',
+        'content-encoding': 'gzip',
+      },
+    });
+    expect(pipeline.state).toMatchObject({ lastSuccessAt: clock.wall(), lastError: null, isFailing: false });
+    clock.advance(INTERVAL_MS);
+    await vi.waitFor(() => expect(pipeline.state.taken).toBe(2));
+    expect(receiver.errors).toEqual([]);
+  });
+
+  test('gets many requests one after the other, none made long before it is sent', async () => {
+    const receiver = await receive();
+    let open = 0;
+    receiver.intercept = (message, response) => {
+      open += 1;
+      expect(open).toBe(1);
+      message.resume().once('end', () => {
+        open -= 1;
+        response.end();
+      });
+      return true;
+    };
+    const { pipeline, collected } = pipelineTo(receiver.url, { requests: 20 });
+    await vi.waitFor(() => {
+      expect(collected.length - receiver.requests.length).toBeLessThanOrEqual(3);
+      expect(pipeline.state.taken).toBe(20);
+    });
+    expect(receiver.requests).toHaveLength(20);
+  });
+
+  test('gets no compression where none is wanted', async () => {
+    const receiver = await receive();
+    const { pipeline } = pipelineTo(receiver.url, { isCompressed: false });
+    await vi.waitFor(() => expect(pipeline.state.taken).toBe(1));
+    expect(receiver.requests[0]?.headers['content-encoding']).toBeUndefined();
+  });
+});
+
+describe('an endpoint that refuses JSON', () => {
+  test.each([400, 415])('with %i gets protobuf at once, and from then on', async (statusCode) => {
+    const receiver = await receive();
+    receiver.intercept = ({ headers }, response) => {
+      if (headers['content-type'] !== 'application/json') return false;
+      response.writeHead(statusCode).end();
+      return true;
+    };
+    const { pipeline, clock } = pipelineTo(receiver.url, { requests: 3 });
+    await vi.waitFor(() => expect(pipeline.state.taken).toBe(3));
+    expect(pipeline.state).toMatchObject({ encoding: 'protobuf', dropped: 0, isFailing: false });
+    const before = receiver.requests.length;
+    clock.advance(INTERVAL_MS);
+    await vi.waitFor(() => expect(pipeline.state.taken).toBe(6));
+    const types = receiver.requests.slice(before).map(({ headers }) => headers['content-type']);
+    expect(types).toEqual(Array(3).fill('application/x-protobuf'));
+  });
+
+  test('and protobuf too is asked each interval anew, once in each', async () => {
+    const receiver = await receive();
+    receiver.intercept = (_message, response) => {
+      response.writeHead(400).end('no such tenant');
+      return true;
+    };
+    const { pipeline, clock } = pipelineTo(receiver.url);
+    await vi.waitFor(() => expect(pipeline.state.dropped).toBe(1));
+    expect(receiver.requests).toHaveLength(2);
+    expect(pipeline.state).toMatchObject({ isFailing: true, taken: 0, bufferedRequests: 0 });
+    expect(pipeline.state.lastError?.message).toBe('answered 400: no such tenant');
+    clock.advance(INTERVAL_MS);
+    await vi.waitFor(() => expect(pipeline.state.dropped).toBe(2));
+    expect(receiver.requests).toHaveLength(4);
+  });
+});
+
+describe('an endpoint that is down', () => {
+  test('loses nothing while it is away for some intervals', async () => {
+    const receiver = await receive();
+    await receiver.close();
+    const { pipeline, clock } = pipelineTo(receiver.url);
+    for (let intervals = 1; intervals <= 3; intervals += 1) {
+      await collected(() => expect(pipeline.state.bufferedRequests).toBe(intervals));
+      clock.advance(INTERVAL_MS);
+    }
+    await collected(() => expect(pipeline.state.bufferedRequests).toBe(4));
+    expect(pipeline.state).toMatchObject({ isFailing: true, taken: 0, dropped: 0 });
+    expect(pipeline.state.lastError?.message).toContain('ECONNREFUSED');
+    await receiver.restart();
+    const comesBack = () => {
+      // Less than a post may take: none is given up by it.
+      clock.advance(2_000);
+      expect(pipeline.state.bufferedRequests).toBe(0);
+    };
+    await vi.waitFor(comesBack, { timeout: 15_000, interval: 20 });
+    expect(pipeline.state).toMatchObject({ isFailing: false, dropped: 0 });
+    const times = receiver.series.map(({ point }) => point.timeUnixNano);
+    expect(times.toSorted()).toEqual(times);
+    expect(pipeline.state.taken).toBe(receiver.requests.length);
+  });
+
+  test('is not asked before the time that it names', async () => {
+    const receiver = await receive();
+    let isBusy = true;
+    receiver.intercept = (_message, response) => {
+      if (isBusy) response.writeHead(429, { 'retry-after': '120' }).end();
+      return isBusy;
+    };
+    const { pipeline, clock } = pipelineTo(receiver.url);
+    await collected(() => expect(pipeline.state.isFailing).toBe(true));
+    isBusy = false;
+    clock.advance(119_000);
+    await collected(() => expect(pipeline.state.bufferedRequests).toBe(2));
+    expect(receiver.requests).toHaveLength(1);
+    clock.advance(2_000);
+    await vi.waitFor(() => expect(pipeline.state.taken).toBe(3));
+  });
+
+  test('is given the newest hour when it comes back', async () => {
+    const receiver = await receive();
+    await receiver.close();
+    const { pipeline, clock } = pipelineTo(receiver.url);
+    for (let minute = 1; minute <= 70; minute += 1) {
+      await collected(() => {
+        const { bufferedRequests, dropped } = pipeline.state;
+        expect(bufferedRequests + dropped).toBe(minute);
+      });
+      clock.advance(INTERVAL_MS);
+    }
+    await collected(() => expect(pipeline.state.dropped + pipeline.state.bufferedRequests).toBe(71));
+    expect(pipeline.state.bufferedRequests).toBe(61);
+  });
+});
+
+describe('an endpoint that is hostile', () => {
+  test('and redirects is not followed', async () => {
+    const [receiver, elsewhere] = [await receive(), await receive()];
+    receiver.intercept = (_message, response) => {
+      response.writeHead(307, { location: `${elsewhere.url}/v1/metrics` }).end();
+      return true;
+    };
+    const { pipeline } = pipelineTo(receiver.url);
+    await vi.waitFor(() => expect(pipeline.state.dropped).toBe(1));
+    expect(pipeline.state.lastError?.message).toContain('redirects are not followed');
+    expect(elsewhere.requests).toEqual([]);
+  });
+
+  test('and answers without end is read so far and no further', async () => {
+    const receiver = await receive();
+    receiver.intercept = (_message, response) => {
+      const more = () => {
+        while (response.write(Buffer.alloc(65_536, 97)));
+      };
+      response.on('drain', more);
+      more();
+      return true;
+    };
+    const { pipeline } = pipelineTo(receiver.url);
+    await vi.waitFor(() => expect(pipeline.state.taken).toBe(1));
+  });
+
+  test('and never answers is given up', async () => {
+    const server = createSocketServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closing.push(() => server.close());
+    const connected = once(server, 'connection');
+    const { pipeline, clock } = pipelineTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const [socket] = await connected;
+    await once(socket, 'data');
+    clock.advance(15_000);
+    await vi.waitFor(() => expect(pipeline.state.lastError?.message).toBe('no answer within 15 s'));
+    expect(pipeline.state).toMatchObject({ bufferedRequests: 1, dropped: 0 });
+    socket.destroy();
+  });
+
+  test('and repeats a secret does not get it into its state', async () => {
+    const receiver = await receive();
+    receiver.intercept = ({ headers }, response) => {
+      response.writeHead(401).end(`bad ${headers.authorization}`);
+      return true;
+    };
+    const { pipeline } = pipelineTo(receiver.url);
+    await vi.waitFor(() => expect(pipeline.state.dropped).toBe(1));
+    expect(pipeline.state.lastError?.message).toBe('answered 401: bad ********');
+  });
+
+  test('and takes only a part of the points is counted so', async () => {
+    const receiver = await receive();
+    receiver.intercept = (message, response) => {
+      message
+        .resume()
+        .once('end', () =>
+          response.end('{"partialSuccess":{"rejectedDataPoints":"1","errorMessage":"too many series"}}'),
+        );
+      return true;
+    };
+    const { pipeline } = pipelineTo(receiver.url);
+    await vi.waitFor(() => expect(pipeline.state.rejected).toBe(1));
+    expect(pipeline.state).toMatchObject({ taken: 0, dropped: 0, isFailing: false });
+    expect(pipeline.state.lastError?.message).toBe('1 points were rejected: too many series');
+  });
+
+  test('and is in a private network is not reached', async () => {
+    const receiver = await receive();
+    const { pipeline } = pipelineTo(receiver.url, { allow: [] });
+    await vi.waitFor(() => expect(pipeline.state.dropped).toBe(1));
+    expect(pipeline.state.lastError?.message).toContain('SVC_CHANNEL_EGRESS_ALLOW');
+    expect(receiver.requests).toEqual([]);
+  });
+});
+
+test('a test tells what the endpoint answers to each encoding, and changes nothing', async () => {
+  const receiver = await receive();
+  receiver.intercept = ({ headers }, response) => {
+    if (headers['content-type'] !== 'application/json') return false;
+    response.writeHead(415).end();
+    return true;
+  };
+  const { pipeline } = pipelineTo(receiver.url);
+  await vi.waitFor(() => expect(pipeline.state.taken).toBe(1));
+  const answers = await pipeline.test((encoding) => {
+    expect(encoding).toBe('protobuf');
+    return { body: new Uint8Array(), points: 0 };
+  });
+  expect(answers).toEqual([{ encoding: 'protobuf', verdict: { is: 'taken', rejected: 0, error: null } }]);
+  expect(pipeline.state.taken).toBe(1);
+});

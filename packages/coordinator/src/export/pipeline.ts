@@ -1,0 +1,320 @@
+import { gzipSync } from 'node:zlib';
+import type { Clock } from '@svc/shared/clock.ts';
+import { type HttpPost, mergeHeaders } from '../outgoing/http-post.ts';
+import { querySecrets } from '../outgoing/mask.ts';
+import { type Verdict, verdictOf } from './answers.ts';
+import { type BufferedRequest, RequestBuffer } from './request-buffer.ts';
+import { CONTENT_TYPES, type Encoding } from './request-encoder.ts';
+
+/** Where the metrics of some monitors go. */
+export type ExportTarget = {
+  /** Of endpoint, headers and workspace: a pipeline each. */
+  readonly key: string;
+  /** The full URL. */
+  readonly url: string;
+  readonly headers: readonly { readonly key: string; readonly value: string }[];
+  /** Null: the operator's own, which the guard lets pass. */
+  readonly workspaceId: number | null;
+  readonly encoding: Encoding;
+  readonly isCompressed: boolean;
+};
+
+/** An instant with what happened then. */
+export type LastError = { readonly at: number; readonly message: string };
+
+export type PipelineState = {
+  readonly encoding: Encoding;
+  /** Epoch ms; null: not yet. */
+  readonly lastSuccessAt: number | null;
+  readonly lastError: LastError | null;
+  /** The last request was not taken. */
+  readonly isFailing: boolean;
+  /** Points since the start of the process. */
+  readonly taken: number;
+  readonly rejected: number;
+  readonly dropped: number;
+  readonly bufferedRequests: number;
+  readonly bufferedPoints: number;
+  readonly bufferedBytes: number;
+};
+
+/** A body as the encoders make it; it is compressed, or copied, before the next is asked for. */
+export type Collected = { readonly body: Uint8Array; readonly points: number };
+
+type Parts = {
+  readonly target: ExportTarget;
+  readonly post: HttpPost;
+  readonly clock: Clock;
+  readonly intervalMs: number;
+  /** What is exported at this moment, in requests of a bounded size. */
+  readonly collect: (encoding: Encoding) => Iterable<Collected>;
+};
+
+/** ms; the wait doubles with each try. */
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 60_000;
+const LONGEST_RETRY_AFTER_MS = 3_600_000;
+/** Requests that wait while one is sent: more are not made until there is room. */
+const MOST_AHEAD = 2;
+/** Spreads first exports, so that endpoints are not all posted to at once, ms. */
+const FIRST_WITHIN_MS = 5_000;
+/** 3 takes as long as 1 for such texts, and 6 three times as long for a fifth less. */
+const GZIP_LEVEL = 3;
+
+const noState = {
+  lastSuccessAt: null as number | null,
+  lastError: null as LastError | null,
+  isFailing: false,
+  taken: 0,
+  rejected: 0,
+  dropped: 0,
+};
+
+/**
+ * Exports to one endpoint: collects at each interval, sends one request at a time, and keeps what is not taken.
+ *
+ *     interval ──▶ collect ──▶ buffer ──▶ send ── taken ──▶ next
+ *                     ▲                    │ ├── retry ──▶ wait (growing, or as the endpoint says) ──▶ send
+ *                     └─ other encoding ───┘ └── refused ──▶ dropped, next
+ *
+ * Nothing of it waits for another endpoint. Temporality is cumulative, so what is dropped costs points in
+ * time and no counts.
+ */
+export class Pipeline {
+  readonly target: ExportTarget;
+  readonly #parts: Parts;
+  readonly #buffer = new RequestBuffer();
+  readonly #headers: readonly { readonly key: string; readonly value: string }[];
+  readonly #secrets: readonly string[];
+  readonly #stopping = new AbortController();
+  #encoding: Encoding;
+  #state = noState;
+  /** Tries of the oldest request. */
+  #tries = 0;
+  #isSending = false;
+  #isCollecting = false;
+  /** Counts the collections; one is counted again in another encoding. */
+  #collection = 0;
+  /** The encoding was changed for what is collected now. */
+  #hasChanged = false;
+  #cancelWait: (() => void) | null = null;
+  #cancelTimers: () => void = () => {};
+  #onRoom: () => void = () => {};
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.target = parts.target;
+    this.#headers = parts.target.headers;
+    this.#secrets = secretsOf(parts.target);
+    this.#encoding = parts.target.encoding;
+  }
+
+  get state(): PipelineState {
+    const { length: bufferedRequests, points: bufferedPoints, bytes: bufferedBytes } = this.#buffer;
+    return { ...this.#state, encoding: this.#encoding, bufferedRequests, bufferedPoints, bufferedBytes };
+  }
+
+  /** @param spread 0 to 1: when within the first seconds it begins */
+  start(spread: number): void {
+    const { clock, intervalMs } = this.#parts;
+    const cancelFirst = clock.after(spread * Math.min(FIRST_WITHIN_MS, intervalMs), () => {
+      void this.#collect();
+      this.#cancelTimers = clock.every(intervalMs, () => void this.#collect());
+    });
+    this.#cancelTimers = cancelFirst;
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+    this.#cancelTimers();
+    this.#cancelWait?.();
+    this.#onRoom();
+  }
+
+  /** One request with what `collect` has, now, beside all others: what the endpoint said to each encoding. */
+  async test(
+    collect: (encoding: Encoding) => Collected,
+  ): Promise<{ encoding: Encoding; verdict: Verdict }[]> {
+    const answers: { encoding: Encoding; verdict: Verdict }[] = [];
+    for (const encoding of [this.#encoding, other(this.#encoding)]) {
+      const verdict = await this.#post(this.#compressed(collect(encoding).body), encoding);
+      answers.push({ encoding, verdict });
+      if (verdict.is !== 'other-encoding') break;
+    }
+    return answers;
+  }
+
+  /** A collection that is under way at the next interval is not begun a second time. */
+  async #collect(isAgain = false): Promise<void> {
+    if (this.#isCollecting) return;
+    this.#isCollecting = true;
+    if (!isAgain) this.#hasChanged = false;
+    this.#collection += 1;
+    let encoding = this.#encoding;
+    let requests = this.#parts.collect(encoding)[Symbol.iterator]();
+    for (;;) {
+      const next = requests.next();
+      if (next.done === true || this.#stopping.signal.aborted) break;
+      const { body, points } = next.value;
+      const request = {
+        body: this.#compressed(body),
+        points,
+        at: this.#parts.clock.monotonic(),
+        collection: this.#collection,
+      };
+      this.#count({ dropped: this.#buffer.push(request) });
+      this.#send();
+      await this.#room();
+      if (this.#encoding === encoding) continue;
+      // The endpoint refused the encoding: all of it again in the other one.
+      encoding = this.#encoding;
+      requests = this.#parts.collect(encoding)[Symbol.iterator]();
+    }
+    this.#isCollecting = false;
+  }
+
+  /** Resolves when the next request is to be made: at once while the endpoint fails, as the buffer is bounded. */
+  async #room(): Promise<void> {
+    // A turn for other endpoints in any case.
+    await new Promise<void>((resume) => setImmediate(resume));
+    while (this.#isSending && this.#tries === 0 && this.#buffer.length >= MOST_AHEAD) {
+      await new Promise<void>((resume) => {
+        this.#onRoom = resume;
+      });
+    }
+  }
+
+  #send(): void {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    void this.#sendAll().then(() => {
+      this.#isSending = false;
+      this.#onRoom();
+    });
+  }
+
+  async #sendAll(): Promise<void> {
+    for (let next = this.#buffer.oldest; next !== null; next = this.#buffer.oldest) {
+      const verdict = await this.#post(next.body, this.#encoding);
+      if (this.#stopping.signal.aborted) return;
+      const waitMs = this.#settle(next, verdict);
+      this.#onRoom();
+      if (waitMs > 0) await this.#wait(waitMs);
+      if (this.#stopping.signal.aborted) return;
+    }
+  }
+
+  /** @returns ms to wait before the next try */
+  #settle(request: BufferedRequest, verdict: Verdict): number {
+    const at = this.#parts.clock.wall();
+    if (verdict.error !== null) this.#state = { ...this.#state, lastError: { at, message: verdict.error } };
+    switch (verdict.is) {
+      case 'taken':
+        this.#taken(request);
+        this.#count({ taken: request.points - verdict.rejected, rejected: verdict.rejected });
+        this.#state = { ...this.#state, lastSuccessAt: at, isFailing: false };
+        return 0;
+      case 'retry':
+        this.#state = { ...this.#state, isFailing: true };
+        this.#tries += 1;
+        return this.#waitAfter(verdict.afterMs);
+      case 'other-encoding':
+        this.#state = { ...this.#state, isFailing: true };
+        this.#refusedEncoding(request);
+        return 0;
+      case 'refused':
+        this.#state = { ...this.#state, isFailing: true };
+        this.#drop(request);
+        return 0;
+      default:
+        return verdict satisfies never;
+    }
+  }
+
+  /** What was collected in the refused encoding is collected again. Where the other was refused too, it is dropped. */
+  #refusedEncoding(request: BufferedRequest): void {
+    if (this.#hasChanged) {
+      this.#drop(request);
+    } else {
+      this.#hasChanged = true;
+      this.#tries = 0;
+      this.#count({ dropped: this.#buffer.clear(request.collection) });
+      this.#encoding = other(this.#encoding);
+      // Where all was collected already, nobody would do so before the next interval.
+      if (!this.#isCollecting) void this.#collect(true);
+    }
+  }
+
+  #drop(request: BufferedRequest): void {
+    if (this.#taken(request)) this.#count({ dropped: request.points });
+  }
+
+  /** False: it was dropped meanwhile, and is counted. */
+  #taken(request: BufferedRequest): boolean {
+    this.#tries = 0;
+    if (this.#buffer.oldest !== request) return false;
+    this.#buffer.shift();
+    return true;
+  }
+
+  #waitAfter(afterMs: number | null): number {
+    const growing = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(16, this.#tries - 1));
+    const spread = growing * (0.75 + Math.random() / 2);
+    return Math.max(spread, Math.min(afterMs ?? 0, LONGEST_RETRY_AFTER_MS));
+  }
+
+  async #wait(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const cancel = this.#parts.clock.after(ms, resolve);
+      this.#cancelWait = () => {
+        cancel();
+        resolve();
+      };
+    });
+    this.#cancelWait = null;
+  }
+
+  async #post(body: Uint8Array, encoding: Encoding): Promise<Verdict> {
+    const { target, post } = this.#parts;
+    const ours = {
+      'content-type': CONTENT_TYPES[encoding],
+      'user-agent': 'svc',
+      ...(target.isCompressed ? { 'content-encoding': 'gzip' } : {}),
+    };
+    const result = await post({
+      url: target.url,
+      headers: mergeHeaders(ours, withoutBodyHeaders(this.#headers)),
+      body,
+      secrets: this.#secrets,
+      signal: this.#stopping.signal,
+    });
+    return verdictOf(result, encoding, this.#secrets);
+  }
+
+  #compressed(body: Uint8Array): Uint8Array {
+    return this.target.isCompressed ? gzipSync(body, { level: GZIP_LEVEL }) : body.slice();
+  }
+
+  #count(more: { taken?: number; rejected?: number; dropped?: number }): void {
+    const { taken, rejected, dropped } = this.#state;
+    this.#state = {
+      ...this.#state,
+      taken: taken + Math.max(0, more.taken ?? 0),
+      rejected: rejected + (more.rejected ?? 0),
+      dropped: dropped + (more.dropped ?? 0),
+    };
+  }
+}
+
+function other(encoding: Encoding): Encoding {
+  return encoding === 'json' ? 'protobuf' : 'json';
+}
+
+/** What says how the body is written is ours. */
+function withoutBodyHeaders(headers: ExportTarget['headers']): ExportTarget['headers'] {
+  return headers.filter(({ key }) => !/^content-(?:type|encoding)$/i.test(key));
+}
+
+function secretsOf({ url, headers }: ExportTarget): string[] {
+  return [...headers.map(({ value }) => value), ...querySecrets(new URL(url))].filter((text) => text !== '');
+}

@@ -1,0 +1,68 @@
+/** A request that is encoded and compressed, and waits to be taken. */
+export type BufferedRequest = {
+  readonly body: Uint8Array;
+  readonly points: number;
+  /** When it was encoded, ms on the monotonic clock. */
+  readonly at: number;
+  /** Which collection it is of. */
+  readonly collection: number;
+};
+
+/** Compressed bytes that an endpoint's requests may take. */
+const MOST_BYTES = 4 * 1_024 * 1_024;
+/** Older points are of no use to most receivers, ms. */
+const OLDEST_MS = 3_600_000;
+
+/**
+ * The requests of an endpoint that were not taken yet, oldest first. What is beyond the bounds is dropped from the
+ * oldest on: as counts are cumulative, no later point misses what an older one had.
+ */
+export class RequestBuffer {
+  points = 0;
+  bytes = 0;
+  readonly #requests: BufferedRequest[] = [];
+
+  get length(): number {
+    return this.#requests.length;
+  }
+
+  get oldest(): BufferedRequest | null {
+    return this.#requests[0] ?? null;
+  }
+
+  /** @returns points that were dropped for it */
+  push(request: BufferedRequest): number {
+    this.#requests.push(request);
+    this.points += request.points;
+    this.bytes += request.body.length;
+    let dropped = 0;
+    while (this.#requests.length > 1 && this.#isBeyond(request.at)) dropped += this.shift()?.points ?? 0;
+    return dropped;
+  }
+
+  shift(): BufferedRequest | null {
+    const request = this.#requests.shift() ?? null;
+    if (request !== null) {
+      this.points -= request.points;
+      this.bytes -= request.body.length;
+    }
+    return request;
+  }
+
+  /**
+   * Empties it.
+   *
+   * @returns points of all collections but this one, which is made again
+   */
+  clear(collection: number): number {
+    let others = 0;
+    for (let request = this.shift(); request !== null; request = this.shift()) {
+      if (request.collection !== collection) others += request.points;
+    }
+    return others;
+  }
+
+  #isBeyond(now: number): boolean {
+    return this.bytes > MOST_BYTES || now - (this.oldest?.at ?? now) > OLDEST_MS;
+  }
+}

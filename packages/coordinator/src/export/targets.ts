@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto';
+import { metricsUrlOf } from '@svc/shared/otlp/endpoint.ts';
+import { urlSecrets } from '@svc/shared/url-secrets.ts';
+import type { LiveMonitor } from '../domain/monitor.ts';
+import type { ExportSettings } from './export-settings.ts';
+import type { ExportedMonitor } from './monitor-totals.ts';
+import type { ExportTarget } from './pipeline.ts';
+
+/** Where the monitor is exported to; null: nowhere. */
+export function targetOf(monitor: LiveMonitor, settings: ExportSettings): ExportTarget | null {
+  const { declaredExport: declared, workspaceId } = monitor;
+  if (declared === null) {
+    return settings.fallback === null ? null : keyed({ ...settings.fallback, workspaceId: null }, settings);
+  }
+  const headers = Object.entries(declared.headers.reveal()).map(([key, value]) => ({ key, value }));
+  return keyed({ url: metricsUrlOf(declared.endpoint.reveal()), headers, workspaceId }, settings);
+}
+
+/** What its time series are known by. A query of the target may hold a key: it is left out. */
+export function exportedMonitor({ id, name, type: kind, target }: LiveMonitor): ExportedMonitor {
+  return { id, name, kind, target: urlSecrets.left(target) };
+}
+
+/** The order of headers means nothing, and neither does the case of their names. */
+function keyed(
+  target: Pick<ExportTarget, 'url' | 'headers' | 'workspaceId'>,
+  { encoding, isCompressed }: ExportSettings,
+): ExportTarget {
+  const headers = target.headers.map(({ key, value }) => [key.toLowerCase(), value]).sort();
+  const key = createHash('sha256')
+    .update(JSON.stringify([target.workspaceId, target.url, headers]))
+    .digest('base64url');
+  return { ...target, key, encoding, isCompressed };
+}

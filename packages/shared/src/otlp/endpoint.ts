@@ -1,0 +1,38 @@
+import { httpUrl, type TextCheck } from '../resources/texts.ts';
+
+/** Path of metrics below a base URL (OTLP 1.10, "OTLP/HTTP Request"). */
+const METRICS_PATH = '/v1/metrics';
+/** Where OTLP over gRPC listens by convention; over HTTP it is 4318. */
+const GRPC_PORT = '4317';
+
+/** What a text must be to be an endpoint of OTLP over HTTP. The answer for gRPC says what to use in its place. */
+export const otlpEndpoint: TextCheck = (text) => {
+  if (/^grpcs?:\/\//i.test(text)) return useHttp('is an address of gRPC');
+  const wrong = httpUrl(text);
+  if (wrong !== null) return wrong;
+  const url = new URL(text);
+  // A path is of HTTP: somebody has put the HTTP receiver on that port.
+  if (url.port === GRPC_PORT && url.pathname === '/') return useHttp(`has port ${GRPC_PORT}, which is gRPC`);
+  return null;
+};
+
+function useHttp(what: string): string {
+  return `${what}: metrics go out by OTLP over HTTP only. Use the HTTP endpoint of the same receiver, most often port 4318, like https://collector.example.com:4318`;
+}
+
+/**
+ * Where metrics are posted to. A base URL (no path, or one that ends with `/`) gets `/v1/metrics`; a path is used
+ * as it is given.
+ *
+ * @param endpoint a URL that {@link otlpEndpoint} finds nothing wrong with
+ */
+export function metricsUrlOf(endpoint: string): string {
+  return new URL(endpoint).pathname.endsWith('/') ? belowBase(endpoint) : endpoint;
+}
+
+/** As `OTEL_EXPORTER_OTLP_ENDPOINT` has it: always a base URL. */
+export function belowBase(base: string): string {
+  const url = new URL(base);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}${METRICS_PATH}`;
+  return url.href;
+}

@@ -1,0 +1,225 @@
+/**
+ * One run of `otlp.ts`: records results at a rate and exports them, or not, and prints figures as JSON.
+ *
+ *   otlp-process.ts CHECKS_PER_SECOND SECONDS SPEED none|TAKING_PORT HANGING_PORT
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { JobTokens } from '@svc/coordinator/dispatch/job-tokens.ts';
+import type { LiveMonitor } from '@svc/coordinator/domain/monitor.ts';
+import { States } from '@svc/coordinator/evaluation/state.ts';
+import { MetricsExport } from '@svc/coordinator/export/metrics-export.ts';
+import { closesIncidents } from '@svc/coordinator/notify/registry.ts';
+import { Recorder } from '@svc/coordinator/recording/recorder.ts';
+import { openStore } from '@svc/coordinator/store/open.ts';
+import { createRecordingStore } from '@svc/coordinator/store/recording-store.ts';
+import { Secrets } from '@svc/coordinator/store/secrets.ts';
+import { systemClock } from '@svc/shared/clock.ts';
+import { createLogger } from '@svc/shared/log.ts';
+import type { CheckResult } from '@svc/shared/messages/check-result.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { Secret } from '@svc/shared/secret.ts';
+import { NO_EXPORT_SETTINGS } from '../support/export-settings.ts';
+
+const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
+const ENDPOINTS = 50;
+const HANGING = 10;
+/** Of the service, in which a monitor is checked, exported, and its totals stored. */
+const [CHECKED_MS, EXPORTED_MS, SAVED_MS] = [30_000, 60_000, 300_000];
+/** Results come in messages, which come so often, ms. */
+const TICK_MS = 50;
+
+const [rate = 0, seconds = 0, speed = 1] = process.argv.slice(2, 5).map(Number);
+const [taking, hanging] = process.argv.slice(5).join(' ').split(' ').map(Number);
+const isExported = hanging !== undefined;
+const periodMs = CHECKED_MS / speed;
+const monitorCount = Math.round((rate * periodMs) / 1_000 / REGIONS.length);
+
+const directory = await mkdtemp(join(tmpdir(), 'svc-bench-otlp-'));
+const log = createLogger('bench', 'warn');
+const store = await openStore({ path: join(directory, 'svc.db'), log });
+const monitors = new Map<number, LiveMonitor>();
+for (let id = 1; id <= monitorCount; id += 1) monitors.set(id, monitorOf(id));
+await store.commit([
+  {
+    sql: "INSERT INTO workspaces (id, name, created_at) VALUES (1, 'bench', 0) ON CONFLICT DO NOTHING",
+    rows: [[]],
+  },
+  {
+    sql: `INSERT INTO monitors (id, workspace_id, type, name, active, attributes, activated_at, created_at,
+      updated_at) VALUES (?, 1, 'http', 'bench', 1, '{}', 0, 0, 0)`,
+    rows: [...monitors.keys()].map((id) => [id]),
+  },
+]);
+
+const live = {
+  get size() {
+    return monitors.size;
+  },
+  get: (id: number) => monitors.get(id),
+  values: () => monitors.values(),
+  onChange: () => () => {},
+};
+const metricsExport = new MetricsExport({
+  store,
+  monitors: live,
+  settings: { ...NO_EXPORT_SETTINGS, intervalMs: EXPORTED_MS / speed, saveEveryMs: SAVED_MS / speed },
+  thread: { egressAllow: ['127.0.0.0/8'], ca: [], proxy: null },
+  clock: systemClock,
+  log,
+});
+await metricsExport.load();
+const tokens = new JobTokens(new Secret(Buffer.alloc(32, 7)));
+const base = Math.floor(Date.now() / CHECKED_MS) * CHECKED_MS;
+let slotNow = base;
+let slowestMs = 0;
+const recording = createRecordingStore(store, new Secrets(Buffer.alloc(32, 1)));
+const recorder = new Recorder({
+  store: {
+    ...recording,
+    async record(batch) {
+      const began = performance.now();
+      const ids = await recording.record(batch);
+      slowestMs = Math.max(slowestMs, performance.now() - began);
+      return ids;
+    },
+  },
+  states: new States(),
+  monitors,
+  presence: { hadAgentWithin24h: (region) => REGIONS.includes(region) },
+  rollups: { claimedUntil: 0 },
+  tokens,
+  slots: { isOfferedAgain: () => false, arrived: () => {}, settled: () => {} },
+  exports: metricsExport,
+  clock: systemClock,
+  slotClock: { now: () => slotNow, jumpedMs: 0, jumpedAt: null, onJump: () => () => {} },
+  log,
+  newKey: randomUUID,
+  closesIncidents,
+  onRead: () => {},
+  isHeld: () => false,
+  onDeclared: () => {},
+  onQueued: () => {},
+});
+await recorder.load();
+recorder.resumed();
+recorder.onTransition(({ monitor, at, to }) => metricsExport.statusChanged(monitor.id, at, to));
+metricsExport.start();
+
+function monitorOf(id: number): LiveMonitor {
+  const port = id % ENDPOINTS < HANGING ? hanging : taking;
+  return {
+    id,
+    workspaceId: 1,
+    type: 'http',
+    name: `Monitor ${id} of the benchmark`,
+    target: `https://host-${id}.example.com/health`,
+    active: true,
+    periodMs: CHECKED_MS,
+    regions: REGIONS,
+    version: 1,
+    longestCheckMs: 46_000,
+    activatedAt: 0,
+    checkText: new Secret('{}'),
+    declaredExport: isExported
+      ? {
+          endpoint: new Secret(`http://127.0.0.1:${port}/v1/metrics`),
+          headers: new Secret({ 'x-tenant': String(id % ENDPOINTS) }),
+        }
+      : null,
+  };
+}
+
+/** HTTP, TCP and DNS by turns: they have 5, 2 and 1 phases. */
+function resultOf(monitor: number, region: Region, slot: number): CheckResult {
+  const latency = Math.round((10 + (monitor % 50) + Math.random() * 20) * 10) / 10;
+  const phases = [
+    { dns: 0.5, connect: latency / 8, tls: latency / 4, first_byte: latency / 2, transfer: 0.3 },
+    { dns: 0.5, connect: latency },
+    { dns: latency },
+  ][monitor % 3];
+  const status = monitor % 3 === 0 ? { status_code: 200 } : {};
+  return {
+    monitor,
+    version: 1,
+    slot,
+    token: tokens.tokenOf(monitor, region, slot),
+    outcome: 'passed',
+    started_at: slot + 12,
+    latency,
+    phases: phases ?? {},
+    ...status,
+    attempts: [{ outcome: 'passed', started_ms: 0, latency, ...status }],
+  };
+}
+
+let sequence = 0;
+let recorded = 0;
+/** Monitors are due one after the other; the round they are in is their slot. */
+async function record(durationMs: number): Promise<void> {
+  const began = performance.now();
+  let due = 0;
+  while (performance.now() - began < durationMs) {
+    const until = Math.floor((((performance.now() - began) / 1_000) * rate) / REGIONS.length);
+    while (due < until) {
+      const ids: number[] = [];
+      for (; due < until && ids.length < 64; due += 1) ids.push(next());
+      for (const id of ids) recorder.opened(monitors.get(id) as LiveMonitor, slotNow, REGIONS);
+      for (const region of REGIONS) {
+        sequence += 1;
+        const results = ids.map((id) => resultOf(id, region, slotNow));
+        recorded += results.length;
+        const position = { stream: region, created: 'b', sequence, messageId: `m${sequence}`, time: slotNow };
+        await recorder.record({ region, agent: 'agent-1', results, position });
+      }
+    }
+    await delay(TICK_MS);
+  }
+  await recorder.flushed();
+}
+
+let turn = 0;
+function next(): number {
+  const id = (turn % monitorCount) + 1;
+  turn += 1;
+  slotNow = base + Math.floor(turn / monitorCount) * CHECKED_MS;
+  return id;
+}
+
+await record(EXPORTED_MS / speed + 5_000);
+slowestMs = 0;
+recorded = 0;
+const cpu = process.cpuUsage();
+const thread = process.threadCpuUsage();
+const began = performance.now();
+await record(seconds * 1_000);
+const used = process.cpuUsage(cpu);
+const main = process.threadCpuUsage(thread);
+const { taken, dropped } = metricsExport.points;
+const per = (micros: { user: number; system: number }) =>
+  Number(((micros.user + micros.system) / recorded).toFixed(2));
+globalThis.gc?.();
+process.stdout.write(
+  `${JSON.stringify({
+    cpuUs: per(used),
+    mainThreadUs: per(main),
+    rssMiB: Math.round(process.memoryUsage.rss() / 1_048_576),
+    recordedPerSecond: Math.round((recorded / (performance.now() - began)) * 1_000),
+    slowestCommitMs: Math.round(slowestMs),
+    monitors: monitorCount,
+    taken,
+    dropped,
+    endpoints: metricsExport.endpoints.length,
+    failing: metricsExport.endpoints.filter(({ isFailing }) => isFailing).length,
+    bufferedKiB: Math.round(
+      metricsExport.endpoints.reduce((sum, { bufferedBytes }) => sum + bufferedBytes, 0) / 1_024,
+    ),
+  })}\n`,
+);
+await metricsExport.stop();
+await recorder.stop();
+await store.close();
+await rm(directory, { recursive: true });

@@ -1,0 +1,45 @@
+/**
+ * CPU of the export over OTLP per check: the same results recorded with and without it, by turns, at the rate given,
+ * on a real database file. Of 50 endpoints in another process 10 never answer.
+ *
+ *   node test/bench/otlp.ts [checks per second] [seconds] [pairs] [speed]
+ *
+ * Each monitor is checked every 30 s in 3 regions, exported every 60 s, and its totals are stored every 300 s; with a
+ * speed of 4 there are a quarter of the monitors, and all of it happens four times as often. One interval of exports
+ * goes before what is measured.
+ */
+import { Children } from './children.ts';
+import { machine } from './machine.ts';
+import { median } from './process-usage.ts';
+
+const [rate = 1_000, seconds = 120, pairs = 3, speed = 1] = process.argv.slice(2).map(Number);
+const BUDGET_US = 10;
+
+type Run = { readonly cpuUs: number };
+
+async function runOnce(isExported: boolean): Promise<Run> {
+  const children = new Children();
+  try {
+    const receivers = await children.node('test/bench/otlp-receivers.ts');
+    const run = await children.node('test/bench/otlp-process.ts', [
+      String(rate),
+      String(seconds),
+      String(speed),
+      isExported ? receivers.line : 'none',
+    ]);
+    return JSON.parse(run.line) as Run;
+  } finally {
+    await children.endAll();
+  }
+}
+
+console.log(machine());
+const differences: number[] = [];
+for (let pair = 0; pair < pairs; pair += 1) {
+  const without = await runOnce(false);
+  const exported = await runOnce(true);
+  differences.push(exported.cpuUs - without.cpuUs);
+  console.log({ without, exported, exportUs: Number((exported.cpuUs - without.cpuUs).toFixed(2)) });
+}
+const cost = median(differences);
+console.log(`export: ${cost.toFixed(1)} µs of CPU per check (budget ${BUDGET_US})`);

@@ -1,0 +1,334 @@
+/** What a receiver of OTLP gets is what the stored results imply, over restarts of coordinator and receiver. */
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { runCommandLine } from '@svc/cli/command-line.ts';
+import type { Region } from '@svc/shared/regions.ts';
+import { expect, test } from 'vitest';
+import type { LocalService } from '../support/local-service.ts';
+import { type Opened, openedIn, serviceIn, targetIn } from '../support/opened.ts';
+import { OtlpReceiver, type OtlpSeries } from '../support/otlp-receiver.ts';
+import { findProgram } from '../support/real-dns-server.ts';
+import { startVictoriaMetrics } from '../support/victoria-metrics.ts';
+
+const REGIONS: readonly Region[] = ['hosta-fra', 'hostb-par', 'hostc-us-east4'];
+
+type Stored = {
+  monitor_id: number;
+  region: string;
+  outcome: string;
+  status_code: number | null;
+  results: number;
+  latency: number;
+};
+
+/** What the stored results come to, by what a series of durations has as attributes. */
+function storedIn(service: LocalService): Stored[] {
+  return service.query<Stored>(`
+    SELECT monitor_id, region, outcome, status_code, count(*) AS results, sum(latency) / 1000 AS latency
+    FROM results WHERE outcome <> 'not_run'
+    GROUP BY monitor_id, region, outcome, status_code`);
+}
+
+const checksOf = (stored: readonly Stored[]) => stored.reduce((sum, { results }) => sum + results, 0);
+
+function checksIn(series: readonly OtlpSeries[]): number {
+  return series
+    .filter(({ name }) => name === 'svc.checks')
+    .reduce((sum, { point }) => sum + Number(point.asInt), 0);
+}
+
+/** Every series against the rows: counts equal, sums within rounding. */
+function expectSame(series: readonly OtlpSeries[], stored: readonly Stored[]): void {
+  const keyOf = (...parts: (string | number | null | undefined)[]) =>
+    parts.map((part) => part ?? '').join(' ');
+  const durations = new Map(
+    series
+      .filter(({ name }) => name === 'svc.check.duration')
+      .map(({ attributes: has, point }) => [
+        keyOf(
+          has['svc.monitor.id'],
+          has['svc.region'],
+          has['svc.check.outcome'],
+          has['http.response.status_code'],
+        ),
+        point,
+      ]),
+  );
+  const checks = new Map<string, number>();
+  for (const { monitor_id, region, outcome, status_code, results, latency } of stored) {
+    const point = durations.get(keyOf(monitor_id, region, outcome, status_code));
+    expect(Number(point?.count), `${monitor_id} ${region} ${outcome} ${status_code}`).toBe(results);
+    expect(point?.sum).toBeCloseTo(latency, 6);
+    const inBuckets = (point?.positive?.bucketCounts ?? []).reduce((sum, count) => sum + Number(count), 0);
+    expect(inBuckets + Number(point?.zeroCount ?? 0)).toBe(results);
+    const key = keyOf(monitor_id, region, outcome);
+    checks.set(key, (checks.get(key) ?? 0) + results);
+  }
+  expect(durations.size).toBe(stored.length);
+  const counters = series.filter(({ name }) => name === 'svc.checks');
+  for (const { attributes: has, point } of counters) {
+    const key = keyOf(has['svc.monitor.id'], has['svc.region'], has['svc.check.outcome']);
+    expect(Number(point.asInt), key).toBe(checks.get(key) ?? 0);
+  }
+}
+
+async function receiverIn(opened: Opened): Promise<OtlpReceiver> {
+  const receiver = await OtlpReceiver.start();
+  opened.push({ close: () => receiver.close() });
+  return receiver;
+}
+
+/** `/status/503` answers 503. */
+function byPath(response: ServerResponse, path: string): void {
+  response.writeHead(Number(/^\/status\/(\d+)/.exec(path)?.[1] ?? 200)).end('ok');
+}
+
+/** A hundred monitors of all kinds; some of them fail. */
+function monitorsTo(endpoint: string, targets: { url: string; port: number }) {
+  const common = {
+    periodicity: '30s',
+    active: true,
+    retry: 0,
+    timeout: 2_000,
+    regions: REGIONS,
+    otlp_endpoint: endpoint,
+    otlp_headers: { Authorization: 'Bearer secret-of-the-endpoint' },
+  };
+  const named = (kind: string, count: number, more: (index: number) => object) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, index) => [
+        `${kind}${index}`,
+        { ...common, name: `${kind} ${index}`, ...more(index) },
+      ]),
+    );
+  return {
+    svc_http_monitor: named('http', 50, (index) => ({
+      url: `${targets.url}/status/${index % 10 === 0 ? 503 : 200}?key=secret-of-the-target`,
+      follow_redirects: false,
+    })),
+    svc_tcp_monitor: named('tcp', 40, () => ({ uri: `127.0.0.1:${targets.port}` })),
+    svc_dns_monitor: named('dns', 10, () => ({ uri: 'example.test' })),
+  };
+}
+
+/** Ends the checks: what is stored then does not grow any more. */
+async function quiet(service: LocalService): Promise<Stored[]> {
+  await Promise.all(REGIONS.map((region) => service.stopAgent(region)));
+  let before = -1;
+  await service.until(() => {
+    const now = checksOf(storedIn(service));
+    const isSame = now === before;
+    before = now;
+    return isSame;
+  });
+  return storedIn(service);
+}
+
+test('a receiver gets exactly what the stored results imply, over restarts', {
+  timeout: 120_000,
+}, async (context) => {
+  const opened = openedIn(context);
+  const receiver = await receiverIn(opened);
+  const web = await targetIn(opened);
+  web.answerWith(byPath);
+  const service = await serviceIn(opened, {
+    regions: REGIONS,
+    scale: 10,
+    declared: monitorsTo(receiver.url, web),
+  });
+  const isExported = (checks: number) => () => checksIn(receiver.series) >= checks;
+  await receiver.until(isExported(600));
+
+  // The coordinator ends and starts: the counts go on from the same beginning.
+  await service.stopCoordinator();
+  const before = receiver.series.filter(({ name }) => name === 'svc.checks');
+  await service.startCoordinator();
+  await receiver.until(isExported(1_200));
+  const startOf = new Map(before.map(({ attributes, point }) => [JSON.stringify(attributes), point]));
+  for (const { name, attributes, point } of receiver.series) {
+    const earlier = startOf.get(JSON.stringify(attributes));
+    if (name !== 'svc.checks' || earlier === undefined) continue;
+    expect(point.startTimeUnixNano).toBe(earlier.startTimeUnixNano);
+    expect(Number(point.asInt)).toBeGreaterThanOrEqual(Number(earlier.asInt));
+  }
+
+  // The receiver is away for a while.
+  await receiver.close();
+  await service.decided(service.idOf('tcp 0'), 2);
+  await receiver.restart();
+
+  const stored = await quiet(service);
+  await receiver.until(isExported(checksOf(stored)));
+  expectSame(receiver.series, stored);
+  expect(receiver.errors).toEqual([]);
+  const states = receiver.series.filter(
+    ({ name, point }) => name === 'svc.monitor.status' && point.asDouble === 1,
+  );
+  expect(states).toHaveLength(100);
+
+  // One pipeline for all; nothing of it is secret but what it sends.
+  const { export: exported } = await service.get<{ export: { endpoints: object[] } }>('/v1/system');
+  expect(exported.endpoints).toEqual([
+    expect.objectContaining({ endpoint: `${receiver.url}/v1/metrics`, monitors: 100, default: false }),
+  ]);
+  const said = JSON.stringify([receiver.series, exported, service.warnings]);
+  expect(said).not.toContain('secret-of-the');
+  expect(receiver.requests.at(-1)?.headers.authorization).toBe('Bearer secret-of-the-endpoint');
+
+  const { body } = await service.request('POST', `/v1/monitors/${service.idOf('http 0')}/otlp-test`);
+  expect(body).toMatchObject({
+    delivered: true,
+    endpoint: `${receiver.url}/v1/metrics`,
+    answers: [{ encoding: 'json', taken: true, points_rejected: 0, error: null }],
+  });
+});
+
+test('monitors without an endpoint go to the default, and a monitor may get and lose its own', {
+  timeout: 60_000,
+}, async (context) => {
+  const opened = openedIn(context);
+  const [fallback, own] = [await receiverIn(opened), await receiverIn(opened)];
+  const web = await targetIn(opened);
+  web.answerWith(byPath);
+  const monitor = { name: 'Web', url: web.url, periodicity: '30s', active: true, regions: ['hosta-fra'] };
+  const declared = (more: object) => ({ svc_http_monitor: { web: { ...monitor, ...more } } });
+  const service = await serviceIn(opened, {
+    regions: ['hosta-fra'],
+    scale: 10,
+    exports: { fallback: { url: `${fallback.url}/v1/metrics`, headers: [] }, histograms: 'explicit' },
+    declared: declared({}),
+  });
+  await fallback.until(() => checksIn(fallback.series) > 0);
+  const [duration] = fallback.series.filter(({ name }) => name === 'svc.check.duration');
+  expect(duration?.point.explicitBounds?.[0]).toBe(0.005);
+
+  await service.reload(declared({ otlp_endpoint: own.url }));
+  await own.until(() => checksIn(own.series) > checksIn(fallback.series));
+  const written = { out: '', err: '' };
+  const code = await runCommandLine(['otlp-test', String(service.idOf('Web'))], {
+    environment: { SVC_BASE_URL: service.url, SVC_API_TOKEN: service.token },
+    out: { write: (text) => (written.out += text) },
+    err: { write: (text) => (written.err += text) },
+  });
+  expect([code, written.err]).toEqual([0, '']);
+  expect(written.out).toMatch(/^\d+ points to http:\S+\/v1\/metrics in [\d.]+ ms\n {2}json: taken\n$/);
+
+  await service.reload(declared({ otlp_endpoint: own.url, name: 'Other' }));
+  await own.until(() => own.series.some(({ attributes }) => attributes['svc.monitor.name'] === 'Other'));
+  await service.reload(declared({}));
+  const { length } = own.requests;
+  await fallback.until(() => checksIn(fallback.series) > 3);
+  expect(own.requests.length).toBeLessThanOrEqual(length + 1);
+});
+
+test('endpoints that hang, refuse and redirect delay no other', { timeout: 60_000 }, async (context) => {
+  const opened = openedIn(context);
+  const receivers = await Promise.all(Array.from({ length: 4 }, () => receiverIn(opened)));
+  const [good, hanging, refusing, redirecting] = receivers as [
+    OtlpReceiver,
+    OtlpReceiver,
+    OtlpReceiver,
+    OtlpReceiver,
+  ];
+  hanging.intercept = () => true;
+  refusing.intercept = (_message, response) => {
+    response.writeHead(403).end('no');
+    return true;
+  };
+  redirecting.intercept = (_message, response) => {
+    response.writeHead(301, { location: good.url }).end();
+    return true;
+  };
+  const web = await targetIn(opened);
+  web.answerWith(byPath);
+  const service = await serviceIn(opened, {
+    regions: REGIONS,
+    scale: 10,
+    declared: {
+      svc_http_monitor: Object.fromEntries(
+        receivers.map((receiver, index) => [
+          `web${index}`,
+          {
+            name: `Web ${index}`,
+            url: web.url,
+            periodicity: '30s',
+            active: true,
+            regions: REGIONS,
+            otlp_endpoint: receiver.url,
+          },
+        ]),
+      ),
+    },
+  });
+  await good.until(() => good.requests.length >= 5);
+  const { export: exported } = await service.get<{
+    export: { endpoints: { endpoint: string; failing: boolean; points_dropped: number }[] };
+  }>('/v1/system');
+  const state = (receiver: OtlpReceiver) =>
+    exported.endpoints.find(({ endpoint }) => endpoint.startsWith(receiver.url));
+  expect(state(good)).toMatchObject({ failing: false, points_dropped: 0 });
+  expect(state(refusing)).toMatchObject({ failing: true, last_error: { message: 'answered 403: no' } });
+  expect(state(redirecting)).toMatchObject({
+    failing: true,
+    last_error: { message: 'answered 301: redirects are not followed' },
+  });
+  expect(state(hanging)?.points_dropped).toBe(0);
+  expect(await service.metric('svc_otlp_endpoints{state="failing"}')).toBeGreaterThanOrEqual(2);
+});
+
+/** Of docs/metrics.md. */
+function documentedQueries(): string[] {
+  const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
+  const table = page.slice(page.indexOf('## Queries'), page.indexOf('## When an endpoint'));
+  const queries = [...table.matchAll(/^\|[^|]+\| `(.+)` \|$/gm)].map(([, query = '']) => query);
+  expect(queries.length).toBeGreaterThan(4);
+  return queries;
+}
+
+/** Debian 12 has 1.79, which knows no OTLP yet: the test runs where a newer one is on the PATH. */
+const victoria = findProgram('victoria-metrics');
+if (victoria === null) console.warn('skipped: victoria-metrics is not installed');
+
+test.skipIf(victoria === null)(
+  'VictoriaMetrics answers the documented queries with the stored numbers',
+  {
+    timeout: 120_000,
+  },
+  async (context) => {
+    const opened = openedIn(context);
+    const database = await startVictoriaMetrics(victoria ?? '');
+    opened.push({ close: () => database.stop() });
+    if (!(await database.takesOtlp())) {
+      console.warn('skipped: victoria-metrics is older than 1.92 and does not take OTLP');
+      context.skip();
+    }
+    const web = await targetIn(opened);
+    web.answerWith(byPath);
+    const service = await serviceIn(opened, {
+      regions: REGIONS,
+      scale: 10,
+      declared: monitorsTo(database.endpoint, web),
+    });
+    await service.decided(service.idOf('tcp 0'), 3);
+    const stored = await quiet(service);
+    const total = async () => (await database.query('sum(svc_checks_total)'))[0]?.value ?? 0;
+    await service.until(async () => (await total()) === checksOf(stored));
+    const byOutcome = await database.query('sum by (svc_check_outcome) (svc_checks_total)');
+    for (const { labels, value } of byOutcome) {
+      const outcome = labels.svc_check_outcome;
+      expect(value).toBe(checksOf(stored.filter((row) => row.outcome === outcome)));
+    }
+    const [count] = await database.query('sum(svc_check_duration_seconds_count)');
+    expect(count?.value).toBe(checksOf(stored));
+    for (const query of documentedQueries()) await database.query(query);
+    const down = await database.query('svc_monitor_status_ratio{svc_monitor_state="error"} == 1');
+    const failing = stored.filter(({ outcome }) => outcome === 'failed').map(({ monitor_id }) => monitor_id);
+    expect(down.map(({ labels }) => Number(labels.svc_monitor_id)).sort()).toEqual(
+      [...new Set(failing)].sort(),
+    );
+    const { export: exported } = await service.get<{ export: { endpoints: object[] } }>('/v1/system');
+    expect(exported.endpoints).toEqual([
+      expect.objectContaining({ encoding: 'protobuf', failing: false, points_dropped: 0 }),
+    ]);
+  },
+);

@@ -1,0 +1,12 @@
+import type { ExportSettings } from '@svc/coordinator/export/export-settings.ts';
+
+/** What is without any setting: nothing goes out but where monitors say. */
+export const NO_EXPORT_SETTINGS: ExportSettings = {
+  fallback: null,
+  encoding: 'json',
+  isCompressed: true,
+  histograms: 'exponential',
+  intervalMs: 60_000,
+  saveEveryMs: 300_000,
+  resource: [['service.name', 'svc']],
+};

@@ -1,0 +1,71 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { guardProcess } from '../../deploy/local/guard.ts';
+import { freePort } from './free-port.ts';
+
+export type VictoriaMetrics = {
+  /** Where it takes OTLP. */
+  readonly endpoint: string;
+  /** Versions before 1.92 do not. */
+  takesOtlp(): Promise<boolean>;
+  /** The values of a query of PromQL at this moment, by their labels as JSON. */
+  query(text: string): Promise<{ labels: Record<string, string>; value: number }[]>;
+  stop(): Promise<void>;
+};
+
+/** A VictoriaMetrics of its own on a free loopback port. */
+export async function startVictoriaMetrics(program: string): Promise<VictoriaMetrics> {
+  const folder = await mkdtemp(join(tmpdir(), 'svc-victoria-'));
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const child = spawn(
+    program,
+    [
+      `-httpListenAddr=127.0.0.1:${port}`,
+      `-storageDataPath=${folder}`,
+      '-search.latencyOffset=0s',
+      '-search.disableCache',
+      '-opentelemetry.usePrometheusNaming',
+      '-memory.allowedBytes=64MB',
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'] },
+  );
+  if (child.pid !== undefined) child.once('exit', guardProcess(child.pid));
+  let said = '';
+  await new Promise<void>((resolve, reject) => {
+    child.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+      if (/(?:started|starting) (?:http )?server at/.test(said)) resolve();
+    });
+    child.once('exit', () => reject(new Error(`VictoriaMetrics has ended:\n${said}`)));
+  });
+  return {
+    endpoint: `${url}/opentelemetry/v1/metrics`,
+    async takesOtlp() {
+      const headers = { 'content-type': 'application/x-protobuf' };
+      return (await fetch(`${url}/opentelemetry/v1/metrics`, { method: 'POST', headers })).ok;
+    },
+    async query(text) {
+      // What came in is searched once it is flushed.
+      await fetch(`${url}/internal/force_flush`);
+      const answer = await fetch(`${url}/api/v1/query?query=${encodeURIComponent(text)}`);
+      const { data, error } = (await answer.json()) as {
+        data?: { result: { metric: Record<string, string>; value: [number, string] }[] };
+        error?: string;
+      };
+      if (data === undefined) throw new Error(error ?? 'VictoriaMetrics has not answered');
+      return data.result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
+    },
+    async stop() {
+      if (child.exitCode === null && child.signalCode === null) {
+        const exited = once(child, 'exit');
+        child.kill('SIGTERM');
+        await exited;
+      }
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
