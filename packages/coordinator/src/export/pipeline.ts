@@ -1,8 +1,8 @@
-import { gzipSync } from 'node:zlib';
 import type { Clock } from '@svc/shared/clock.ts';
 import { type HttpPost, mergeHeaders } from '../outgoing/http-post.ts';
 import { querySecrets } from '../outgoing/mask.ts';
 import { type Verdict, verdictOf } from './answers.ts';
+import { gzipped } from './gzipped.ts';
 import { type BufferedRequest, RequestBuffer } from './request-buffer.ts';
 import { CONTENT_TYPES, type Encoding } from './request-encoder.ts';
 
@@ -60,9 +60,6 @@ const LONGEST_RETRY_AFTER_MS = 3_600_000;
 const MOST_AHEAD = 2;
 /** Spreads first exports, so that endpoints are not all posted to at once, ms. */
 const FIRST_WITHIN_MS = 5_000;
-/** 3 takes as long as 1 for such texts, and 6 three times as long for a fifth less. */
-const GZIP_LEVEL = 3;
-
 const noState = {
   lastSuccessAt: null as number | null,
   lastError: null as LastError | null,
@@ -294,7 +291,7 @@ export class Pipeline {
   }
 
   #compressed(body: Uint8Array): Uint8Array {
-    return this.target.isCompressed ? gzipSync(body, { level: GZIP_LEVEL }) : body.slice();
+    return this.target.isCompressed ? gzipped(body) : body.slice();
   }
 
   /** What an endpoint says of rejected points is believed up to what it was sent: sums must not be its to ruin. */
