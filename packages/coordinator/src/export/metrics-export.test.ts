@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { systemClock } from '@svc/shared/clock.ts';
 import type { CheckResult } from '@svc/shared/messages/check-result.ts';
 import { Secret } from '@svc/shared/secret.ts';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { silentLog } from '../../../../test/support/configured-store.ts';
 import { DeclaredMonitors, liveMonitor } from '../../../../test/support/coordinator/dispatch-parts.ts';
 import { NO_EXPORT_SETTINGS } from '../../../../test/support/export-settings.ts';
@@ -100,7 +100,7 @@ test('what was committed and not handed over is counted by the next start, once'
   await record(first, 1);
   await counted(1, 1);
   const start = checksOf(1)?.startTimeUnixNano;
-  await vi.waitFor(async () => expect(await rows('export_totals')).toBe(1), { timeout: 5_000 });
+  await expect.poll(() => rows('export_totals')).toBe(1);
   await record(first, 1, false);
   await first.stop();
 
@@ -115,7 +115,7 @@ test('notes go when the totals that have them are stored', async () => {
   monitors.set(exported(1));
   const first = await started();
   await record(first, 1);
-  await vi.waitFor(async () => expect(await rows('export_notes')).toBe(0), { timeout: 5_000 });
+  await expect.poll(() => rows('export_notes')).toBe(0);
   await first.stop();
   const second = await started();
   await record(second, 1);
@@ -129,9 +129,9 @@ test('a monitor that is not exported leaves no note, and what it had is forgotte
   await record(one, 2);
   expect(await rows('export_notes')).toBe(0);
   await record(one, 1);
-  await vi.waitFor(async () => expect(await rows('export_totals')).toBe(1), { timeout: 5_000 });
+  await expect.poll(() => rows('export_totals')).toBe(1);
   monitors.set(liveMonitor(1));
-  await vi.waitFor(async () => expect(await rows('export_totals')).toBe(0), { timeout: 5_000 });
+  await expect.poll(() => rows('export_totals')).toBe(0);
   await one.stop();
 
   monitors.set(exported(1));
@@ -151,9 +151,7 @@ test('the first monitor that is exported starts the thread; another joins it', a
   monitors.set(exported(2));
   await record(one, 2);
   await counted(2, 1);
-  await vi.waitFor(() => expect(one.endpoints).toMatchObject([{ monitors: 2, isFailing: false }]), {
-    timeout: 5_000,
-  });
+  await expect.poll(() => one.endpoints).toMatchObject([{ monitors: 2, isFailing: false }]);
   expect(await one.test(2)).toMatchObject({ answers: [{ encoding: 'json', isTaken: true, error: null }] });
   expect(one.points.dropped).toBe(0);
 });
