@@ -7,7 +7,7 @@
  * beside its own list. The scripts in package.json have the same flags.
  */
 export const COORDINATOR_FLAGS = [
-  '--max-semi-space-size=16',
+  '--max-semi-space-size=8',
   '--max-old-space-size=1024',
   '--no-parallel-scavenge',
   '--v8-pool-size=1',
