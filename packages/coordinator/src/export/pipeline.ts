@@ -1,4 +1,6 @@
 import type { Clock } from '@svc/shared/clock.ts';
+import { pause } from '@svc/shared/pause.ts';
+import { RETRY_AFTER_MAXIMUM_MS } from '../domain/backoff.ts';
 import { type HttpPost, mergeHeaders } from '../outgoing/http-post.ts';
 import { querySecrets } from '../outgoing/mask.ts';
 import { type Verdict, verdictOf } from './answers.ts';
@@ -55,7 +57,6 @@ type Parts = {
 /** ms; the wait doubles with each try. */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
-const LONGEST_RETRY_AFTER_MS = 3_600_000;
 /** Requests that wait while one is sent: more are not made until there is room. */
 const MOST_AHEAD = 2;
 /** Spreads first exports, so that endpoints are not all posted to at once, ms. */
@@ -96,7 +97,6 @@ export class Pipeline {
   #collection = 0;
   /** The encoding was changed for what is collected now. */
   #hasChanged = false;
-  #cancelWait: (() => void) | null = null;
   #cancelTimers: () => void = () => {};
   #onRoom: () => void = () => {};
 
@@ -126,7 +126,6 @@ export class Pipeline {
   stop(): void {
     this.#stopping.abort();
     this.#cancelTimers();
-    this.#cancelWait?.();
     this.#onRoom();
   }
 
@@ -198,7 +197,7 @@ export class Pipeline {
       if (this.#stopping.signal.aborted) return;
       const waitMs = this.#settle(next, verdict);
       this.#onRoom();
-      if (waitMs > 0) await this.#wait(waitMs);
+      if (waitMs > 0) await pause(this.#parts.clock, waitMs, this.#stopping.signal);
       if (this.#stopping.signal.aborted) return;
     }
   }
@@ -259,18 +258,7 @@ export class Pipeline {
   #waitAfter(afterMs: number | null): number {
     const growing = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(16, this.#tries - 1));
     const spread = growing * (0.75 + Math.random() / 2);
-    return Math.max(spread, Math.min(afterMs ?? 0, LONGEST_RETRY_AFTER_MS));
-  }
-
-  async #wait(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const cancel = this.#parts.clock.after(ms, resolve);
-      this.#cancelWait = () => {
-        cancel();
-        resolve();
-      };
-    });
-    this.#cancelWait = null;
+    return Math.max(spread, Math.min(afterMs ?? 0, RETRY_AFTER_MAXIMUM_MS));
   }
 
   async #post(body: Uint8Array, encoding: Encoding): Promise<Verdict> {
