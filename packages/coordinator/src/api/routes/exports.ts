@@ -1,16 +1,16 @@
 import { SvcError } from '@svc/shared/errors.ts';
 import type { EndpointState, TestAnswer } from '../../export/protocol.ts';
 import type { Token } from '../../store/tokens.ts';
+import type { ApiParts } from '../api-parts.ts';
+import { AtOnce } from '../at-once.ts';
+import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
 import {
   type EndpointView,
   type OtlpTestView,
   otlpTestView,
   type SystemView,
   systemView,
-} from '../answers.ts';
-import type { ApiParts } from '../api-parts.ts';
-import { AtOnce } from '../at-once.ts';
-import { type Endpoint, endpoint, idOf, ok, workspaceOf } from '../endpoint.ts';
+} from '../export-answers.ts';
 import { Problem } from '../problem.ts';
 
 /** At once; one may take 30 s where the endpoint hangs. */

@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { instant } from './answers.ts';
+
+/** Schemas of the API's answers about the export over OTLP. Instants are texts; unset values are null. */
+
+const endpointView = z.object({
+  endpoint: z.string().meta({ description: 'Full URL, without its query.' }),
+  default: z.boolean().meta({ description: 'It is that of the settings of the coordinator.' }),
+  monitors: z.number().int().meta({ description: 'Monitors that are exported there.' }),
+  encoding: z.enum(['json', 'protobuf']).meta({ description: 'Encoding that is tried next.' }),
+  failing: z.boolean().meta({ description: 'The last request was not taken.' }),
+  last_success_at: instant.nullable(),
+  last_error: z
+    .object({ at: instant, message: z.string() })
+    .nullable()
+    .meta({ description: 'The last one, also where the endpoint works again.' }),
+  points_taken: z.number().int().meta({ description: 'Points since the start of the export.' }),
+  points_rejected: z
+    .number()
+    .int()
+    .meta({ description: 'Points that the endpoint did not take of requests that it took.' }),
+  points_dropped: z.number().int().meta({ description: 'Points that were thrown away.' }),
+  buffered_requests: z.number().int().meta({ description: 'Requests that are to be sent again.' }),
+  buffered_points: z.number().int(),
+  buffered_bytes: z.number().int().meta({ description: 'Compressed.' }),
+});
+export type EndpointView = z.infer<typeof endpointView>;
+
+export const systemView = z
+  .object({
+    export: z.object({ endpoints: z.array(endpointView) }).meta({
+      description: 'The export over OTLP. Empty while nobody leads, and in its first second.',
+    }),
+  })
+  .meta({
+    examples: [
+      {
+        export: {
+          endpoints: [
+            {
+              endpoint: 'https://otlp.example.com/v1/metrics',
+              default: false,
+              monitors: 12,
+              encoding: 'protobuf',
+              failing: true,
+              last_success_at: '2026-11-22T10:00:00.000Z',
+              last_error: { at: '2026-11-22T10:01:00.000Z', message: 'answered 503' },
+              points_taken: 41_520,
+              points_rejected: 0,
+              points_dropped: 0,
+              buffered_requests: 1,
+              buffered_points: 346,
+              buffered_bytes: 4_210,
+            },
+          ],
+        },
+      },
+    ],
+  });
+export type SystemView = z.infer<typeof systemView>;
+
+export const otlpTestView = z
+  .object({
+    delivered: z.boolean().meta({ description: 'The endpoint took all points.' }),
+    endpoint: z.string().meta({
+      description:
+        'Full URL, without its query. The default endpoint of the settings is shown to the token of the operator only.',
+    }),
+    points: z.number().int().meta({ description: 'Points that were sent.' }),
+    answers: z
+      .array(
+        z.object({
+          encoding: z.enum(['json', 'protobuf']),
+          taken: z.boolean(),
+          points_rejected: z.number().int(),
+          error: z.string().nullable().meta({ description: 'What the endpoint answered.' }),
+        }),
+      )
+      .meta({ description: 'Of one request; of two where the first encoding was refused.' }),
+    duration: z.number().meta({ description: 'Duration, ms.' }),
+  })
+  .meta({
+    examples: [
+      {
+        delivered: true,
+        endpoint: 'https://otlp.example.com/v1/metrics',
+        points: 24,
+        answers: [
+          { encoding: 'json', taken: false, points_rejected: 0, error: 'answered 415' },
+          { encoding: 'protobuf', taken: true, points_rejected: 0, error: null },
+        ],
+        duration: 18.2,
+      },
+    ],
+  });
+export type OtlpTestView = z.infer<typeof otlpTestView>;
