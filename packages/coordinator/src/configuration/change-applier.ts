@@ -8,7 +8,7 @@ import { StoreError, type StoreErrorCode } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { ChangeEffects } from './configuration.ts';
-import { GrowingWaits } from './growing-waits.ts';
+import { GrowingWaits } from '../growing-waits.ts';
 import { loadLiveMonitors } from './live-monitors.ts';
 
 /** Entries that are applied at once; they take some 5 ms of the evaluation. */

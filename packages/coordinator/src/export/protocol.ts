@@ -1,6 +1,6 @@
 import type { StatusSince } from '../domain/uptime.ts';
 import type { StoredExportTotals } from '../store/export-totals.ts';
-import type { HistogramKind } from './histogram.ts';
+import type { HistogramKind } from './histograms.ts';
 import type { ExportedMonitor } from './monitor-totals.ts';
 import type { ExportTarget, PipelineState } from './pipeline.ts';
 import type { Encoding } from './request-encoder.ts';
@@ -12,6 +12,8 @@ export type ExportThreadData = {
   readonly intervalMs: number;
   readonly saveEveryMs: number;
   readonly histograms: HistogramKind;
+  /** Of one request, ms. */
+  readonly timeoutMs: number;
   /** Attributes of the resource. */
   readonly resource: readonly (readonly [name: string, value: string])[];
   readonly version: string;
@@ -19,6 +21,11 @@ export type ExportThreadData = {
   readonly egressAllow: readonly string[];
   /** PEM. */
   readonly ca: readonly string[];
+  /** For the operator's endpoint, PEM. */
+  readonly operator: {
+    readonly ca: readonly string[];
+    readonly identity: { readonly cert: string; readonly key: string } | null;
+  };
   readonly proxy: {
     readonly host: string;
     readonly port: number;
