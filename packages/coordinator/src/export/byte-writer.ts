@@ -32,6 +32,7 @@ export class ByteWriter {
   decimal(value: number): void {
     this.room(32);
     if (value >= 0 && value < 0x4000_0000 && (value | 0) === value) this.#digits(value);
+    else if (Number.isSafeInteger(value) && value >= BILLION) this.#longDigits(value);
     else this.#text(String(value));
   }
 
@@ -69,6 +70,12 @@ export class ByteWriter {
     let places = 1;
     for (let power = 10; power <= value; power *= 10) places += 1;
     this.#padded(value, places);
+  }
+
+  #longDigits(value: number): void {
+    const low = value % BILLION;
+    this.#digits((value - low) / BILLION);
+    this.#padded(low, 9);
   }
 
   /** @param billionths 1 to 999,999,999 */

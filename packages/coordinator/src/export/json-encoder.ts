@@ -8,6 +8,10 @@ const CUMULATIVE = 2;
 const COMMA = 44;
 
 const TEXT = {
+  begin: utf8('{'),
+  start: utf8('{"startTimeUnixNano":"'),
+  // Times are known in ms; what they are in ns exceeds what a number holds exactly.
+  nanoseconds: utf8('000000",'),
   asInt: utf8('],"asInt":"'),
   asDouble: utf8('],"asDouble":'),
   count: utf8('],"count":"'),
@@ -33,6 +37,8 @@ const TEXT = {
 export class JsonEncoder implements RequestEncoder {
   points = 0;
   #frame: RequestFrame;
+  /** The time of all points, and the beginning of their attributes. */
+  #time: Uint8Array = new Uint8Array();
   /** What all points of the monitor begin with: its times and attributes. */
   #head: Uint8Array = new Uint8Array();
   /** The same of gauges, which have no start. */
@@ -53,18 +59,22 @@ export class JsonEncoder implements RequestEncoder {
   begin(frame: RequestFrame): void {
     this.#frame = frame;
     this.points = 0;
+    this.#time = utf8(`"timeUnixNano":"${Math.trunc(frame.at)}000000","attributes":[`);
     for (const key of METRIC_KEYS) this.#byMetric[key].clear();
   }
 
   beginMonitor(attributes: Attributes, startedAt: number): void {
-    const time = `"timeUnixNano":"${nanoseconds(this.#frame.at)}","attributes":[`;
-    const members = membersOf(attributes).subarray(1);
     const heads = this.#heads;
+    const members = membersOf(attributes).subarray(1);
     heads.clear();
-    heads.raw(utf8(`{"startTimeUnixNano":"${nanoseconds(startedAt)}",${time}`));
+    heads.raw(TEXT.start);
+    heads.decimal(Math.trunc(startedAt));
+    heads.raw(TEXT.nanoseconds);
+    heads.raw(this.#time);
     heads.raw(members);
     const gaugesFrom = heads.length;
-    heads.raw(utf8(`{${time}`));
+    heads.raw(TEXT.begin);
+    heads.raw(this.#time);
     heads.raw(members);
     const written = heads.written();
     this.#head = written.subarray(0, gaugesFrom);
@@ -165,11 +175,6 @@ function writeBuckets(writer: ByteWriter, histograms: Histograms, at: number): v
     writer.decimal(buckets[place] as number);
   }
   if (end > start) writer.raw(TEXT.quote);
-}
-
-/** Text: what a number of nanoseconds is exceeds what a number holds exactly. */
-function nanoseconds(epochMs: number): string {
-  return `${Math.trunc(epochMs)}000000`;
 }
 
 function membersOf(attributes: Attributes): Uint8Array {

@@ -39,6 +39,8 @@ const RAN_WELL_MS = 60_000;
 const END_WITHIN_MS = 1_000;
 /** A test of an endpoint tries both encodings at most; this is beside the time of those requests, ms. */
 const TEST_BESIDE_MS = 5_000;
+/** Notes are handed over together, so late: a message costs more than what is in it, ms. */
+const TELL_AFTER_MS = 250;
 /** Notes that the thread has not read, in bytes: beyond it the thread is started anew from what is stored. */
 const MOST_UNREAD = 64 * 1_024 * 1_024;
 /** Notes that no stored totals have, in bytes: beyond it results are not noted any more, and counts miss them. */
@@ -77,6 +79,9 @@ export class MetricsExport {
   /** Notes that were handed over and not read yet, with their bytes. */
   #unread: { id: number; bytes: number }[] = [];
   #unreadBytes = 0;
+  /** Notes that are not handed over yet. */
+  #untold: ExportNote[] = [];
+  #cancelTelling: () => void = () => {};
   /** Of notes since totals were last stored, about. */
   #keptBytes = 0;
   #endpoints: readonly EndpointState[] = [];
@@ -127,6 +132,7 @@ export class MetricsExport {
     this.#cancelChanges();
     this.#restarts.reset();
     this.#histories.stop();
+    this.#cancelTelling();
     for (const resolve of this.#tests.values()) resolve(null);
     this.#tests.clear();
     if (this.#worker === null) return;
@@ -150,7 +156,9 @@ export class MetricsExport {
   noted({ id, bytes }: ExportNote): void {
     this.#unread.push({ id, bytes: bytes.length });
     this.#unreadBytes += bytes.length;
-    this.#tell({ kind: 'note', id, bytes });
+    if (this.#untold.length === 0)
+      this.#cancelTelling = this.#parts.clock.after(TELL_AFTER_MS, () => this.#tellNotes());
+    this.#untold.push({ id, bytes });
     if (this.#unreadBytes <= MOST_UNREAD) return;
     this.#parts.log.error('the thread of the export does not keep up, and is started anew');
     void this.#worker?.terminate();
@@ -269,6 +277,7 @@ export class MetricsExport {
     this.#worker = worker;
     this.#threadStartedAt = this.#parts.clock.monotonic();
     this.#held = [];
+    this.#untold = [];
     this.#unread = [];
     this.#unreadBytes = 0;
     // Later ones are told, after the monitors that they are about.
@@ -290,7 +299,7 @@ export class MetricsExport {
       }
       for await (const note of loadNotes(store, last)) {
         if (!isCurrent()) return;
-        worker.postMessage({ kind: 'note', ...note } satisfies ToExportThread);
+        worker.postMessage({ kind: 'notes', notes: [note] } satisfies ToExportThread);
       }
     } catch (error) {
       this.#failed(error);
@@ -303,7 +312,21 @@ export class MetricsExport {
     worker.postMessage({ kind: 'begin' } satisfies ToExportThread);
   }
 
+  /** After the notes that came before it. */
   #tell(message: ToExportThread): void {
+    this.#tellNotes();
+    this.#post(message);
+  }
+
+  #tellNotes(): void {
+    this.#cancelTelling();
+    if (this.#untold.length === 0) return;
+    const notes = this.#untold;
+    this.#untold = [];
+    this.#post({ kind: 'notes', notes });
+  }
+
+  #post(message: ToExportThread): void {
     if (this.#held !== null) this.#held.push(message);
     else this.#worker?.postMessage(message);
   }
@@ -311,7 +334,7 @@ export class MetricsExport {
   #take(message: FromExportThread): void {
     switch (message.kind) {
       case 'state':
-        this.#endpoints = message.endpoints;
+        if (message.endpoints !== null) this.#endpoints = message.endpoints;
         this.#ofThread = message.points;
         this.#read(message.noted);
         return;

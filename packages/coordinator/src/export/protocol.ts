@@ -1,5 +1,5 @@
 import type { StatusSince } from '../domain/uptime.ts';
-import type { StoredExportTotals } from '../store/export-totals.ts';
+import type { ExportNote, StoredExportTotals } from '../store/export-totals.ts';
 import type { HistogramKind } from './histograms.ts';
 import type { ExportedMonitor } from './monitor-totals.ts';
 import type { ExportTarget, PipelineState } from './pipeline.ts';
@@ -52,7 +52,7 @@ export type ToExportThread =
       readonly lastNote: number;
     }
   /** Results, in the order of their ids; those that a monitor's totals have are passed over. */
-  | { readonly kind: 'note'; readonly id: number; readonly bytes: Uint8Array }
+  | { readonly kind: 'notes'; readonly notes: readonly ExportNote[] }
   /** Everything is loaded. */
   | { readonly kind: 'begin' }
   /** The declaration of a monitor has changed; null: it is not exported any more. */
@@ -106,7 +106,8 @@ export type TestAnswer = {
 export type FromExportThread =
   | {
       readonly kind: 'state';
-      readonly endpoints: readonly EndpointState[];
+      /** Null: nothing has changed. */
+      readonly endpoints: readonly EndpointState[] | null;
       /** Of all endpoints since the thread was started, also of those that are gone. */
       readonly points: ExportedPoints;
       /** The last note that is in the totals. */
