@@ -1,16 +1,17 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { GrowingWaits } from '@svc/shared/growing-waits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { LiveMonitor, LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
-import { GrowingWaits } from '../growing-waits.ts';
 import { type ExportNote, lastNote, removeNotes, removeTotals, writeTotals } from '../store/export-totals.ts';
 import type { Store } from '../store/store.ts';
 import { loadEntries, loadHistories, loadNotes, removeOrphans } from './export-loading.ts';
 import type { ExportSettings } from './export-settings.ts';
 import { HistoryReading } from './history-reading.ts';
 import { encodeNote, type NotedResult } from './note.ts';
+import { NoteBatch } from './note-batch.ts';
 import type {
   EndpointState,
   ExportedPoints,
@@ -64,7 +65,7 @@ export class ExportTestError extends SvcError {
  *     recorder ── noteOf ──▶ its transaction ── noted ──▶ thread: totals ──▶ endpoints
  *                                 │                          │ ▲
  *                              notes ───── at a start ───────┼─┘
- *                              totals ◀──── every 5 min ─────┘
+ *                              totals ◀──── every 10 min ────┘
  *
  * A note is in the transaction of its results, and is kept until the totals that have it are stored: so counts
  * neither double nor get lost, whenever the process ends.
@@ -76,11 +77,11 @@ export class MetricsExport {
   #worker: Worker | null = null;
   /** What is told while the thread loads; null: it has loaded. */
   #held: ToExportThread[] | null = null;
-  /** Notes that were handed over and not read yet, with their bytes. */
-  #unread: { id: number; bytes: number }[] = [];
+  /** Batches of notes that were handed over and not read yet: their last note, and their bytes. */
+  #unread: { last: number; bytes: number }[] = [];
   #unreadBytes = 0;
   /** Notes that are not handed over yet. */
-  #untold: ExportNote[] = [];
+  readonly #untold = new NoteBatch();
   #cancelTelling: () => void = () => {};
   /** Of notes since totals were last stored, about. */
   #keptBytes = 0;
@@ -153,15 +154,10 @@ export class MetricsExport {
     return { id: this.#lastNote, bytes };
   }
 
-  noted({ id, bytes }: ExportNote): void {
-    this.#unread.push({ id, bytes: bytes.length });
-    this.#unreadBytes += bytes.length;
-    if (this.#untold.length === 0)
+  noted(note: ExportNote): void {
+    if (this.#untold.isEmpty)
       this.#cancelTelling = this.#parts.clock.after(TELL_AFTER_MS, () => this.#tellNotes());
-    this.#untold.push({ id, bytes });
-    if (this.#unreadBytes <= MOST_UNREAD) return;
-    this.#parts.log.error('the thread of the export does not keep up, and is started anew');
-    void this.#worker?.terminate();
+    this.#untold.add(note);
   }
 
   /** The status of a monitor has changed; after the commit. */
@@ -277,7 +273,7 @@ export class MetricsExport {
     this.#worker = worker;
     this.#threadStartedAt = this.#parts.clock.monotonic();
     this.#held = [];
-    this.#untold = [];
+    this.#untold.take();
     this.#unread = [];
     this.#unreadBytes = 0;
     // Later ones are told, after the monitors that they are about.
@@ -297,9 +293,11 @@ export class MetricsExport {
         if (!isCurrent()) return;
         worker.postMessage({ kind: 'entries', entries, lastNote: last } satisfies ToExportThread);
       }
+      const stored = new NoteBatch();
       for await (const note of loadNotes(store, last)) {
         if (!isCurrent()) return;
-        worker.postMessage({ kind: 'notes', notes: [note] } satisfies ToExportThread);
+        stored.add(note);
+        worker.postMessage({ kind: 'notes', batch: stored.take() } satisfies ToExportThread);
       }
     } catch (error) {
       this.#failed(error);
@@ -320,10 +318,14 @@ export class MetricsExport {
 
   #tellNotes(): void {
     this.#cancelTelling();
-    if (this.#untold.length === 0) return;
-    const notes = this.#untold;
-    this.#untold = [];
-    this.#post({ kind: 'notes', notes });
+    if (this.#untold.isEmpty) return;
+    const batch = this.#untold.take();
+    this.#unread.push({ last: this.#untold.last, bytes: batch.length });
+    this.#unreadBytes += batch.length;
+    this.#post({ kind: 'notes', batch });
+    if (this.#unreadBytes <= MOST_UNREAD) return;
+    this.#parts.log.error('the thread of the export does not keep up, and is started anew');
+    void this.#worker?.terminate();
   }
 
   #post(message: ToExportThread): void {
@@ -350,7 +352,7 @@ export class MetricsExport {
   }
 
   #read(noted: number): void {
-    const first = this.#unread.findIndex(({ id }) => id > noted);
+    const first = this.#unread.findIndex(({ last }) => last > noted);
     for (const { bytes } of this.#unread.splice(0, first === -1 ? this.#unread.length : first)) {
       this.#unreadBytes -= bytes;
     }
