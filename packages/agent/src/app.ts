@@ -15,6 +15,7 @@ import type { HealthServer } from './health-server.ts';
 import { Heartbeats } from './heartbeat.ts';
 import { HeldJobs } from './held-jobs.ts';
 import { Intake } from './intake.ts';
+import { MemoryReturn, processMemory } from './memory-return.ts';
 import { agentMeasurements, createMetrics, type Gauges, type Metrics } from './metrics.ts';
 import type { ReferenceList } from './network/reference-list.ts';
 import { References } from './network/references.ts';
@@ -62,6 +63,7 @@ export class Agent {
   readonly #runner: Runner;
   readonly #intake: Intake;
   readonly #heartbeats: Heartbeats;
+  readonly #memoryReturn: MemoryReturn;
   #health: HealthServer | null = null;
   #stopped: Promise<void> | null = null;
 
@@ -108,6 +110,12 @@ export class Agent {
       onResult,
       onRollCall: () => this.#heartbeats.beat(),
     });
+    this.#memoryReturn = new MemoryReturn({
+      clock,
+      log,
+      memory: processMemory,
+      running: () => this.#runner.running,
+    });
     this.#heartbeats = new Heartbeats({
       ...shared,
       subject: agentsSubject(config.region),
@@ -145,6 +153,7 @@ export class Agent {
     this.#runner.start();
     this.#outbox.start();
     this.#intake.start();
+    this.#memoryReturn.start();
     try {
       // The coordinator offers jobs as soon as it sees the first heartbeat, so the subscriptions must stand
       // by then.
@@ -181,6 +190,7 @@ export class Agent {
     this.#heartbeats.beat();
     this.#heartbeats.stop();
     this.#starvation.stop();
+    this.#memoryReturn.stop();
     await this.#references.stop();
     await this.#parts.references?.close();
     await this.#health?.stop();
