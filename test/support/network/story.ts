@@ -5,9 +5,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { messageOf } from '@svc/shared/errors.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { LocalService } from '../local-service.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';
@@ -32,6 +33,16 @@ const outside = spawn(
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   },
 );
+
+/** What is outside has CPUs of its own, so it does not wait for those of this machine. */
+function leaveItTheCpus({ pid = 0 }: ChildProcess): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_HIGHEST);
+  } catch (error) {
+    // A container may not let its root do this.
+    process.stderr.write(`the world outside is as late as its machine: ${messageOf(error)}\n`);
+  }
+}
 
 function askNamesAt(server: string): void {
   writeFileSync(join(folder, 'resolv.conf'), `nameserver ${server}\noptions timeout:1 attempts:2\n`);
@@ -212,6 +223,7 @@ async function run(): Promise<void> {
   const receiver = await startReceiver();
   try {
     await once(outside, 'message');
+    leaveItTheCpus(outside);
     layCables();
     await order({ resolver: 'answers' });
     service = await LocalService.start({

@@ -44,6 +44,14 @@ describe('silence', () => {
     expect(silence.isTotal(2_400, 3_000)).toBe(false);
   });
 
+  test('is total where the servers answered at first, and could not be reached after that', () => {
+    const silence = new Silence();
+    silence.asked('one', 1_000);
+    silence.heard('one', 1_010);
+    silence.unreachable(1_500);
+    expect(silence.isTotal(1_000, 1_600)).toBe(true);
+  });
+
   test('is not total once a server has spoken again', () => {
     const silence = new Silence();
     silence.unreachable(900);

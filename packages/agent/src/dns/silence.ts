@@ -57,8 +57,8 @@ export class Silence {
   }
 
   /**
-   * Whether no server has been heard since `since`, and either more than one name is silent, or the servers
-   * could not be reached for another question.
+   * Whether our servers are silent: either they could not be reached for another question, and have not been
+   * heard after that, or none has been heard since `since`, and more than one name is silent.
    *
    * A machine whose resolver has died says so once a second to each peer (`icmp_ratelimit` of icmp(7)). All
    * other questions meet silence, so one such notice speaks for all of them.
@@ -66,8 +66,9 @@ export class Silence {
    * @param since start of a question that was not answered, at most `now`
    */
   isTotal(since: number, now: number): boolean {
-    if (this.#heardAt > since) return false;
+    // The servers may have been heard at the beginning of an attempt, and have died in the middle of it.
     if (this.#unreachableAt > Math.max(this.#heardAt, since - ASK_AGAIN_MS)) return true;
+    if (this.#heardAt > since) return false;
     // An event loop that is late asks for the other name late, and a short time-out leaves no room for that.
     const silentAfterMs = Math.max(SILENT_SOON_MS, Math.min(SILENT_AFTER_MS, (now - since) / 2));
     const silent = new Set(this.#givenUp);
