@@ -6,6 +6,7 @@ import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import { busOptionsOf, checkNatsSettings } from '@svc/shared/nats-settings.ts';
+import { otlpWarnings } from '@svc/shared/otlp/without-effect.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
 import { Secret } from '@svc/shared/secret.ts';
@@ -43,7 +44,7 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
   if (settings === null) return;
   const { values: config, warnings } = settings;
   const log = createLogger('coordinator', config.logLevel);
-  for (const warning of warnings) log.warn(warning);
+  for (const warning of [...warnings, ...otlpWarnings(process.env)]) log.warn(warning);
   if (!trustsSystemStore()) log.warn(SYSTEM_STORE_UNUSED);
 
   let coordinator: Coordinator | null = null;

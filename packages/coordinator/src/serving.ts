@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { Clock } from '@svc/shared/clock.ts';
+import { createEgressGuard } from '@svc/shared/egress.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { type Measurement, measurementsOf } from '@svc/shared/metrics/measurement.ts';
@@ -19,7 +20,7 @@ import type { Store } from './store/store.ts';
 import type { Tokens } from './store/tokens.ts';
 
 export type ServingParts = {
-  readonly config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'config'> & {
+  readonly config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'config' | 'channelEgressAllow'> & {
     readonly publicUrl: string;
     readonly tls: TlsFiles | null;
   };
@@ -57,6 +58,7 @@ export class Serving {
       parts;
     this.#startedAt = clock.wall();
     const declaredFile = config.config === undefined ? undefined : basename(config.config);
+    const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
     const served = servedLive(live, isLeading, clock);
     this.#live = served;
     this.#api = createApi({
@@ -68,7 +70,7 @@ export class Serving {
       reading: new Reading(store, secrets),
       tokens,
       declaredFile,
-      configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, clock }),
+      configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, guard, clock }),
       channelProblem: channelProblems(operator),
       ...served,
       counters: this.#counters,

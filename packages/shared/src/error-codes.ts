@@ -50,6 +50,7 @@ const STORE_CODES = {
 /** Codes of the coordinator's own work. */
 const COORDINATOR_CODES = {
   'invalid-reference': 'An attribute names a resource that does not exist or has the wrong kind.',
+  'denied-endpoint': 'The operator does not let svc connect to the place that an attribute names.',
   immutable: 'The attribute cannot change after the resource was created.',
   'not-leading': 'This coordinator does not lead at this moment.',
   'not-running': 'The coordinator is not running.',

@@ -4,7 +4,7 @@ import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { FileWatch } from '@svc/shared/file-watch.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { Configuration, ConfigurationChange } from '../configuration/configuration.ts';
-import { GrowingWaits } from '../configuration/growing-waits.ts';
+import { GrowingWaits } from '../growing-waits.ts';
 import { appliedDeclaration } from '../store/applied-declaration.ts';
 import { StoreError } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';
