@@ -54,6 +54,7 @@ async function placeFor(context: TestContext) {
           previousSecretKey: null,
         },
         operator: {},
+        ownExport: null,
         exports: NO_EXPORT_SETTINGS,
         bus,
         streams: new NatsResultStreams(bus),
