@@ -114,20 +114,26 @@ export class NatsTrial {
     } catch (error) {
       await setImmediate();
       if (this.#refused.has(`publish ${subject}`)) return 'refused';
-      return error instanceof NatsError && error.code === ErrorCode.NoResponders ? 'unheard' : 'silent';
+      if (!(error instanceof NatsError)) throw error;
+      if (error.code === ErrorCode.PermissionsViolation) return 'refused';
+      return error.code === ErrorCode.NoResponders ? 'unheard' : 'silent';
     }
   }
 
-  /** The answers of all servers of the cluster that come within a moment, as texts. */
+  /** The answers of all servers of the cluster that come within a moment, as texts; none where they are refused. */
   async askAll(subject: string, payload: object): Promise<string[]> {
     const answers: string[] = [];
-    const found = await this.#connection.requestMany(subject, JSON.stringify(payload), {
-      maxWait: ANSWER_MS,
-      // No further answer for so long means that all servers have answered.
-      jitter: 300,
-      strategy: RequestStrategy.JitterTimer,
-    });
-    for await (const message of found) answers.push(message.string());
+    try {
+      const found = await this.#connection.requestMany(subject, JSON.stringify(payload), {
+        maxWait: ANSWER_MS,
+        // No further answer for so long means that all servers have answered.
+        jitter: 300,
+        strategy: RequestStrategy.JitterTimer,
+      });
+      for await (const message of found) answers.push(message.string());
+    } catch (error) {
+      if (!(error instanceof NatsError)) throw error;
+    }
     return answers;
   }
 
