@@ -8,6 +8,7 @@ import { LoopDelay } from '@svc/shared/metrics/loop-delay.ts';
 import { type Measurement, measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { processMeasurements } from '@svc/shared/metrics/process-instruments.ts';
 import { API_COUNTERS, SERVING_GAUGES } from '@svc/shared/metrics/serving-instruments.ts';
+import type { RecentError } from '@svc/shared/recent-errors.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { createApiCounters } from './api/api-counters.ts';
 import { type Api, createApi } from './api/server.ts';
@@ -41,6 +42,8 @@ export type ServingParts = {
   readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;
   /** Path of the database file. */
   readonly databasePath: string;
+  /** The last errors of the log; left out: they are not kept. */
+  readonly recentErrors?: (() => readonly RecentError[]) | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -85,6 +88,7 @@ export class Serving {
       counters: this.#counters,
       measurements: () => this.measurements(),
       readiness: () => ({ nats: bus.isConnected, database: served.isRecording() }),
+      recentErrors: parts.recentErrors,
       metricsToken: config.metricsToken ?? null,
       clock,
       log,
