@@ -22,7 +22,7 @@ import { ensureDefaultWorkspace } from './store/workspaces.ts';
 import type { TermSettings } from './term-parts.ts';
 
 export type CoordinatorParts = {
-  config: Pick<CoordinatorConfig, 'listen' | 'metricsToken'> &
+  config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'trustedProxies'> &
     TermSettings & {
       databasePath: string;
       tls: TlsFiles | null;

@@ -19,7 +19,7 @@ import type { Store } from './store/store.ts';
 import type { Tokens } from './store/tokens.ts';
 
 export type ServingParts = {
-  readonly config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'config'> & {
+  readonly config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'config' | 'trustedProxies'> & {
     readonly publicUrl: string;
     readonly tls: TlsFiles | null;
   };
@@ -62,6 +62,7 @@ export class Serving {
     this.#api = createApi({
       listen: config.listen,
       publicUrl: config.publicUrl,
+      trustedProxies: config.trustedProxies,
       tls: config.tls,
       store,
       secrets,
