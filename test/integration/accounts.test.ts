@@ -1,4 +1,4 @@
-/** One NATS account per region, as `deploy/nats` makes them: svc works under them, and an agent cannot cheat. */
+/** One NATS account per region, as `svc region` makes them: svc works under them, and an agent cannot cheat. */
 
 import { readFileSync } from 'node:fs';
 import { createMetrics } from '@svc/agent/metrics.ts';

@@ -6,6 +6,7 @@ import { VERSION } from '@svc/shared/version.ts';
 import type { Command, Surroundings } from './command.ts';
 import { exportCommand } from './export/command.ts';
 import { otlpTestCommand } from './otlp-test-command.ts';
+import { regionCommand } from './region/command.ts';
 import { secretKeyCommand } from './secret-key-command.ts';
 import { tokenCommand } from './token-command.ts';
 import { UsageError } from './usage-error.ts';
@@ -13,6 +14,7 @@ import { UsageError } from './usage-error.ts';
 const COMMANDS: Readonly<Record<string, Command>> = {
   export: exportCommand,
   'otlp-test': otlpTestCommand,
+  region: regionCommand,
   'secret-key': secretKeyCommand,
   token: tokenCommand,
 };
