@@ -39,6 +39,7 @@ async function placeFor(context: TestContext) {
           publicUrl: 'http://svc.test',
           config: join(folder, 'svc.json'),
           allowsDelete: false,
+          trustedProxies: [],
           channelEgressAllow: [],
           probeCa: undefined,
           channelProxy: undefined,

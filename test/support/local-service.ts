@@ -124,6 +124,7 @@ export class LocalService {
       config: {
         listen: { host: '127.0.0.1', port: 0 },
         publicUrl: 'http://svc.test',
+        trustedProxies: [],
         config: join(this.#folder, 'svc.json'),
         allowsDelete: true,
         channelEgressAllow: ['127.0.0.0/8'],

@@ -30,7 +30,7 @@ import type { TermSettings } from './term-parts.ts';
 const LAST_EXPORT_MS = 2_000;
 
 export type CoordinatorParts = {
-  config: Pick<CoordinatorConfig, 'listen' | 'metricsToken'> &
+  config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'trustedProxies'> &
     TermSettings & {
       databasePath: string;
       tls: TlsFiles | null;

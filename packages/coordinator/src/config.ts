@@ -51,6 +51,13 @@ export const COORDINATOR_SETTINGS = {
     defaultShown: 'http://<listen>, with TLS https://<listen>',
     schema: urlOf(['http:', 'https:']).optional(),
   },
+  trustedProxies: {
+    name: 'SVC_TRUSTED_PROXIES',
+    description:
+      'CIDRs of the proxies in front of the API: their X-Forwarded-For names the sender of a request, for the audit trail and for the limit of failed requests',
+    default: '',
+    schema: cidrList,
+  },
   dataDir: {
     name: 'SVC_DATA_DIR',
     description: 'folder of the SQLite file and of generated secrets',

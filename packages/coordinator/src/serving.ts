@@ -25,7 +25,10 @@ import type { Store } from './store/store.ts';
 import type { Tokens } from './store/tokens.ts';
 
 export type ServingParts = {
-  readonly config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'config' | 'channelEgressAllow'> & {
+  readonly config: Pick<
+    CoordinatorConfig,
+    'listen' | 'metricsToken' | 'config' | 'channelEgressAllow' | 'trustedProxies'
+  > & {
     readonly publicUrl: string;
     readonly tls: TlsFiles | null;
   };
@@ -76,6 +79,7 @@ export class Serving {
     this.#api = createApi({
       listen: config.listen,
       publicUrl: config.publicUrl,
+      trustedProxies: config.trustedProxies,
       tls: config.tls,
       store,
       secrets,
