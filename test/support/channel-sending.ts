@@ -37,6 +37,7 @@ export function sendContext(signal = new AbortController().signal): SendContext 
     deliveryId: 'c0ffee00-0000-4000-8000-000000000001',
     attemptAt: 1_767_225_602_999,
     signal,
+    thread: null,
   };
 }
 

@@ -1,24 +1,33 @@
 import { CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { SettingsTable } from '@svc/shared/settings.ts';
-import type { Channel, ChannelWithoutSender } from './channel.ts';
+import type { Channel, ChannelFacts, ChannelWithoutSender } from './channel.ts';
 import { webhook } from './channels/webhook.ts';
 
-const withoutSender: ChannelWithoutSender = { closesIncidents: false, operatorSettings: {}, send: null };
+/** Facts until a kind has a sender, which then has its own. */
+const human: ChannelWithoutSender = {
+  closesIncidents: false,
+  isHuman: true,
+  dropsOld: false,
+  rate: {},
+  operatorSettings: {},
+  send: null,
+};
+const incident: ChannelWithoutSender = { ...human, closesIncidents: true, isHuman: false };
 
 /** All kinds, one line each. A kind with settings and without a line here fails the type check. */
 export const CHANNELS = {
-  email: withoutSender,
+  email: human,
   webhook,
-  sms: withoutSender,
-  messenger_b: withoutSender,
-  messenger_a: withoutSender,
-  chat_a: withoutSender,
-  chat_b: withoutSender,
-  chat_c: withoutSender,
-  incident_a: { ...withoutSender, closesIncidents: true },
-  incident_b: { ...withoutSender, closesIncidents: true },
-  incident_c: { ...withoutSender, closesIncidents: true },
-  push_a: withoutSender,
+  sms: { ...human, dropsOld: true },
+  messenger_b: { ...human, dropsOld: true },
+  messenger_a: human,
+  chat_a: human,
+  chat_b: human,
+  chat_c: human,
+  incident_a: incident,
+  incident_b: incident,
+  incident_c: incident,
+  push_a: human,
 } satisfies Channels;
 
 /** A registry of kinds. Production uses {@link CHANNELS}. */
@@ -48,12 +57,17 @@ type OperatorSettings = { [K in ChannelKind]: (table: TableOf<K>) => void }[Chan
   ? All
   : never;
 
+/** The facts about a stored kind; null: this version does not know the kind. */
+function factsOf(kind: string): ChannelFacts | null {
+  const known = CHANNEL_KINDS.find((each) => each === kind);
+  return known === undefined ? null : CHANNELS[known];
+}
+
 /**
  * Whether a channel of this kind must be told of an incident that ends without a recovery.
  *
  * @param kind stored kind; one that this version does not know is told nothing
  */
 export function closesIncidents(kind: string): boolean {
-  const known = CHANNEL_KINDS.find((each) => each === kind);
-  return known !== undefined && CHANNELS[known].closesIncidents;
+  return factsOf(kind)?.closesIncidents ?? false;
 }

@@ -21,6 +21,9 @@ function withEmail() {
   const sent: { readonly to: string; readonly alert: Alert; readonly from: string }[] = [];
   const email: Channel<'email', typeof RELAY> = {
     closesIncidents: false,
+    isHuman: true,
+    dropsOld: false,
+    rate: {},
     operatorSettings: RELAY,
     async send(settings, alert, _context, { operator }) {
       sent.push({ to: settings.email, alert, from: operator.mailFrom });
@@ -32,7 +35,7 @@ function withEmail() {
 
 const CHANNEL = { kind: 'email', settings: new Secret({ email: 'ops@example.com' }) } as const;
 const ALERT = testAlert(1_767_225_600_000, 'https://svc.example');
-const CONTEXT = { deliveryId: 'a', attemptAt: 0, signal: new AbortController().signal };
+const CONTEXT = { deliveryId: 'a', attemptAt: 0, signal: new AbortController().signal, thread: null };
 const post = () => Promise.reject(new TypeError('nothing is posted here'));
 
 test('a kind is given the clear settings and the values of the operator', async () => {

@@ -15,6 +15,9 @@ const DELIVERY_ID = 'webhook-id';
  */
 export const webhook: Channel<'webhook'> = {
   closesIncidents: false,
+  isHuman: false,
+  dropsOld: false,
+  rate: {},
   operatorSettings: {},
   async send(settings, alert, { deliveryId, attemptAt, signal }, { post }) {
     const url = URL.parse(settings.endpoint);
