@@ -122,6 +122,7 @@ function monitorOf(id: number): LiveMonitor {
     periodMs: CHECKED_MS,
     regions: REGIONS,
     version: 1,
+    degradedAtMs: 0,
     longestCheckMs: 46_000,
     activatedAt: 0,
     checkText: new Secret('{}'),

@@ -15,6 +15,7 @@ import { createEgressGuard } from '@svc/shared/egress.ts';
 import { measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { API_COUNTERS } from '@svc/shared/metrics/serving-instruments.ts';
 import type { Region } from '@svc/shared/regions.ts';
+import { loopbackParts } from './channel-sending.ts';
 import { type ConfiguredStore, configuredStore, DECLARED_FILE, silentLog } from './configured-store.ts';
 
 export type ApiAnswer = { status: number; headers: Headers; body: unknown };
@@ -68,7 +69,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
     secrets,
     clock,
     log: silentLog,
-    send: createSender({ post: createHttpPost({ clock, guard }), operator: {} }),
+    send: createSender(loopbackParts({ post: createHttpPost({ clock, guard }) })),
     source: storedChannels(store, secrets),
     workspaceOf: (id) => configured.monitors.get(id)?.workspaceId ?? null,
   });

@@ -1,9 +1,17 @@
 import type { SendContext } from '@svc/coordinator/notify/channel.ts';
-import { createSender, type OperatorValues, type Send } from '@svc/coordinator/notify/sender.ts';
-import { createHttpPost } from '@svc/coordinator/outgoing/http-post.ts';
+import {
+  createSender,
+  type OperatorValues,
+  type Send,
+  type SenderParts,
+} from '@svc/coordinator/notify/sender.ts';
+import { createHttpPost, type HttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { FakeClock } from './fake-clock.ts';
+
+/** `SVC_PUBLIC_URL` of {@link loopbackParts}. */
+export const PUBLIC_URL = 'https://svc.example';
 
 /** An alert with every member that a check can have, and texts that need care. */
 export const FULL_ALERT: Alert = {
@@ -33,8 +41,18 @@ export function sendContext(signal = new AbortController().signal): SendContext 
   };
 }
 
+/** What a sender is made of, where only some parts matter. */
+export function loopbackParts(parts: Partial<SenderParts> = {}): SenderParts {
+  const post = parts.post ?? loopbackPost();
+  return { post, operatorPost: post, publicUrl: PUBLIC_URL, operator: {}, ...parts };
+}
+
 /** As production sends, to receivers on loopback. */
 export function loopbackSender(operator: OperatorValues = {}): Send {
+  return createSender(loopbackParts({ operator }));
+}
+
+function loopbackPost(): HttpPost {
   const guard = createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.1'] });
-  return createSender({ post: createHttpPost({ clock: new FakeClock(), guard }), operator });
+  return createHttpPost({ clock: new FakeClock(), guard });
 }

@@ -253,18 +253,23 @@ function createDeliverer(
   workspaceOf: (monitorId: number) => number | null,
 ): Deliverer {
   const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
-  const post = createHttpPost({
+  const toOperator = createEgressGuard({ base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] });
+  const posting = {
     clock,
-    guard,
     ca: config.probeCa ?? [],
     proxyFor: proxyFor(config.channelProxy?.reveal(), config.noProxy),
-  });
+  };
   return new Deliverer({
     store,
     secrets,
     clock,
     log,
-    send: createSender({ post, operator }),
+    send: createSender({
+      post: createHttpPost({ ...posting, guard }),
+      operatorPost: createHttpPost({ ...posting, guard: toOperator }),
+      publicUrl: config.publicUrl,
+      operator,
+    }),
     source: storedChannels(store, secrets),
     workspaceOf,
   });

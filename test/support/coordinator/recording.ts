@@ -71,6 +71,7 @@ export function liveMonitor(id: number, changes: Partial<LiveMonitor> = {}): Liv
     periodMs: PERIOD,
     regions: THREE,
     version: 1,
+    degradedAtMs: 0,
     longestCheckMs: 10_000,
     activatedAt: 0,
     checkText: new Secret('{}'),

@@ -104,12 +104,14 @@ function changeIncident(frame: Frame, state: MonitorState, status: MonitorStatus
     case 'open': {
       const key = frame.newIncidentKey(state.id);
       state.incident = key;
+      state.incidentSince = at;
       frame.writes.openedIncidents.push({ key, monitorId: state.id, at });
       return key;
     }
     case 'close':
       if (current !== null) frame.writes.closedIncidents.push({ key: current, at, closure: null });
       state.incident = null;
+      state.incidentSince = null;
       return current;
   }
 }

@@ -21,7 +21,12 @@ export type SendContext = {
 
 /** The tools that every kind sends with. */
 export type SendTools<O extends SettingsTable> = {
+  /** Posts to an address that users declare. The guard judges it. */
   readonly post: HttpPost;
+  /** Posts to an address that the operator sets. The guard lets it pass. */
+  readonly operatorPost: HttpPost;
+  /** `SVC_PUBLIC_URL`, for links. */
+  readonly publicUrl: string;
   /** Values of the kind's `operatorSettings`. None is missing. */
   readonly operator: Present<SettingsOf<O>>;
 };

@@ -4,6 +4,7 @@ import { Secret } from '@svc/shared/secret.ts';
 import type { SettingsTable } from '@svc/shared/settings.ts';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { loopbackParts } from '../../../../test/support/channel-sending.ts';
 import { COORDINATOR_SETTINGS } from '../config.ts';
 import type { Channel } from './channel.ts';
 import { testAlert } from './manual-deliveries.ts';
@@ -40,7 +41,7 @@ const post = () => Promise.reject(new TypeError('nothing is posted here'));
 test('a kind is given the clear settings and the values of the operator', async () => {
   const { channels, sent } = withEmail();
   const operator = { smtpUrl: 'smtp://relay', mailFrom: 'svc@example.com' };
-  const send = createSender({ post, operator }, channels);
+  const send = createSender(loopbackParts({ post, operator }), channels);
   expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'delivered' });
   expect(sent).toEqual([{ to: 'ops@example.com', alert: ALERT, from: 'svc@example.com' }]);
   expect(channelProblems(operator, channels)('email')).toBeNull();
@@ -51,7 +52,7 @@ test('without a setting of the operator nothing is sent, and the setting is name
   const operator = { smtpUrl: 'smtp://relay' };
   const message = 'SVC_MAIL_FROM is not set: email channels need it';
   expect(channelProblems(operator, channels)('email')).toEqual({ reason: 'setting-missing', message });
-  const send = createSender({ post, operator }, channels);
+  const send = createSender(loopbackParts({ post, operator }), channels);
   expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'retry', error: message });
   expect(sent).toEqual([]);
 });

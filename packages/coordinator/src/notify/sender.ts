@@ -43,11 +43,16 @@ export function channelProblems(operator: OperatorValues, channels: Channels = C
   };
 }
 
+export type SenderParts = {
+  readonly post: HttpPost;
+  readonly operatorPost: HttpPost;
+  readonly publicUrl: string;
+  readonly operator: OperatorValues;
+};
+
 /** Creates the one function through which alerts reach channels. */
-export function createSender(
-  { post, operator }: { readonly post: HttpPost; readonly operator: OperatorValues },
-  channels: Channels = CHANNELS,
-): Send {
+export function createSender(parts: SenderParts, channels: Channels = CHANNELS): Send {
+  const { post, operatorPost, operator, publicUrl } = parts;
   // It handles one kind, so that the compiler sees that settings and sender belong together.
   return async <K extends ChannelKind>(
     { kind, settings }: StoredChannelOf<K>,
@@ -59,7 +64,12 @@ export function createSender(
     const missing = settingMissing(kind, channel.operatorSettings, operator);
     // The operator may set it within the day in which a delivery is tried.
     if (missing !== null) return { outcome: 'retry', error: missing.message };
-    return channel.send(settings.reveal(), alert, context, { post: withSecretsOf(alert, post), operator });
+    return channel.send(settings.reveal(), alert, context, {
+      post: withSecretsOf(alert, post),
+      operatorPost: withSecretsOf(alert, operatorPost),
+      publicUrl,
+      operator,
+    });
   };
 }
 

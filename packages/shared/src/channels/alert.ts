@@ -55,8 +55,12 @@ export const alert = z.object({
   /** ms */
   latency: z.number().optional(),
   errorMessage: z.string().max(LIMITS.errorMessage).optional(),
+  /** Latency above which the monitor is degraded, ms; absent: it never is. */
+  degradedAt: z.number().optional(),
   /** When the status changed, epoch ms. */
   at: z.number().int(),
+  /** When the incident began, epoch ms; absent where that is not known. */
+  since: z.number().int().optional(),
   /** The verdict's named reason. */
   reason: z.string(),
   /**
