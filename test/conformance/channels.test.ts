@@ -1,4 +1,4 @@
-import { SENDING_KINDS, type SendingKind } from '@svc/coordinator/notify/registry.ts';
+import { SENDING_KINDS } from '@svc/coordinator/notify/registry.ts';
 import { channelProblems, type StoredChannel, type StoredChannelOf } from '@svc/coordinator/notify/sender.ts';
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { Secret } from '@svc/shared/secret.ts';
@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FULL_ALERT, loopbackSender, sendContext } from '../support/channel-sending.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import type { Case } from './channels/case.ts';
-import { CASES } from './channels/cases.ts';
+import { CASES, type PostingKind } from './channels/cases.ts';
 
 let receiver: Receiver;
 
@@ -15,10 +15,12 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-describe.each(SENDING_KINDS)('%s', keepsItsPromises);
+describe.each(Object.keys(CASES) as PostingKind[])('%s', keepsItsPromises);
 
-function keepsItsPromises<K extends SendingKind>(kind: K): void {
+function keepsItsPromises<K extends PostingKind>(kind: K): void {
   const promised: Case<K> = CASES[kind];
+  const { taken = 200 } = promised;
+  const takeAll = () => receiver.answerWith((_request, response) => response.writeHead(taken).end());
   const operator = () => promised.operator?.(receiver.url) ?? {};
   const channel = (): StoredChannelOf<K> => ({
     kind,
@@ -32,6 +34,7 @@ function keepsItsPromises<K extends SendingKind>(kind: K): void {
   });
 
   test('sends exactly the promised payload, once', async () => {
+    takeAll();
     expect(await send()).toMatchObject({ outcome: 'delivered' });
     expect(receiver.requests).toHaveLength(1);
     const [request] = await receiver.received(1);
@@ -78,6 +81,7 @@ function keepsItsPromises<K extends SendingKind>(kind: K): void {
   test.each(['error', 'degraded', 'recovered'] as const)(
     '%s goes out with what applies to it',
     async (status) => {
+      takeAll();
       const { statusCode: _code, latency: _latency, errorMessage: _message, ...rest } = FULL_ALERT;
       expect(await send({ ...rest, status })).toMatchObject({ outcome: 'delivered' });
       expect(await send({ ...FULL_ALERT, status })).toMatchObject({ outcome: 'delivered' });

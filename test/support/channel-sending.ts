@@ -6,6 +6,7 @@ import {
   type SenderParts,
 } from '@svc/coordinator/notify/sender.ts';
 import { createHttpPost, type HttpPost } from '@svc/coordinator/outgoing/http-post.ts';
+import { createSendMail } from '@svc/coordinator/outgoing/smtp/mail.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { createEgressGuard } from '@svc/shared/egress.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -44,7 +45,8 @@ export function sendContext(signal = new AbortController().signal): SendContext 
 /** What a sender is made of, where only some parts matter. */
 export function loopbackParts(parts: Partial<SenderParts> = {}): SenderParts {
   const post = parts.post ?? loopbackPost();
-  return { post, operatorPost: post, publicUrl: PUBLIC_URL, operator: {}, ...parts };
+  const sendMail = createSendMail({ clock: new FakeClock() });
+  return { post, operatorPost: post, sendMail, publicUrl: PUBLIC_URL, operator: {}, ...parts };
 }
 
 /** As production sends, to receivers on loopback. */

@@ -1,6 +1,12 @@
 import { CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { SettingsTable } from '@svc/shared/settings.ts';
 import type { Channel, ChannelFacts, ChannelWithoutSender } from './channel.ts';
+import { email } from './channels/email.ts';
+import { incidentA } from './channels/incident-a.ts';
+import { incidentB } from './channels/incident-b.ts';
+import { incidentC } from './channels/incident-c.ts';
+import { messengerB } from './channels/messenger-b.ts';
+import { sms } from './channels/sms.ts';
 import { webhook } from './channels/webhook.ts';
 
 /** Facts until a kind has a sender, which then has its own. */
@@ -12,21 +18,20 @@ const human: ChannelWithoutSender = {
   operatorSettings: {},
   send: null,
 };
-const incident: ChannelWithoutSender = { ...human, closesIncidents: true, isHuman: false };
 
 /** All kinds, one line each. A kind with settings and without a line here fails the type check. */
 export const CHANNELS = {
-  email: human,
+  email,
   webhook,
-  sms: { ...human, dropsOld: true },
-  messenger_b: { ...human, dropsOld: true },
+  sms,
+  messenger_b: messengerB,
   messenger_a: human,
   chat_a: human,
   chat_b: human,
   chat_c: human,
-  incident_a: incident,
-  incident_b: incident,
-  incident_c: incident,
+  incident_a: incidentA,
+  incident_b: incidentB,
+  incident_c: incidentC,
   push_a: human,
 } satisfies Channels;
 
