@@ -1,4 +1,5 @@
 import type { SendContext } from '@svc/coordinator/notify/channel.ts';
+import { urlRules } from '@svc/coordinator/notify/declared-urls.ts';
 import {
   createSender,
   type OperatorValues,
@@ -7,7 +8,6 @@ import {
 } from '@svc/coordinator/notify/sender.ts';
 import { createHttpPost, type HttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
-import { createEgressGuard } from '@svc/shared/egress.ts';
 import { FakeClock } from './fake-clock.ts';
 
 /** `SVC_PUBLIC_URL` of {@link loopbackParts}. */
@@ -41,10 +41,13 @@ export function sendContext(signal = new AbortController().signal): SendContext 
   };
 }
 
+/** Channels may post to loopback, and chat kinds too. */
+export const LOOPBACK_URLS = urlRules({ channelEgressAllow: ['127.0.0.1'], chatHosts: ['127.0.0.1'] });
+
 /** What a sender is made of, where only some parts matter. */
 export function loopbackParts(parts: Partial<SenderParts> = {}): SenderParts {
   const post = parts.post ?? loopbackPost();
-  return { post, operatorPost: post, publicUrl: PUBLIC_URL, operator: {}, ...parts };
+  return { post, operatorPost: post, publicUrl: PUBLIC_URL, operator: {}, urls: LOOPBACK_URLS, ...parts };
 }
 
 /** As production sends, to receivers on loopback. */
@@ -53,6 +56,5 @@ export function loopbackSender(operator: OperatorValues = {}): Send {
 }
 
 function loopbackPost(): HttpPost {
-  const guard = createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.1'] });
-  return createHttpPost({ clock: new FakeClock(), guard });
+  return createHttpPost({ clock: new FakeClock(), guard: LOOPBACK_URLS.guard });
 }

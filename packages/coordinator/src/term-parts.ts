@@ -18,6 +18,7 @@ import type { Backlog } from './domain/admission.ts';
 import { States } from './evaluation/state.ts';
 import type { ExportSettings } from './export/export-settings.ts';
 import { MetricsExport } from './export/metrics-export.ts';
+import { urlRules } from './notify/declared-urls.ts';
 import { Deliverer } from './notify/deliverer.ts';
 import { closesIncidents } from './notify/registry.ts';
 import { createSender, type OperatorValues } from './notify/sender.ts';
@@ -41,6 +42,7 @@ export type TermSettings = Pick<
   | 'config'
   | 'allowsDelete'
   | 'channelEgressAllow'
+  | 'chatHosts'
   | 'probeCa'
   | 'channelProxy'
   | 'noProxy'
@@ -248,7 +250,7 @@ function createDeliverer(
   { config, operator, store, secrets, clock, log }: TermParts,
   workspaceOf: (monitorId: number) => number | null,
 ): Deliverer {
-  const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
+  const urls = urlRules(config);
   const toOperator = createEgressGuard({ base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] });
   const posting = {
     clock,
@@ -261,10 +263,11 @@ function createDeliverer(
     clock,
     log,
     send: createSender({
-      post: createHttpPost({ ...posting, guard }),
+      post: createHttpPost({ ...posting, guard: urls.guard }),
       operatorPost: createHttpPost({ ...posting, guard: toOperator }),
       publicUrl: config.publicUrl,
       operator,
+      urls,
     }),
     source: storedChannels(store, secrets),
     workspaceOf,

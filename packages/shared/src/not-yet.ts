@@ -38,12 +38,10 @@ export const NOT_YET: readonly NotYet[] = [
       'SVC_TWILIO_BASE_URL',
     ],
   },
-  { reason: 'sends nothing over Telegram', settings: ['SVC_TELEGRAM_BOT_TOKEN', 'SVC_TELEGRAM_BASE_URL'] },
   {
     reason: 'has no channels to incident services',
     settings: ['SVC_INCIDENT_A_BASE_URL', 'SVC_INCIDENT_B_US_BASE_URL', 'SVC_INCIDENT_B_EU_BASE_URL'],
   },
-  { reason: 'has no channels to push services', settings: ['SVC_PUSH_A_BASE_URL'] },
 ];
 
 /** The settings that nothing reads yet, each with the reason. */

@@ -1,6 +1,11 @@
 import { CHANNEL_KINDS, type ChannelKind } from '@svc/shared/channels/settings.ts';
 import type { SettingsTable } from '@svc/shared/settings.ts';
 import type { Channel, ChannelFacts, ChannelWithoutSender } from './channel.ts';
+import { chatA } from './channels/chat-a.ts';
+import { chatB } from './channels/chat-b.ts';
+import { chatC } from './channels/chat-c.ts';
+import { messengerA } from './channels/messenger-a.ts';
+import { pushA } from './channels/push-a.ts';
 import { webhook } from './channels/webhook.ts';
 
 /** Facts until a kind has a sender, which then has its own. */
@@ -20,14 +25,14 @@ export const CHANNELS = {
   webhook,
   sms: { ...human, dropsOld: true },
   messenger_b: { ...human, dropsOld: true },
-  messenger_a: human,
-  chat_a: human,
-  chat_b: human,
-  chat_c: human,
+  messenger_a: messengerA,
+  chat_a: chatA,
+  chat_b: chatB,
+  chat_c: chatC,
   incident_a: incident,
   incident_b: incident,
   incident_c: incident,
-  push_a: human,
+  push_a: pushA,
 } satisfies Channels;
 
 /** A registry of kinds. Production uses {@link CHANNELS}. */
