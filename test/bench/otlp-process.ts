@@ -98,6 +98,7 @@ const recorder = new Recorder({
   slotClock: { now: () => slotNow, jumpedMs: 0, jumpedAt: null, onJump: () => () => {} },
   log,
   newKey: randomUUID,
+  newIncidentKey: () => randomUUID(),
   closesIncidents,
   onRead: () => {},
   isHeld: () => false,

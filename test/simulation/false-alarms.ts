@@ -116,6 +116,7 @@ export function countAlarms(setting: AlarmSetting): AlarmResult {
       isHeld: () => false,
       closesIncidents: () => false,
       newKey: () => 'key',
+      newIncidentKey: () => 'key',
       isTimeUp: () => true,
     });
     tell(evaluation);

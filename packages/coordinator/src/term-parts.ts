@@ -32,6 +32,7 @@ import { timedStore } from './recording/timed-store.ts';
 import { BelievedClock } from './retention/believed-clock.ts';
 import { Retention } from './retention/retention.ts';
 import { DATED_BACK_MS, Rollups } from './rollups/rollups.ts';
+import { incidentKeys } from './store/installation.ts';
 import { createRecordingStore } from './store/recording-store.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
@@ -57,6 +58,8 @@ export type TermParts = {
   readonly exports: ExportSettings;
   readonly store: Store;
   readonly secrets: Secrets;
+  /** Tells this installation from others: see {@link Installation}. */
+  readonly installationId: string;
   /** Signs the tokens of jobs, 32 bytes. */
   readonly jobKey: Secret<Uint8Array>;
   /** The workspace that the declared file declares. */
@@ -179,7 +182,7 @@ async function load({ store, secrets, clock, log }: TermParts): Promise<Loaded> 
 }
 
 function createRecorder(
-  { store, secrets, clock, log }: TermParts,
+  { store, secrets, installationId, clock, log }: TermParts,
   { monitors, slotClock, presence }: Loaded,
   parts: {
     readonly states: States;
@@ -209,6 +212,7 @@ function createRecorder(
     slotClock,
     log,
     newKey: randomUUID,
+    newIncidentKey: incidentKeys(installationId),
     closesIncidents,
     exports: parts.metricsExport,
     onRead: (result) => backlogHold.read(result),

@@ -153,6 +153,7 @@ export class Recording {
       log,
       closesIncidents,
       newKey: () => `key-${++this.#keys}`,
+      newIncidentKey: () => `key-${++this.#keys}`,
       onRead: (result) => this.onRead(result),
       isHeld: (monitorId) => this.isHeld(monitorId),
       onDeclared: (id, monitor) => {

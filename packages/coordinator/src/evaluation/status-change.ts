@@ -102,7 +102,7 @@ function changeIncident(frame: Frame, state: MonitorState, status: MonitorStatus
     case 'keep':
       return current;
     case 'open': {
-      const key = frame.newKey();
+      const key = frame.newIncidentKey(state.id);
       state.incident = key;
       state.incidentSince = at;
       frame.writes.openedIncidents.push({ key, monitorId: state.id, at });
