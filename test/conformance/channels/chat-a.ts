@@ -1,3 +1,4 @@
+import type { RESTPostAPIWebhookWithTokenJSONBody } from 'discord-api-types/v10';
 import type { Case } from './case.ts';
 import { COMMON_VERDICTS } from './verdicts.ts';
 
@@ -26,7 +27,7 @@ export const chatACase: Case<'chat_a'> = {
       },
     ],
     allowed_mentions: { parse: [] },
-  },
+  } satisfies RESTPostAPIWebhookWithTokenJSONBody,
   // Without Discord's own body, 403 comes from what stands before it.
   verdicts: { ...COMMON_VERDICTS, 200: 'delivered', 201: 'retry', 204: 'retry', 403: 'retry' },
 };

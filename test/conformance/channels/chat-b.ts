@@ -1,3 +1,4 @@
+import type { MessageAttachment } from '@slack/types';
 import type { Case } from './case.ts';
 import { COMMON_VERDICTS } from './verdicts.ts';
 
@@ -32,7 +33,7 @@ export const chatBCase: Case<'chat_b'> = {
         ],
       },
     ],
-  },
+  } satisfies { text: string; attachments: MessageAttachment[] },
   // Only `ok` is a success.
   verdicts: { ...COMMON_VERDICTS, 200: 'retry', 204: 'retry' },
   takenBody: 'ok',

@@ -1,3 +1,4 @@
+import type { ApiMethods } from '@grammyjs/types';
 import { Secret } from '@svc/shared/secret.ts';
 import type { Case } from './case.ts';
 import { COMMON_VERDICTS } from './verdicts.ts';
@@ -24,7 +25,7 @@ export const messengerACase: Case<'messenger_a'> = {
     ].join('\n'),
     parse_mode: 'HTML',
     link_preview_options: { is_disabled: true },
-  },
+  } satisfies Parameters<ApiMethods<never>['sendMessage']>[0],
   // 401 and 404 are about the operator's token, and 403 is wrong at times.
   verdicts: { ...COMMON_VERDICTS, 200: 'retry', 401: 'retry', 403: 'retry', 404: 'retry' },
   takenBody: JSON.stringify({ ok: true, result: { message_id: 7 } }),
