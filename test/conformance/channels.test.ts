@@ -3,7 +3,7 @@ import { channelProblems, type StoredChannel, type StoredChannelOf } from '@svc/
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FULL_ALERT, loopbackSender, sendContext } from '../support/channel-sending.ts';
+import { FULL_ALERT, loopbackParts, loopbackSender, sendContext } from '../support/channel-sending.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import type { Case } from './channels/case.ts';
 import { CASES, type PostingKind } from './channels/cases.ts';
@@ -19,8 +19,8 @@ describe.each(Object.keys(CASES) as PostingKind[])('%s', keepsItsPromises);
 
 function keepsItsPromises<K extends PostingKind>(kind: K): void {
   const promised: Case<K> = CASES[kind];
-  const { taken = 200 } = promised;
-  const takeAll = () => receiver.answerWith((_request, response) => response.writeHead(taken).end());
+  const { taken = 200, takenBody } = promised;
+  const takeAll = () => receiver.answerWith((_request, response) => response.writeHead(taken).end(takenBody));
   const operator = () => promised.operator?.(receiver.url) ?? {};
   const channel = (): StoredChannelOf<K> => ({
     kind,
@@ -30,7 +30,8 @@ function keepsItsPromises<K extends PostingKind>(kind: K): void {
     loopbackSender(operator())(channel(), alert, sendContext(signal));
 
   test('has no problem with the settings of the operator that its case has', () => {
-    expect(channelProblems(operator())(kind)).toBeNull();
+    const problems = channelProblems(loopbackParts({ operator: operator() }));
+    expect(problems(kind, promised.settings(receiver.url))).toBeNull();
   });
 
   test('sends exactly the promised payload, once', async () => {
@@ -96,7 +97,7 @@ test.each(WITHOUT_SENDER)(
   '%s can be declared, and says that this version cannot send to it',
   async (kind) => {
     const message = `${kind} channels are not available in this version`;
-    expect(channelProblems({})(kind)).toEqual({ reason: 'no-sender', message });
+    expect(channelProblems(loopbackParts())(kind, {})).toEqual({ reason: 'no-sender', message });
     // The settings do not matter: nothing reads them.
     const channel = { kind, settings: new Secret({}) } as unknown as StoredChannel;
     expect(await loopbackSender()(channel, FULL_ALERT, sendContext())).toEqual({

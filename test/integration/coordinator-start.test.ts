@@ -40,6 +40,7 @@ async function placeFor(context: TestContext) {
           config: join(folder, 'svc.json'),
           allowsDelete: false,
           channelEgressAllow: [],
+          chatHosts: [],
           probeCa: undefined,
           channelProxy: undefined,
           noProxy: () => true,

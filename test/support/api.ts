@@ -106,7 +106,7 @@ export async function startApi(more: Partial<ApiParts> = {}): Promise<RunningApi
         return { url: ENDPOINT.url, points: 8, durationMs: 1, answers: [TAKEN] };
       },
     },
-    channelProblem: channelProblems({}),
+    channelProblem: channelProblems(loopbackParts()),
     readiness: () => ({ database: true }),
     counters,
     measurements: () => measurementsOf(API_COUNTERS, counters, 0),

@@ -1,4 +1,5 @@
 import type { SendContext } from '@svc/coordinator/notify/channel.ts';
+import { urlRules } from '@svc/coordinator/notify/declared-urls.ts';
 import {
   createSender,
   type OperatorValues,
@@ -8,7 +9,6 @@ import {
 import { createHttpPost, type HttpPost } from '@svc/coordinator/outgoing/http-post.ts';
 import { createSendMail } from '@svc/coordinator/outgoing/smtp/mail.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
-import { createEgressGuard } from '@svc/shared/egress.ts';
 import { FakeClock } from './fake-clock.ts';
 
 /** `SVC_PUBLIC_URL` of {@link loopbackParts}. */
@@ -42,11 +42,15 @@ export function sendContext(signal = new AbortController().signal): SendContext 
   };
 }
 
+/** Channels may post to loopback, and chat kinds too. */
+export const LOOPBACK_URLS = urlRules({ channelEgressAllow: ['127.0.0.1'], chatHosts: ['127.0.0.1'] });
+
 /** What a sender is made of, where only some parts matter. */
 export function loopbackParts(parts: Partial<SenderParts> = {}): SenderParts {
   const post = parts.post ?? loopbackPost();
   const sendMail = createSendMail({ clock: new FakeClock() });
-  return { post, operatorPost: post, sendMail, publicUrl: PUBLIC_URL, operator: {}, ...parts };
+  const given = { post, operatorPost: post, sendMail, urls: LOOPBACK_URLS };
+  return { ...given, publicUrl: PUBLIC_URL, operator: {}, ...parts };
 }
 
 /** As production sends, to receivers on loopback. */
@@ -55,6 +59,5 @@ export function loopbackSender(operator: OperatorValues = {}): Send {
 }
 
 function loopbackPost(): HttpPost {
-  const guard = createEgressGuard({ base: 'channel', deny: [], allow: ['127.0.0.1'] });
-  return createHttpPost({ clock: new FakeClock(), guard });
+  return createHttpPost({ clock: new FakeClock(), guard: LOOPBACK_URLS.guard });
 }

@@ -122,6 +122,7 @@ export class LocalService {
         config: join(this.#folder, 'svc.json'),
         allowsDelete: true,
         channelEgressAllow: ['127.0.0.0/8'],
+        chatHosts: [],
         probeCa: undefined,
         channelProxy: undefined,
         noProxy: () => true,

@@ -5,6 +5,7 @@ import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
 import {
   bearerToken,
   cidrList,
+  commaList,
   listenAddress,
   onOff,
   urlOf,
@@ -104,6 +105,13 @@ export const COORDINATOR_SETTINGS = {
     description: 'private CIDRs that channel URLs and OTLP endpoints of monitors may reach',
     default: '',
     schema: cidrList,
+  },
+  chatHosts: {
+    name: 'SVC_CHAT_HOSTS',
+    description:
+      "hosts that chat channels may post to beside their vendors', with commas between them; * for any",
+    default: '',
+    schema: commaList.transform((hosts) => hosts.map((host) => host.toLowerCase())),
   },
   ...TRUST_SETTINGS,
   channelProxy: {

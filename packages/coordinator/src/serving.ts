@@ -13,13 +13,17 @@ import type { ChangeEffects } from './configuration/configuration.ts';
 import { Reading } from './configuration/reading.ts';
 import { StoredConfiguration } from './configuration/transactions.ts';
 import { type Live, servedLive } from './live.ts';
+import { urlRules } from './notify/declared-urls.ts';
 import { channelProblems, type OperatorValues } from './notify/sender.ts';
 import type { Secrets } from './store/secrets.ts';
 import type { Store } from './store/store.ts';
 import type { Tokens } from './store/tokens.ts';
 
 export type ServingParts = {
-  readonly config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'config'> & {
+  readonly config: Pick<
+    CoordinatorConfig,
+    'listen' | 'metricsToken' | 'config' | 'channelEgressAllow' | 'chatHosts'
+  > & {
     readonly publicUrl: string;
     readonly tls: TlsFiles | null;
   };
@@ -69,7 +73,7 @@ export class Serving {
       tokens,
       declaredFile,
       configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, clock }),
-      channelProblem: channelProblems(operator),
+      channelProblem: channelProblems({ operator, urls: urlRules(config) }),
       ...served,
       counters: this.#counters,
       measurements: () => this.measurements(),

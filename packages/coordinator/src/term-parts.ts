@@ -18,6 +18,7 @@ import type { Backlog } from './domain/admission.ts';
 import { States } from './evaluation/state.ts';
 import type { ExportSettings } from './export/export-settings.ts';
 import { MetricsExport } from './export/metrics-export.ts';
+import { urlRules } from './notify/declared-urls.ts';
 import { Deliverer } from './notify/deliverer.ts';
 import { closesIncidents } from './notify/registry.ts';
 import { createSender, type OperatorValues } from './notify/sender.ts';
@@ -43,6 +44,7 @@ export type TermSettings = Pick<
   | 'config'
   | 'allowsDelete'
   | 'channelEgressAllow'
+  | 'chatHosts'
   | 'probeCa'
   | 'channelProxy'
   | 'noProxy'
@@ -253,7 +255,7 @@ function createDeliverer(
   { config, operator, store, secrets, clock, log }: TermParts,
   workspaceOf: (monitorId: number) => number | null,
 ): Deliverer {
-  const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
+  const urls = urlRules(config);
   const toOperator = createEgressGuard({ base: 'agent', deny: [], allow: ['0.0.0.0/0', '::/0'] });
   const posting = {
     clock,
@@ -266,11 +268,12 @@ function createDeliverer(
     clock,
     log,
     send: createSender({
-      post: createHttpPost({ ...posting, guard }),
+      post: createHttpPost({ ...posting, guard: urls.guard }),
       operatorPost: createHttpPost({ ...posting, guard: toOperator }),
       sendMail: createSendMail({ clock, ca: posting.ca }),
       publicUrl: config.publicUrl,
       operator,
+      urls,
     }),
     source: storedChannels(store, secrets),
     workspaceOf,

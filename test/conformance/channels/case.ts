@@ -3,7 +3,7 @@ import type { OperatorValues } from '@svc/coordinator/notify/sender.ts';
 import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
 import type { ReceivedRequest } from '../../support/receiver.ts';
 
-/** Verdict per status code. */
+/** Verdict per status code, where the body is not the vendor's. */
 export type Verdicts = Readonly<Record<number, SendOutcome>>;
 
 /** What a kind of channel promises, beside what all of them do. */
@@ -22,4 +22,6 @@ export type Case<K extends ChannelKind> = {
   readonly verdicts: Verdicts;
   /** The status of a success; without it 200. */
   readonly taken?: number;
+  /** The body of a success; without it none. */
+  readonly takenBody?: string;
 };

@@ -131,7 +131,20 @@ export interface ChannelFacts {
   /** Whether an alert that waited for an hour and has a successor is left out. */
   readonly dropsOld: boolean;
   readonly rate: Rates;
+  /** The setting that holds the address to post to; null or left out: users declare none. */
+  readonly declaredUrl?: DeclaredUrl | null;
 }
+
+/** An address that users declare. */
+export type DeclaredUrl = {
+  /** Name of the setting; it may be unset. */
+  readonly attribute: string;
+  /**
+   * The vendor's hosts in lower case: svc posts to these only, over TLS, and to those of `SVC_CHAT_HOSTS`.
+   * `any`: to every host that the guard allows.
+   */
+  readonly hosts: readonly string[] | 'any';
+};
 
 /**
  * One kind of channel.

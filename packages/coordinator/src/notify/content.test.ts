@@ -79,6 +79,43 @@ Message: Test alert: nothing is wrong.
 https://svc.example/`);
 });
 
+test('a message that is late says so', () => {
+  expect(textOf({ ...ALERT, delayedMs: 42 * 60_000 })).toContain('\nDelayed: sent 42 min late\n');
+});
+
+test('what svc says about itself', () => {
+  const notice = {
+    title: 'A channel fails',
+    lines: ['Ops (webhook) does not answer.', '', 'See its deliveries.'],
+  };
+  expect(textOf({ ...ALERT, notice })).toBe(`A channel fails
+Note: Ops (webhook) does not answer.
+Note: See its deliveries.
+https://svc.example/`);
+});
+
+test('many monitors in one message: what they share, then their names', () => {
+  const monitors = Array.from({ length: 25 }, (_, index) => ({
+    id: index + 1,
+    name: index === 0 ? '' : `Shop ${index + 1}`,
+    status: index < 24 ? ('error' as const) : ('recovered' as const),
+    errorMessage: 'connection refused',
+  }));
+  const counts = { error: 24, degraded: 0, recovered: 1 };
+  const group = { counts, monitors, shared: { host: 'shop.example' } };
+  const text = textOf({ ...ALERT, group });
+  expect(text).toMatch(
+    /^25 monitors: 24 error, 1 recovered\nSame host: shop.example\nError: monitor 1 \(conn/,
+  );
+  expect(text).toMatch(
+    /\nError: Shop 20 \(connection refused\)\nMore: 5 other monitors\nhttps:\/\/svc.example\/$/,
+  );
+  const shared = { errorMessage: 'connection refused' };
+  expect(textOf({ ...ALERT, group: { ...group, shared } })).toContain(
+    'Same error: connection refused\nError: monitor 1\nError: Shop 2\n',
+  );
+});
+
 test('of many regions five are named', () => {
   const names = [
     'hosta-ams',

@@ -62,13 +62,15 @@ const CLOSURE_WORDS: Readonly<Record<Closure, string>> = {
 export function contentOf(alert: Alert, publicUrl: string): Content {
   const base = new URL(publicUrl.replace(/\/*$/, '/')).href;
   const { status, monitor } = alert;
+  if (alert.notice !== undefined) return { status, ...noticeContent(alert.notice), link: base };
+  if (alert.group !== undefined) return { status, ...groupContent(alert.group), link: base };
   if (alert.test === true) return { status, ...testContent(alert), link: base };
   const name = onOneLine(monitor.name) || `monitor ${monitor.id}`;
   const word = alert.closure === undefined ? STATUS_WORDS[status] : 'Closed';
   return {
     status,
     title: `${word}: ${name}`,
-    facts: [...problemFacts(alert), ...placeFacts(alert), ...timeFacts(alert)],
+    facts: [...problemFacts(alert), ...placeFacts(alert), ...timeFacts(alert), ...delayFacts(alert)],
     link: `${base}monitors/${monitor.id}`,
   };
 }
@@ -76,6 +78,44 @@ export function contentOf(alert: Alert, publicUrl: string): Content {
 function testContent({ errorMessage }: Alert): Pick<Content, 'title' | 'facts'> {
   const text = errorMessage ?? 'Nothing is wrong.';
   return { title: 'Test of this channel', facts: [fact('Message', text)] };
+}
+
+/** What svc says about itself. */
+function noticeContent({ title, lines }: NonNullable<Alert['notice']>): Pick<Content, 'title' | 'facts'> {
+  return { title: onOneLine(title), facts: lines.map((line) => fact('Note', line)).filter(isTold) };
+}
+
+/** Most monitors of a group that are named. */
+const MONITORS_NAMED = 20;
+
+/** One message for many monitors: what all of them share, then each by its name. */
+function groupContent({
+  counts,
+  monitors,
+  shared,
+}: NonNullable<Alert['group']>): Pick<Content, 'title' | 'facts'> {
+  const total = counts.error + counts.degraded + counts.recovered;
+  const counted = (['error', 'degraded', 'recovered'] as const)
+    .filter((status) => counts[status] > 0)
+    .map((status) => `${counts[status]} ${status}`);
+  const named = monitors.slice(0, MONITORS_NAMED);
+  const more = total - named.length;
+  const facts = [
+    fact('Same error', shared.errorMessage ?? ''),
+    fact('Same host', shared.host ?? ''),
+    fact('Same address', shared.address ?? ''),
+    ...named.map(({ id, name, status, errorMessage }) => {
+      const problem =
+        shared.errorMessage === undefined && errorMessage !== undefined ? ` (${errorMessage})` : '';
+      return fact(STATUS_WORDS[status], `${onOneLine(name) || `monitor ${id}`}${problem}`);
+    }),
+    ...(more > 0 ? [fact('More', `${more} other monitors`)] : []),
+  ];
+  return { title: `${total} monitors: ${counted.join(', ')}`, facts: facts.filter(isTold) };
+}
+
+function delayFacts({ delayedMs }: Alert): Fact[] {
+  return delayedMs === undefined ? [] : [fact('Delayed', `sent ${durationText(delayedMs)} late`)];
 }
 
 /** What failed, and how fast the target answered. */
@@ -86,7 +126,7 @@ function problemFacts({ errorMessage, statusCode, latency, degradedAt, closure }
     ...(errorMessage === undefined ? [] : [fact('Problem', errorMessage)]),
     ...(statusCode === undefined ? [] : [fact('Status code', String(statusCode))]),
     ...(latency === undefined ? [] : [fact('Latency', `${latencyText(latency)}${threshold}`)]),
-  ].filter(({ text }) => text !== '');
+  ].filter(isTold);
 }
 
 /** The target, and the regions that agree. A query of the target may hold keys, so it is not shown. */
@@ -126,6 +166,10 @@ const AT_WORDS: Readonly<Record<AlertStatus, string>> = {
   degraded: 'Degraded since',
   recovered: 'Recovered at',
 };
+
+function isTold({ text }: Fact): boolean {
+  return text !== '';
+}
 
 function fact(label: string, text: string): Fact {
   return { label, text: onOneLine(text), isAddress: false };

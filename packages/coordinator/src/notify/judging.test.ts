@@ -1,9 +1,17 @@
 import { expect, test } from 'vitest';
 import type { PostReply } from '../outgoing/http-post.ts';
-import { judged, refused } from './judging.ts';
+import { judged, passing, refused } from './judging.ts';
 
 function reply(statusCode: number, more: Partial<PostReply> = {}): PostReply {
-  return { kind: 'answered', statusCode, headers: {}, body: '', bytes: new Uint8Array(), excerpt: '', ...more };
+  return {
+    kind: 'answered',
+    statusCode,
+    headers: {},
+    body: '',
+    bytes: new Uint8Array(),
+    excerpt: '',
+    ...more,
+  };
 }
 
 test.each([
@@ -38,5 +46,5 @@ test('the meaning of a vendor goes first', () => {
 test('a wait that the body asks for goes before that of the header', () => {
   const limited = reply(429, { retryAfterMs: 2_000 });
   expect(judged(limited)).toMatchObject({ retryAfterMs: 2_000 });
-  expect(refused('retry', limited, 3_500)).toMatchObject({ retryAfterMs: 3_500 });
+  expect(passing(limited, { waitMs: 3_500 })).toMatchObject({ retryAfterMs: 3_500 });
 });

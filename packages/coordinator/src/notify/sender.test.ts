@@ -44,14 +44,17 @@ test('a kind is given the clear settings and the values of the operator', async 
   const send = createSender(loopbackParts({ post, operator }), channels);
   expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'delivered' });
   expect(sent).toEqual([{ to: 'ops@example.com', alert: ALERT, from: 'svc@example.com' }]);
-  expect(channelProblems(operator, channels)('email')).toBeNull();
+  expect(channelProblems(loopbackParts({ operator }), channels)('email', {})).toBeNull();
 });
 
 test('without a setting of the operator nothing is sent, and the setting is named', async () => {
   const { channels, sent } = withEmail();
   const operator = { smtpUrl: 'smtp://relay' };
   const message = 'SVC_MAIL_FROM is not set: email channels need it';
-  expect(channelProblems(operator, channels)('email')).toEqual({ reason: 'setting-missing', message });
+  expect(channelProblems(loopbackParts({ operator }), channels)('email', {})).toEqual({
+    reason: 'setting-missing',
+    message,
+  });
   const send = createSender(loopbackParts({ post, operator }), channels);
   expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'retry', error: message });
   expect(sent).toEqual([]);

@@ -7,8 +7,8 @@ import { z } from 'zod';
 import type { HttpPost, PostResult } from '../outgoing/http-post.ts';
 import type { SendResult } from './channel.ts';
 import { jsonOf } from './json-post.ts';
-import { refused } from './judging.ts';
-import { apiUrl, judgedByApi, ofTheOperator } from './vendor-api.ts';
+import { passing, refused } from './judging.ts';
+import { apiUrl, judgedByApi } from './vendor-api.ts';
 
 /* Twilio's Programmable Messaging (twilio.com/docs, read on 2026-11-21). */
 
@@ -111,9 +111,9 @@ function judgedByTwilio(result: PostResult): SendResult {
     if (reply.statusCode < 400 || reply.statusCode > 499) return null;
     const code = error.safeParse(jsonOf(reply)).data?.code ?? null;
     // The request was not processed.
-    if (code === 20429) return refused('retry', reply);
+    if (code === 20429) return passing(reply);
     if (code !== null && OF_THE_RECIPIENT.has(code)) return refused('permanent-channel', reply);
-    if (code !== null && OF_THE_OPERATOR.has(code)) return ofTheOperator(reply);
+    if (code !== null && OF_THE_OPERATOR.has(code)) return passing(reply, { reason: 'operator' });
     return null;
   });
 }

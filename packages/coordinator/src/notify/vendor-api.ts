@@ -1,6 +1,6 @@
 import type { PostReply, PostResult } from '../outgoing/http-post.ts';
 import type { SendResult } from './channel.ts';
-import { judged, refused } from './judging.ts';
+import { judged, passing } from './judging.ts';
 
 /** Statuses that say that the address or what it is entered with is wrong. */
 const OF_THE_ADDRESS: ReadonlySet<number> = new Set([401, 403, 404, 410]);
@@ -22,17 +22,10 @@ export function judgedByApi(
     const special = own(reply);
     if (special !== null) return special;
     const { statusCode } = reply;
-    if (OF_THE_ADDRESS.has(statusCode)) return ofTheOperator(reply);
+    if (OF_THE_ADDRESS.has(statusCode)) return passing(reply, { reason: 'operator' });
     const isOtherSuccess = statusCode >= 200 && statusCode <= 299 && statusCode !== taken;
-    return isOtherSuccess ? refused('retry', reply) : null;
+    return isOtherSuccess ? passing(reply) : null;
   });
-}
-
-/** The result of a refusal that the operator can mend, and nobody else. It stops no channel. */
-export function ofTheOperator(reply: PostReply): SendResult {
-  const { statusCode, excerpt } = reply;
-  const error = `the vendor refused what the operator has set: ${statusCode}${excerpt === '' ? '' : ` ${excerpt}`}`;
-  return { outcome: 'retry', reason: 'operator', error, statusCode };
 }
 
 /** Joins the base URL of a vendor, which may have a path, and a path that begins with a slash. */

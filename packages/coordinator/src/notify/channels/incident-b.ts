@@ -6,7 +6,7 @@ import type { Channel, SendResult } from '../channel.ts';
 import { type Content, contentOf, plainText } from '../content.ts';
 import { sendWithEnd, summaryOf } from '../incidents.ts';
 import { postJson } from '../json-post.ts';
-import { refused } from '../judging.ts';
+import { passing, refused } from '../judging.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
 import { apiUrl, judgedByApi } from '../vendor-api.ts';
 
@@ -121,7 +121,7 @@ const OF_THE_CHANNEL: ReadonlySet<number> = new Set([401, 402, 403]);
 function own(reply: PostReply): SendResult | null {
   const { statusCode } = reply;
   if (OF_THE_CHANNEL.has(statusCode)) return refused('permanent-channel', reply);
-  return statusCode === 429 ? refused('retry', reply, periodOf(reply)) : null;
+  return statusCode === 429 ? passing(reply, { waitMs: periodOf(reply) }) : null;
 }
 
 /** An alert whose text cannot be changed is open all the same: services that speak like Opsgenie may not know how. */
@@ -135,5 +135,5 @@ function judgedChange(result: PostResult): SendResult {
 /** The window of the limit that was reached: a second or a minute, in ms. */
 function periodOf({ headers, retryAfterMs }: PostReply): number | undefined {
   const seconds = Number(headers['x-ratelimit-period-in-sec']);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : retryAfterMs;
+  return retryAfterMs ?? (Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : undefined);
 }

@@ -5,7 +5,7 @@ import type { Channel, SendResult } from '../channel.ts';
 import { contentOf, linesWithin, plainLine } from '../content.ts';
 import { sendWithEnd } from '../incidents.ts';
 import { postJson } from '../json-post.ts';
-import { judged, refused } from '../judging.ts';
+import { judged, passing } from '../judging.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
 
 /** Bounds of our own, in characters: OnCall passes the texts on to chats and phones, and names no limit. */
@@ -22,6 +22,7 @@ export const incidentC: Channel<'incident_c'> = {
   dropsOld: false,
   // 300 requests in 5 minutes for an integration.
   rate: { channel: { perMinute: 50, burst: 50 } },
+  declaredUrl: { attribute: 'webhook_url', hosts: 'any' },
   operatorSettings: {},
   send({ webhook_url: url }, alert, { signal }, { post, publicUrl }) {
     return sendWithEnd(alert, async (each) => {
@@ -58,5 +59,5 @@ function withoutMentions(text: string): string {
 /** OnCall answers 200. Another success comes from something in between. */
 function own(reply: PostReply): SendResult | null {
   const { statusCode } = reply;
-  return statusCode > 200 && statusCode <= 299 ? refused('retry', reply) : null;
+  return statusCode > 200 && statusCode <= 299 ? passing(reply) : null;
 }

@@ -4,7 +4,7 @@ import { basicAuthorization, credentialsIn } from '@svc/shared/user-info.ts';
 import { mergeHeaders, type PostReply } from '../../outgoing/http-post.ts';
 import { pathSecrets, querySecrets } from '../../outgoing/mask.ts';
 import type { Channel, SendResult } from '../channel.ts';
-import { judged, refused } from '../judging.ts';
+import { judged, passing, refused } from '../judging.ts';
 
 /** Header by which receivers drop repetitions. A configured header does not replace it. */
 const DELIVERY_ID = 'webhook-id';
@@ -18,6 +18,7 @@ export const webhook: Channel<'webhook'> = {
   isHuman: false,
   dropsOld: false,
   rate: {},
+  declaredUrl: { attribute: 'endpoint', hosts: 'any' },
   operatorSettings: {},
   async send(settings, alert, { deliveryId, attemptAt, signal }, { post }) {
     const url = URL.parse(settings.endpoint);
@@ -61,7 +62,7 @@ function renderWebhook(alert: Alert) {
 function own(reply: PostReply): SendResult | null {
   const { statusCode } = reply;
   if (statusCode >= 200 && statusCode <= 299) return null;
-  return refused(statusCode === 410 ? 'permanent-channel' : 'retry', reply);
+  return statusCode === 410 ? refused('permanent-channel', reply) : passing(reply);
 }
 
 /** Header values, and the parts of the address that may authenticate: user information, path and query. */
