@@ -24,6 +24,7 @@ import { pino } from 'pino';
 import { NO_EXPORT_SETTINGS } from './export-settings.ts';
 import { holdDatabase } from './held-database.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
+import { OPERATOR_VALUES } from './operator-values.ts';
 import { scrape } from './prometheus-text.ts';
 import { ScaledClock } from './scaled-clock.ts';
 
@@ -122,7 +123,7 @@ export class LocalService {
         config: join(this.#folder, 'svc.json'),
         allowsDelete: true,
         channelEgressAllow: ['127.0.0.0/8'],
-        chatHosts: [],
+        chatHosts: ['*'],
         probeCa: undefined,
         channelProxy: undefined,
         noProxy: () => true,
@@ -136,7 +137,7 @@ export class LocalService {
         tls: null,
         previousSecretKey: null,
       },
-      operator: {},
+      operator: OPERATOR_VALUES,
       exports: { ...NO_EXPORT_SETTINGS, intervalMs: 1_000, ...this.#options.exports },
       bus: observe?.bus(bus) ?? bus,
       streams: new NatsResultStreams(bus),
