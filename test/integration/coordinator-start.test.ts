@@ -41,6 +41,7 @@ async function placeFor(context: TestContext) {
           allowsDelete: false,
           trustedProxies: [],
           channelEgressAllow: [],
+          chatHosts: [],
           probeCa: undefined,
           channelProxy: undefined,
           noProxy: () => true,

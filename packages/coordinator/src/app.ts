@@ -138,7 +138,7 @@ export class Coordinator {
     );
     await checkSecretKey(store, secrets);
     await resealWhereDue(store, secrets, log);
-    const { jobKey } = await loadInstallation(store, secrets);
+    const { id: installationId, jobKey } = await loadInstallation(store, secrets);
     const now = Math.floor(clock.wall());
     const workspaceId = await ensureDefaultWorkspace(store, now);
     const tokens = await Tokens.load(store);
@@ -155,7 +155,16 @@ export class Coordinator {
     await sayLostAdministration(store, log);
 
     const shared = { config, operator, store, secrets, clock, log };
-    const leading = new Leading({ ...shared, exports, jobKey, workspaceId, bus, streams, environment });
+    const leading = new Leading({
+      ...shared,
+      exports,
+      installationId,
+      jobKey,
+      workspaceId,
+      bus,
+      streams,
+      environment,
+    });
     this.#leading = leading;
     this.#started.add('leading', () => leading.stop());
     const { dispatching } = await leading.start();

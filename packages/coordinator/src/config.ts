@@ -8,6 +8,7 @@ import type { Secret } from '@svc/shared/secret.ts';
 import {
   bearerToken,
   cidrList,
+  commaList,
   listenAddress,
   onOff,
   urlOf,
@@ -114,6 +115,13 @@ export const COORDINATOR_SETTINGS = {
     description: 'private CIDRs that channel URLs and OTLP endpoints of monitors may reach',
     default: '',
     schema: cidrList,
+  },
+  chatHosts: {
+    name: 'SVC_CHAT_HOSTS',
+    description:
+      "hosts that chat channels may post to beside their vendors', with commas between them; * for any",
+    default: '',
+    schema: commaList.transform((hosts) => hosts.map((host) => host.toLowerCase())),
   },
   ...TRUST_SETTINGS,
   channelProxy: {

@@ -18,6 +18,7 @@ import type { ChangeEffects } from './configuration/configuration.ts';
 import { Reading } from './configuration/reading.ts';
 import { StoredConfiguration } from './configuration/transactions.ts';
 import { type Live, servedLive } from './live.ts';
+import { urlRules } from './notify/declared-urls.ts';
 import { channelProblems, type OperatorValues } from './notify/sender.ts';
 import { FileSizes } from './store/file-sizes.ts';
 import type { Secrets } from './store/secrets.ts';
@@ -27,7 +28,7 @@ import type { Tokens } from './store/tokens.ts';
 export type ServingParts = {
   readonly config: Pick<
     CoordinatorConfig,
-    'listen' | 'metricsToken' | 'config' | 'channelEgressAllow' | 'trustedProxies'
+    'listen' | 'metricsToken' | 'config' | 'channelEgressAllow' | 'trustedProxies' | 'chatHosts'
   > & {
     readonly publicUrl: string;
     readonly tls: TlsFiles | null;
@@ -87,7 +88,7 @@ export class Serving {
       tokens,
       declaredFile,
       configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, guard, clock }),
-      channelProblem: channelProblems(operator),
+      channelProblem: channelProblems({ operator, urls: urlRules(config) }),
       ...served,
       counters: this.#counters,
       measurements: () => this.measurements(),
