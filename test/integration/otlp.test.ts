@@ -218,7 +218,7 @@ test('a receiver gets exactly what the stored results imply, over restarts', {
 });
 
 test('monitors without an endpoint go to the default, and a monitor may get and lose its own', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async (context) => {
   const opened = openedIn(context);
   const [fallback, own] = [await receiverIn(opened), await receiverIn(opened)];
@@ -255,7 +255,7 @@ test('monitors without an endpoint go to the default, and a monitor may get and 
   expect(own.requests.length).toBeLessThanOrEqual(length + 1);
 });
 
-test('endpoints that hang, refuse and redirect delay no other', { timeout: 60_000 }, async (context) => {
+test('endpoints that hang, refuse and redirect delay no other', { timeout: 180_000 }, async (context) => {
   const opened = openedIn(context);
   const receivers = await Promise.all(Array.from({ length: 4 }, () => receiverIn(opened)));
   const [good, hanging, refusing, redirecting] = receivers as [

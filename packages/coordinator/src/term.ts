@@ -7,6 +7,7 @@ import { StoredConfiguration } from './configuration/transactions.ts';
 import { DeclaredFile } from './declare/declared-file.ts';
 import type { Live } from './live.ts';
 import { leadingMeasurements } from './metrics.ts';
+import { urlRules } from './notify/declared-urls.ts';
 import { createManualDeliveries } from './notify/manual-deliveries.ts';
 import { channelProblems } from './notify/sender.ts';
 import { logTransitions } from './recording/transition-log.ts';
@@ -169,7 +170,7 @@ export class Term {
       secrets,
       env: environment,
       allowsDelete: config.allowsDelete,
-      channelProblem: channelProblems(this.#parts.operator),
+      channelProblem: channelProblems({ operator: this.#parts.operator, urls: urlRules(config) }),
       clock,
       log,
     });

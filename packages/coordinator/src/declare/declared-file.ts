@@ -198,7 +198,7 @@ export class DeclaredFile {
     const now = await sourcesNow({ path: this.#path, version, env }, applied, this.#stopping.signal);
     if (now === null || !isFingerprintOf(secrets, applied.fingerprint, now)) return false;
     if (!(await areRowsUnchanged(store, workspaceId, applied))) return false;
-    const channels = await storedChannels(store, workspaceId);
+    const channels = await storedChannels(store, secrets, workspaceId);
     await this.#transaction((change) => setChannelStates(change, channels, this.#channelStates()));
     // The file may have had another name.
     const file = basename(this.#path);

@@ -1,3 +1,4 @@
+import { Secret } from '@svc/shared/secret.ts';
 import type { ConfigurationChange } from '../configuration/configuration.ts';
 import { ConfigurationError } from '../configuration/errors.ts';
 import { type AttributesOf, isMonitorKind } from '../configuration/kinds/kinds.ts';
@@ -232,8 +233,9 @@ async function setStates(
   const channels = entries.flatMap((entry) => {
     const id = ids.get(addressOf(entry));
     if (entry.kind !== 'svc_notification' || id === undefined) return [];
-    const kind = entry.attributes.provider_type;
-    return [{ id, kind, reason: reasons.get(id) ?? null, isWritten: written.has(entry) }];
+    const { provider_type: kind, settings } = entry.attributes;
+    const reason = reasons.get(id) ?? null;
+    return [{ id, kind, settings: new Secret<object>(settings), reason, isWritten: written.has(entry) }];
   });
   await setChannelStates(change, channels, parts);
 }

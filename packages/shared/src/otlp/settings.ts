@@ -73,7 +73,7 @@ export const OTLP_SETTINGS = {
   otlpEndpoint: {
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     description:
-      'base URL that metrics of monitors without an endpoint of their own go to; /v1/metrics is appended',
+      "base URL of OTLP over HTTP that the process's own metrics go to, and those of monitors without an endpoint of their own; /v1/metrics is appended",
     schema: endpoint,
   },
   otlpMetricsEndpoint: {
@@ -93,8 +93,10 @@ export const OTLP_SETTINGS = {
   },
   otlpProtocol: {
     name: 'OTEL_EXPORTER_OTLP_PROTOCOL',
-    description: 'encoding that is tried first, for all endpoints: http/json or http/protobuf',
-    defaultShown: 'http/json, then http/protobuf where that is refused',
+    description:
+      'encoding of own metrics, and the one that is tried first for those of monitors: http/json or http/protobuf',
+    defaultShown:
+      'http/protobuf for own metrics; for those of monitors http/json, then http/protobuf where that is refused',
     schema: protocol,
   },
   otlpMetricsProtocol: {
