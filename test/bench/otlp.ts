@@ -5,8 +5,8 @@
  *   node test/bench/otlp.ts [checks per second] [seconds] [pairs] [speed]
  *
  * Each monitor is checked every 30 s in 3 regions, exported every 60 s, and its totals are stored every 600 s; with a
- * speed of 4 there are a quarter of the monitors, and all of it happens four times as often. One interval of exports
- * goes before what is measured.
+ * speed of 4 there are a quarter of the monitors, and all of it happens four times as often. Two intervals of exports
+ * go before what is measured.
  */
 import { COORDINATOR_ENVIRONMENT, COORDINATOR_FLAGS } from '../../deploy/local/node-flags.ts';
 import { Children } from './children.ts';
