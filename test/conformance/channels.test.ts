@@ -1,4 +1,4 @@
-import { SENDING_KINDS, type SendingKind } from '@svc/coordinator/notify/registry.ts';
+import { SENDING_KINDS } from '@svc/coordinator/notify/registry.ts';
 import { channelProblems, type StoredChannel, type StoredChannelOf } from '@svc/coordinator/notify/sender.ts';
 import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
 import { Secret } from '@svc/shared/secret.ts';
@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FULL_ALERT, loopbackParts, loopbackSender, sendContext } from '../support/channel-sending.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import type { Case } from './channels/case.ts';
-import { CASES } from './channels/cases.ts';
+import { CASES, type PostingKind } from './channels/cases.ts';
 
 let receiver: Receiver;
 
@@ -15,9 +15,9 @@ beforeEach(async () => {
 });
 afterEach(() => receiver.close());
 
-describe.each(SENDING_KINDS)('%s', keepsItsPromises);
+describe.each(Object.keys(CASES) as PostingKind[])('%s', keepsItsPromises);
 
-function keepsItsPromises<K extends SendingKind>(kind: K): void {
+function keepsItsPromises<K extends PostingKind>(kind: K): void {
   const promised: Case<K> = CASES[kind];
   const { taken = 200, takenBody } = promised;
   const takeAll = () => receiver.answerWith((_request, response) => response.writeHead(taken).end(takenBody));

@@ -7,6 +7,7 @@ import {
   type SenderParts,
 } from '@svc/coordinator/notify/sender.ts';
 import { createHttpPost, type HttpPost } from '@svc/coordinator/outgoing/http-post.ts';
+import { createSendMail } from '@svc/coordinator/outgoing/smtp/mail.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { FakeClock } from './fake-clock.ts';
 
@@ -47,7 +48,9 @@ export const LOOPBACK_URLS = urlRules({ channelEgressAllow: ['127.0.0.1'], chatH
 /** What a sender is made of, where only some parts matter. */
 export function loopbackParts(parts: Partial<SenderParts> = {}): SenderParts {
   const post = parts.post ?? loopbackPost();
-  return { post, operatorPost: post, publicUrl: PUBLIC_URL, operator: {}, urls: LOOPBACK_URLS, ...parts };
+  const sendMail = createSendMail({ clock: new FakeClock() });
+  const given = { post, operatorPost: post, sendMail, urls: LOOPBACK_URLS };
+  return { ...given, publicUrl: PUBLIC_URL, operator: {}, ...parts };
 }
 
 /** As production sends, to receivers on loopback. */

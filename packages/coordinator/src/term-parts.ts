@@ -24,6 +24,7 @@ import { closesIncidents } from './notify/registry.ts';
 import { createSender, type OperatorValues } from './notify/sender.ts';
 import { storedChannels } from './notify/stored-channels.ts';
 import { createHttpPost } from './outgoing/http-post.ts';
+import { createSendMail } from './outgoing/smtp/mail.ts';
 import { BacklogHold } from './recording/backlog-hold.ts';
 import { ResultConsumer } from './recording/consumer.ts';
 import { ReadingProgress } from './recording/reading-progress.ts';
@@ -269,6 +270,7 @@ function createDeliverer(
     send: createSender({
       post: createHttpPost({ ...posting, guard: urls.guard }),
       operatorPost: createHttpPost({ ...posting, guard: toOperator }),
+      sendMail: createSendMail({ clock, ca: posting.ca }),
       publicUrl: config.publicUrl,
       operator,
       urls,

@@ -63,6 +63,7 @@ export class MailServer {
       authOptional: account === null,
       allowInsecureAuth: !startTls,
       ...(options.mostOfAMessage === undefined ? {} : { size: options.mostOfAMessage }),
+      hideSMTPUTF8: true,
       closeTimeout: 1_000,
       disableReverseLookup: true,
       onConnect(_session, done) {

@@ -3,6 +3,7 @@ import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings
 import type { SettingsOf, SettingsTable } from '@svc/shared/settings.ts';
 import type { Rate } from '../domain/rate.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
+import type { SendMail } from '../outgoing/smtp/mail.ts';
 
 /** What an attempt gets in addition to the alert. */
 export type SendContext = {
@@ -25,6 +26,8 @@ export type SendTools<O extends SettingsTable> = {
   readonly post: HttpPost;
   /** Posts to an address that the operator sets. The guard lets it pass. */
   readonly operatorPost: HttpPost;
+  /** Hands a mail to the operator's relay. */
+  readonly sendMail: SendMail;
   /** `SVC_PUBLIC_URL`, for links. */
   readonly publicUrl: string;
   /** Values of the kind's `operatorSettings`. None is missing. */

@@ -1,23 +1,16 @@
 import { VERSION } from '@svc/shared/version.ts';
-import type { HttpPost, PostResult } from '../outgoing/http-post.ts';
+import type { HttpPost, PostRequest, PostResult } from '../outgoing/http-post.ts';
 
-export type JsonRequest = {
-  readonly url: string;
+export type JsonRequest = Pick<PostRequest, 'method' | 'url' | 'secrets' | 'signal'> & {
   readonly body: object;
   /** Names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Values that must not appear in any message, beside those of `url` if it is secret. */
-  readonly secrets: readonly string[];
-  readonly signal: AbortSignal;
 };
 
 /** Posts JSON to a vendor. */
-export function postJson(
-  post: HttpPost,
-  { url, body, headers, secrets, signal }: JsonRequest,
-): Promise<PostResult> {
+export function postJson(post: HttpPost, { body, headers, ...request }: JsonRequest): Promise<PostResult> {
   const all = { 'content-type': 'application/json', 'user-agent': `svc/${VERSION}`, ...headers };
-  return post({ url, headers: Object.entries(all), body: JSON.stringify(body), secrets, signal });
+  return post({ ...request, headers: Object.entries(all), body: JSON.stringify(body) });
 }
 
 /** The body of a reply as JSON; undefined when it is none. */

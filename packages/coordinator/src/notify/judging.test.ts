@@ -3,7 +3,15 @@ import type { PostReply } from '../outgoing/http-post.ts';
 import { judged, passing, refused } from './judging.ts';
 
 function reply(statusCode: number, more: Partial<PostReply> = {}): PostReply {
-  return { kind: 'answered', statusCode, body: '', bytes: new Uint8Array(), excerpt: '', ...more };
+  return {
+    kind: 'answered',
+    statusCode,
+    headers: {},
+    body: '',
+    bytes: new Uint8Array(),
+    excerpt: '',
+    ...more,
+  };
 }
 
 test.each([

@@ -4,34 +4,29 @@ import type { Channel, ChannelFacts, ChannelWithoutSender } from './channel.ts';
 import { chatA } from './channels/chat-a.ts';
 import { chatB } from './channels/chat-b.ts';
 import { chatC } from './channels/chat-c.ts';
+import { email } from './channels/email.ts';
+import { incidentA } from './channels/incident-a.ts';
+import { incidentB } from './channels/incident-b.ts';
+import { incidentC } from './channels/incident-c.ts';
 import { messengerA } from './channels/messenger-a.ts';
+import { messengerB } from './channels/messenger-b.ts';
 import { pushA } from './channels/push-a.ts';
+import { sms } from './channels/sms.ts';
 import { webhook } from './channels/webhook.ts';
-
-/** Facts until a kind has a sender, which then has its own. */
-const human: ChannelWithoutSender = {
-  closesIncidents: false,
-  isHuman: true,
-  dropsOld: false,
-  rate: {},
-  operatorSettings: {},
-  send: null,
-};
-const incident: ChannelWithoutSender = { ...human, closesIncidents: true, isHuman: false };
 
 /** All kinds, one line each. A kind with settings and without a line here fails the type check. */
 export const CHANNELS = {
-  email: human,
+  email,
   webhook,
-  sms: { ...human, dropsOld: true },
-  messenger_b: { ...human, dropsOld: true },
+  sms,
+  messenger_b: messengerB,
   messenger_a: messengerA,
   chat_a: chatA,
   chat_b: chatB,
   chat_c: chatC,
-  incident_a: incident,
-  incident_b: incident,
-  incident_c: incident,
+  incident_a: incidentA,
+  incident_b: incidentB,
+  incident_c: incidentC,
   push_a: pushA,
 } satisfies Channels;
 

@@ -4,6 +4,7 @@ import type { Secret } from '@svc/shared/secret.ts';
 import type { SettingsTable } from '@svc/shared/settings.ts';
 import type { HttpPost } from '../outgoing/http-post.ts';
 import { querySecrets } from '../outgoing/mask.ts';
+import type { SendMail } from '../outgoing/smtp/mail.ts';
 import type { SendContext, SendResult } from './channel.ts';
 import { type UrlRules, urlRefusal } from './declared-urls.ts';
 import { CHANNELS, type Channels } from './registry.ts';
@@ -59,13 +60,14 @@ export type SenderParts = {
   readonly urls: UrlRules;
   readonly post: HttpPost;
   readonly operatorPost: HttpPost;
+  readonly sendMail: SendMail;
   readonly publicUrl: string;
   readonly operator: OperatorValues;
 };
 
 /** Creates the one function through which alerts reach channels. */
 export function createSender(parts: SenderParts, channels: Channels = CHANNELS): Send {
-  const { post, operatorPost, operator, publicUrl, urls } = parts;
+  const { post, operatorPost, sendMail, operator, publicUrl, urls } = parts;
   // It handles one kind, so that the compiler sees that settings and sender belong together.
   return async <K extends ChannelKind>(
     { kind, settings }: StoredChannelOf<K>,
@@ -86,6 +88,7 @@ export function createSender(parts: SenderParts, channels: Channels = CHANNELS):
     return channel.send(clear, alert, context, {
       post: withSecretsOf(alert, post),
       operatorPost: withSecretsOf(alert, operatorPost),
+      sendMail,
       publicUrl,
       operator,
     });

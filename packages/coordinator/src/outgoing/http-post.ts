@@ -18,6 +18,8 @@ const REPLY_BYTES = 64 * 1_024;
 const EXCERPT_LENGTH = 500;
 
 export type PostRequest = {
+  /** Default: POST. */
+  readonly method?: 'POST' | 'PUT';
   readonly url: string;
   /** Names and values, already merged by {@link mergeHeaders}. */
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -32,6 +34,8 @@ export type PostReply = {
   statusCode: number;
   /** Wait from `Retry-After` (seconds or date), ms, >= 0. */
   retryAfterMs?: number;
+  /** By names in lower case; for the channel to read, never for logs. */
+  headers: Readonly<Record<string, string | string[] | undefined>>;
   /** The first 64 KiB, for the channel to read; never for logs. */
   body: string;
   /** The same, as it came. */
@@ -55,7 +59,7 @@ export type PostFailure = (typeof POST_FAILURES)[number];
 
 export type PostResult = PostReply | { kind: 'unanswered'; failure: PostFailure; error: string };
 
-/** Makes one POST. It follows no redirect, does not retry and never rejects. */
+/** Makes one request with a body. It follows no redirect, does not retry and never rejects. */
 export type HttpPost = (request: PostRequest) => Promise<PostResult>;
 
 export type HttpPostParts = {
@@ -119,7 +123,7 @@ export function createHttpPost({
         opened.destroy(abort.signal.reason as Error).catch(() => {}),
       );
       const response = await client.request({
-        method: 'POST',
+        method: request.method ?? 'POST',
         path: `${url.pathname}${url.search}`,
         headers: request.headers.flat(),
         body: request.body,
@@ -132,6 +136,7 @@ export function createHttpPost({
       return {
         kind: 'answered',
         statusCode: response.statusCode,
+        headers: response.headers,
         ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
         body,
         bytes,
