@@ -1,5 +1,6 @@
 /** Each alert rule fires on a real Prometheus that scrapes a real service in which its case was caused. */
 import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { agentsSubject, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { connect, type NatsConnection } from 'nats';
@@ -34,6 +35,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
   const opened: Opened = [];
   let web: HttpTarget;
   let silent: HttpTarget;
+  const unanswered: ServerResponse[] = [];
   let gone: Receiver;
   let busy: Receiver;
   let refusing: OtlpReceiver;
@@ -44,7 +46,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
   beforeAll(async () => {
     web = await opening(startHttpTarget());
     silent = await opening(startHttpTarget());
-    silent.answerWith(() => {});
+    silent.answerWith((response) => unanswered.push(response));
     gone = await opening(startReceiver());
     gone.answerWith((_request, response) => response.writeHead(410).end());
     busy = await opening(startReceiver());
@@ -223,6 +225,9 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
       ['SvcNatsDisconnected', 'SvcAgentNatsDisconnected', 'SvcAgentResultsWait'],
       async () => {
         await service.nats.stop();
+        // A check that was under way ends now, so that its result waits in the agent.
+        silent.answerWith((response) => response.end());
+        for (const response of unanswered) response.end();
         for (const alert of ['SvcNatsDisconnected', 'SvcAgentNatsDisconnected', 'SvcAgentResultsWait']) {
           await prometheus.fires(alert);
         }
@@ -258,9 +263,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
   ];
 
   test.each(causes)('%j fire', { timeout: 120_000 }, async (alerts, cause) => {
-    const fired = Promise.all(alerts.map((alert) => prometheus.fires(alert)));
-    await cause();
-    await fired;
+    await Promise.all([cause(), ...alerts.map((alert) => prometheus.fires(alert))]);
   });
 
   test('are all caused here', () => {

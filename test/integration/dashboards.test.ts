@@ -47,6 +47,9 @@ async function busyService(opened: Opened, more: { otlp_endpoint?: string }) {
           ...more,
         },
       },
+      svc_tcp_monitor: {
+        up: { name: 'Up', uri: `127.0.0.1:${web.port}`, periodicity: '30s', active: true, regions: REGIONS },
+      },
       svc_notification: {
         hook: {
           provider_type: 'webhook',
