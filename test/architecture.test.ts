@@ -62,6 +62,9 @@ function circlesIn(found: readonly Import[]): string[] {
   return circles;
 }
 
+/** Commands that look at the machine that they are called on. */
+const OF_A_MACHINE = /^packages\/cli\/src\/machine\//;
+
 const sources = { withTests: false };
 const everything = { withTests: true };
 
@@ -91,7 +94,17 @@ describe('imports point the right way', () => {
 
   test('what works over the HTTP API knows nothing of the server', () => {
     const wrong = imports('packages/{cli,terraform-provider}/src/**/*.ts', sources).filter(
-      ({ target }) => target.startsWith('@svc/') && !target.startsWith('@svc/shared/'),
+      ({ file, target }) =>
+        !OF_A_MACHINE.test(file) && target.startsWith('@svc/') && !target.startsWith('@svc/shared/'),
+    );
+    expect(offenders(wrong)).toEqual([]);
+  });
+
+  test('commands about a machine know settings, files and probes of the services, and nothing else', () => {
+    const allowed =
+      /^@svc\/(?:shared\/|coordinator\/(?:config|store\/(?:backup|file-lock|key-files))\.ts$|agent\/(?:config|dns\/servers|network\/reference-list|probes\/(?:probe|registry))\.ts$)/;
+    const wrong = imports('packages/cli/src/machine/**/*.ts', sources).filter(
+      ({ target }) => target.startsWith('@svc/') && !allowed.test(target),
     );
     expect(offenders(wrong)).toEqual([]);
   });
@@ -132,7 +145,9 @@ describe('imports point the right way', () => {
     const wrong = imports('packages/*/src/**/*.ts', sources).filter(
       ({ file, target }) =>
         target === 'nats' &&
-        !/shared\/src\/nats-(apart|bus|headers|message|result-streams|stream-reading)\.ts$/.test(file),
+        !/shared\/src\/nats-(apart|bus|headers|keys|message|result-streams|stream-reading|trial)\.ts$/.test(
+          file,
+        ),
     );
     expect(offenders(wrong)).toEqual([]);
   });

@@ -25,6 +25,7 @@ import { pino } from 'pino';
 import { NO_EXPORT_SETTINGS } from './export-settings.ts';
 import { holdDatabase } from './held-database.ts';
 import { type NatsServer, startNatsServer } from './nats-server.ts';
+import { OPERATOR_VALUES } from './operator-values.ts';
 import { scrape } from './prometheus-text.ts';
 import { ScaledClock } from './scaled-clock.ts';
 
@@ -124,9 +125,11 @@ export class LocalService {
       config: {
         listen: { host: '127.0.0.1', port: 0 },
         publicUrl: 'http://svc.test',
+        trustedProxies: [],
         config: join(this.#folder, 'svc.json'),
         allowsDelete: true,
         channelEgressAllow: ['127.0.0.0/8'],
+        chatHosts: ['*'],
         probeCa: undefined,
         channelProxy: undefined,
         noProxy: () => true,
@@ -140,7 +143,7 @@ export class LocalService {
         tls: null,
         previousSecretKey: null,
       },
-      operator: {},
+      operator: OPERATOR_VALUES,
       ownExport: this.#options.ownExport ?? null,
       exports: { ...NO_EXPORT_SETTINGS, intervalMs: 1_000, ...this.#options.exports },
       bus: observe?.bus(bus) ?? bus,

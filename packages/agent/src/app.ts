@@ -20,6 +20,7 @@ import type { HealthServer } from './health-server.ts';
 import { Heartbeats } from './heartbeat.ts';
 import { HeldJobs } from './held-jobs.ts';
 import { Intake } from './intake.ts';
+import { MemoryReturn, processMemory } from './memory-return.ts';
 import { agentMeasurements, createMetrics, type Gauges, type Metrics } from './metrics.ts';
 import type { ReferenceList } from './network/reference-list.ts';
 import { References } from './network/references.ts';
@@ -74,6 +75,7 @@ export class Agent {
   readonly #runner: Runner;
   readonly #intake: Intake;
   readonly #heartbeats: Heartbeats;
+  readonly #memoryReturn: MemoryReturn;
   #health: HealthServer | null = null;
   #stopCounting: () => void = () => {};
   #stopped: Promise<void> | null = null;
@@ -134,6 +136,12 @@ export class Agent {
       onResult,
       onRollCall: () => this.#heartbeats.beat(),
     });
+    this.#memoryReturn = new MemoryReturn({
+      clock,
+      log,
+      memory: processMemory,
+      running: () => this.#runner.running,
+    });
     this.#heartbeats = new Heartbeats({
       ...shared,
       subject: agentsSubject(config.region),
@@ -177,6 +185,7 @@ export class Agent {
     this.#runner.start();
     this.#outbox.start();
     this.#intake.start();
+    this.#memoryReturn.start();
     try {
       // The coordinator offers jobs as soon as it sees the first heartbeat, so the subscriptions must stand
       // by then.
@@ -214,6 +223,7 @@ export class Agent {
     this.#heartbeats.stop();
     await this.#ownExport.stop(Math.min(FLUSH_MS, Math.max(LAST_EXPORT_MS, endsAt - clock.monotonic())));
     this.#starvation.stop();
+    this.#memoryReturn.stop();
     this.#loopDelay.stop();
     this.#stopCounting();
     await this.#references.stop();

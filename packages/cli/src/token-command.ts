@@ -6,6 +6,7 @@ import { asking, type OpenApi, openApi } from './api.ts';
 import type { Command, Surroundings } from './command.ts';
 import { describeOptions, parseOptions } from './options.ts';
 import { CLI_SETTINGS } from './settings.ts';
+import { table } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
 const SCOPES = ['read', 'write', 'admin'] as const;
@@ -64,9 +65,7 @@ async function list(args: readonly string[], surroundings: Surroundings): Promis
   await asking(api, async () => {
     for await (const token of api.client.list('/v1/tokens')) rows.push(rowOf(listed.parse(token)));
   });
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '));
-  surroundings.out.write(`${lines.map((line) => line.trimEnd()).join('\n')}\n`);
+  surroundings.out.write(table(rows));
 }
 
 function rowOf({ id, scope, name, created_by, expires_at, last_used_at }: z.infer<typeof listed>): string[] {

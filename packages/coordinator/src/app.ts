@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import { join } from 'node:path';
 import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { SvcError } from '@svc/shared/errors.ts';
@@ -7,6 +6,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import { OwnExport } from '@svc/shared/own-metrics/own-export.ts';
 import type { OwnExportSettings } from '@svc/shared/own-metrics/settings.ts';
 import { proxyFor } from '@svc/shared/proxy/proxy.ts';
+import type { RecentError } from '@svc/shared/recent-errors.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { TlsFiles } from './api/tls-files.ts';
@@ -30,7 +30,7 @@ import type { TermSettings } from './term-parts.ts';
 const LAST_EXPORT_MS = 2_000;
 
 export type CoordinatorParts = {
-  config: Pick<CoordinatorConfig, 'listen' | 'metricsToken'> &
+  config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'trustedProxies'> &
     TermSettings & {
       databasePath: string;
       tls: TlsFiles | null;
@@ -55,6 +55,8 @@ export type CoordinatorParts = {
   streams: ResultStreams;
   clock: Clock;
   log: Logger;
+  /** The last errors of `log`; left out: they are not kept. */
+  recentErrors?: () => readonly RecentError[];
   /** Variables that `${env.NAME}` in the declared file inserts. */
   environment: Readonly<Record<string, string | undefined>>;
 };
@@ -136,7 +138,7 @@ export class Coordinator {
     );
     await checkSecretKey(store, secrets);
     await resealWhereDue(store, secrets, log);
-    const { jobKey } = await loadInstallation(store, secrets);
+    const { id: installationId, jobKey } = await loadInstallation(store, secrets);
     const now = Math.floor(clock.wall());
     const workspaceId = await ensureDefaultWorkspace(store, now);
     const tokens = await Tokens.load(store);
@@ -153,12 +155,22 @@ export class Coordinator {
     await sayLostAdministration(store, log);
 
     const shared = { config, operator, store, secrets, clock, log };
-    const leading = new Leading({ ...shared, exports, jobKey, workspaceId, bus, streams, environment });
+    const leading = new Leading({
+      ...shared,
+      exports,
+      installationId,
+      jobKey,
+      workspaceId,
+      bus,
+      streams,
+      environment,
+    });
     this.#leading = leading;
     this.#started.add('leading', () => leading.stop());
     const { dispatching } = await leading.start();
     const serving = new Serving({
       ...shared,
+      recentErrors: this.#parts.recentErrors,
       tokens,
       effects: leading,
       live: () => leading.live,
@@ -209,9 +221,4 @@ async function sayLostAdministration(store: Store, log: Logger): Promise<void> {
     { tokens: count },
     'API tokens of scope write cannot manage tokens any more: use a token of scope admin. The token of SVC_API_TOKEN has that scope and can give it to others',
   );
-}
-
-/** Path of the SQLite file: from `SVC_DATABASE_URL`, or in the data folder. */
-export function databasePathOf(databaseUrl: Secret | undefined, dataDir: string): string {
-  return databaseUrl === undefined ? join(dataDir, 'svc.db') : databaseUrl.reveal().slice('sqlite:'.length);
 }

@@ -1,12 +1,14 @@
 import { basename } from 'node:path';
 import type { Bus } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
+import { createEgressGuard } from '@svc/shared/egress.ts';
 import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { LoopDelay } from '@svc/shared/metrics/loop-delay.ts';
 import { type Measurement, measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { processMeasurements } from '@svc/shared/metrics/process-instruments.ts';
 import { API_COUNTERS, SERVING_GAUGES } from '@svc/shared/metrics/serving-instruments.ts';
+import type { RecentError } from '@svc/shared/recent-errors.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { createApiCounters } from './api/api-counters.ts';
 import { type Api, createApi } from './api/server.ts';
@@ -16,6 +18,7 @@ import type { ChangeEffects } from './configuration/configuration.ts';
 import { Reading } from './configuration/reading.ts';
 import { StoredConfiguration } from './configuration/transactions.ts';
 import { type Live, servedLive } from './live.ts';
+import { urlRules } from './notify/declared-urls.ts';
 import { channelProblems, type OperatorValues } from './notify/sender.ts';
 import { FileSizes } from './store/file-sizes.ts';
 import type { Secrets } from './store/secrets.ts';
@@ -23,7 +26,10 @@ import type { Store } from './store/store.ts';
 import type { Tokens } from './store/tokens.ts';
 
 export type ServingParts = {
-  readonly config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'config'> & {
+  readonly config: Pick<
+    CoordinatorConfig,
+    'listen' | 'metricsToken' | 'config' | 'channelEgressAllow' | 'trustedProxies' | 'chatHosts'
+  > & {
     readonly publicUrl: string;
     readonly tls: TlsFiles | null;
   };
@@ -40,6 +46,8 @@ export type ServingParts = {
   readonly bus: Pick<Bus, 'isConnected' | 'onConnection'>;
   /** Path of the database file. */
   readonly databasePath: string;
+  /** The last errors of the log; left out: they are not kept. */
+  readonly recentErrors?: (() => readonly RecentError[]) | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -66,23 +74,26 @@ export class Serving {
     this.#startedAt = clock.wall();
     this.#fileSizes = new FileSizes(parts.databasePath, clock);
     const declaredFile = config.config === undefined ? undefined : basename(config.config);
+    const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
     const served = servedLive(live, isLeading, clock);
     this.#live = served;
     this.#api = createApi({
       listen: config.listen,
       publicUrl: config.publicUrl,
+      trustedProxies: config.trustedProxies,
       tls: config.tls,
       store,
       secrets,
       reading: new Reading(store, secrets),
       tokens,
       declaredFile,
-      configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, clock }),
-      channelProblem: channelProblems(operator),
+      configuration: new StoredConfiguration({ store, secrets, effects, declaredFile, guard, clock }),
+      channelProblem: channelProblems({ operator, urls: urlRules(config) }),
       ...served,
       counters: this.#counters,
       measurements: () => this.measurements(),
       readiness: () => ({ nats: bus.isConnected, database: served.isRecording() }),
+      recentErrors: parts.recentErrors,
       metricsToken: config.metricsToken ?? null,
       clock,
       log,

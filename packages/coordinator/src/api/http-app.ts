@@ -15,7 +15,7 @@ import { apiEndpoints } from './endpoints.ts';
 import { isNotModified } from './entity-tag.ts';
 import { isExpectedHost, isLoopbackHost } from './host-check.ts';
 import { openApi } from './openapi.ts';
-import { peerOf } from './peers.ts';
+import { createPeerOf } from './peers.ts';
 import { invalid, Problem, problemOf } from './problem.ts';
 import { RequestAudit } from './request-audit.ts';
 import { readBodyText } from './request-body.ts';
@@ -41,6 +41,7 @@ export function createApp(
   const app = new Hono<{ Variables: Variables }>();
   const admission = new RequestGate(parts);
   const isHostChecked = isLoopbackHost(parts.listen.host);
+  const peerOf = createPeerOf(parts.trustedProxies ?? []);
 
   app.use(async (context, next) => {
     const startedAt = clock.monotonic();

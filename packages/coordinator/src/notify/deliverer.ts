@@ -192,7 +192,7 @@ export class Deliverer {
     const { clock } = this.#parts;
     const startedAt = clock.monotonic();
     const result = await this.#attempt(notificationId, alert, context);
-    this.counters.attempts[result.outcome] += 1;
+    if (result.outcome !== 'not-sent') this.counters.attempts[result.outcome] += 1;
     this.counters.attemptDuration.record((clock.monotonic() - startedAt) / 1_000);
     return result;
   }
@@ -298,6 +298,7 @@ export class Deliverer {
         deliveryId: delivery.uid,
         attemptAt: at,
         signal,
+        thread: null,
       });
       // The stop cut it off, and nobody knows whether it arrived. It stays as it was and is sent again.
       if (signal.aborted && result.outcome !== 'delivered') return;
