@@ -8,7 +8,7 @@ import { z } from 'zod';
 export const MANIFEST_FILE = 'manifest.json';
 
 /** What a backup has. It is written last, so a backup without it is not complete. */
-export const manifest = z.object({
+const manifest = z.object({
   v: z.literal(1),
   /** ISO 8601 */
   made_at: z.string(),
