@@ -2,6 +2,8 @@
  * A name without an answer for this long is silent, ms. It is shorter than the first wait between two tries.
  */
 export const SILENT_AFTER_MS = 450;
+/** The same in an attempt that is too short for that, ms. Servers answer names that they know sooner. */
+const SILENT_SOON_MS = 150;
 /** Most names given up in silence that are remembered until a server speaks. */
 const MAX_SILENT = 1_000;
 /** Shortest interval between questions about a known name, ms. */
@@ -23,6 +25,8 @@ export class Silence {
   /** The names that were answered last, the newest first; at most two. */
   #answered: readonly string[] = [];
   #askedAgainAt = Number.NEGATIVE_INFINITY;
+  /** When a question ended because no server could be reached. */
+  #unreachableAt = Number.NEGATIVE_INFINITY;
 
   asked(name: string, now: number): void {
     const waiting = this.#waiting.get(name);
@@ -40,6 +44,11 @@ export class Silence {
     if (this.#givenUp.size < MAX_SILENT) this.#givenUp.add(name);
   }
 
+  /** Notes that none of the servers of a question could be reached: all refused, or there was no route to them. */
+  unreachable(now: number): void {
+    this.#unreachableAt = now;
+  }
+
   /** Notes that a server answered a question about the name, whatever it said. */
   heard(name: string, now: number): void {
     this.#heardAt = now;
@@ -47,11 +56,23 @@ export class Silence {
     if (this.#answered[0] !== name) this.#answered = [name, ...this.#answered.slice(0, 1)];
   }
 
-  /** Whether no server has been heard since `since`, and more than one name is silent. */
+  /**
+   * Whether our servers are silent: either they could not be reached for another question, and have not been
+   * heard after that, or none has been heard since `since`, and more than one name is silent.
+   *
+   * A machine whose resolver has died says so once a second to each peer (`icmp_ratelimit` of icmp(7)). All
+   * other questions meet silence, so one such notice speaks for all of them.
+   *
+   * @param since start of a question that was not answered, at most `now`
+   */
   isTotal(since: number, now: number): boolean {
+    // The servers may have been heard at the beginning of an attempt, and have died in the middle of it.
+    if (this.#unreachableAt > Math.max(this.#heardAt, since - ASK_AGAIN_MS)) return true;
     if (this.#heardAt > since) return false;
+    // An event loop that is late asks for the other name late, and a short time-out leaves no room for that.
+    const silentAfterMs = Math.max(SILENT_SOON_MS, Math.min(SILENT_AFTER_MS, (now - since) / 2));
     const silent = new Set(this.#givenUp);
-    for (const [name, { since: from }] of this.#waiting) if (now - from >= SILENT_AFTER_MS) silent.add(name);
+    for (const [name, { since: from }] of this.#waiting) if (now - from >= silentAfterMs) silent.add(name);
     return silent.size > 1;
   }
 

@@ -32,6 +32,8 @@ export type ApiParts = {
   readonly maxConnections?: number;
   /** Address under which people reach the API. The OpenAPI document contains it. */
   readonly publicUrl: string;
+  /** CIDRs of the proxies whose `X-Forwarded-For` is believed; left out: none. */
+  readonly trustedProxies?: readonly string[];
   readonly store: Store;
   readonly secrets: Secrets;
   readonly reading: Reading;

@@ -3,12 +3,12 @@ import { messageOf } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { DeclaredChange } from '../evaluation/declared-change.ts';
+import { GrowingWaits } from '../growing-waits.ts';
 import { type Change, changesAfter, type RemovedRows, UNREADABLE } from '../store/changes.ts';
 import { StoreError, type StoreErrorCode } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';
 import type { Store } from '../store/store.ts';
 import type { ChangeEffects } from './configuration.ts';
-import { GrowingWaits } from './growing-waits.ts';
 import { loadLiveMonitors } from './live-monitors.ts';
 
 /** Entries that are applied at once; they take some 5 ms of the evaluation. */

@@ -5,6 +5,7 @@ import { createEgressGuard } from '@svc/shared/egress.ts';
 import { createLogger } from '@svc/shared/log.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { loopbackParts } from '../../../../test/support/channel-sending.ts';
 import { queueAlerts } from '../../../../test/support/coordinator/queue-alerts.ts';
 import { FakeClock, settle } from '../../../../test/support/fake-clock.ts';
 import { folderInMemory } from '../../../../test/support/folder-in-memory.ts';
@@ -72,7 +73,7 @@ class Bench {
       secrets: new Secrets(Buffer.alloc(32, 1)),
       clock,
       log,
-      send: createSender({ post: post(clock), operator: {} }),
+      send: createSender(loopbackParts({ post: post(clock) })),
       source: { find: async (id) => this.channels.get(id) ?? null },
       workspaceOf: (monitorId) => Math.floor(monitorId / 1_000),
       random: () => 0.5,
