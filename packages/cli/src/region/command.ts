@@ -21,7 +21,7 @@ const FOLDER = {
   },
 } as const;
 const ENV_FILE = {
-  'env-file': {
+  settings: {
     value: 'FILE',
     description: 'write the settings to this file, which only its owner may read',
   },
@@ -85,7 +85,7 @@ ${describeSettings({ dataDir: CLI_SETTINGS.dataDir })}
   },
 };
 
-type Files = { readonly 'nats-dir'?: string; readonly 'env-file'?: string; readonly force?: true };
+type Files = { readonly 'nats-dir'?: string; readonly settings?: string; readonly force?: true };
 
 async function init(args: readonly string[], surroundings: Surroundings): Promise<void> {
   const given = parseOptions(args, WITH_FOLDER.init);
@@ -101,8 +101,8 @@ async function init(args: readonly string[], surroundings: Surroundings): Promis
 async function add(args: readonly string[], surroundings: Surroundings): Promise<void> {
   const [regions, options] = partsIn(args, regionNamed);
   const given = parseOptions(options, WITH_FOLDER.add);
-  if (given['env-file'] !== undefined && regions.length > 1)
-    throw new UsageError('--env-file holds the settings of one region: add the regions one by one');
+  if (given.settings !== undefined && regions.length > 1)
+    throw new UsageError('--settings holds the settings of one region: add the regions one by one');
   await withFolder(given, surroundings, async (folder) => {
     await beginOnLoopback(folder, surroundings);
     for (const region of regions) {
@@ -140,8 +140,8 @@ async function rotate(args: readonly string[], surroundings: Surroundings): Prom
   if (given.finish && given.now) throw new UsageError('--finish and --now exclude each other');
   await withFolder(given, surroundings, async (folder) => {
     if (given.finish) return await finish(folder, part, given.force === true, surroundings);
-    if (!given.force && given['env-file'] !== undefined)
-      await requireAbsent(userPath(given['env-file'], surroundings.environment));
+    if (!given.force && given.settings !== undefined)
+      await requireAbsent(userPath(given.settings, surroundings.environment));
     await folder.rotate(part, given.now === true);
     await tellSettings(folder, part, given, surroundings);
     await reload(folder, { seed: await folder.seedOf(part), isAccepted: true }, surroundings);
@@ -211,7 +211,7 @@ async function withFolder(
 async function tellSettings(
   folder: NatsFolder,
   part: Part,
-  { 'env-file': file, force }: Files,
+  { settings: file, force }: Files,
   { environment, out, err }: Surroundings,
 ): Promise<void> {
   const text = await clientSettings(folder, part);
