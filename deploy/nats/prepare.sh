@@ -32,7 +32,7 @@ shift
 here=$(cd "$(dirname "$0")" && pwd)
 svc() {
   # The paths are those of the container, so a server of this machine could not check them.
-  SVC_NATS_SERVER=/nonexistent node "${SVC_DIST:-$here/../../dist}/svc.mjs" "$@" --nats-dir "$nats"
+  SVC_NATS_SERVER=/nonexistent node -- "${SVC_DIST:-$here/../../dist}/svc.mjs" "$@" --nats-dir "$nats"
 }
 
 mkdir -p "$nats" "$settings" "$agents"
@@ -41,9 +41,9 @@ mkdir -p "$nats" "$settings" "$agents"
 # Paths in the containers.
 svc region init --listen 0.0.0.0:4222 --url "tls://$name:4222" \
   --cert /etc/nats/server.pem --key /etc/nats/server-key.pem --ca /etc/svc/ca.pem \
-  --store /data/jetstream --pid-file /tmp/nats-server.pid --settings "$settings/coordinator.env" --force
+  --store /data/jetstream --pid-file /tmp/nats-server.pid --env-file "$settings/coordinator.env" --force
 for region in "$@"; do
-  svc region add "$region" --settings "$agents/agent-$region.env" --force
+  svc region add "$region" --env-file "$agents/agent-$region.env" --force
 done
 
 if [ -n "$owner" ] && [ "$(id -u)" = 0 ]; then

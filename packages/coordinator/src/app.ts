@@ -1,8 +1,8 @@
-import { join } from 'node:path';
 import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import type { RecentError } from '@svc/shared/recent-errors.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import type { TlsFiles } from './api/tls-files.ts';
 import type { CoordinatorConfig } from './config.ts';
@@ -45,6 +45,8 @@ export type CoordinatorParts = {
   streams: ResultStreams;
   clock: Clock;
   log: Logger;
+  /** The last errors of `log`; left out: they are not kept. */
+  recentErrors?: () => readonly RecentError[];
   /** Variables that `${env.NAME}` in the declared file inserts. */
   environment: Readonly<Record<string, string | undefined>>;
 };
@@ -146,6 +148,7 @@ export class Coordinator {
     const { dispatching } = await leading.start();
     const serving = new Serving({
       ...shared,
+      recentErrors: this.#parts.recentErrors,
       tokens,
       effects: leading,
       live: () => leading.live,
@@ -174,9 +177,4 @@ async function sayLostAdministration(store: Store, log: Logger): Promise<void> {
     { tokens: count },
     'API tokens of scope write cannot manage tokens any more: use a token of scope admin. The token of SVC_API_TOKEN has that scope and can give it to others',
   );
-}
-
-/** Path of the SQLite file: from `SVC_DATABASE_URL`, or in the data folder. */
-export function databasePathOf(databaseUrl: Secret | undefined, dataDir: string): string {
-  return databaseUrl === undefined ? join(dataDir, 'svc.db') : databaseUrl.reveal().slice('sqlite:'.length);
 }

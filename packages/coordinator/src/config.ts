@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
 import { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
 import { PROCESS_SETTINGS } from '@svc/shared/process-settings.ts';
 import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
+import type { Secret } from '@svc/shared/secret.ts';
 import {
   bearerToken,
   cidrList,
@@ -143,3 +145,8 @@ export const COORDINATOR_SETTINGS = {
 } as const satisfies SettingsTable;
 
 export type CoordinatorConfig = SettingsOf<typeof COORDINATOR_SETTINGS>;
+
+/** Path of the SQLite file: from `SVC_DATABASE_URL`, or in the data folder. */
+export function databasePathOf(databaseUrl: Secret | undefined, dataDir: string): string {
+  return databaseUrl === undefined ? join(dataDir, 'svc.db') : databaseUrl.reveal().slice('sqlite:'.length);
+}

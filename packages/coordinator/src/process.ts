@@ -8,13 +8,14 @@ import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import { busOptionsOf, checkNatsSettings } from '@svc/shared/nats-settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
+import { RecentErrors } from '@svc/shared/recent-errors.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { fileVariantOf } from '@svc/shared/setting-names.ts';
 import { describeSettings } from '@svc/shared/settings.ts';
 import { SYSTEM_STORE_UNUSED, trustsSystemStore } from '@svc/shared/trusted-authorities.ts';
 import type { TlsFiles } from './api/tls-files.ts';
-import { Coordinator, databasePathOf } from './app.ts';
-import { COORDINATOR_SETTINGS, type CoordinatorConfig } from './config.ts';
+import { Coordinator } from './app.ts';
+import { COORDINATOR_SETTINGS, type CoordinatorConfig, databasePathOf } from './config.ts';
 import { DeclarationError } from './declare/located-error.ts';
 import { exportSettingsOf } from './export/export-settings.ts';
 import { operatorTokens } from './operator-tokens.ts';
@@ -42,7 +43,8 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
   const settings = settingsOfProcess(COORDINATOR_SETTINGS, checkNatsSettings);
   if (settings === null) return;
   const { values: config, warnings } = settings;
-  const log = createLogger('coordinator', config.logLevel);
+  const errors = new RecentErrors();
+  const log = createLogger('coordinator', config.logLevel, errors);
   for (const warning of warnings) log.warn(warning);
   if (!trustsSystemStore()) log.warn(SYSTEM_STORE_UNUSED);
 
@@ -62,7 +64,7 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
   try {
     mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
     const keys = await keysOf(config);
-    coordinator = await createCoordinator(config, keys, log);
+    coordinator = await createCoordinator(config, keys, log, errors);
     process.on('SIGHUP', () => void coordinator?.reload());
     const { url } = await coordinator.start();
     // Everything is encrypted with the new key by now.
@@ -88,6 +90,7 @@ async function createCoordinator(
   config: CoordinatorConfig,
   { key: secretKey, previous: previousSecretKey }: SecretKeys,
   log: ReturnType<typeof createLogger>,
+  errors: RecentErrors,
 ): Promise<Coordinator> {
   const [bus, apiTokens] = await Promise.all([
     connectBus({
@@ -120,6 +123,7 @@ async function createCoordinator(
     streams: new NatsResultStreams(bus),
     clock: systemClock,
     log,
+    recentErrors: () => errors.list(),
     environment: process.env,
   });
 }

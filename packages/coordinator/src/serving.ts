@@ -5,6 +5,7 @@ import type { Logger } from '@svc/shared/log.ts';
 import { type Measurement, measurementsOf } from '@svc/shared/metrics/measurement.ts';
 import { processMeasurements } from '@svc/shared/metrics/process-instruments.ts';
 import { API_COUNTERS, SERVING_GAUGES } from '@svc/shared/metrics/serving-instruments.ts';
+import type { RecentError } from '@svc/shared/recent-errors.ts';
 import { createApiCounters } from './api/api-counters.ts';
 import { type Api, createApi } from './api/server.ts';
 import type { TlsFiles } from './api/tls-files.ts';
@@ -34,6 +35,8 @@ export type ServingParts = {
   readonly live: () => Live | null;
   readonly isLeading: () => boolean;
   readonly isConnected: () => boolean;
+  /** The last errors of the log; left out: they are not kept. */
+  readonly recentErrors?: (() => readonly RecentError[]) | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -75,6 +78,7 @@ export class Serving {
       counters: this.#counters,
       measurements: () => this.measurements(),
       readiness: () => ({ nats: isConnected(), database: served.isRecording() }),
+      recentErrors: parts.recentErrors,
       metricsToken: config.metricsToken ?? null,
       clock,
       log,

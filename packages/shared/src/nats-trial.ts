@@ -24,10 +24,10 @@ export type TrialParts = Omit<BusParts, 'log'> & {
 };
 
 /**
- * What the stream of a subject answers to a message that it is told not to keep: `refused` is the server's word, and
- * `unheard` means that no stream takes the subject.
+ * What the stream of a subject answers to a message that it is told not to keep. `refused` is the server's word about
+ * the key. `unanswered`: there is no stream, or it does not answer; between accounts nothing tells the two apart.
  */
-export type StreamAnswer = 'reached' | 'refused' | 'unheard' | 'silent';
+export type StreamAnswer = 'reached' | 'refused' | 'unanswered';
 
 /**
  * One connection that tries out what the key of the settings may do, for the command line. It is tried once, and
@@ -114,20 +114,25 @@ export class NatsTrial {
     } catch (error) {
       await setImmediate();
       if (this.#refused.has(`publish ${subject}`)) return 'refused';
-      return error instanceof NatsError && error.code === ErrorCode.NoResponders ? 'unheard' : 'silent';
+      if (!(error instanceof NatsError)) throw error;
+      return error.code === ErrorCode.PermissionsViolation ? 'refused' : 'unanswered';
     }
   }
 
-  /** The answers of all servers of the cluster that come within a moment, as texts. */
+  /** The answers of all servers of the cluster that come within a moment, as texts; none where they are refused. */
   async askAll(subject: string, payload: object): Promise<string[]> {
     const answers: string[] = [];
-    const found = await this.#connection.requestMany(subject, JSON.stringify(payload), {
-      maxWait: ANSWER_MS,
-      // No further answer for so long means that all servers have answered.
-      jitter: 300,
-      strategy: RequestStrategy.JitterTimer,
-    });
-    for await (const message of found) answers.push(message.string());
+    try {
+      const found = await this.#connection.requestMany(subject, JSON.stringify(payload), {
+        maxWait: ANSWER_MS,
+        // No further answer for so long means that all servers have answered.
+        jitter: 300,
+        strategy: RequestStrategy.JitterTimer,
+      });
+      for await (const message of found) answers.push(message.string());
+    } catch (error) {
+      if (!(error instanceof NatsError)) throw error;
+    }
     return answers;
   }
 

@@ -139,7 +139,7 @@ test.skipIf(isSkipped)('a company runs svc as the page says', { timeout: 300_000
   );
   await company.follow(
     office,
-    adding.map((line) => line.replace(/--settings (\S+)/, '--settings /tmp/$1')),
+    adding.map((line) => line.replace(/--env-file (\S+)/, '--env-file /tmp/$1')),
   );
   const agents: LoggedProcess[] = [];
   for (const region of REGIONS) {

@@ -77,7 +77,7 @@ const SYSTEM_FOLDERS: readonly Mount[] = ['bin', 'sbin', 'lib', 'lib64'].map((pa
 const REPOSITORY = '/srv/svc';
 
 /** Folders of a machine that the commands of a page may write to. */
-const WRITABLE = ['etc', 'usr/lib/svc', 'usr/lib/sysusers.d', 'var/lib', 'run', 'tmp'];
+const WRITABLE = ['etc', 'usr/lib/svc', 'usr/lib/sysusers.d', 'usr/local/bin', 'var/lib', 'run', 'tmp'];
 
 /**
  * A machine to install svc on, made of folders over this one: it has this machine's programs, Node 24 as `/usr/bin/node`,
@@ -129,8 +129,6 @@ export class Machine {
         { from: this.#dist, to: `${REPOSITORY}/dist` },
         ...WRITABLE.map((path) => ({ from: join(this.root, path), to: `/${path}`, isWritable: true })),
       ],
-      // What somebody has installed there by hand is no part of the machine.
-      temporary: ['/usr/local'],
       networkOf: this.#network.pid,
     });
     const [out, errors, [code]] = await Promise.all([

@@ -17,11 +17,12 @@ import type { Part } from './state.ts';
 const FOLDER = {
   'nats-dir': {
     value: 'DIR',
-    description: 'folder of the NATS configuration and its keys (the default: nats-server in SVC_DATA_DIR)',
+    description: 'folder of the NATS configuration and its keys, instead of SVC_NATS_DIR',
   },
 } as const;
+const SETTINGS = { natsDir: CLI_SETTINGS.natsDir, dataDir: CLI_SETTINGS.dataDir };
 const ENV_FILE = {
-  settings: {
+  'env-file': {
     value: 'FILE',
     description: 'write the settings to this file, which only its owner may read',
   },
@@ -71,7 +72,7 @@ Options of all:
 ${describeOptions(FOLDER)}
 
 Settings, from the environment:
-${describeSettings({ dataDir: CLI_SETTINGS.dataDir })}
+${describeSettings(SETTINGS)}
 `,
   async run([action, ...args], surroundings) {
     if (action === 'init') return init(args, surroundings);
@@ -85,7 +86,7 @@ ${describeSettings({ dataDir: CLI_SETTINGS.dataDir })}
   },
 };
 
-type Files = { readonly 'nats-dir'?: string; readonly settings?: string; readonly force?: true };
+type Files = { readonly 'nats-dir'?: string; readonly 'env-file'?: string; readonly force?: true };
 
 async function init(args: readonly string[], surroundings: Surroundings): Promise<void> {
   const given = parseOptions(args, WITH_FOLDER.init);
@@ -101,8 +102,8 @@ async function init(args: readonly string[], surroundings: Surroundings): Promis
 async function add(args: readonly string[], surroundings: Surroundings): Promise<void> {
   const [regions, options] = partsIn(args, regionNamed);
   const given = parseOptions(options, WITH_FOLDER.add);
-  if (given.settings !== undefined && regions.length > 1)
-    throw new UsageError('--settings holds the settings of one region: add the regions one by one');
+  if (given['env-file'] !== undefined && regions.length > 1)
+    throw new UsageError('--env-file holds the settings of one region: add the regions one by one');
   await withFolder(given, surroundings, async (folder) => {
     await beginOnLoopback(folder, surroundings);
     for (const region of regions) {
@@ -140,8 +141,8 @@ async function rotate(args: readonly string[], surroundings: Surroundings): Prom
   if (given.finish && given.now) throw new UsageError('--finish and --now exclude each other');
   await withFolder(given, surroundings, async (folder) => {
     if (given.finish) return await finish(folder, part, given.force === true, surroundings);
-    if (!given.force && given.settings !== undefined)
-      await requireAbsent(userPath(given.settings, surroundings.environment));
+    if (!given.force && given['env-file'] !== undefined)
+      await requireAbsent(userPath(given['env-file'], surroundings.environment));
     await folder.rotate(part, given.now === true);
     await tellSettings(folder, part, given, surroundings);
     await reload(folder, { seed: await folder.seedOf(part), isAccepted: true }, surroundings);
@@ -197,8 +198,8 @@ async function withFolder(
   { environment }: Surroundings,
   work: (folder: NatsFolder) => Promise<void>,
 ): Promise<void> {
-  const { dataDir } = readEnvironment({ dataDir: CLI_SETTINGS.dataDir }, environment).values;
-  const path = userPath(given ?? join(dataDir, 'nats-server'), environment);
+  const { dataDir, natsDir } = readEnvironment(SETTINGS, environment).values;
+  const path = userPath(given ?? natsDir ?? join(dataDir, 'nats-server'), environment);
   const folder = await NatsFolder.open(path, environment);
   try {
     await work(folder);
@@ -211,7 +212,7 @@ async function withFolder(
 async function tellSettings(
   folder: NatsFolder,
   part: Part,
-  { settings: file, force }: Files,
+  { 'env-file': file, force }: Files,
   { environment, out, err }: Surroundings,
 ): Promise<void> {
   const text = await clientSettings(folder, part);

@@ -21,8 +21,8 @@ import {
 } from './state.ts';
 
 const STATE_FILE = 'regions.json';
-/** The server runs as a user of its own. Its files have no secret; the keys beside them are their owner's only. */
-const OF_SERVER = 0o644;
+/** The server may run as another user. Its files have the public halves of keys only. */
+const OF_THE_SERVER = 0o644;
 const ACCOUNTS_HEADER = '# Written by "svc region". Do not change it here: the next call would replace it.';
 
 /** What `region init` decides, beside the accounts. */
@@ -192,9 +192,9 @@ export class NatsFolder {
       if (text !== null) configurations.set(file, text);
     }
     await checkConfiguration(this.path, configurations, accounts, this.#environment);
-    if (server !== null) await replaceFile(join(this.path, server.file), server.text, OF_SERVER);
+    if (server !== null) await replaceFile(join(this.path, server.file), server.text, OF_THE_SERVER);
     await replaceFile(join(this.path, STATE_FILE), `${JSON.stringify(state, null, 2)}\n`);
-    await replaceFile(join(this.path, ACCOUNTS_FILE), accounts, OF_SERVER);
+    await replaceFile(join(this.path, ACCOUNTS_FILE), accounts, OF_THE_SERVER);
     this.#state = state;
   }
 }
