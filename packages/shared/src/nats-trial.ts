@@ -24,10 +24,10 @@ export type TrialParts = Omit<BusParts, 'log'> & {
 };
 
 /**
- * What the stream of a subject answers to a message that it is told not to keep: `refused` is the server's word, and
- * `unheard` means that no stream takes the subject.
+ * What the stream of a subject answers to a message that it is told not to keep. `refused` is the server's word about
+ * the key. `unanswered`: there is no stream, or it does not answer; between accounts nothing tells the two apart.
  */
-export type StreamAnswer = 'reached' | 'refused' | 'unheard' | 'silent';
+export type StreamAnswer = 'reached' | 'refused' | 'unanswered';
 
 /**
  * One connection that tries out what the key of the settings may do, for the command line. It is tried once, and
@@ -115,8 +115,7 @@ export class NatsTrial {
       await setImmediate();
       if (this.#refused.has(`publish ${subject}`)) return 'refused';
       if (!(error instanceof NatsError)) throw error;
-      if (error.code === ErrorCode.PermissionsViolation) return 'refused';
-      return error.code === ErrorCode.NoResponders ? 'unheard' : 'silent';
+      return error.code === ErrorCode.PermissionsViolation ? 'refused' : 'unanswered';
     }
   }
 

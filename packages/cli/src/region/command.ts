@@ -17,9 +17,10 @@ import type { Part } from './state.ts';
 const FOLDER = {
   'nats-dir': {
     value: 'DIR',
-    description: 'folder of the NATS configuration and its keys (the default: nats-server in SVC_DATA_DIR)',
+    description: 'folder of the NATS configuration and its keys, instead of SVC_NATS_DIR',
   },
 } as const;
+const SETTINGS = { natsDir: CLI_SETTINGS.natsDir, dataDir: CLI_SETTINGS.dataDir };
 const ENV_FILE = {
   'env-file': {
     value: 'FILE',
@@ -71,7 +72,7 @@ Options of all:
 ${describeOptions(FOLDER)}
 
 Settings, from the environment:
-${describeSettings({ dataDir: CLI_SETTINGS.dataDir })}
+${describeSettings(SETTINGS)}
 `,
   async run([action, ...args], surroundings) {
     if (action === 'init') return init(args, surroundings);
@@ -197,8 +198,8 @@ async function withFolder(
   { environment }: Surroundings,
   work: (folder: NatsFolder) => Promise<void>,
 ): Promise<void> {
-  const { dataDir } = readEnvironment({ dataDir: CLI_SETTINGS.dataDir }, environment).values;
-  const path = userPath(given ?? join(dataDir, 'nats-server'), environment);
+  const { dataDir, natsDir } = readEnvironment(SETTINGS, environment).values;
+  const path = userPath(given ?? natsDir ?? join(dataDir, 'nats-server'), environment);
   const folder = await NatsFolder.open(path, environment);
   try {
     await work(folder);

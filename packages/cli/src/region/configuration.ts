@@ -127,7 +127,7 @@ const MAX_CONNECTIONS = 1_024;
 const MAX_SUBSCRIPTIONS = 8 * MAX_CONNECTIONS;
 
 /** Name of a region's account. */
-export const accountOf = (region: Region): string => `R_${region}`;
+const accountOf = (region: Region): string => `R_${region}`;
 
 function exportsOf(region: Region): string[] {
   const accounts = `accounts: [${accountOf(region)}]`;

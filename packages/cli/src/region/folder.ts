@@ -21,6 +21,8 @@ import {
 } from './state.ts';
 
 const STATE_FILE = 'regions.json';
+/** The server may run as another user. Its files have the public halves of keys only. */
+const OF_THE_SERVER = 0o644;
 const ACCOUNTS_HEADER = '# Written by "svc region". Do not change it here: the next call would replace it.';
 
 /** What `region init` decides, beside the accounts. */
@@ -57,7 +59,7 @@ export class NatsFolder {
 
   /** Opens the folder for this process alone. @throws UsageError where it cannot be used */
   static async open(path: string, environment: NodeJS.ProcessEnv): Promise<NatsFolder> {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    await mkdir(path, { recursive: true, mode: 0o755 });
     const unlock = lockFile(join(path, 'regions.lock'));
     if (unlock === null)
       throw new UsageError(`another "svc region" changes ${path} now: try again when it has ended`);
@@ -190,9 +192,9 @@ export class NatsFolder {
       if (text !== null) configurations.set(file, text);
     }
     await checkConfiguration(this.path, configurations, accounts, this.#environment);
-    if (server !== null) await replaceFile(join(this.path, server.file), server.text);
+    if (server !== null) await replaceFile(join(this.path, server.file), server.text, OF_THE_SERVER);
     await replaceFile(join(this.path, STATE_FILE), `${JSON.stringify(state, null, 2)}\n`);
-    await replaceFile(join(this.path, ACCOUNTS_FILE), accounts);
+    await replaceFile(join(this.path, ACCOUNTS_FILE), accounts, OF_THE_SERVER);
     this.#state = state;
   }
 }

@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
-import { NatsTrial } from '@svc/shared/nats-trial.ts';
+import { parseNatsServers } from '@svc/shared/nats-servers.ts';
+import { NatsTrial, type TrialParts } from '@svc/shared/nats-trial.ts';
 import type { Secret } from '@svc/shared/secret.ts';
+import { z } from 'zod';
 import type { NatsFolder } from './folder.ts';
 
 /** Longest time until a reloaded server knows its new keys, ms, and the pause between two looks. */
@@ -26,7 +28,7 @@ export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null)
     const command = `nats-server --signal reload=${pid ?? pidFile}`;
     if (pid === null) {
       lines.push(
-        `no server with ${basename(file)} runs on this machine (${pidFile}). Start it with "nats-server -c ${join(folder.path, file)}". Where it runs elsewhere, copy accounts.conf there and reload it with "${command}"`,
+        `no server with ${basename(file)} runs on this machine (${pidFile}). Start it with "nats-server -c ${join(folder.path, file)}". Where it runs elsewhere, copy accounts.conf there and reload it twice with "${command}": the first reload leaves results of a new region without a receiver`,
       );
       continue;
     }
@@ -34,14 +36,45 @@ export async function reloadServers(folder: NatsFolder, sign: ReloadSign | null)
       process.kill(pid, 'SIGHUP');
     } catch (error) {
       lines.push(
-        `this user may not reload the server ${pid} (${messageOf(error)}): call "${command}" as its user`,
+        `this user may not reload the server ${pid} (${messageOf(error)}): call "${command}" twice as its user`,
       );
       continue;
     }
-    if (sign !== null) await untilSeen(listen, sign, command);
+    if (sign !== null) await untilSeen(addressed(folder, listen), sign, command);
+    await reloadAgain(folder, listen, pid);
     lines.push(`reloaded the server ${pid} with ${basename(file)}`);
   }
   return lines;
+}
+
+/**
+ * Makes the server read its configuration once more. The first reload that brings an account leaves what it imports
+ * without a receiver, so that results of a new region would be answered by "no responders" until the next reload or
+ * restart (nats-server 2.9.10, 2.10.27 and 2.15.1, 2026-11-22). A second signal during the first reload would be lost.
+ */
+async function reloadAgain(folder: NatsFolder, listen: string, pid: number): Promise<void> {
+  const seed = await folder.seedOf('system');
+  const server = addressed(folder, listen);
+  const first = await loadedAt(server, seed);
+  process.kill(pid, 'SIGHUP');
+  const endsAt = performance.now() + RELOADED_WITHIN_MS;
+  while (first !== null && (await loadedAt(server, seed)) === first && performance.now() < endsAt)
+    await delay(LOOK_EVERY_MS);
+}
+
+const varz = z.object({ data: z.object({ config_load_time: z.string() }) });
+
+/** When the server read its configuration, as it writes it; null where it cannot be asked. */
+async function loadedAt(server: Server, systemSeed: Secret): Promise<string | null> {
+  try {
+    const trial = await NatsTrial.open({ ...server, nkeySeed: systemSeed });
+    const answers = await trial.askAll('$SYS.REQ.SERVER.PING.VARZ', {}).finally(() => trial.close());
+    const found = answers.map((text) => varz.safeParse(JSON.parse(text)));
+    return found.map((each) => (each.success ? each.data.data.config_load_time : '')).join();
+  } catch (error) {
+    if (error instanceof SvcError) return null;
+    throw error;
+  }
 }
 
 /** The process of the file, where it is a nats-server of this machine. */
@@ -64,30 +97,37 @@ async function runningServer(pidFile: string): Promise<number | null> {
  *
  * @throws SvcError `nats-configuration` where it does not within {@link RELOADED_WITHIN_MS}
  */
-async function untilSeen(listen: string, sign: ReloadSign, command: string): Promise<void> {
+async function untilSeen(server: Server, sign: ReloadSign, command: string): Promise<void> {
   const endsAt = performance.now() + RELOADED_WITHIN_MS;
-  let found = await stateOfKey(listen, sign.seed);
+  let found = await stateOfKey(server, sign.seed);
   while (found !== (sign.isAccepted ? 'accepted' : 'refused')) {
     // Where this machine cannot ask the server, the signal alone must do.
     if (performance.now() > endsAt && found === 'unreachable') return;
     if (performance.now() > endsAt) {
       throw new SvcError(
         'nats-configuration',
-        `the server on ${listen} was told to reload and still has its former accounts: its log says why; then call "${command}"`,
+        `the server ${server.url} was told to reload and still has its former accounts: its log says why; then call "${command}"`,
       );
     }
     await delay(LOOK_EVERY_MS);
-    found = await stateOfKey(listen, sign.seed);
+    found = await stateOfKey(server, sign.seed);
   }
 }
 
-async function stateOfKey(listen: string, seed: Secret): Promise<'accepted' | 'refused' | 'unreachable'> {
-  const url = `nats://${listen.replace(/^(?:0\.0\.0\.0|\[::\]|\*)(?=:)/, '127.0.0.1')}`;
+async function stateOfKey(server: Server, seed: Secret): Promise<'accepted' | 'refused' | 'unreachable'> {
   try {
-    const trial = await NatsTrial.open({ url, name: 'svc region', nkeySeed: seed, trustsAnyServer: true });
+    const trial = await NatsTrial.open({ ...server, nkeySeed: seed });
     await trial.close();
     return 'accepted';
   } catch (error) {
     return error instanceof SvcError && error.code === 'nats-refused' ? 'refused' : 'unreachable';
   }
+}
+
+type Server = Pick<TrialParts, 'url' | 'name' | 'trustsAnyServer'>;
+
+/** A server of this machine. Nothing is told to it, so any certificate will do. */
+function addressed(folder: NatsFolder, listen: string): Server {
+  const url = `nats://${listen.replace(/^(?:0\.0\.0\.0|\[::\]|\*)(?=:)/, '127.0.0.1')}`;
+  return { url, name: 'svc region', trustsAnyServer: parseNatsServers(folder.state.url).requiresTls };
 }

@@ -74,7 +74,7 @@ async function copyConsistently(
   if (isWithoutKeys || places.keysOfSettings !== null) {
     for (const name of KEY_FILES) await rm(join(draft, name), { force: true });
   }
-  await copyNatsFolder(places.dataDir, draft);
+  await copyNatsFolder(places.natsDir, draft);
 }
 
 /** The keys of the data folder as one text. */
@@ -83,9 +83,8 @@ async function keyText(folder: string): Promise<string> {
   return (await Promise.all(texts)).join('\n');
 }
 
-/** Keys and accounts of NATS, where "svc region" keeps them in the data folder. */
-async function copyNatsFolder(dataDir: string, draft: string): Promise<void> {
-  const folder = join(dataDir, NATS_FOLDER);
+/** Keys and accounts of NATS that "svc region" keeps. */
+async function copyNatsFolder(folder: string, draft: string): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const names = entries.filter((entry) => entry.isFile() && /\.(?:nk|conf|json)$/.test(entry.name));
   if (names.length === 0) return;

@@ -19,7 +19,7 @@ export const backupCommand: CommandBody = {
   help: `Usage: npm run svc -- backup FOLDER [--without-keys]
 
 Copies the database as it is at one moment, the secret key, the generated API token, and the keys and accounts of NATS that "svc
-region" keeps in the data folder, to a new folder. The copy is checked. The coordinator may run, and is not delayed. Call it on the
+region" keeps, to a new folder. The copy is checked. The coordinator may run, and is not delayed. Call it on the
 coordinator's machine, as its user.
 
 The backup opens every stored secret: guard it like the data folder, or keep the key apart with --without-keys. A key that
@@ -60,9 +60,10 @@ ${SETTINGS}`,
     const [path, options] = pathIn(args, 'restore FOLDER: the backup', surroundings);
     parseOptions(options, {});
     const places = placesOf(surroundings.environment);
-    const { manifest, needsKey } = await restoreBackup(path, places);
+    const { manifest, needsKey, keepsNats } = await restoreBackup(path, places);
     const { err } = surroundings;
     err.write(`svc: restored the backup of ${manifest.made_at} to ${places.dataDir}\n`);
+    if (keepsNats) err.write(`svc: ${places.natsDir} is there already, and stays as it is\n`);
     if (needsKey) {
       err.write(
         `svc: it has no secret key: bring ${places.dataDir}/secret-key, or set SVC_SECRET_KEY, before you start the coordinator\n`,

@@ -8,14 +8,14 @@ import { z } from 'zod';
 export const MANIFEST_FILE = 'manifest.json';
 
 /** What a backup has. It is written last, so a backup without it is not complete. */
-export const manifest = z.object({
+const manifest = z.object({
   v: z.literal(1),
   /** ISO 8601 */
   made_at: z.string(),
   /** Version of svc that made it. */
   version: z.string(),
   /** SHA-256 in hex, by the path in the backup. */
-  files: z.record(z.string().regex(/^[\w.-]+(?:\/[\w.-]+)?$/), z.string()),
+  files: z.record(z.string().regex(/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/), z.string()),
 });
 export type Manifest = z.infer<typeof manifest>;
 

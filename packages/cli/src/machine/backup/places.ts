@@ -8,6 +8,7 @@ import {
   type SecretKeys,
 } from '@svc/coordinator/store/key-files.ts';
 import { readEnvironment } from '@svc/shared/settings.ts';
+import { CLI_SETTINGS } from '../../settings.ts';
 import { userPath } from '../../write-file.ts';
 
 /** The settings that say where the coordinator's data are. */
@@ -16,11 +17,14 @@ export const PLACES = {
   databaseUrl: COORDINATOR_SETTINGS.databaseUrl,
   secretKey: COORDINATOR_SETTINGS.secretKey,
   previousSecretKey: COORDINATOR_SETTINGS.previousSecretKey,
+  natsDir: CLI_SETTINGS.natsDir,
 };
 
 export type Places = {
   readonly dataDir: string;
   readonly database: string;
+  /** Folder of "svc region". */
+  readonly natsDir: string;
   /** Keys that the settings give; null: they are in the data folder. */
   readonly keysOfSettings: SecretKeys | null;
 };
@@ -30,7 +34,7 @@ export const KEY_FILES = [SECRET_KEY_FILE, PREVIOUS_SECRET_KEY_FILE] as const;
 export const SECRET_FILES = [...KEY_FILES, API_TOKEN_FILE] as const;
 /** Name of the database in a backup. */
 export const DATABASE_FILE = 'svc.db';
-/** Folder of `svc region`, in the data folder and in a backup. */
+/** Name of the folder of `svc region` in a backup. */
 export const NATS_FOLDER = 'nats-server';
 
 /** @throws SettingsError */
@@ -40,6 +44,7 @@ export function placesOf(environment: NodeJS.ProcessEnv): Places {
   const dataDir = userPath(values.dataDir, environment);
   return {
     dataDir,
+    natsDir: userPath(values.natsDir ?? join(dataDir, NATS_FOLDER), environment),
     database: userPath(databasePathOf(databaseUrl, dataDir), environment),
     keysOfSettings: secretKey === undefined ? null : { key: secretKey, previous: previousSecretKey ?? null },
   };

@@ -103,15 +103,10 @@ async function mayReport(trial: NatsTrial, region: Region): Promise<Finding> {
       return ok(`the key may report results of ${region}, and their stream answers`);
     case 'refused':
       return failed(`the key may not report results of ${region}`, OTHER_REGION);
-    case 'unheard':
+    case 'unanswered':
       return warning(
-        `no stream takes results of ${region} yet`,
-        'start the coordinator: it makes the stream when it sees the first agent of the region',
-      );
-    case 'silent':
-      return failed(
-        `the stream of results of ${region} does not answer`,
-        'look at the disk and the log of the NATS server; in a cluster, at its quorum',
+        `no stream answers for results of ${region}`,
+        'the coordinator makes it when it sees the first agent of the region: start both. If they run, look at "svc status" and at the disk and the log of the NATS server',
       );
   }
 }
