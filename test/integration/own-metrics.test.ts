@@ -192,3 +192,25 @@ test('an endpoint that refuses, hangs or drips delays neither checks nor the sto
   await service.stopAgent('hosta-fra');
   await service.stopCoordinator();
 });
+
+test('points that an endpoint rejects are logged, and no secret that it repeats', {
+  timeout: 60_000,
+}, async (context) => {
+  const opened = openedIn(context);
+  const receiver = await receiverIn(opened);
+  receiver.intercept = (message, response) => {
+    const errorMessage = `no room for ${message.headers.authorization}`;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ partialSuccess: { rejectedDataPoints: '3', errorMessage } }));
+    return true;
+  };
+  const service = await serviceIn(opened, {
+    regions: [],
+    declared: {},
+    ownExport: settingsFor(`${receiver.url}/v1/metrics`, { encoding: 'json' }),
+  });
+  const rejected = () => service.warnings.find(({ msg }) => msg.includes('with a warning'));
+  await service.until(() => rejected() !== undefined);
+  expect(rejected()?.warning).toMatch(/Partial Success.*"rejectedDataPoints":"3".*no room for \*{8}/);
+  expect(JSON.stringify(service.warnings)).not.toContain('secret-of-the-endpoint');
+});

@@ -67,13 +67,16 @@ export function startReader(settings: OwnExportSettings, parts: OwnExportParts):
   };
 }
 
-/** The SDK says only by its process-wide logger that an endpoint rejected points of a request that it took. */
+/**
+ * The SDK says only by its process-wide logger that an endpoint rejected points of a request that it took. A process
+ * has one export.
+ */
 function listenToWarnings(exportLog: ExportLog, { log, clock }: OwnExportParts): void {
   const throttled = new ThrottledLog(log, clock);
   const ignore = () => {};
   const warn = (...said: unknown[]) => {
     const warning = exportLog.masked(said.map(messageOf).join(' '));
-    throttled.warn('the endpoint of the own metrics took a request and not all of it', { warning });
+    throttled.warn('the endpoint took an export of own metrics, with a warning', { warning });
   };
   diag.setLogger(
     { error: ignore, warn, info: ignore, debug: ignore, verbose: ignore },
