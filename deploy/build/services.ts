@@ -7,7 +7,8 @@ import { entryWithThreads, threadsInOneFile, threadsOf } from './threads.ts';
 const SERVICES = {
   coordinator: { sources: 'packages/coordinator/src', flags: COORDINATOR_FLAGS },
   agent: { sources: 'packages/agent/src', flags: AGENT_FLAGS },
-  svc: { sources: 'packages/cli/src', flags: ['--use-system-ca'] },
+  // Without `--` Node takes the option --env-file of a command for itself.
+  svc: { sources: 'packages/cli/src', flags: ['--use-system-ca', '--'] },
 };
 
 /** What is bundled as one file: the services, and the command line `svc`. */

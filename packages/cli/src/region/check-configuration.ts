@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { SvcError } from '@svc/shared/errors.ts';
 import { ACCOUNTS_FILE } from './configuration.ts';
@@ -56,10 +56,12 @@ async function check(draft: string, shown: string, environment: NodeJS.ProcessEn
   }
 }
 
-function commands({ SVC_NATS_SERVER, PATH = '' }: NodeJS.ProcessEnv): string[] {
+function commands({ SVC_NATS_SERVER, PATH = '', npm_package_json: manifest }: NodeJS.ProcessEnv): string[] {
   if (SVC_NATS_SERVER) return [SVC_NATS_SERVER];
-  const project = join(import.meta.dirname, '../../../..', OF_THE_PROJECT);
-  const folders = [...PATH.split(delimiter).filter((folder) => folder !== ''), ...SYSTEM_FOLDERS, project];
+  // `npm run` names the project's manifest.
+  const ofProject = manifest === undefined ? [] : [join(dirname(manifest), OF_THE_PROJECT)];
+  const inPath = PATH.split(delimiter).filter((folder) => folder !== '');
+  const folders = [...inPath, ...SYSTEM_FOLDERS, ...ofProject];
   return folders.map((folder) => join(folder, 'nats-server'));
 }
 
