@@ -7,8 +7,11 @@ import { entryWithThreads, threadsInOneFile, threadsOf } from './threads.ts';
 const SERVICES = {
   coordinator: { sources: 'packages/coordinator/src', flags: COORDINATOR_FLAGS },
   agent: { sources: 'packages/agent/src', flags: AGENT_FLAGS },
-  // Without `--` Node takes the option --env-file of a command for itself.
-  svc: { sources: 'packages/cli/src', flags: ['--use-system-ca', '--'] },
+  svc: {
+    sources: 'packages/cli/src',
+    // Without the last flag Node would take some of the command's options for its own (decision 0270).
+    flags: ['--use-system-ca', '--'],
+  },
 };
 
 /** What is bundled as one file: the services, and the command line `svc`. */

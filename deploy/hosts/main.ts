@@ -9,11 +9,11 @@ import { messageOf, SvcError } from '@svc/shared/errors.ts';
 import { FORMS, type Form, formOf, generatedFiles } from './forms.ts';
 import { givenSettings } from './given-settings.ts';
 
-const USAGE = `node deploy/hosts/main.ts --env-file FILE [options]
+const USAGE = `node deploy/hosts/main.ts --settings FILE [options]
 
 Prints what a host needs to run an agent of a region, as one file. It holds the key of the region.
 
-  --env-file FILE       settings of the agent, as "svc region add REGION --env-file FILE" writes them
+  --settings FILE       settings of the agent, as "svc region add REGION --settings FILE" writes them
   --ca FILE             authority of the NATS server, where the system of the agent does not know it
   --form FORM           vm (user data for cloud-init), compose or kubernetes; the default is that of the region's host
   --image NAME          container image; for compose and kubernetes
@@ -24,7 +24,7 @@ Prints what a host needs to run an agent of a region, as one file. It holds the 
 
 const { values } = parseArgs({
   options: {
-    'env-file': { type: 'string' },
+    settings: { type: 'string' },
     ca: { type: 'string' },
     form: { type: 'string' },
     image: { type: 'string' },
@@ -40,7 +40,7 @@ function main(): void {
     writeAll();
     return;
   }
-  const envFile = values['env-file'];
+  const envFile = values.settings;
   if (values.help === true || envFile === undefined) {
     process.stdout.write(USAGE);
     process.exitCode = values.help === true ? 0 : 1;

@@ -33,6 +33,8 @@ case ${1:-} in
 coordinator)
   place 0755 "$dist/coordinator.mjs" /usr/lib/svc/coordinator.mjs
   place 0755 "$dist/svc.mjs" /usr/lib/svc/svc.mjs
+  mkdir -p "$root/usr/local/bin"
+  ln -sf /usr/lib/svc/svc.mjs "$root/usr/local/bin/svc"
   place 0644 "$from/svc.sysusers" /usr/lib/sysusers.d/svc.conf
   place 0644 "$from/svc-coordinator.service" /etc/systemd/system/svc-coordinator.service
   example coordinator.env.example /etc/svc/coordinator.env

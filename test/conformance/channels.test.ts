@@ -1,6 +1,4 @@
-import { SENDING_KINDS } from '@svc/coordinator/notify/registry.ts';
-import { channelProblems, type StoredChannel, type StoredChannelOf } from '@svc/coordinator/notify/sender.ts';
-import { CHANNEL_KINDS } from '@svc/shared/channels/settings.ts';
+import { channelProblems, type StoredChannelOf } from '@svc/coordinator/notify/sender.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FULL_ALERT, loopbackParts, loopbackSender, sendContext } from '../support/channel-sending.ts';
@@ -90,19 +88,3 @@ function keepsItsPromises<K extends PostingKind>(kind: K): void {
     },
   );
 }
-
-const WITHOUT_SENDER = CHANNEL_KINDS.filter((kind) => !(SENDING_KINDS as readonly string[]).includes(kind));
-
-test.each(WITHOUT_SENDER)(
-  '%s can be declared, and says that this version cannot send to it',
-  async (kind) => {
-    const message = `${kind} channels are not available in this version`;
-    expect(channelProblems(loopbackParts())(kind, {})).toEqual({ reason: 'no-sender', message });
-    // The settings do not matter: nothing reads them.
-    const channel = { kind, settings: new Secret({}) } as unknown as StoredChannel;
-    expect(await loopbackSender()(channel, FULL_ALERT, sendContext())).toEqual({
-      outcome: 'permanent-channel',
-      error: message,
-    });
-  },
-);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createSender } from '@svc/coordinator/notify/sender.ts';
 import { createSendMail } from '@svc/coordinator/outgoing/smtp/mail.ts';
 import type { SmtpRelay } from '@svc/coordinator/outgoing/smtp/relay.ts';
@@ -8,6 +9,7 @@ import { FULL_ALERT, loopbackParts, sendContext } from '../support/channel-sendi
 import { FakeClock } from '../support/fake-clock.ts';
 import { TEST_AUTHORITY } from '../support/tls/certificates.ts';
 import { MailServer, type MailStep } from '../support/vendors/smtp.ts';
+import { SHOWN_ALERT } from './channels/shown-alert.ts';
 
 /* What all kinds promise, for the one that does not send over HTTP. */
 
@@ -22,11 +24,15 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 /** As production sends, with STARTTLS and a login. */
-function send(alert: Alert = FULL_ALERT, context = sendContext()) {
+function send(
+  alert: Alert = FULL_ALERT,
+  context = sendContext(),
+  from = { name: 'svc "alerts"', address: 'svc@grüße.example' },
+) {
   const relay: SmtpRelay = { host: 'localhost', port: server.port, tls: 'starttls', credentials: ACCOUNT };
   const operator = {
     smtpUrl: new Secret(relay),
-    mailFrom: { name: 'svc "alerts"', address: 'svc@grüße.example' },
+    mailFrom: from,
   };
   const sendMail = createSendMail({ clock: new FakeClock(), ca: [TEST_AUTHORITY] });
   return createSender(loopbackParts({ sendMail, operator }))(CHANNEL, alert, context);
@@ -164,4 +170,14 @@ test.each([
   expect(mail?.parsed.parts).toHaveLength(2);
   expect(mail?.parsed.parts[1]?.text).not.toMatch(/<(?:script|img)/i);
   for (const line of mail?.raw.split('\r\n') ?? []) expect(line.length).toBeLessThanOrEqual(998);
+});
+
+test('the page shows what is sent', async () => {
+  await send(SHOWN_ALERT, sendContext(), { name: 'svc', address: 'svc@example.com' });
+  const { headers, parts } = server.mails[0]?.parsed ?? { headers: new Map(), parts: [] };
+  const page = readFileSync(new URL('../../docs/channels/email.md', import.meta.url), 'utf8');
+  const [, shown = ''] = /^## What is sent$[\s\S]*?^```text\n([\s\S]*?)\n```$/m.exec(page) ?? [];
+  const lines = [...headers].map(([name, value]) => `${name}: ${value}`);
+  const text = parts[0]?.text.replaceAll('\r\n', '\n').trimEnd();
+  expect(shown).toBe(`${lines.join('\n')}\n\n${text}`);
 });

@@ -1,5 +1,6 @@
 /** Each alert rule fires on a real Prometheus that scrapes a real service in which its case was caused. */
 import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { agentsSubject, resultsStream, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import type { Region } from '@svc/shared/regions.ts';
 import { connect, type NatsConnection } from 'nats';
@@ -21,16 +22,20 @@ const STREAMS_BYTES = 6 * 2 ** 20;
 /** Rules that a busy machine may make fire at any time, and one whose threshold every disk is below here. */
 const MAY_FIRE = ['SvcEventLoopBlocked', 'SvcChecksLate', 'SvcDatabaseDiskAlmostFull'];
 
-/** The rules without their waits, and with a disk that is almost full. */
+/** The rules without their waits, with a short memory of the event loop, and with a disk that is almost full. */
 function impatientRules(): string {
   const text = readFileSync(RULES_FILE, 'utf8');
-  return text.replaceAll(/^( +for:) .*$/gm, '$1 0s').replace('< 1073741824', '< 1e18');
+  return text
+    .replaceAll(/^( +for:) .*$/gm, '$1 0s')
+    .replace('< 1073741824', '< 1e18')
+    .replace('delay_seconds_sum[5m]', 'delay_seconds_sum[15s]');
 }
 
 describe.skipIf(PROGRAMS === null)('the alert rules', () => {
   const opened: Opened = [];
   let web: HttpTarget;
   let silent: HttpTarget;
+  const unanswered: ServerResponse[] = [];
   let gone: Receiver;
   let busy: Receiver;
   let refusing: OtlpReceiver;
@@ -41,7 +46,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
   beforeAll(async () => {
     web = await opening(startHttpTarget());
     silent = await opening(startHttpTarget());
-    silent.answerWith(() => {});
+    silent.answerWith((response) => unanswered.push(response));
     gone = await opening(startReceiver());
     gone.answerWith((_request, response) => response.writeHead(410).end());
     busy = await opening(startReceiver());
@@ -219,7 +224,12 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
     [
       ['SvcNatsDisconnected', 'SvcAgentNatsDisconnected', 'SvcAgentResultsWait'],
       async () => {
+        // Skipped for overload while the database was held, checks come again.
+        await prometheus.until(async () => unanswered.some(({ destroyed }) => !destroyed));
         await service.nats.stop();
+        // A check that was under way ends now, so that its result waits in the agent.
+        silent.answerWith((response) => response.end());
+        for (const response of unanswered) response.end();
         for (const alert of ['SvcNatsDisconnected', 'SvcAgentNatsDisconnected', 'SvcAgentResultsWait']) {
           await prometheus.fires(alert);
         }
@@ -255,9 +265,7 @@ describe.skipIf(PROGRAMS === null)('the alert rules', () => {
   ];
 
   test.each(causes)('%j fire', { timeout: 120_000 }, async (alerts, cause) => {
-    const fired = Promise.all(alerts.map((alert) => prometheus.fires(alert)));
-    await cause();
-    await fired;
+    await Promise.all([cause(), ...alerts.map((alert) => prometheus.fires(alert))]);
   });
 
   test('are all caused here', () => {

@@ -47,6 +47,9 @@ async function busyService(opened: Opened, more: { otlp_endpoint?: string }) {
           ...more,
         },
       },
+      svc_tcp_monitor: {
+        up: { name: 'Up', uri: `127.0.0.1:${web.port}`, periodicity: '30s', active: true, regions: REGIONS },
+      },
       svc_notification: {
         hook: {
           provider_type: 'webhook',
@@ -72,15 +75,17 @@ test.skipIf(PROGRAMS === null)(
     const service = await busyService(opened, {});
     const agents = REGIONS.map((region) => `http://127.0.0.1:${service.agent(region).healthPort}`);
     await prometheus.scrape([service.url, ...agents]);
-    for (const [panel, query] of queriesOf(SERVICE_DASHBOARD)) {
-      // A rate has a value from the second scrape on, a percentile from the first event between two.
-      await prometheus.until(async () => {
-        if (panel === 'Duration of attempts') {
-          await service.request('POST', '/v1/notifications/1/test');
-        }
-        return (await prometheus.query(query)).some(({ value }) => Number.isFinite(value));
+    const [channel] = service.query<{ id: number }>('SELECT id FROM notifications');
+    // A rate has a value from the second scrape on, a percentile from the first event between two.
+    const unanswered = async () => {
+      await service.request('POST', `/v1/notifications/${channel?.id}/test`);
+      const asked = queriesOf(SERVICE_DASHBOARD).map(async ([panel, query]) => {
+        const samples = await prometheus.query(query);
+        return samples.some(({ value }) => Number.isFinite(value)) ? [] : [`${panel}: ${query}`];
       });
-    }
+      return (await Promise.all(asked)).flat();
+    };
+    await expect.poll(unanswered, { interval: 1_000, timeout: 90_000 }).toEqual([]);
   },
 );
 

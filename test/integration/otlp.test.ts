@@ -310,12 +310,13 @@ test('endpoints that hang, refuse and redirect delay no other', { timeout: 180_0
   expect(await service.metric('svc_otlp_endpoints{state="failing"}')).toBeGreaterThanOrEqual(2);
 });
 
-/** Of docs/metrics.md. */
-function documentedQueries(): string[] {
+/** Of docs/metrics.md, by their questions. */
+function documentedQueries(): Map<string, string> {
   const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
   const table = page.slice(page.indexOf('## Queries'), page.indexOf('## When an endpoint'));
-  const queries = [...table.matchAll(/^\|[^|]+\| `(.+)` \|$/gm)].map(([, query = '']) => query);
-  expect(queries.length).toBeGreaterThan(4);
+  const rows = table.matchAll(/^\| ([^|]+) \| `(.+)` \|$/gm);
+  const queries = new Map([...rows].map(([, question = '', query = '']) => [question, query]));
+  expect(queries.size).toBeGreaterThan(6);
   return queries;
 }
 
@@ -347,20 +348,22 @@ test.skipIf(victoria === null)(
     const stored = await quiet(service);
     const total = async () => (await database.query('sum(svc_checks_total)'))[0]?.value ?? 0;
     await service.until(async () => (await total()) === checksOf(stored));
-    const byOutcome = await database.query('sum by (svc_check_outcome) (svc_checks_total)');
+    const documented = documentedQueries();
+    const ask = (question: string) => database.query(documented.get(question) ?? '');
+    const byOutcome = await ask('checks so far, by outcome');
+    expect(byOutcome).toHaveLength(3);
     for (const { labels, value } of byOutcome) {
-      const outcome = labels.svc_check_outcome;
-      expect(value).toBe(checksOf(stored.filter((row) => row.outcome === outcome)));
+      expect(value).toBe(checksOf(stored.filter(({ outcome }) => outcome === labels.svc_check_outcome)));
     }
-    const [count] = await database.query('sum(svc_check_duration_seconds_count)');
-    expect(count?.value).toBe(checksOf(stored));
-    const sum = async (query: string) => (await database.query(query))[0]?.value ?? Number.NaN;
-    expect(await sum('sum(svc_check_duration_seconds_sum)')).toBeCloseTo(
-      stored.reduce((seconds, { latency }) => seconds + latency, 0),
-      3,
-    );
-    for (const query of documentedQueries()) await database.query(query);
-    const down = await database.query('svc_monitor_status_ratio{svc_monitor_state="error"} == 1');
+    const means = await ask('mean duration of all checks so far, by region');
+    expect(means).toHaveLength(REGIONS.length);
+    for (const { labels, value } of means) {
+      const rows = stored.filter(({ region }) => region === labels.svc_region);
+      const seconds = rows.reduce((sum, { latency }) => sum + latency, 0);
+      expect(value).toBeCloseTo(seconds / checksOf(rows), 9);
+    }
+    for (const query of documented.values()) await database.query(query);
+    const down = await ask('monitors that are down');
     const failing = stored.filter(({ outcome }) => outcome === 'failed').map(({ monitor_id }) => monitor_id);
     expect(down.map(({ labels }) => Number(labels.svc_monitor_id)).sort()).toEqual(
       [...new Set(failing)].sort(),

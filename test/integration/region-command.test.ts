@@ -1,11 +1,11 @@
 /** `svc region` with a real NATS server that is configured, reloaded and asked by it. */
 
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseEnv } from 'node:util';
+import { parseEnv, promisify } from 'node:util';
 import { agentsSubject, resultsSubject } from '@svc/shared/messages/subjects.ts';
 import { NatsTrial } from '@svc/shared/nats-trial.ts';
 import { REGIONS } from '@svc/shared/regions.ts';
@@ -16,6 +16,8 @@ import { startConfiguredNats } from '../support/configured-nats.ts';
 import { freePort } from '../support/free-port.ts';
 import { ROOT } from '../support/process.ts';
 import { type Said, svc } from '../support/svc.ts';
+
+const run = promisify(execFile);
 
 let folder: string;
 let listen: string;
@@ -61,6 +63,25 @@ async function connected(seed: string) {
   onTestFinished(() => connection.close());
   return connection;
 }
+
+test('as a program of its own, it writes the settings and what the server, another user, may read', async () => {
+  const program = (...args: string[]) =>
+    run(process.execPath, [
+      '--',
+      join(ROOT, 'packages/cli/src/main.ts'),
+      'region',
+      ...args,
+      '--nats-dir',
+      folder,
+    ]);
+  // Node takes some options for its own wherever they stand, among them --env-file.
+  await program('init', '--listen', listen, '--env-file', file('coordinator.env'));
+  await program('add', 'hosta-ams', '--env-file', file('agent.env'));
+  const modeOf = async (name: string) => ((await stat(file(name))).mode & 0o777).toString(8);
+  expect(await Promise.all(['nats.conf', 'accounts.conf'].map(modeOf))).toEqual(['644', '644']);
+  const secret = ['coordinator.env', 'agent.env', 'coordinator.nk', 'agent-hosta-ams.nk', 'regions.json'];
+  expect(await Promise.all(secret.map(modeOf))).toEqual(secret.map(() => '600'));
+});
 
 test('a region is added, its key replaced without a gap, and removed', async () => {
   const init = await region('init', '--listen', listen);

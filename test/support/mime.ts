@@ -56,7 +56,7 @@ function decoded(body: string, encoding = '7bit'): string {
     case 'base64':
       return Buffer.from(body, 'base64').toString();
     case 'quoted-printable':
-      return unquoted(body.replace(/[ \t]*=\r\n/g, '')).toString();
+      return unquoted(body.replace(/=\r\n/g, '')).toString();
     default:
       throw new Error(`unknown encoding ${encoding}`);
   }

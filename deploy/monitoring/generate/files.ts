@@ -3,7 +3,7 @@ import { MONITORS_DASHBOARD } from './monitors-dashboard.ts';
 import { monitoringReadme } from './readme.ts';
 import { SERVICE_DASHBOARD } from './service-dashboard.ts';
 
-export const DASHBOARDS: readonly Dashboard[] = [SERVICE_DASHBOARD, MONITORS_DASHBOARD];
+const DASHBOARDS: readonly Dashboard[] = [SERVICE_DASHBOARD, MONITORS_DASHBOARD];
 
 /** The generated files of `deploy/monitoring/` by their path in it. */
 export function monitoringFiles(): ReadonlyMap<string, string> {

@@ -16,7 +16,6 @@ export type NotYet = {
  *
  * Where one of them is set, the API, the log at the start, the report of the declared file and Terraform
  * warn, and the reference is marked. Delete a line here when its function works; that ends all warnings.
- * Channels that cannot send have a state of their own (`failing`).
  */
 export const NOT_YET: readonly NotYet[] = [
   {

@@ -19,6 +19,8 @@ export type Case<K extends ChannelKind> = {
   readonly payload: unknown;
   /** Reads a body that is no JSON. */
   bodyOf?(request: ReceivedRequest): unknown;
+  /** What the page of the kind shows of a request; without it its JSON. */
+  shownOf?(request: ReceivedRequest): unknown;
   readonly verdicts: Verdicts;
   /** The status of a success; without it 200. */
   readonly taken?: number;

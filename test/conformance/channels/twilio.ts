@@ -44,6 +44,7 @@ https://svc.example/monitors/12`;
 
 export const smsCase: Case<'sms'> = {
   ...common,
+  shownOf: ({ text }) => new URLSearchParams(text).get('Body'),
   operator: (url) => ({ ...account(url), twilioSmsFrom: 'svc' }),
   payload: {
     ...sent,
@@ -58,6 +59,7 @@ export const smsCase: Case<'sms'> = {
 
 export const messengerBCase: Case<'messenger_b'> = {
   ...common,
+  shownOf: ({ text }) => JSON.parse(new URLSearchParams(text).get('ContentVariables') ?? ''),
   operator: (url) => ({
     ...account(url),
     twilioWhatsappFrom: '+14155550100',

@@ -1,6 +1,7 @@
 import type { OperatorValues } from '@svc/coordinator/notify/sender.ts';
 import type { ChannelKind, ChannelSettings } from '@svc/shared/channels/settings.ts';
 import { Secret } from '@svc/shared/secret.ts';
+import { z } from 'zod';
 import { OnCall } from '../../support/vendors/oncall.ts';
 import { Opsgenie } from '../../support/vendors/opsgenie.ts';
 import { PagerDuty } from '../../support/vendors/pagerduty.ts';
@@ -8,6 +9,7 @@ import { serveVendor } from '../../support/vendors/serve.ts';
 import { MailServer } from '../../support/vendors/smtp.ts';
 import { Twilio } from '../../support/vendors/twilio.ts';
 import type { Vendor } from '../../support/vendors/vendor.ts';
+import { MESSAGE_VENDORS, type MessageKind, type MessageVendor } from '../channels/message-vendors.ts';
 import { ENDS_OF_MESSAGES, endsOfIncidents, type Life, statusOf, type VendorSide } from './life.ts';
 
 const KEY = '0123456789abcdef0123456789abcdef';
@@ -152,11 +154,54 @@ const email: Life<'email'> = {
   ends: ENDS_OF_MESSAGES,
 };
 
-/** The kinds whose vendors are told the whole life of an incident. */
-export type LivedKind = 'email' | 'sms' | 'messenger_b' | 'incident_a' | 'incident_b' | 'incident_c';
+/** A vendor that shows messages to people. */
+function messages<K extends MessageKind>(kind: K): Life<K> {
+  const vendorOf: MessageVendor<K> = MESSAGE_VENDORS[kind];
+  return {
+    start() {
+      const vendor = vendorOf.create();
+      const held = () => vendor.messages.map(({ text }) => statusOf(text));
+      return over(vendor, held, (url) => ({
+        settings: vendorOf.settings(url),
+        operator: vendorOf.operator(url),
+      }));
+    },
+    ends: ENDS_OF_MESSAGES,
+  };
+}
 
-export const LIVES: { readonly [K in LivedKind]: Life<K> } = {
+const webhook: Life<'webhook'> = {
+  start() {
+    const statuses: string[] = [];
+    const body = z.object({ status: z.string() });
+    const vendor: Vendor = {
+      answer({ json }) {
+        statuses.push(body.parse(json).status);
+        return { status: 200 };
+      },
+    };
+    return over(
+      vendor,
+      () => statuses,
+      (url) => ({
+        settings: { endpoint: url, headers: null },
+        operator: {},
+      }),
+    );
+  },
+  // It says nothing of a test: whoever receives it sees an error of a monitor without an id.
+  ends: { ...ENDS_OF_MESSAGES, 'a test': ['error'] },
+};
+
+/** One line for each kind: its vendor is told the whole life of an incident. */
+export const LIVES: { readonly [K in ChannelKind]: Life<K> } = {
   email,
+  webhook,
+  messenger_a: messages('messenger_a'),
+  chat_a: messages('chat_a'),
+  chat_b: messages('chat_b'),
+  chat_c: messages('chat_c'),
+  push_a: messages('push_a'),
   sms,
   messenger_b: messengerB,
   incident_a: incidentA,

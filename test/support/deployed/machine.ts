@@ -47,6 +47,22 @@ export class LoopbackNetwork {
     return out;
   }
 
+  /** Starts a program in this network, which writes a line once it is ready. */
+  async start(command: string, ...args: readonly string[]): Promise<{ close(): Promise<void> }> {
+    const child = spawn('nsenter', [`--net=/proc/${this.pid}/ns/net`, '--', command, ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    if (child.pid !== undefined) child.once('exit', guardProcess(child.pid));
+    await once(child.stdout, 'data');
+    return {
+      async close() {
+        const ended = once(child, 'exit');
+        child.kill('SIGKILL');
+        await ended;
+      },
+    };
+  }
+
   close(): Promise<void> {
     return this.#end();
   }
@@ -57,8 +73,11 @@ const SYSTEM_FOLDERS: readonly Mount[] = ['bin', 'sbin', 'lib', 'lib64'].map((pa
   to: `/${path}`,
 }));
 
+/** Where the repository is on a machine. */
+const REPOSITORY = '/srv/svc';
+
 /** Folders of a machine that the commands of a page may write to. */
-const WRITABLE = ['etc', 'usr/lib/svc', 'usr/lib/sysusers.d', 'var/lib', 'run', 'tmp'];
+const WRITABLE = ['etc', 'usr/lib/svc', 'usr/lib/sysusers.d', 'usr/local/bin', 'var/lib', 'run', 'tmp'];
 
 /**
  * A machine to install svc on, made of folders over this one: it has this machine's programs, Node 24 as `/usr/bin/node`,
@@ -68,6 +87,9 @@ const WRITABLE = ['etc', 'usr/lib/svc', 'usr/lib/sysusers.d', 'var/lib', 'run', 
 export class Machine {
   /** Its own files. */
   readonly root: string;
+  readonly #folder: string;
+  /** For commands, which write to folders of the root. */
+  readonly #shellRoot: string;
   readonly #network: LoopbackNetwork;
   readonly #dist: string;
 
@@ -75,12 +97,16 @@ export class Machine {
   constructor(network: LoopbackNetwork, dist: string) {
     this.#network = network;
     this.#dist = dist;
-    this.root = mkdtempSync(join(tmpdir(), 'svc-machine-'));
+    this.#folder = mkdtempSync(join(tmpdir(), 'svc-machine-'));
+    this.root = join(this.#folder, 'root');
     for (const folder of [...WRITABLE, 'usr/bin']) mkdirSync(join(this.root, folder), { recursive: true });
     cpSync('/etc', join(this.root, 'etc'), { recursive: true, verbatimSymlinks: true, filter: isPlain });
     for (const folder of ['etc/svc', 'etc/systemd/system'])
       rmSync(join(this.root, folder), { recursive: true, force: true });
     placeProgram(process.execPath, join(this.root, 'usr/bin/node'));
+    this.#shellRoot = join(this.#folder, 'shell');
+    mkdirSync(join(this.#shellRoot, 'usr/bin'), { recursive: true });
+    placeProgram(process.execPath, join(this.#shellRoot, 'usr/bin/node'));
   }
 
   /**
@@ -91,16 +117,16 @@ export class Machine {
    */
   async shell(line: string): Promise<string> {
     const child = startConfined({
-      command: ['/bin/sh', '-c', `cd '${ROOT}' && ${line}`],
+      command: ['/bin/sh', '-c', `cd ${REPOSITORY} && ${line}`],
       environment: { HOME: '/tmp' },
       uid: 0,
       gid: 0,
-      root: this.root,
+      root: this.#shellRoot,
       overMachine: ['usr'],
       mounts: [
         ...SYSTEM_FOLDERS,
-        { from: ROOT, to: ROOT },
-        { from: this.#dist, to: join(ROOT, 'dist') },
+        { from: join(ROOT, 'deploy'), to: `${REPOSITORY}/deploy` },
+        { from: this.#dist, to: `${REPOSITORY}/dist` },
         ...WRITABLE.map((path) => ({ from: join(this.root, path), to: `/${path}`, isWritable: true })),
       ],
       networkOf: this.#network.pid,
@@ -126,7 +152,7 @@ export class Machine {
   }
 
   remove(): void {
-    rmSync(this.root, { recursive: true, force: true });
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 }
 

@@ -83,7 +83,7 @@ export function confinementOf(root: string, name: string): Confinement {
     ...account,
     umask: value('UMask') ?? '0022',
     root,
-    overMachine: ['usr', 'etc'],
+    overMachine: ['usr'],
     mounts: [
       ...folders,
       ...['bin', 'sbin', 'lib', 'lib64'].map((path) => ({ from: `/${path}`, to: `/${path}` })),

@@ -52,6 +52,23 @@ describe('silence', () => {
     expect(silence.isTotal(1_000, 1_600)).toBe(true);
   });
 
+  test('is total where the servers answered at first, and a name that they know is not answered after that', () => {
+    const silence = new Silence();
+    silence.heard('known', 0);
+    silence.asked('one', 1_000);
+    silence.asked('two', 1_000);
+    silence.heard('two', 1_010);
+    expect(silence.isTotal(1_000, 5_000)).toBe(false);
+    expect(silence.otherNameToAsk('one', 1_000, 1_040)).toBeNull();
+    expect(silence.otherNameToAsk('one', 1_000, 1_100)).toBe('two');
+    expect(silence.isTotal(1_000, 1_200)).toBe(false);
+    // However often it is asked for again.
+    expect(silence.otherNameToAsk('one', 1_000, 2_100)).toBe('two');
+    expect(silence.isTotal(1_000, 2_200)).toBe(true);
+    silence.heard('two', 2_300);
+    expect(silence.isTotal(1_000, 5_000)).toBe(false);
+  });
+
   test('is not total once a server has spoken again', () => {
     const silence = new Silence();
     silence.unreachable(900);
@@ -94,7 +111,7 @@ describe('another name', () => {
     expect(silence.otherNameToAsk('one', 10, 1_000)).toBe('two');
   });
 
-  test('is asked for once a second, and not while others wait or a server speaks', () => {
+  test('is asked for once a second, and not while others wait or just after a server spoke', () => {
     const silence = new Silence();
     silence.heard('two', 0);
     silence.asked('one', 10);
@@ -105,6 +122,7 @@ describe('another name', () => {
     expect(silence.otherNameToAsk('one', 10, 3_000)).toBeNull();
     silence.ended('three');
     silence.heard('two', 3_000);
-    expect(silence.otherNameToAsk('one', 10, 4_000)).toBeNull();
+    expect(silence.otherNameToAsk('one', 10, 3_040)).toBeNull();
+    expect(silence.otherNameToAsk('one', 10, 3_060)).toBe('two');
   });
 });

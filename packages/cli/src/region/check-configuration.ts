@@ -56,12 +56,11 @@ async function check(draft: string, shown: string, environment: NodeJS.ProcessEn
   }
 }
 
-function commands({ SVC_NATS_SERVER, PATH = '', npm_package_json: manifest }: NodeJS.ProcessEnv): string[] {
+function commands({ SVC_NATS_SERVER, PATH = '', npm_package_json }: NodeJS.ProcessEnv): string[] {
   if (SVC_NATS_SERVER) return [SVC_NATS_SERVER];
-  // `npm run` names the project's manifest.
-  const ofProject = manifest === undefined ? [] : [join(dirname(manifest), OF_THE_PROJECT)];
-  const inPath = PATH.split(delimiter).filter((folder) => folder !== '');
-  const folders = [...inPath, ...SYSTEM_FOLDERS, ...ofProject];
+  // Only npm knows the project: the bundle of this command may lie anywhere.
+  const project = npm_package_json === undefined ? [] : [join(dirname(npm_package_json), OF_THE_PROJECT)];
+  const folders = [...PATH.split(delimiter).filter((folder) => folder !== ''), ...SYSTEM_FOLDERS, ...project];
   return folders.map((folder) => join(folder, 'nats-server'));
 }
 

@@ -1,9 +1,9 @@
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf } from '@svc/shared/errors.ts';
+import { GrowingWaits } from '@svc/shared/growing-waits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import type { LiveMonitor } from '../domain/monitor.ts';
 import type { DeclaredChange } from '../evaluation/declared-change.ts';
-import { GrowingWaits } from '../growing-waits.ts';
 import { type Change, changesAfter, type RemovedRows, UNREADABLE } from '../store/changes.ts';
 import { StoreError, type StoreErrorCode } from '../store/errors.ts';
 import type { Secrets } from '../store/secrets.ts';

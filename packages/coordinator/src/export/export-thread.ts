@@ -6,6 +6,7 @@ import type { HttpPost } from '../outgoing/http-post.ts';
 import { Attributes } from './attributes.ts';
 import { ExportedMonitors } from './exported-monitors.ts';
 import { JsonEncoder } from './json-encoder.ts';
+import { readBatch } from './note-batch.ts';
 import { type Collected, type ExportTarget, Pipeline } from './pipeline.ts';
 import { ProtobufEncoder } from './protobuf-encoder.ts';
 import type {
@@ -75,7 +76,7 @@ export class ExportThread {
         for (const entry of message.entries) this.#put(entry, message.lastNote);
         return;
       case 'notes':
-        for (const { id, bytes } of message.notes) this.#monitors.note(id, bytes);
+        readBatch(message.batch, (id, bytes) => this.#monitors.note(id, bytes));
         return;
       case 'begin':
         this.#begin();

@@ -1,16 +1,18 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '@svc/shared/clock.ts';
 import { messageOf, SvcError } from '@svc/shared/errors.ts';
+import { GrowingWaits } from '@svc/shared/growing-waits.ts';
 import type { Logger } from '@svc/shared/log.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import type { LiveMonitor, LiveMonitors, MonitorStatus } from '../domain/monitor.ts';
-import { GrowingWaits } from '../growing-waits.ts';
 import { type ExportNote, lastNote, removeNotes, removeTotals, writeTotals } from '../store/export-totals.ts';
 import type { Store } from '../store/store.ts';
 import { loadEntries, loadHistories, loadNotes, removeOrphans } from './export-loading.ts';
 import type { ExportSettings } from './export-settings.ts';
 import { HistoryReading } from './history-reading.ts';
 import { encodeNote, type NotedResult } from './note.ts';
+import { NoteBatch } from './note-batch.ts';
+import { NoteQueue } from './note-queue.ts';
 import type {
   EndpointState,
   ExportedPoints,
@@ -39,10 +41,6 @@ const RAN_WELL_MS = 60_000;
 const END_WITHIN_MS = 1_000;
 /** A test of an endpoint tries both encodings at most; this is beside the time of those requests, ms. */
 const TEST_BESIDE_MS = 5_000;
-/** Notes are handed over together, so late: a message costs more than what is in it, ms. */
-const TELL_AFTER_MS = 250;
-/** Notes that the thread has not read, in bytes: beyond it the thread is started anew from what is stored. */
-const MOST_UNREAD = 64 * 1_024 * 1_024;
 /** Notes that no stored totals have, in bytes: beyond it results are not noted any more, and counts miss them. */
 const MOST_KEPT = 512 * 1_024 * 1_024;
 
@@ -64,7 +62,7 @@ export class ExportTestError extends SvcError {
  *     recorder ── noteOf ──▶ its transaction ── noted ──▶ thread: totals ──▶ endpoints
  *                                 │                          │ ▲
  *                              notes ───── at a start ───────┼─┘
- *                              totals ◀──── every 5 min ─────┘
+ *                              totals ◀──── every 10 min ────┘
  *
  * A note is in the transaction of its results, and is kept until the totals that have it are stored: so counts
  * neither double nor get lost, whenever the process ends.
@@ -76,12 +74,6 @@ export class MetricsExport {
   #worker: Worker | null = null;
   /** What is told while the thread loads; null: it has loaded. */
   #held: ToExportThread[] | null = null;
-  /** Notes that were handed over and not read yet, with their bytes. */
-  #unread: { id: number; bytes: number }[] = [];
-  #unreadBytes = 0;
-  /** Notes that are not handed over yet. */
-  #untold: ExportNote[] = [];
-  #cancelTelling: () => void = () => {};
   /** Of notes since totals were last stored, about. */
   #keptBytes = 0;
   #endpoints: readonly EndpointState[] = [];
@@ -92,6 +84,7 @@ export class MetricsExport {
   #threadStartedAt = 0;
   readonly #restarts: GrowingWaits;
   readonly #histories: HistoryReading;
+  readonly #notes: NoteQueue;
   #cancelChanges: () => void = () => {};
   #running: Promise<void> = Promise.resolve();
 
@@ -99,6 +92,14 @@ export class MetricsExport {
     this.#parts = parts;
     const { store, clock } = parts;
     this.#restarts = new GrowingWaits(clock);
+    this.#notes = new NoteQueue({
+      clock,
+      send: (batch) => this.#post({ kind: 'notes', batch }),
+      onOverflow: () => {
+        this.#parts.log.error('the thread of the export does not keep up, and is started anew');
+        void this.#worker?.terminate();
+      },
+    });
     this.#histories = new HistoryReading({
       clock,
       read: (ids) => loadHistories(store, ids, clock.wall()),
@@ -132,7 +133,7 @@ export class MetricsExport {
     this.#cancelChanges();
     this.#restarts.reset();
     this.#histories.stop();
-    this.#cancelTelling();
+    this.#notes.clear();
     for (const resolve of this.#tests.values()) resolve(null);
     this.#tests.clear();
     if (this.#worker === null) return;
@@ -153,15 +154,9 @@ export class MetricsExport {
     return { id: this.#lastNote, bytes };
   }
 
-  noted({ id, bytes }: ExportNote): void {
-    this.#unread.push({ id, bytes: bytes.length });
-    this.#unreadBytes += bytes.length;
-    if (this.#untold.length === 0)
-      this.#cancelTelling = this.#parts.clock.after(TELL_AFTER_MS, () => this.#tellNotes());
-    this.#untold.push({ id, bytes });
-    if (this.#unreadBytes <= MOST_UNREAD) return;
-    this.#parts.log.error('the thread of the export does not keep up, and is started anew');
-    void this.#worker?.terminate();
+  /** After the commit. */
+  noted(note: ExportNote): void {
+    if (!this.#isStopped) this.#notes.add(note);
   }
 
   /** The status of a monitor has changed; after the commit. */
@@ -277,9 +272,7 @@ export class MetricsExport {
     this.#worker = worker;
     this.#threadStartedAt = this.#parts.clock.monotonic();
     this.#held = [];
-    this.#untold = [];
-    this.#unread = [];
-    this.#unreadBytes = 0;
+    this.#notes.clear();
     // Later ones are told, after the monitors that they are about.
     const last = this.#lastNote;
     this.#running = this.#running.then(() => this.#load(worker, last));
@@ -297,9 +290,11 @@ export class MetricsExport {
         if (!isCurrent()) return;
         worker.postMessage({ kind: 'entries', entries, lastNote: last } satisfies ToExportThread);
       }
+      const stored = new NoteBatch();
       for await (const note of loadNotes(store, last)) {
         if (!isCurrent()) return;
-        worker.postMessage({ kind: 'notes', notes: [note] } satisfies ToExportThread);
+        stored.add(note);
+        worker.postMessage({ kind: 'notes', batch: stored.take() } satisfies ToExportThread);
       }
     } catch (error) {
       this.#failed(error);
@@ -314,16 +309,8 @@ export class MetricsExport {
 
   /** After the notes that came before it. */
   #tell(message: ToExportThread): void {
-    this.#tellNotes();
+    this.#notes.send();
     this.#post(message);
-  }
-
-  #tellNotes(): void {
-    this.#cancelTelling();
-    if (this.#untold.length === 0) return;
-    const notes = this.#untold;
-    this.#untold = [];
-    this.#post({ kind: 'notes', notes });
   }
 
   #post(message: ToExportThread): void {
@@ -336,7 +323,7 @@ export class MetricsExport {
       case 'state':
         if (message.endpoints !== null) this.#endpoints = message.endpoints;
         this.#ofThread = message.points;
-        this.#read(message.noted);
+        this.#notes.read(message.noted);
         return;
       case 'save':
         this.#running = this.#running.then(() => this.#save(message.totals));
@@ -346,13 +333,6 @@ export class MetricsExport {
         return;
       default:
         message satisfies never;
-    }
-  }
-
-  #read(noted: number): void {
-    const first = this.#unread.findIndex(({ id }) => id > noted);
-    for (const { bytes } of this.#unread.splice(0, first === -1 ? this.#unread.length : first)) {
-      this.#unreadBytes -= bytes;
     }
   }
 

@@ -161,15 +161,15 @@ export class MonitorTotals {
 function encodeRegion(encoder: RequestEncoder, totals: RegionTotals, row: number, now: number): void {
   const { histograms } = totals;
   const own = RegionAttributes.of(totals.regions[row] as number);
-  own.outcomes.forEach((outcome, place) => {
-    encoder.sum('checks', outcome, totals.checks(row, place));
-  });
+  for (let place = 0; place < own.outcomes.length; place += 1)
+    encoder.sum('checks', own.outcomes[place] as Attributes, totals.checks(row, place));
   for (let at = totals.firstDuration(row); at !== null; at = totals.nextDuration(at))
     encoder.histogram('duration', own.duration(totals.durationKey(at)), histograms, at);
-  own.phases.forEach((phase, place) => {
+  for (let place = 0; place < own.phases.length; place += 1) {
     const histogram = totals.phase(row, place);
-    if (histogram !== null) encoder.histogram('phase', phase, histograms, histogram);
-  });
+    if (histogram !== null)
+      encoder.histogram('phase', own.phases[place] as Attributes, histograms, histogram);
+  }
   const certificateExpiresAt = totals.certificateExpiresAt(row);
   if (certificateExpiresAt === null) return;
   encoder.gauge('certificate', own.region, (certificateExpiresAt - now) / 1_000);

@@ -40,15 +40,19 @@ const UNKNOWN = 255;
 /** A result that is recorded for the first time. */
 export type NotedResult = { readonly result: CheckResult; readonly region: Region };
 
+/** Used again for each note, so that a note makes no more garbage than its own bytes. */
+let scratch = new DataView(new ArrayBuffer(64 * MOST_BYTES));
+
 /** The results as bytes; those that did not run are left out. Null: none is left. */
 export function encodeNote(results: readonly NotedResult[]): Uint8Array | null {
   const counted = results.filter(({ result }) => result.outcome !== 'not_run');
   if (counted.length === 0) return null;
-  const view = new DataView(new ArrayBuffer(HEADER_BYTES + counted.length * MOST_BYTES));
-  view.setUint8(0, VERSION);
+  const most = HEADER_BYTES + counted.length * MOST_BYTES;
+  if (scratch.byteLength < most) scratch = new DataView(new ArrayBuffer(most));
+  scratch.setUint8(0, VERSION);
   let at = HEADER_BYTES;
-  for (const noted of counted) at = write(view, at, noted);
-  return new Uint8Array(view.buffer.slice(0, at));
+  for (const noted of counted) at = write(scratch, at, noted);
+  return new Uint8Array(scratch.buffer.slice(0, at));
 }
 
 /** @returns the place after it */

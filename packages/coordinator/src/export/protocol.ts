@@ -1,5 +1,5 @@
 import type { StatusSince } from '../domain/uptime.ts';
-import type { ExportNote, StoredExportTotals } from '../store/export-totals.ts';
+import type { StoredExportTotals } from '../store/export-totals.ts';
 import type { HistogramKind } from './histograms.ts';
 import type { ExportedMonitor } from './monitor-totals.ts';
 import type { ExportTarget, PipelineState } from './pipeline.ts';
@@ -52,7 +52,7 @@ export type ToExportThread =
       readonly lastNote: number;
     }
   /** Results, in the order of their ids; those that a monitor's totals have are passed over. */
-  | { readonly kind: 'notes'; readonly notes: readonly ExportNote[] }
+  | { readonly kind: 'notes'; readonly batch: Uint8Array }
   /** Everything is loaded. */
   | { readonly kind: 'begin' }
   /** The declaration of a monitor has changed; null: it is not exported any more. */

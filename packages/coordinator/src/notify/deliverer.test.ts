@@ -342,19 +342,6 @@ describe('delivering', () => {
     expect(await deliveries()).toMatchObject([{ state: 'dead' }, { state: 'dead', attempts: 1 }]);
   });
 
-  test('a kind that this version does not know is dead with the reason, not lost', async () => {
-    await bench.deliverer.start();
-    const channel = await bench.channel({
-      kind: 'sms',
-      settings: new Secret({ phone_number: '+4915112345678' }),
-    });
-    await bench.queue(channel, 1, 'error');
-    await bench.recorded(1);
-    const reason = 'sms channels are not available in this version';
-    expect(await deliveries()).toMatchObject([{ state: 'dead', last_error: reason }]);
-    expect(await stateOf(channel)).toEqual({ state: 'failing', state_reason: reason });
-  });
-
   test('a channel that is deleted takes its queue along', async () => {
     receiver.answerWith((_request, response) => response.writeHead(500).end());
     await bench.deliverer.start();

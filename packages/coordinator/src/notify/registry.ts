@@ -38,10 +38,6 @@ export type SendingKind = {
   [K in ChannelKind]: (typeof CHANNELS)[K] extends ChannelWithoutSender ? never : K;
 }[ChannelKind];
 
-export const SENDING_KINDS = CHANNEL_KINDS.filter(
-  (kind): kind is SendingKind => CHANNELS[kind].send !== null,
-);
-
 /** The operator's settings that any kind reads, as the coordinator reads them from its environment. */
 export const CHANNEL_OPERATOR_SETTINGS: OperatorSettings = Object.assign(
   {},

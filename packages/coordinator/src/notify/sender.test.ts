@@ -60,6 +60,17 @@ test('without a setting of the operator nothing is sent, and the setting is name
   expect(sent).toEqual([]);
 });
 
+test('a kind without a sender can be declared, and says that this version cannot send to it', async () => {
+  const channels: Channels = {
+    ...CHANNELS,
+    email: { ...CHANNELS.email, operatorSettings: {}, send: null },
+  };
+  const message = 'email channels are not available in this version';
+  expect(channelProblems(loopbackParts(), channels)('email', {})).toEqual({ reason: 'no-sender', message });
+  const send = createSender(loopbackParts({ post }), channels);
+  expect(await send(CHANNEL, ALERT, CONTEXT)).toEqual({ outcome: 'permanent-channel', error: message });
+});
+
 test('the coordinator reads the settings of every kind, each under one key and one name', () => {
   const read: SettingsTable = COORDINATOR_SETTINGS;
   for (const kind of CHANNEL_KINDS) {

@@ -98,7 +98,7 @@ export const DISPATCH_COUNTERS = {
   ),
   resultDelay: histogram(
     'svc_result_delay_seconds',
-    'How long after its slot a result came, less the time that its check took. Results wait up to 0.25 s to be sent together. Only jobs count that an agent took when they were first offered.',
+    'How long after its slot a result came, less the time that its check took. Results wait up to 0.25 s to be sent together. Only checks count that did not fail, and whose job an agent took when it was first offered.',
     {
       unit: 'seconds',
       bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.35, 0.5, 1, 2.5, 5, 10],

@@ -1,57 +1,66 @@
 import type { Agent, AgentOptions } from 'node:http';
+import type { SecureContext } from 'node:tls';
 import type { HttpProxy, ProxyFor } from '../proxy/proxy.ts';
 import { trustedContext } from '../trusted-authorities.ts';
 
-type Parts = { readonly ca: readonly string[]; readonly proxyFor: ProxyFor | undefined };
+type Parts = {
+  /** Authorities beyond Node's, PEM. */
+  readonly ca: readonly string[];
+  readonly proxyFor: ProxyFor | undefined;
+};
 
-const PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
-
-/** The connections of exports: with the authorities and the proxy of the settings, and each for one export. */
+/** The connections of exports to one URL: with the authorities and the proxy of the settings, each for one export. */
 export class Connections {
-  readonly #parts: Parts;
+  readonly #proxyEnv: AgentOptions['proxyEnv'];
+  /** Null: the URL is not one of TLS. Made at the start, because it holds the thread for a while. */
+  readonly #secureContext: SecureContext | null;
   #agent: Agent | null = null;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(url: URL, { ca, proxyFor }: Parts) {
+    this.#proxyEnv = proxyEnvOf(proxyFor?.(hostOf(url), portOf(url)));
+    this.#secureContext = url.protocol === 'https:' ? trustedContext(ca) : null;
   }
 
-  /**
-   * An agent for connections to `url`.
-   *
-   * @param protocol `http:` or `https:`
-   */
-  async agent(url: string, protocol: string): Promise<Agent> {
-    const options: AgentOptions = { keepAlive: false, ...this.#proxyOptions(new URL(url)) };
-    if (protocol === 'https:') {
-      const https = await import('node:https');
-      this.#agent = new https.Agent({ ...options, secureContext: trustedContext(this.#parts.ca) });
-    } else {
+  /** The agent that makes the connections. */
+  async agent(): Promise<Agent> {
+    const options = {
+      keepAlive: false,
+      ...(this.#proxyEnv === undefined ? {} : { proxyEnv: this.#proxyEnv }),
+    };
+    if (this.#secureContext === null) {
       const http = await import('node:http');
       this.#agent = new http.Agent(options);
+    } else {
+      const https = await import('node:https');
+      this.#agent = new https.Agent({ ...options, secureContext: this.#secureContext });
     }
     return this.#agent;
   }
 
-  /** Ends all connections. */
+  /** Ends all connections. The agent can make new ones. */
   cut(): void {
     this.#agent?.destroy();
   }
-
-  #proxyOptions({ hostname, protocol, port }: URL): Pick<AgentOptions, 'proxyEnv'> {
-    const host = hostname.replace(/^\[(.*)\]$/, '$1');
-    const proxy = this.#parts.proxyFor?.(host, port === '' ? (PORTS[protocol] ?? 443) : Number(port));
-    if (proxy === undefined) return {};
-    const url = urlOf(proxy);
-    return { proxyEnv: { HTTP_PROXY: url, HTTPS_PROXY: url } };
-  }
 }
 
-/** The proxy as Node's agents are given one. */
-function urlOf({ host, port, authorization }: HttpProxy): string {
-  const basic = authorization?.reveal().replace(/^Basic /, '');
-  const [user = '', ...password] =
-    basic === undefined ? [] : Buffer.from(basic, 'base64').toString().split(':');
-  const credentials =
-    basic === undefined ? '' : `${encodeURIComponent(user)}:${encodeURIComponent(password.join(':'))}@`;
-  return `http://${credentials}${host.includes(':') ? `[${host}]` : host}:${port}`;
+/** Without the brackets of an IPv6 literal. */
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+function portOf({ port, protocol }: URL): number {
+  return port === '' ? ({ 'http:': 80 }[protocol] ?? 443) : Number(port);
+}
+
+/** The proxy as Node's agents are given one; undefined: none. */
+function proxyEnvOf(proxy: HttpProxy | undefined): AgentOptions['proxyEnv'] {
+  if (proxy === undefined) return undefined;
+  const url = new URL(`http://${proxy.host.includes(':') ? `[${proxy.host}]` : proxy.host}:${proxy.port}`);
+  const basic = proxy.authorization?.reveal().replace(/^Basic /, '');
+  if (basic !== undefined) {
+    const [user = '', ...password] = Buffer.from(basic, 'base64').toString().split(':');
+    url.username = encodeURIComponent(user);
+    url.password = encodeURIComponent(password.join(':'));
+  }
+  return { HTTP_PROXY: url.href, HTTPS_PROXY: url.href };
 }

@@ -25,7 +25,7 @@ export type Reader = {
 /** Starts OpenTelemetry's periodic reader over the registry of this process. */
 export function startReader(settings: OwnExportSettings, parts: OwnExportParts): Reader {
   const exportLog = new ExportLog(settings, parts.log);
-  const connections = new Connections(parts);
+  const connections = new Connections(new URL(settings.url.reveal()), parts);
   const exporter = new ReportingExporter({
     exporter: new EXPORTERS[settings.encoding]({
       url: settings.url.reveal(),
@@ -34,7 +34,7 @@ export function startReader(settings: OwnExportSettings, parts: OwnExportParts):
       timeoutMillis: settings.timeoutMs,
       // An export that hangs is cut off before the next one: more than one is never under way.
       concurrencyLimit: 1,
-      httpAgentOptions: (protocol) => connections.agent(settings.url.reveal(), protocol),
+      httpAgentOptions: () => connections.agent(),
       userAgent: `svc/${VERSION}`,
     }),
     timeoutMs: settings.timeoutMs,

@@ -1,6 +1,6 @@
+import { deniedHost } from '@svc/shared/denied-host.ts';
 import { probeFingerprint, targetOf } from '@svc/shared/resources/check.ts';
 import { kindOfType, MONITOR_TYPES } from '@svc/shared/resources/monitors.ts';
-import { deniedHost } from '../../outgoing/denied-host.ts';
 import { componentsOfMonitors, removeComponents, showNothing } from '../../store/components.ts';
 import { StoreError } from '../../store/errors.ts';
 import { standingsOf } from '../../store/monitors.ts';

@@ -1,9 +1,9 @@
-import type { OperatorValues, StoredChannel } from '../sender.ts';
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { Secret } from '@svc/shared/secret.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FULL_ALERT, loopbackSender, sendContext } from '../../../../../test/support/channel-sending.ts';
 import { type Receiver, startReceiver } from '../../../../../test/support/receiver.ts';
+import type { OperatorValues, StoredChannel } from '../sender.ts';
 
 /* What answers of vendors mean beyond their status. */
 
@@ -25,7 +25,10 @@ const operator = (): OperatorValues => ({
 });
 
 const PAGERDUTY = { kind: 'incident_a', settings: new Secret({ integration_key: 'key-s3cret' }) } as const;
-const OPSGENIE = { kind: 'incident_b', settings: new Secret({ api_key: 'key-s3cret', region: 'us' }) } as const;
+const OPSGENIE: StoredChannel = {
+  kind: 'incident_b',
+  settings: new Secret({ api_key: 'key-s3cret', region: 'us' }),
+};
 const SMS = { kind: 'sms', settings: new Secret({ phone_number: '+4915112345678' }) } as const;
 
 function answer(status: number, body: object | string, headers: Readonly<Record<string, string>> = {}) {
@@ -79,7 +82,10 @@ describe('Twilio', () => {
 
   test('the text takes two segments at most, and keeps its link', async () => {
     answer(201, {});
-    await send(SMS, { errorMessage: '€'.repeat(500), monitor: { ...FULL_ALERT.monitor, name: '€'.repeat(256) } });
+    await send(SMS, {
+      errorMessage: '€'.repeat(500),
+      monitor: { ...FULL_ALERT.monitor, name: '€'.repeat(256) },
+    });
     const body = new URLSearchParams(receiver.requests[0]?.text).get('Body') ?? '';
     expect(body.length + (body.match(/€/g) ?? []).length).toBeLessThanOrEqual(306);
     expect(body).toMatch(/^Error: €+.*\nhttps:\/\/svc\.example\/monitors\/12$/s);
@@ -107,7 +113,9 @@ describe('PagerDuty', () => {
   });
 
   test('a test that cannot be resolved has failed', async () => {
-    receiver.answerWith((_request, response) => response.writeHead(receiver.requests.length === 1 ? 202 : 500).end());
+    receiver.answerWith((_request, response) =>
+      response.writeHead(receiver.requests.length === 1 ? 202 : 500).end(),
+    );
     expect(await send(PAGERDUTY, { test: true })).toMatchObject({ outcome: 'retry', statusCode: 500 });
   });
 });

@@ -1,11 +1,12 @@
 import type { Alert } from '@svc/shared/channels/alert.ts';
 import { urlOf } from '@svc/shared/setting-schemas.ts';
 import type { SettingsTable } from '@svc/shared/settings.ts';
+import { z } from 'zod';
 import type { PostReply } from '../../outgoing/http-post.ts';
 import type { Channel, SendResult } from '../channel.ts';
 import { type Content, contentOf } from '../content.ts';
 import { detailsOf, sendWithEnd, summaryOf } from '../incidents.ts';
-import { postJson } from '../json-post.ts';
+import { jsonOf, postJson } from '../json-post.ts';
 import { refused } from '../judging.ts';
 import { charactersUpTo, shortened } from '../shortening.ts';
 import { apiUrl, judgedByApi } from '../vendor-api.ts';
@@ -33,7 +34,8 @@ export const incidentA: Channel<'incident_a', typeof SETTINGS> = {
   closesIncidents: true,
   isHuman: false,
   dropsOld: false,
-  rate: { channel: { perMinute: 120, burst: 60 } },
+  // 120 in a minute for a key, which this never exceeds.
+  rate: { channel: { perMinute: 60, burst: 60 } },
   operatorSettings: SETTINGS,
   send({ integration_key: key }, alert, { signal }, { operatorPost, publicUrl, operator }) {
     return sendWithEnd(alert, async (each) => {
@@ -75,9 +77,11 @@ function payloadOf({ monitor, status, at, reason, test }: Alert, content: Conten
   };
 }
 
+const refusal = z.object({ errors: z.array(z.string()) });
+
 /** The integration key is the channel's. Of all that may be wrong with an event, only the key stops it. */
 function ofTheKey(reply: PostReply): SendResult | null {
-  return reply.statusCode === 400 && /routing[ _]?key/i.test(reply.body)
-    ? refused('permanent-channel', reply)
-    : null;
+  if (reply.statusCode !== 400) return null;
+  const errors = refusal.safeParse(jsonOf(reply)).data?.errors ?? [];
+  return errors.some((error) => /routing[ _]?key/i.test(error)) ? refused('permanent-channel', reply) : null;
 }

@@ -20,7 +20,7 @@ export const incidentC: Channel<'incident_c'> = {
   closesIncidents: true,
   isHuman: false,
   dropsOld: false,
-  // 300 requests in 5 minutes for an integration.
+  // 300 requests in 5 minutes for an integration, which this never exceeds.
   rate: { channel: { perMinute: 50, burst: 50 } },
   declaredUrl: { attribute: 'webhook_url', hosts: 'any' },
   operatorSettings: {},

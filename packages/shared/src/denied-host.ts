@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { EgressGuard } from '@svc/shared/egress.ts';
+import type { EgressGuard } from './egress.ts';
 
 /**
  * Why the guard would refuse every connection to the URL, as far as its text tells: the host is an address, or a name that

@@ -1,6 +1,6 @@
-import { createEgressGuard } from '@svc/shared/egress.ts';
 import { expect, test } from 'vitest';
 import { deniedHost } from './denied-host.ts';
+import { createEgressGuard } from './egress.ts';
 
 const guard = createEgressGuard({ base: 'channel', deny: [], allow: ['10.1.0.0/16'] });
 
