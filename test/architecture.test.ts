@@ -127,6 +127,20 @@ describe('imports point the right way', () => {
     expect(offenders(wrong)).toEqual([]);
   });
 
+  test('OpenTelemetry is loaded only where own metrics are exported', () => {
+    const own = 'packages/shared/src/own-metrics/';
+    const knowing = imports('packages/*/src/**/*.ts', sources).filter(({ target }) =>
+      target.startsWith('@opentelemetry/'),
+    );
+    expect(offenders(knowing.filter(({ file }) => !file.startsWith(own)))).toEqual([]);
+    const loading = new Set(knowing.map(({ file }) => file));
+    const reader = `${own}reader.ts`;
+    const wrong = imports('packages/*/src/**/*.ts', sources).filter(
+      ({ file, text, target }) => loading.has(target) && file !== reader && !text.startsWith('import type'),
+    );
+    expect(offenders(wrong)).toEqual([]);
+  });
+
   test('only the bus knows the NATS client', () => {
     const wrong = imports('packages/*/src/**/*.ts', sources).filter(
       ({ file, target }) =>
@@ -219,7 +233,7 @@ const USED_OTHERWISE = [
   /^deploy\/build\/thread-url\.ts /, // Built into every bundle.
   /^test\/fixtures\//, // As a former version has them.
   /^packages\/shared\/src\/messages\/subjects\.ts ALL_/, // For who listens from outside, as tests do.
-  /^(?:docs\/generate\/terraform-pages\.ts exampleFolders|.*\/registry\.ts SENDING_KINDS)$/, // Lists for the tests of all.
+  /^docs\/generate\/terraform-pages\.ts exampleFolders$/, // A list for the tests of all.
 ];
 
 test('what a file exports, another one uses', () => {

@@ -21,7 +21,9 @@ let folder: string;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'svc bundles '));
-  await Promise.all([buildService('coordinator', ROOT, folder), buildService('agent', ROOT, folder)]);
+  await Promise.all(
+    (['coordinator', 'agent', 'svc'] as const).map((name) => buildService(name, ROOT, folder)),
+  );
   await stop();
   return () => rm(folder, { recursive: true });
 });
@@ -56,6 +58,22 @@ describe.each(['coordinator', 'agent'] as const)('%s.mjs', (service) => {
     const started = run(process.execPath, ['--require', pretence, join(folder, `${service}.mjs`)]);
     await expect(started).rejects.toThrow('svc needs Node.js 24 or newer');
   });
+});
+
+test('svc.mjs makes a region whose settings it writes to a new file, and looks at a machine', async () => {
+  const env = {
+    PATH: process.env.PATH,
+    SVC_DATA_DIR: join(folder, 'data'),
+    SVC_NATS_SERVER: process.env.SVC_NATS_SERVER,
+  };
+  const svc = (...args: string[]) => run(join(folder, 'svc.mjs'), args, { env });
+  const file = join(folder, 'agent.env');
+  await svc('region', 'add', 'hosta-ams', '--env-file', file);
+  expect(await readFile(file, 'utf8')).toMatch(/^SVC_NATS_NKEY=SU\w+$/m);
+  const doctor = svc('doctor', 'agent', '--env-file', file, '--json');
+  await expect(doctor).rejects.toThrow('checks failed');
+  const found = await doctor.catch((error: { stdout: string }) => error.stdout);
+  expect(String(found)).toContain('cannot connect to nats://127.0.0.1:4222');
 });
 
 test('a coordinator and an agent check a declared monitor, alert, and stop', async (context) => {

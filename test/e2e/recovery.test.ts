@@ -3,7 +3,7 @@
  * another machine's folder, and gets new keys, and no check and no alert is lost or made up.
  */
 
-import { chmod, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -210,6 +210,14 @@ describe('a backup', () => {
       },
       'svc.db was changed or cut',
     ],
+    [
+      'a place beside it',
+      async (backup: string) => {
+        const path = join(backup, 'manifest.json');
+        await writeFile(path, (await readFile(path, 'utf8')).replace('"api-token"', '"../api-token"'));
+      },
+      'no complete backup',
+    ],
     ['no manifest', async (backup: string) => rm(join(backup, 'manifest.json')), 'no complete backup'],
     ['no key', async (backup: string) => rm(join(backup, 'secret-key')), 'secret-key was changed or cut'],
   ] as const)('with %s is not restored', async (_what, change, message) => {
@@ -245,7 +253,10 @@ describe('a backup', () => {
     const program = await coordinator();
     await program.end('SIGTERM');
     await done(['backup', place('backup')]);
-    await cp(place('backup/svc.db'), place('new/svc.db.restoring'), { recursive: true });
+    await mkdir(place('new/nats-server'), { recursive: true });
+    await cp(place('backup/svc.db'), place('new/svc.db.restoring'));
+    await cp(place('backup/secret-key'), place('new/secret-key'));
+    await cp(place('backup/nats-server/system.nk'), place('new/nats-server/system.nk'));
     await done(['restore', place('backup')], { SVC_DATA_DIR: place('new') });
     expect(await run(['backup', place('backup')])).toMatchObject({
       code: 1,

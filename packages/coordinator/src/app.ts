@@ -1,9 +1,14 @@
+import { hostname } from 'node:os';
 import type { Bus, ResultStreams } from '@svc/shared/bus.ts';
 import type { Clock } from '@svc/shared/clock.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { Logger } from '@svc/shared/log.ts';
+import { OwnExport } from '@svc/shared/own-metrics/own-export.ts';
+import type { OwnExportSettings } from '@svc/shared/own-metrics/settings.ts';
+import { proxyFor } from '@svc/shared/proxy/proxy.ts';
 import type { RecentError } from '@svc/shared/recent-errors.ts';
 import type { Secret } from '@svc/shared/secret.ts';
+import { VERSION } from '@svc/shared/version.ts';
 import type { TlsFiles } from './api/tls-files.ts';
 import type { CoordinatorConfig } from './config.ts';
 import { resealWhereDue } from './configuration/reseal.ts';
@@ -20,6 +25,9 @@ import type { Store } from './store/store.ts';
 import { Tokens, takeTokensWithoutAdministration } from './store/tokens.ts';
 import { ensureDefaultWorkspace } from './store/workspaces.ts';
 import type { TermSettings } from './term-parts.ts';
+
+/** Time for the last export of the coordinator's own metrics, ms. */
+const LAST_EXPORT_MS = 2_000;
 
 export type CoordinatorParts = {
   config: Pick<CoordinatorConfig, 'listen' | 'metricsToken' | 'trustedProxies'> &
@@ -40,6 +48,8 @@ export type CoordinatorParts = {
   operator: OperatorValues;
   /** What is set about the export of metrics. */
   exports: ExportSettings;
+  /** How the coordinator's own metrics are exported; null: they are not. */
+  ownExport: OwnExportSettings | null;
   /** A connected bus. The coordinator closes it at the end. */
   bus: Bus;
   streams: ResultStreams;
@@ -60,6 +70,7 @@ export class Coordinator {
   readonly #parts: CoordinatorParts;
   readonly #started: StartedParts;
   #leading: Leading | null = null;
+  #ownExport: OwnExport | null = null;
   #starting: Promise<{ url: string }> | null = null;
   #stopping: Promise<void> | null = null;
 
@@ -115,6 +126,8 @@ export class Coordinator {
 
   async #start(): Promise<{ url: string }> {
     const { config, operator, exports, bus, streams, clock, log, environment } = this.#parts;
+    // What is exported last is on its way while the other parts stop, and is awaited at the end.
+    this.#started.add('last export of own metrics', () => this.#ownExport?.stop(LAST_EXPORT_MS));
     this.#started.add('bus', () => bus.close());
     const store = await openStore({ path: config.databasePath, log });
     this.#started.add('store', () => store.close());
@@ -125,7 +138,7 @@ export class Coordinator {
     );
     await checkSecretKey(store, secrets);
     await resealWhereDue(store, secrets, log);
-    const { jobKey } = await loadInstallation(store, secrets);
+    const { id: installationId, jobKey } = await loadInstallation(store, secrets);
     const now = Math.floor(clock.wall());
     const workspaceId = await ensureDefaultWorkspace(store, now);
     const tokens = await Tokens.load(store);
@@ -142,7 +155,16 @@ export class Coordinator {
     await sayLostAdministration(store, log);
 
     const shared = { config, operator, store, secrets, clock, log };
-    const leading = new Leading({ ...shared, exports, jobKey, workspaceId, bus, streams, environment });
+    const leading = new Leading({
+      ...shared,
+      exports,
+      installationId,
+      jobKey,
+      workspaceId,
+      bus,
+      streams,
+      environment,
+    });
     this.#leading = leading;
     this.#started.add('leading', () => leading.stop());
     const { dispatching } = await leading.start();
@@ -153,11 +175,33 @@ export class Coordinator {
       effects: leading,
       live: () => leading.live,
       isLeading: () => leading.isLeading,
-      isConnected: () => bus.isConnected,
+      bus,
+      databasePath: config.databasePath,
     });
     this.#started.add('serving', () => serving.stop());
     const [listening] = await Promise.all([serving.start(), dispatching]);
+    this.#exportOwnMetrics(serving);
     return listening;
+  }
+
+  #exportOwnMetrics(serving: Serving): void {
+    const { config, ownExport: settings, clock, log } = this.#parts;
+    const ownExport = new OwnExport({
+      settings,
+      resource: {
+        'service.name': 'svc-coordinator',
+        'service.version': VERSION,
+        'service.instance.id': `${hostname()}:${config.listen.port}`,
+      },
+      measurements: () => serving.measurements(),
+      ca: config.probeCa ?? [],
+      proxyFor: proxyFor(config.channelProxy?.reveal(), config.noProxy),
+      clock,
+      log,
+    });
+    this.#ownExport = ownExport;
+    this.#started.add('own metrics', () => void ownExport.stop(LAST_EXPORT_MS));
+    ownExport.start();
   }
 
   async #stop(): Promise<void> {

@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { NATS_SETTINGS } from '@svc/shared/nats-settings.ts';
 import { OTLP_SETTINGS } from '@svc/shared/otlp/settings.ts';
+import { OWN_METRICS_SETTINGS } from '@svc/shared/own-metrics/settings.ts';
 import { PROCESS_SETTINGS } from '@svc/shared/process-settings.ts';
 import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
 import type { Secret } from '@svc/shared/secret.ts';
 import {
   bearerToken,
   cidrList,
+  commaList,
   listenAddress,
   onOff,
   urlOf,
@@ -114,6 +116,13 @@ export const COORDINATOR_SETTINGS = {
     default: '',
     schema: cidrList,
   },
+  chatHosts: {
+    name: 'SVC_CHAT_HOSTS',
+    description:
+      "hosts that chat channels may post to beside their vendors', with commas between them; * for any",
+    default: '',
+    schema: commaList.transform((hosts) => hosts.map((host) => host.toLowerCase())),
+  },
   ...TRUST_SETTINGS,
   channelProxy: {
     name: 'SVC_CHANNEL_PROXY',
@@ -123,6 +132,7 @@ export const COORDINATOR_SETTINGS = {
   },
   ...NO_PROXY_SETTINGS,
   ...OTLP_SETTINGS,
+  ...OWN_METRICS_SETTINGS,
   ...CHANNEL_OPERATOR_SETTINGS,
   retentionDays: {
     name: 'SVC_RESULT_RETENTION_DAYS',

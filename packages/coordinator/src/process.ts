@@ -6,6 +6,8 @@ import { createLogger } from '@svc/shared/log.ts';
 import { connectBus } from '@svc/shared/nats-bus.ts';
 import { NatsResultStreams } from '@svc/shared/nats-result-streams.ts';
 import { busOptionsOf, checkNatsSettings } from '@svc/shared/nats-settings.ts';
+import { otlpWarnings } from '@svc/shared/otlp/without-effect.ts';
+import { isExportOff, ownExportOf } from '@svc/shared/own-metrics/settings.ts';
 import { endWhenAsked, settingsOfProcess } from '@svc/shared/process.ts';
 import { sayReady } from '@svc/shared/readiness.ts';
 import { RecentErrors } from '@svc/shared/recent-errors.ts';
@@ -45,7 +47,7 @@ export async function runCoordinator(args: readonly string[]): Promise<void> {
   const { values: config, warnings } = settings;
   const errors = new RecentErrors();
   const log = createLogger('coordinator', config.logLevel, errors);
-  for (const warning of warnings) log.warn(warning);
+  for (const warning of [...warnings, ...otlpWarnings(process.env)]) log.warn(warning);
   if (!trustsSystemStore()) log.warn(SYSTEM_STORE_UNUSED);
 
   let coordinator: Coordinator | null = null;
@@ -118,7 +120,8 @@ async function createCoordinator(
         (config.apiToken === undefined ? join(config.dataDir, API_TOKEN_FILE) : null),
     },
     operator: config,
-    exports: exportSettingsOf(config),
+    exports: { ...exportSettingsOf(config), ...(isExportOff(config) ? { fallback: null } : {}) },
+    ownExport: ownExportOf(config),
     bus,
     streams: new NatsResultStreams(bus),
     clock: systemClock,

@@ -57,6 +57,7 @@ const STORE_CODES = {
 /** Codes of the coordinator's own work. */
 const COORDINATOR_CODES = {
   'invalid-reference': 'An attribute names a resource that does not exist or has the wrong kind.',
+  'denied-endpoint': 'The operator does not let svc connect to the place that an attribute names.',
   immutable: 'The attribute cannot change after the resource was created.',
   'not-leading': 'This coordinator does not lead at this moment.',
   'not-running': 'The coordinator is not running.',
@@ -65,6 +66,7 @@ const COORDINATOR_CODES = {
   'too-many-runs': 'Too many checks are being run by hand at once.',
   'job-key': 'The key that signs jobs has a wrong length.',
   'post-aborted': 'A request to a receiver of alerts was cancelled.',
+  'mail-stopped': 'The sending of a mail was cancelled.',
   'not-exported': 'The monitor has no endpoint that its metrics are exported to.',
   'export-unavailable': 'The export of metrics does not run at this moment.',
   'proxy-failed': 'The proxy for alerts cannot be reached, or opens no tunnel.',

@@ -204,9 +204,6 @@ describe.skipIf(isSkipped)('the whole service', { timeout: 300_000 }, () => {
       if (pod === null || container === undefined) continue;
       const name = object.metadata.name.replace(/^svc-/, '');
       const mounts = await mountsOf(container, pod.volumes, place);
-      const listen = name.startsWith('agent')
-        ? { SVC_AGENT_LISTEN: `0.0.0.0:${8_090 + containers.size}` }
-        : {};
       const command = container.command && [...container.command, ...(container.args ?? [])];
       containers.set(name, {
         image: container.image,

@@ -64,6 +64,7 @@ export function initialOf(
   const pidFile = given['pid-file'] === undefined ? join(folder, `${name}.pid`) : path(given['pid-file']);
   const url = given.url ?? `${tls === null ? 'nats' : 'tls'}://${listen}`;
   checkUrl(url, tls);
+  if (/[\n\r]/.test(given.ca ?? '')) throw new UsageError('--ca must be one line');
   return {
     server: { listen, store: resolve(store), pidFile: resolve(pidFile), tls, cluster },
     url,
@@ -72,6 +73,8 @@ export function initialOf(
 }
 
 function checkUrl(url: string, tls: ServerTls | null): void {
+  // It becomes a line of env files.
+  if (/[\s"'#]/.test(url)) throw new UsageError('--url must not have blanks, quotes or #');
   let servers: ReturnType<typeof parseNatsServers>;
   try {
     servers = parseNatsServers(url);

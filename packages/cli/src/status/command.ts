@@ -32,9 +32,16 @@ ${describeSettings(CLI_SETTINGS)}
     const [system, regions] = await asking(api, () =>
       Promise.all([api.client.request('GET', '/v1/system'), api.client.request('GET', '/v1/regions')]),
     );
+    const parsed = systemAnswer.safeParse(system.body);
+    if (!parsed.success) {
+      throw new SvcError(
+        'not-healthy',
+        `${api.baseUrl} does not tell how it stands: it is no coordinator, or an older one; update it`,
+      );
+    }
     const all = regionsAnswer.parse(regions.body).data;
     const status: Status = {
-      system: systemAnswer.parse(system.body),
+      system: parsed.data,
       regions: all.filter(({ agents, muted, last_seen_at: at }) => agents.length > 0 || muted || at !== null),
     };
     const now = Date.now();

@@ -69,11 +69,13 @@ test('the installation is made once, and its job key is not kept in clear', asyn
   const path = join(folder.path, 'svc.db');
   const first = await openStoreInProcess(path, silentLog);
   const made = await loadInstallation(first, secrets);
+  expect(made.id).toMatch(/^[0-9a-f]{16}$/);
   const jobKey = Buffer.from(made.jobKey.reveal());
   expect(jobKey).toHaveLength(32);
   await first.close();
   const second = await openStoreInProcess(path, silentLog);
   const again = await loadInstallation(second, secrets);
+  expect(again.id).toBe(made.id);
   expect(Buffer.from(again.jobKey.reveal())).toEqual(jobKey);
   const stored = Buffer.from((await readFact(second.read, 'job_key')) ?? '', 'base64');
   expect(stored.includes(Buffer.from(jobKey.toString('base64')))).toBe(false);

@@ -15,7 +15,7 @@ const manifest = z.object({
   /** Version of svc that made it. */
   version: z.string(),
   /** SHA-256 in hex, by the path in the backup. */
-  files: z.record(z.string().regex(/^[\w.-]+(?:\/[\w.-]+)?$/), z.string()),
+  files: z.record(z.string().regex(/^[\w-][\w.-]*(?:\/[\w-][\w.-]*)?$/), z.string()),
 });
 export type Manifest = z.infer<typeof manifest>;
 

@@ -1,10 +1,10 @@
-import { chmod, copyFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, copyFile, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { checkDatabase } from '@svc/coordinator/store/backup.ts';
 import { lockDatabaseFile } from '@svc/coordinator/store/file-lock.ts';
 import { syncFolder } from '../../replace-file.ts';
 import { UsageError } from '../../usage-error.ts';
-import { checkedManifest, type Manifest } from './manifest.ts';
+import { checkedManifest, type Manifest, sha256Of } from './manifest.ts';
 import { DATABASE_FILE, keysIn, NATS_FOLDER, type Places } from './places.ts';
 
 /** Ends the names of files of a restore that is not complete. */
@@ -29,7 +29,7 @@ export async function restoreBackup(
   let keepsNats = false;
   const unlock = lockDatabaseFile(places.database);
   try {
-    await requireEmpty(places);
+    await requireEmpty(places, manifest);
     keepsNats = await isUsed(places.natsDir);
     const names = Object.keys(manifest.files).filter((name) => !(keepsNats && name.startsWith(NATS_FOLDER)));
     const parts = names.map((name) => ({ name, path: placeOf(name, places) }));
@@ -64,13 +64,15 @@ async function isUsed(natsDir: string): Promise<boolean> {
   return names.some((name) => /\.(?:nk|json|conf)$/.test(name));
 }
 
-/** @throws UsageError where the data folder holds something that is not of an unfinished restore */
-async function requireEmpty({ dataDir, database }: Places): Promise<void> {
+/** @throws UsageError where the data folder holds something that is not of an unfinished restore of this backup */
+async function requireEmpty({ dataDir, database, natsDir }: Places, { files }: Manifest): Promise<void> {
   const folders = new Set([dataDir, dirname(database)]);
   for (const folder of folders) {
     for (const name of await readdir(folder)) {
       const path = join(folder, name);
-      if (name.endsWith(PART) || path === `${database}.lock`) continue;
+      if (name.endsWith(PART) || path === `${database}.lock` || path === natsDir) continue;
+      // A restore that was cut short has given some files their names, and the database not yet.
+      if (path !== database && name !== DATABASE_FILE && files[name] === (await sumOf(path))) continue;
       // Another folder than the data folder may hold other programs' files.
       if (folder !== dataDir && path !== database) continue;
       throw new UsageError(
@@ -78,4 +80,9 @@ async function requireEmpty({ dataDir, database }: Places): Promise<void> {
       );
     }
   }
+}
+
+/** Null where it is no file. */
+async function sumOf(path: string): Promise<string | null> {
+  return (await lstat(path)).isFile() ? await sha256Of(path) : null;
 }

@@ -14,7 +14,7 @@ import {
 import { Problem } from '../problem.ts';
 import { serviceState } from '../service-state.ts';
 
-/** At once; one may take 30 s where the endpoint hangs. */
+/** At once; one may take two minutes where the endpoint hangs. */
 const TESTS_PER_MONITOR = 2;
 const TESTS_PER_WORKSPACE = 8;
 /** What callers other than the operator are told of the endpoint of the settings. */

@@ -1,4 +1,4 @@
-import type { Clock } from '@svc/shared/clock.ts';
+import type { Clock } from './clock.ts';
 
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 60_000;

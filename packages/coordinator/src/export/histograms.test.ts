@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DurationHistogram, EXPLICIT_BOUNDS, type HistogramData } from './histogram.ts';
+import { EXPLICIT_BOUNDS, type HistogramData, Histograms, NS_PER_S } from './histograms.ts';
 
 /** Durations as probes report them: a tenth of a millisecond to a day, and nothing. */
 const durations = fc.array(
@@ -9,10 +9,13 @@ const durations = fc.array(
 );
 
 function recorded(kind: 'exponential' | 'explicit', values: readonly number[]): HistogramData {
-  const histogram = DurationHistogram.empty(kind);
-  for (const value of values) histogram.record(value);
-  return histogram.data;
+  const histograms = new Histograms(kind);
+  const at = histograms.add();
+  for (const value of values) histograms.record(at, nanoseconds(value));
+  return histograms.data(at);
 }
+
+const nanoseconds = (seconds: number) => Math.round(seconds * NS_PER_S);
 
 const total = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
 
@@ -62,9 +65,10 @@ describe('an exponential histogram', () => {
       [0.2, 86_400],
     ];
     const stored = JSON.parse(JSON.stringify(recorded('exponential', first ?? []))) as HistogramData;
-    const histogram = DurationHistogram.of(stored);
-    for (const value of second ?? []) histogram.record(value);
-    expect(histogram.data).toEqual(recorded('exponential', [...(first ?? []), ...(second ?? [])]));
+    const histograms = new Histograms('exponential');
+    const at = histograms.restore(stored);
+    for (const value of second ?? []) histograms.record(at, nanoseconds(value));
+    expect(histograms.data(at)).toEqual(recorded('exponential', [...(first ?? []), ...(second ?? [])]));
   });
 });
 
@@ -74,4 +78,51 @@ test('an explicit histogram has each value in the first bucket whose bound is no
   expect(count).toBe(6);
   expect(counts).toEqual([2, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1]);
   expect(counts).toHaveLength(EXPLICIT_BOUNDS.length + 1);
+});
+
+describe.each(['exponential', 'explicit'] as const)('many %s histograms', (kind) => {
+  /** Which of a few histograms is given a value; null: it is taken away, and another takes its place. */
+  const steps = fc.array(
+    fc.tuple(fc.nat(5), fc.option(fc.integer({ min: 0, max: 864_000_000 }).map((tenths) => tenths / 10_000))),
+    { maxLength: 300 },
+  );
+
+  test('have their own values, however they grow and whatever was in their place', () => {
+    fc.assert(
+      fc.property(steps, (given) => {
+        const histograms = new Histograms(kind);
+        const places = Array.from({ length: 6 }, () => histograms.add());
+        const values: number[][] = places.map(() => []);
+        for (const [which, value] of given) {
+          if (value === null) {
+            histograms.remove(places[which] ?? -1);
+            places[which] = histograms.add();
+            values[which] = [];
+          } else {
+            histograms.record(places[which] ?? -1, nanoseconds(value));
+            values[which]?.push(value);
+          }
+        }
+        expect(places.map((at) => histograms.data(at))).toEqual(values.map((each) => recorded(kind, each)));
+        expect(histograms.size).toBe(places.length);
+      }),
+    );
+  });
+
+  test('take no more room for being stored and restored', () => {
+    const histograms = new Histograms(kind);
+    for (let round = 0; round < 50; round += 1) {
+      const at = histograms.restore(recorded(kind, [0.0001, 0.02, 86_400]));
+      expect(histograms.data(at)).toEqual(recorded(kind, [0.0001, 0.02, 86_400]));
+      histograms.remove(at);
+    }
+    expect(histograms.size).toBe(1);
+    expect(histograms.blocks.buckets.length).toBe(new Histograms(kind).blocks.buckets.length);
+  });
+});
+
+test('a sum is exact, however many values it has', () => {
+  const values = Array.from({ length: 100_000 }, (_, index) => (index % 7) / 10_000 + 0.1);
+  const tenths = values.reduce((sum, value) => sum + Math.round(value * 10_000), 0);
+  expect(recorded('exponential', values).sum).toBe(tenths / 10_000);
 });
