@@ -27,7 +27,7 @@ export function hostOf(region: Region): Host {
 export const formOf = (region: Region): Form => HOSTS[hostOf(region)];
 
 /** Regions of the kustomization in `deploy/kubernetes/agents`. */
-export const IN_CLUSTER = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const satisfies readonly Region[];
+const IN_CLUSTER = ['hosta-fra', 'hostb-par', 'hostc-us-east4'] as const satisfies readonly Region[];
 
 /** The files of the repository that are made of the templates, by their paths from `deploy/`. */
 export function generatedFiles(): Map<string, string> {

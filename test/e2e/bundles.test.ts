@@ -1,5 +1,5 @@
 /** The bundles of `npm run build`, run where there is no repository. */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,10 +7,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { stop } from 'esbuild';
 import { beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { AGENT_EXECUTABLE, buildAgentExecutable } from '../../deploy/build/agent-executable.ts';
 import { buildService } from '../../deploy/build/services.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { openedIn, receiverIn, targetIn } from '../support/opened.ts';
-import { Program } from '../support/process.ts';
+import { LoggedProcess, Program } from '../support/process.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -132,4 +133,31 @@ test('a coordinator and an agent check a declared monitor, alert, and stop', asy
   expect(await agent.end('SIGTERM')).toBe(0);
   expect(await coordinator.end('SIGTERM')).toBe(0);
   expect([...agent.noise, ...coordinator.noise]).toEqual([]);
+});
+
+test('the agent as one executable needs no Node, and takes no options that are meant for Node', async (context) => {
+  const reason = await buildAgentExecutable(ROOT, folder);
+  await stop();
+  if (reason !== null) {
+    process.stdout.write(`skipped: the agent as one executable: ${reason}\n`);
+    return;
+  }
+  const nats = await startNatsServer();
+  context.onTestFinished(() => nats.dispose());
+  const executable = join(folder, AGENT_EXECUTABLE);
+  const environment = { PATH: '/nowhere', NODE_OPTIONS: '--no-such-flag' };
+  const { stdout } = await run(executable, ['--help'], { env: environment });
+  expect(stdout).toContain('SVC_CONCURRENCY');
+
+  const agent = new LoggedProcess(AGENT_EXECUTABLE, () =>
+    spawn(executable, [], {
+      env: { ...environment, SVC_NATS_URL: nats.url, SVC_REGION: 'hosta-fra' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    }),
+  );
+  context.onTestFinished(() => void agent.end('SIGKILL'));
+  await agent.start();
+  expect(await agent.end('SIGTERM')).toBe(0);
+  // It trusts the certificate store of the system: without its flags it would warn.
+  expect([...agent.noise, ...agent.lines.filter(({ level }) => level >= 40)]).toEqual([]);
 });

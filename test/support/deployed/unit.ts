@@ -101,7 +101,7 @@ function unitTexts(root: string, file: string): string[] {
 }
 
 /** The assignments of a file for `EnvironmentFile=`. */
-export function environmentIn(path: string): Record<string, string> {
+function environmentIn(path: string): Record<string, string> {
   const lines = readFileSync(path, 'utf8').split('\n');
   return Object.fromEntries(lines.filter((line) => /^\w+=/.test(line)).map(assignment));
 }
