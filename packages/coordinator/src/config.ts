@@ -5,7 +5,7 @@ import { NO_PROXY_SETTINGS, proxyUrl } from '@svc/shared/proxy/settings.ts';
 import {
   bearerToken,
   cidrList,
-  commaList,
+  hostList,
   listenAddress,
   onOff,
   urlOf,
@@ -111,7 +111,7 @@ export const COORDINATOR_SETTINGS = {
     description:
       "hosts that chat channels may post to beside their vendors', with commas between them; * for any",
     default: '',
-    schema: commaList.transform((hosts) => hosts.map((host) => host.toLowerCase())),
+    schema: hostList,
   },
   ...TRUST_SETTINGS,
   channelProxy: {
