@@ -208,7 +208,7 @@ describe.each(PACKAGES.filter(({ isMade }) => isMade))('$name', ({ environment, 
   });
 });
 
-describe.skipIf(TERRAFORM === null)('installed by Terraform', { timeout: 60_000 }, () => {
+describe.skipIf(TERRAFORM === null)('installed by Terraform', { timeout: 180_000 }, () => {
   async function workspaceOf(
     installation: Parameters<typeof TerraformWorkspace.open>[1],
     environment: Record<string, string> = {},

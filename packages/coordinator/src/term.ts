@@ -1,3 +1,4 @@
+import { createEgressGuard } from '@svc/shared/egress.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import { VERSION } from '@svc/shared/version.ts';
 import { ChangeApplier } from './configuration/change-applier.ts';
@@ -153,7 +154,8 @@ export class Term {
   async #declare(effects: ChangeEffects): Promise<void> {
     const { config, store, secrets, workspaceId, environment, clock, log } = this.#parts;
     this.#mustGoOn();
-    const configuration = new StoredConfiguration({ store, secrets, effects, clock });
+    const guard = createEgressGuard({ base: 'channel', deny: [], allow: config.channelEgressAllow });
+    const configuration = new StoredConfiguration({ store, secrets, effects, guard, clock });
     if (config.config === undefined) {
       await configuration.releaseFileOwnership();
       this.#mustGoOn();

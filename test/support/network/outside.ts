@@ -1,9 +1,10 @@
 /**
  * The world beyond the gateway, as a process in a network namespace of its own: a web server at every
- * address, and a name server that a story can remove. It prints `ready`, and obeys messages of the form
- * {@link Order}.
+ * address, and a name server that a story can remove. It sends `ready`, obeys messages of the form
+ * {@link Order}, and sends `done` after each.
  */
 import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { a, encodeResponse, type ServedRecord } from '../dns-server.ts';
 
@@ -28,7 +29,7 @@ let down: readonly string[] = [];
 let isSilent = false;
 let resolver: Socket | null = null;
 
-function openResolver(): void {
+async function openResolver(): Promise<void> {
   if (resolver !== null) return;
   const socket = createSocket('udp4');
   resolver = socket;
@@ -37,6 +38,18 @@ function openResolver(): void {
   });
   socket.on('error', () => {}); // The link to whoever asked is down.
   socket.bind(53, RESOLVER);
+  await once(socket, 'listening');
+}
+
+async function obey(order: Order): Promise<void> {
+  if ('down' in order) {
+    ({ down } = order);
+    return;
+  }
+  isSilent = order.resolver === 'silent';
+  if (order.resolver !== 'dead') return await openResolver();
+  resolver?.close();
+  resolver = null;
 }
 
 function answerTo(packet: Buffer): Buffer {
@@ -64,16 +77,6 @@ const server = createServer((socket) => {
 
 if (process.send !== undefined) {
   process.on('disconnect', () => process.exit(0));
-  process.on('message', (order: Order) => {
-    if ('down' in order) {
-      ({ down } = order);
-      return;
-    }
-    isSilent = order.resolver === 'silent';
-    if (order.resolver === 'dead') {
-      resolver?.close();
-      resolver = null;
-    } else openResolver();
-  });
+  process.on('message', (order: Order) => void obey(order).then(() => process.send?.('done')));
   server.listen(80, '::', () => process.send?.('ready'));
 }

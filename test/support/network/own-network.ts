@@ -18,7 +18,10 @@ export function whyNoOwnNetwork(): string | null {
 /** A line of the story that is run in the namespace, as it was printed. */
 export type Told = {
   readonly step: string;
-  /** By the name of the monitor: outcomes, or the reasons of `not_run`, of the checks of the step. */
+  /**
+   * By the name of the monitor: outcomes, each with its message where it has one (`failed: no connection …`), or the
+   * reasons of `not_run`, of the checks of the step.
+   */
   readonly outcomes: Readonly<Record<string, readonly string[]>>;
   /** `status name` of each webhook that came. */
   readonly alerts: readonly string[];

@@ -535,6 +535,38 @@ describe('the silence of our own servers', () => {
     expect((await ask(from, how, { name: 'one.test', type: 'A' })).kind).toBe('unreachable');
   });
 
+  test('is told of servers that die in the middle of an attempt', async () => {
+    let now = 0;
+    let isDead = false;
+    const from = client(() => now);
+    const server = await serve(({ type }) => {
+      if (type === 'AAAA') return null;
+      // A name that was answered before is asked for.
+      if (isDead) now += SILENT_AFTER_MS;
+      return isDead ? null : RECORDS;
+    });
+    const how = policy([server], SHORT);
+    const silent = ask(from, how, { name: 'one.test', type: 'AAAA' });
+    now += 10;
+    await ask(from, how);
+    isDead = true;
+    now += 1_000;
+    expect((await silent).kind).toBe('unreachable');
+  });
+
+  test('is told of one name alone, where the servers could not be reached for another', async () => {
+    const gone = await DnsTestServer.start(() => null);
+    const refused = { ...policy([]), servers: [parseServer(gone.address)] };
+    await gone.close();
+    const from = client();
+    const askedAt = performance.now();
+    const cancel = from.ask({ name: 'one.test', type: 'A' }, policy([await serve(() => null)]), () => {});
+    expect(from.isSilentSince(askedAt)).toBe(false);
+    expect((await ask(from, refused, { name: 'two.test', type: 'A' })).kind).toBe('unreachable');
+    expect(from.isSilentSince(askedAt)).toBe(true);
+    cancel();
+  });
+
   test('is told one name after the other too, where who asks gives up before the policy does', async () => {
     const from = client();
     const how = policy([await serve(() => null)], SHORT);

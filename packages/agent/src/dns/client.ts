@@ -139,7 +139,7 @@ const OTHER_NAME_MS = 10_000;
 
 /**
  * Silence about one name after which another name is asked for, ms. An attempt can tell the servers' silence
- * from the name's when its time-out is longer than this by {@link SILENT_AFTER_MS}.
+ * from the name's when half of its time-out is longer than this.
  */
 const LISTEN_AFTER_MS = 100;
 
@@ -347,7 +347,7 @@ class Asking implements Bounded {
   #givenUp(): void {
     if (this.#isDone) return;
     if (this.#hopeful.length === 0) {
-      this.#finish({ kind: this.#isHeard ? 'failed' : 'unreachable', why: this.#reasons.join(', ') });
+      this.#noneLeft();
       return;
     }
     const malformed = this.#ignored === 0 ? [] : [`${this.#ignored} malformed answers ignored`];
@@ -365,6 +365,13 @@ class Asking implements Bounded {
     const why = [...none, ...malformed, ...this.#reasons].join(', ');
     if (isOurs) this.#finish({ kind: 'unreachable', why: `${why}, nor about any other name` });
     else this.#finish({ kind: 'silent', why });
+  }
+
+  /** Every server has said that it cannot help, or could not be reached. */
+  #noneLeft(): void {
+    const { silence, now } = this.#shared;
+    if (!this.#isHeard) silence.unreachable(now());
+    this.#finish({ kind: this.#isHeard ? 'failed' : 'unreachable', why: this.#reasons.join(', ') });
   }
 
   #finish(reply: DnsReply): void {

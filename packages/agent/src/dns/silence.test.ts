@@ -12,6 +12,71 @@ describe('silence', () => {
     expect(silence.isTotal(0, 5_400)).toBe(true);
   });
 
+  test('of an attempt that is shorter is told after half of it', () => {
+    const silence = new Silence();
+    silence.asked('one', 0);
+    // A loop that is late asks for the other name late.
+    silence.asked('two', 250);
+    expect(silence.isTotal(0, 450)).toBe(false);
+    expect(silence.isTotal(0, 600)).toBe(true);
+  });
+
+  test('about two names is not total before an answer could have come', () => {
+    const silence = new Silence();
+    silence.asked('one', 0);
+    silence.asked('two', 0);
+    expect(silence.isTotal(0, 100)).toBe(false);
+    expect(silence.isTotal(0, 300)).toBe(true);
+  });
+
+  test('about one name is total where the servers could not be reached for another question meanwhile', () => {
+    const silence = new Silence();
+    silence.heard('one', 0);
+    silence.asked('one', 1_000);
+    silence.unreachable(1_300);
+    expect(silence.isTotal(1_000, 1_600)).toBe(true);
+    silence.ended('one');
+    silence.asked('one', 2_200);
+    expect(silence.isTotal(2_200, 2_800)).toBe(true);
+    // Too long ago: the servers may be back.
+    silence.ended('one');
+    silence.asked('one', 2_400);
+    expect(silence.isTotal(2_400, 3_000)).toBe(false);
+  });
+
+  test('is total where the servers answered at first, and could not be reached after that', () => {
+    const silence = new Silence();
+    silence.asked('one', 1_000);
+    silence.heard('one', 1_010);
+    silence.unreachable(1_500);
+    expect(silence.isTotal(1_000, 1_600)).toBe(true);
+  });
+
+  test('is total where the servers answered at first, and a name that they know is not answered after that', () => {
+    const silence = new Silence();
+    silence.heard('known', 0);
+    silence.asked('one', 1_000);
+    silence.asked('two', 1_000);
+    silence.heard('two', 1_010);
+    expect(silence.isTotal(1_000, 5_000)).toBe(false);
+    expect(silence.otherNameToAsk('one', 1_000, 1_040)).toBeNull();
+    expect(silence.otherNameToAsk('one', 1_000, 1_100)).toBe('two');
+    expect(silence.isTotal(1_000, 1_200)).toBe(false);
+    // However often it is asked for again.
+    expect(silence.otherNameToAsk('one', 1_000, 2_100)).toBe('two');
+    expect(silence.isTotal(1_000, 2_200)).toBe(true);
+    silence.heard('two', 2_300);
+    expect(silence.isTotal(1_000, 5_000)).toBe(false);
+  });
+
+  test('is not total once a server has spoken again', () => {
+    const silence = new Silence();
+    silence.unreachable(900);
+    silence.heard('two', 950);
+    silence.asked('one', 1_000);
+    expect(silence.isTotal(1_000, 1_600)).toBe(false);
+  });
+
   test('is remembered of names that were given up, until a server speaks', () => {
     const silence = new Silence();
     silence.asked('one', 0);
@@ -46,7 +111,7 @@ describe('another name', () => {
     expect(silence.otherNameToAsk('one', 10, 1_000)).toBe('two');
   });
 
-  test('is asked for once a second, and not while others wait or a server speaks', () => {
+  test('is asked for once a second, and not while others wait or just after a server spoke', () => {
     const silence = new Silence();
     silence.heard('two', 0);
     silence.asked('one', 10);
@@ -57,6 +122,7 @@ describe('another name', () => {
     expect(silence.otherNameToAsk('one', 10, 3_000)).toBeNull();
     silence.ended('three');
     silence.heard('two', 3_000);
-    expect(silence.otherNameToAsk('one', 10, 4_000)).toBeNull();
+    expect(silence.otherNameToAsk('one', 10, 3_040)).toBeNull();
+    expect(silence.otherNameToAsk('one', 10, 3_060)).toBe('two');
   });
 });

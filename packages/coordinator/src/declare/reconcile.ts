@@ -138,7 +138,7 @@ async function writeAll(
   await change.breathe();
   for (const writes of batched(plan.writes)) {
     signal.throwIfAborted();
-    const made = await createdTogether(change, writes);
+    const made = await createdTogether(change, declaration, writes);
     if (made !== null) {
       for (const [index, { entry }] of writes.entries()) ids.set(addressOf(entry), made[index] ?? 0);
       continue;
@@ -165,9 +165,10 @@ function* batched(writes: readonly Write[]): Generator<readonly Write[]> {
   }
 }
 
-/** The new ids; null unless the writes are new monitors. Only those refer to nothing and are never refused. */
+/** The new ids; null unless the writes are new monitors. Only those refer to nothing. */
 async function createdTogether(
   change: ConfigurationChange,
+  declaration: Declaration,
   writes: readonly Write[],
 ): Promise<readonly number[] | null> {
   const [first] = writes;
@@ -178,7 +179,14 @@ async function createdTogether(
     attributes: entry.attributes as AttributesOf<typeof kind>,
     declared: { localName: entry.name },
   }));
-  return change.createAll(kind, entries);
+  try {
+    return await change.createAll(kind, entries);
+  } catch (error) {
+    const refused = error instanceof ConfigurationError ? writes[error.index ?? -1] : undefined;
+    throw error instanceof ConfigurationError && refused !== undefined
+      ? locatedError(declaration, refused.entry, error)
+      : error;
+  }
 }
 
 async function writeOne(

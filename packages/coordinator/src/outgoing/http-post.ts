@@ -2,7 +2,7 @@ import type { Clock } from '@svc/shared/clock.ts';
 import { EgressDeniedError, type EgressGuard } from '@svc/shared/egress.ts';
 import { SvcError } from '@svc/shared/errors.ts';
 import type { ProxyFor } from '@svc/shared/proxy/proxy.ts';
-import { trustedContext } from '@svc/shared/trusted-authorities.ts';
+import { type ClientIdentity, trustedContext } from '@svc/shared/trusted-authorities.ts';
 import { Client, type Dispatcher } from 'undici';
 import { guardedConnector } from './dial.ts';
 import { excerptOf, maskSecrets } from './mask.ts';
@@ -11,7 +11,7 @@ import { ProxyError } from './tunnel.ts';
 
 /** Bound on the connection, ms. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** Bound on the whole exchange, ms: the name, the connection, the request and the read part of the reply. */
+/** Bound on the whole exchange by default, ms: the name, the connection, the request and the read part of the reply. */
 const TOTAL_TIMEOUT_MS = 15_000;
 const REPLY_BYTES = 64 * 1_024;
 /** Length of an excerpt in UTF-16 code units. It stays well below 1 KiB together with the text before it. */
@@ -70,6 +70,10 @@ export type HttpPostParts = {
   lookups?: Lookups;
   /** PEM certificates of authorities that are trusted in addition to those of this process. */
   ca?: readonly string[];
+  /** What receivers that ask for a certificate are shown. */
+  identity?: ClientIdentity | undefined;
+  /** Bound on the whole exchange, ms; on the connection too, where it is shorter than that of connections. */
+  timeoutMs?: number;
   /** Undefined: every connection goes directly. */
   proxyFor?: ProxyFor | undefined;
 };
@@ -85,21 +89,25 @@ export function createHttpPost({
   resolve = resolveAsSystem,
   lookups,
   ca = [],
+  identity,
+  timeoutMs = TOTAL_TIMEOUT_MS,
   proxyFor,
 }: HttpPostParts): HttpPost {
   // With further authorities this takes long, so it is done before any alert waits for it.
-  const further = ca.length === 0 ? undefined : trustedContext(ca);
+  const own = ca.length === 0 && identity === undefined ? undefined : trustedContext(ca, identity);
   const connect = guardedConnector({
     guard,
     resolve: fairly(resolve, lookups),
     proxyFor,
-    secureContext: () => further ?? trustedContext(),
+    secureContext: () => own ?? trustedContext(),
   });
 
   return async (request) => {
     const abort = new AbortController();
     const stop = (failure: PostFailure, error: string) => abort.abort(new PostAborted(failure, error));
-    const cancelTotal = clock.after(TOTAL_TIMEOUT_MS, () => stop('timeout', 'no answer within 15 s'));
+    const cancelTotal = clock.after(timeoutMs, () =>
+      stop('timeout', `no answer within ${timeoutMs / 1_000} s`),
+    );
     const cancelConnect = clock.after(CONNECT_TIMEOUT_MS, () => stop('timeout', 'no connection within 5 s'));
     const onAbort = () => stop('aborted', 'svc is stopping');
     request.signal.addEventListener('abort', onAbort, { once: true });
