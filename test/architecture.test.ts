@@ -187,11 +187,17 @@ describe('imports point the right way', () => {
   });
 
   test('what goes out is for alerts and exports alike: it knows neither, nor the database', () => {
-    const own = /^(?:packages\/coordinator\/src\/outgoing\/|@svc\/shared\/|node:|undici$)/;
+    const own =
+      /^(?:packages\/coordinator\/src\/outgoing\/|@svc\/shared\/|node:|(?:undici|nodemailer\/lib\/smtp-connection)$)/;
     const wrong = imports('packages/coordinator/src/outgoing/**/*.ts', sources).filter(
       ({ target }) => !own.test(target),
     );
     expect(offenders(wrong)).toEqual([]);
+  });
+
+  test('nodemailer is loaded only where mail is sent', () => {
+    const loads = /^import (?!type ).*from 'nodemailer/m;
+    expect(sourcesWith('packages/*/src/**/*.ts', loads)).toEqual([]);
   });
 
   test('no file imports itself by way of others', () => {

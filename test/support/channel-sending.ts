@@ -43,7 +43,7 @@ export function sendContext(signal = new AbortController().signal): SendContext 
 }
 
 /** Channels may post to loopback, and chat kinds too. */
-export const LOOPBACK_URLS = urlRules({ channelEgressAllow: ['127.0.0.1'], chatHosts: ['127.0.0.1'] });
+const LOOPBACK_URLS = urlRules({ channelEgressAllow: ['127.0.0.1'], chatHosts: ['127.0.0.1'] });
 
 /** What a sender is made of, where only some parts matter. */
 export function loopbackParts(parts: Partial<SenderParts> = {}): SenderParts {

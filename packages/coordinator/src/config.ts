@@ -8,7 +8,7 @@ import type { Secret } from '@svc/shared/secret.ts';
 import {
   bearerToken,
   cidrList,
-  commaList,
+  hostList,
   listenAddress,
   onOff,
   urlOf,
@@ -121,7 +121,7 @@ export const COORDINATOR_SETTINGS = {
     description:
       "hosts that chat channels may post to beside their vendors', with commas between them; * for any",
     default: '',
-    schema: commaList.transform((hosts) => hosts.map((host) => host.toLowerCase())),
+    schema: hostList,
   },
   ...TRUST_SETTINGS,
   channelProxy: {

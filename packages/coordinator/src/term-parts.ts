@@ -25,6 +25,7 @@ import { createSender, type OperatorValues } from './notify/sender.ts';
 import { storedChannels } from './notify/stored-channels.ts';
 import { createHttpPost } from './outgoing/http-post.ts';
 import { createSendMail } from './outgoing/smtp/mail.ts';
+import { loadNodemailer } from './outgoing/smtp/nodemailer.ts';
 import { BacklogHold } from './recording/backlog-hold.ts';
 import { ResultConsumer } from './recording/consumer.ts';
 import { ReadingProgress } from './recording/reading-progress.ts';
@@ -107,6 +108,8 @@ type Loaded = {
  * @throws StoreError
  */
 export async function buildTerm(parts: TermParts): Promise<BuiltTerm> {
+  // The first mail must not hold the thread that schedules.
+  if (parts.operator.smtpUrl !== undefined) await loadNodemailer();
   const loaded = await load(parts);
   const { store, clock, log, config } = parts;
   const { monitors, slotClock, believed } = loaded;

@@ -106,3 +106,16 @@ export function orProblem<T>(context: z.core.$RefinementCtx, parse: () => T): T 
     return z.NEVER;
   }
 }
+
+/** Hosts between commas, as URLs have them: in lower case, names in ASCII, IPv6 addresses in brackets. `*` stays. */
+export const hostList = commaList.transform((hosts, context) =>
+  orProblem(context, () =>
+    hosts.map((host) => {
+      const url = host === '*' || /[/?#@\\\s]/.test(host) ? null : URL.parse(`http://${host}`);
+      if (host !== '*' && (url === null || url.port !== '' || /:\d*$/.test(host))) {
+        throw new TypeError(`"${host}" is not a host: write names without a scheme or a port, or *`);
+      }
+      return url?.hostname ?? host;
+    }),
+  ),
+);

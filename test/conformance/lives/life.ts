@@ -42,7 +42,7 @@ export type Story = (typeof STORIES)[number];
 
 /** The first word of a message's title as a status. */
 export function statusOf(text: string): string {
-  return /^(Error|Degraded|Recovered|Closed|Test)\b/.exec(text)?.[1]?.toLowerCase() ?? text;
+  return /^\s*(Error|Degraded|Recovered|Closed|Test)\b/.exec(text)?.[1]?.toLowerCase() ?? text;
 }
 
 /** The ends of a kind that sends one message for each alert to people. */
@@ -75,7 +75,7 @@ export function endsOfIncidents(words: {
   return {
     'error, degraded, recovered': [over],
     'an escalation from degraded to error': [escalated],
-    // Nobody is told of an end whose beginning never arrived.
+    // Nothing is open, see `isLeftOut`.
     'recovered during an outage of the vendor that began before the incident': [],
     'recovered during an outage of the vendor that began within the incident': [over],
     'ended without a recovery': [over],

@@ -1,5 +1,5 @@
 import { asciiName } from '@svc/shared/resources/texts.ts';
-import MailComposer from 'nodemailer/lib/mail-composer';
+import { loadNodemailer } from '../outgoing/smtp/nodemailer.ts';
 import { type Content, cssColor } from './content.ts';
 import { escapedMarkup } from './escaping.ts';
 import { charactersUpTo, shortened } from './shortening.ts';
@@ -43,6 +43,7 @@ export async function renderMail(
   const domain = asciiName(from.address.slice(from.address.lastIndexOf('@') + 1));
   // A colon has a meaning in an id.
   const thread = incident === null ? null : `<${incident.replaceAll(':', '.')}.incident@${domain}>`;
+  const { MailComposer } = await loadNodemailer();
   const message = new MailComposer({
     from,
     to: { name: '', address: to },

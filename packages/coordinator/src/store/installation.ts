@@ -33,7 +33,7 @@ export async function loadInstallation(store: Store, secrets: Secrets): Promise<
 }
 
 /**
- * Makes the keys of incidents: `<installation>:<monitor>:<incident>`, at most 80 characters. The last part is
+ * Makes the keys of incidents: `<installation>:<monitor>:<incident>`, at most 70 characters. The last part is
  * random, so a database that was restored from a backup repeats no key.
  */
 export function incidentKeys(installationId: string): (monitorId: number) => string {

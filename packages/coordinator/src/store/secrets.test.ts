@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { silentLog, temporaryFolder } from '../../../../test/support/configured-store.ts';
 import { openStoreInProcess } from '../../../../test/support/store-in-process.ts';
 import { readFact, writeFact } from './facts.ts';
-import { loadInstallation } from './installation.ts';
+import { incidentKeys, loadInstallation } from './installation.ts';
 import { checkSecretKey, generateSecretKey, parseSecretKey, Secrets } from './secrets.ts';
 
 const secrets = new Secrets(randomBytes(32));
@@ -62,6 +62,14 @@ test('a database opens with the key it was begun with and refuses another', asyn
   );
   await store.close();
   await folder.remove();
+});
+
+test('keys of incidents say whose they are, and are never the same', () => {
+  const keyOf = incidentKeys('5f0c2a9be1d74836');
+  expect(keyOf(12)).toMatch(/^5f0c2a9be1d74836:12:[0-9a-f-]{36}$/);
+  expect(keyOf(12)).not.toBe(keyOf(12));
+  // The bound of PagerDuty, which has the lowest.
+  expect(keyOf(Number.MAX_SAFE_INTEGER).length).toBeLessThanOrEqual(255);
 });
 
 test('the installation is made once, and its job key is not kept in clear', async () => {

@@ -35,7 +35,7 @@ export const chatA: Channel<'chat_a'> = {
     const result = await postJson(post, {
       url: withWait(address),
       // The form that Discord asks for. It blocks agents that it does not know.
-      headers: { 'user-agent': `DiscordBot (${publicUrl}, ${VERSION})` },
+      headers: { 'user-agent': `DiscordBot (${new URL(publicUrl).origin}, ${VERSION})` },
       body: renderDiscord(alert, publicUrl),
       secrets: addressSecrets(address),
       signal,

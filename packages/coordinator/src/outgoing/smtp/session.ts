@@ -4,8 +4,9 @@ import type { SecureContext } from 'node:tls';
 import { SvcError } from '@svc/shared/errors.ts';
 import { onAbort } from '@svc/shared/on-abort.ts';
 import { checkAlternativeNames } from '@svc/shared/server-identity.ts';
-import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import type SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { Resolve } from '../names.ts';
+import { loadNodemailer } from './nodemailer.ts';
 import type { SmtpRelay } from './relay.ts';
 
 export type SessionParts = {
@@ -54,6 +55,7 @@ export class SmtpSession {
     signal: AbortSignal,
     onDialled: () => void,
   ): Promise<SmtpSession> {
+    const { SMTPConnection } = await loadNodemailer();
     const socket = await dial(relay, parts.resolve, signal);
     onDialled();
     const session = new SmtpSession(new SMTPConnection({ ...optionsOf(relay, parts), connection: socket }));
